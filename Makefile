@@ -1,0 +1,56 @@
+# Each target installs the system packages that it needs when they are missing; see scripts/require.
+
+.PHONY: demo test check bench clean
+.PHONY: check-format check-readme check-compose check-build check-docs check-core check-threads
+
+# Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
+demo:
+	@scripts/require hiredis
+	@[ -n "$$REDIS_URL" ] || scripts/require redis-server || echo "Going on without a server."
+	swift build --product config-demo
+	@"$$(swift build --show-bin-path)/config-demo"
+
+# The tests start servers of their own.
+test:
+	@scripts/require hiredis redis-server
+	swift test
+
+# What must hold beyond the tests: form, documentation, no warnings, no data races.
+check: check-format check-readme check-compose check-build check-docs check-core check-threads
+
+bench:
+	@scripts/require hiredis redis-server
+	cd Benchmarks && swift run -c release bench
+
+clean:
+	rm -rf .build .build-check .build-core Benchmarks/.build
+
+SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift Benchmarks/Sources)
+
+check-format:
+	swift format lint --strict --parallel --recursive $(SWIFT_FILES)
+
+check-readme:
+	scripts/check-readme
+
+check-compose:
+	@scripts/require compose
+	scripts/check-compose
+
+# One build with the thread sanitizer serves the checks below, too. The variable is for Package.swift.
+CHECK_ENVIRONMENT = THREAD_SANITIZER=1
+CHECK_FLAGS = --sanitize thread --scratch-path .build-check -Xswiftc -warnings-as-errors
+
+check-build:
+	@scripts/require hiredis
+	$(CHECK_ENVIRONMENT) swift build --build-tests $(CHECK_FLAGS)
+
+check-docs: check-build
+	scripts/check-docs "$$($(CHECK_ENVIRONMENT) swift build --show-bin-path $(CHECK_FLAGS))"
+
+check-core:
+	scripts/check-core
+
+check-threads:
+	@scripts/require hiredis redis-server
+	$(CHECK_ENVIRONMENT) swift test $(CHECK_FLAGS) --skip '^SharedStateTests\.NestedUse'

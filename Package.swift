@@ -1,0 +1,122 @@
+// swift-tools-version: 6.1
+
+import PackageDescription
+
+// On Linux hiredis is where the compiler looks anyway, and the flags of its pkg-config file only make SwiftPM warn.
+#if os(Linux)
+  let hiredisPkgConfig: String? = nil
+#else
+  let hiredisPkgConfig: String? = "hiredis"
+#endif
+
+let package = Package(
+  name: "swift-shared-state",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "SharedStateDependencies", targets: ["SharedStateDependencies"]),
+    .library(name: "SharedState", targets: ["SharedState"]),
+    .library(name: "SharedStateRedis", targets: ["SharedStateRedis"]),
+    .library(name: "SharedStateTesting", targets: ["SharedStateTesting"]),
+    .executable(name: "config-demo", targets: ["config-demo"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+  ],
+  targets: [
+    .target(
+      name: "SharedStateDependencies",
+      dependencies: [.product(name: "IssueReporting", package: "xctest-dynamic-overlay")]
+    ),
+    .target(
+      name: "SharedState",
+      dependencies: [
+        "SharedStateDependencies",
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+      ]
+    ),
+    .systemLibrary(
+      name: "CHiredis",
+      pkgConfig: hiredisPkgConfig,
+      providers: [
+        .apt(["libhiredis-dev"]),
+        .brew(["hiredis"]),
+        .yum(["hiredis-devel"]),
+      ]
+    ),
+    .target(
+      name: "SharedStateRedis",
+      dependencies: [
+        "SharedState",
+        "CHiredis",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+      ]
+    ),
+    .target(
+      name: "SharedStateTesting",
+      dependencies: [
+        "SharedStateDependencies",
+        "SharedStateRedis",
+      ]
+    ),
+    .executableTarget(
+      name: "config-demo",
+      dependencies: [
+        "SharedStateRedis",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      exclude: ["config.json"]
+    ),
+    .testTarget(
+      name: "SharedStateDependenciesTests",
+      dependencies: [
+        "SharedStateDependencies",
+        "SharedStateTesting",
+        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ]
+    ),
+    .testTarget(
+      name: "SharedStateTests",
+      dependencies: [
+        "SharedState",
+        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ]
+    ),
+    .testTarget(
+      name: "SharedStateRedisTests",
+      dependencies: [
+        "SharedStateRedis",
+        "SharedStateTesting",
+        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ]
+    ),
+    .testTarget(
+      name: "IntegrationTests",
+      dependencies: [
+        "SharedState",
+        "SharedStateDependencies",
+        "SharedStateRedis",
+        "SharedStateTesting",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ]
+    ),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// `make check` sets this for the run under the thread sanitizer: see ThreadSanitizerMutex.swift.
+let isForThreadSanitizer = Context.environment["THREAD_SANITIZER"] != nil
+
+for target in package.targets where target.type != .system {
+  target.swiftSettings =
+    (target.swiftSettings ?? []) + [
+      .enableUpcomingFeature("ExistentialAny"),
+      .enableUpcomingFeature("InternalImportsByDefault"),
+      isForThreadSanitizer
+        ? .define("THREAD_SANITIZER")
+        : .enableUpcomingFeature("MemberImportVisibility"),
+    ]
+}

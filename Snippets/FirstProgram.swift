@@ -1,0 +1,20 @@
+import SharedState
+import SharedStateRedis
+
+struct CheckoutConfig: Codable, Sendable {
+  var maximumItems = 10
+}
+
+@main
+struct FirstProgram {
+  static func main() async {
+    @Shared(.redis("checkout:config")) var config = CheckoutConfig()
+
+    if let number = CommandLine.arguments.dropFirst().first.flatMap({ Int($0) }) {
+      $config.withLock { $0.maximumItems = number }
+    }
+    for await config in $config.updates {
+      print("An order may have \(config.maximumItems) items.")
+    }
+  }
+}

@@ -1,0 +1,113 @@
+public import SharedStateDependencies
+import Synchronization
+
+extension SharedReaderKey {
+  /// Holds a value in memory, for all shares of the same name and type, as long as the process runs.
+  ///
+  /// In a test every test has its own.
+  /// - Parameter name: What tells this value from others of its type.
+  public static func inMemory<Value>(_ name: String) -> Self where Self == InMemoryKey<Value> {
+    InMemoryKey(name)
+  }
+}
+
+/// Holds a value in memory as long as the process runs; made with ``SharedReaderKey/inMemory(_:)``.
+public struct InMemoryKey<Value: Sendable>: SharedKey, ReferenceProvidingKey {
+  private let name: String
+  private let storage: InMemoryStorage
+
+  init(_ name: String) {
+    self.name = name
+    storage = DependencyValues.current.defaultInMemoryStorage
+  }
+
+  /// The name, and the storage that holds it.
+  public var id: InMemoryKeyID {
+    InMemoryKeyID(name: name, storage: ObjectIdentifier(storage))
+  }
+
+  package func reference(default initialValue: () -> Value) -> ValueReference<Value> {
+    storage.reference(name: name, default: initialValue)
+  }
+
+  /// Hands over the value that is held, if any.
+  public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
+    let held: ValueReference<Value>? = storage.existingReference(name: name)
+    continuation.resume(with: .success(held?.value))
+  }
+
+  /// Yields every change that is made through a share of the name.
+  public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
+    guard let initialValue = context.initialValue else { return SharedSubscription {} }
+    let reader = SharedReader(reference(default: { initialValue }).place)
+    let task = Task {
+      for await value in reader.updates { subscriber.yield(value) }
+    }
+    return SharedSubscription { task.cancel() }
+  }
+
+  /// Holds the value.
+  public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
+    Shared(reference(default: { value }).place).withLock { $0 = value }
+    continuation.resume()
+  }
+}
+
+/// What tells one value in memory from another.
+public struct InMemoryKeyID: Hashable, Sendable {
+  let name: String
+  let storage: ObjectIdentifier
+}
+
+/// Holds the values of ``SharedReaderKey/inMemory(_:)`` keys.
+public final class InMemoryStorage: Sendable {
+  private struct Key: Hashable {
+    let name: String
+    let type: ObjectIdentifier
+  }
+
+  // The references themselves are held, so that a value in memory costs what an unpersisted one costs.
+  private let references = Mutex<[Key: Reference]>([:])
+
+  /// Makes an empty storage.
+  public init() {}
+
+  func existingReference<Value>(name: String) -> ValueReference<Value>? {
+    let key = Key(name: name, type: ObjectIdentifier(Value.self))
+    return references.withLock { $0[key] }.map(Self.unwrap)
+  }
+
+  func reference<Value>(name: String, default initialValue: () -> Value) -> ValueReference<Value> {
+    if let existing: ValueReference<Value> = existingReference(name: name) { return existing }
+    // The default is somebody else's code, so it runs without the lock; the first one to arrive with a value wins.
+    let made = ValueReference(initialValue())
+    let key = Key(name: name, type: ObjectIdentifier(Value.self))
+    return Self.unwrap(
+      references.withLock { references in
+        if let existing = references[key] { return existing }
+        references[key] = made
+        return made
+      }
+    )
+  }
+
+  private static func unwrap<Value>(_ reference: Reference) -> ValueReference<Value> {
+    guard let reference = reference as? ValueReference<Value> else {
+      preconditionFailure("Two types of value under one name in memory. This is a bug in SharedState.")
+    }
+    return reference
+  }
+}
+
+extension DependencyValues {
+  /// Holds the values of ``SharedReaderKey/inMemory(_:)`` keys. In a test every test has its own.
+  public var defaultInMemoryStorage: InMemoryStorage {
+    get { self[InMemoryStorageKey.self] }
+    set { self[InMemoryStorageKey.self] = newValue }
+  }
+
+  private enum InMemoryStorageKey: DependencyKey {
+    static let liveValue = InMemoryStorage()
+    static var testValue: InMemoryStorage { InMemoryStorage() }
+  }
+}

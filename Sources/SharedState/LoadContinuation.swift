@@ -1,0 +1,36 @@
+/// How a key hands over what it has loaded. Resume it exactly once, from any thread, now or later.
+public struct LoadContinuation<Value: Sendable>: Sendable {
+  private let oneShot: OneShot<Value?>
+
+  /// Makes a continuation; useful to test a key, or to build one on top of another.
+  ///
+  /// - Parameters:
+  ///   - description: What to call it when it is resumed twice, or never.
+  ///   - callback: Takes what was loaded; `nil` when nothing is stored.
+  public init(
+    _ description: String = "A LoadContinuation",
+    callback: @escaping @Sendable (Result<Value?, any Error>) -> Void
+  ) {
+    oneShot = OneShot(description, callback: callback)
+  }
+
+  /// Hands over a value.
+  public func resume(returning value: Value) {
+    resume(with: .success(value))
+  }
+
+  /// Says that nothing is stored, so that the value is the default.
+  public func resumeReturningInitialValue() {
+    resume(with: .success(nil))
+  }
+
+  /// Says that loading failed. The present value stays.
+  public func resume(throwing error: any Error) {
+    resume(with: .failure(error))
+  }
+
+  /// Hands over a result; `nil` says that nothing is stored.
+  public func resume(with result: Result<Value?, any Error>) {
+    oneShot.resume(with: result)
+  }
+}

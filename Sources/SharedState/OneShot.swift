@@ -1,0 +1,36 @@
+import IssueReporting
+import Synchronization
+
+/// A callback that has to be called exactly once: twice, or never, is reported as an issue.
+final class OneShot<Outcome: Sendable>: Sendable {
+  private let isUsed = Atomic(false)
+  private let description: String
+  private let callback: @Sendable (Result<Outcome, any Error>) -> Void
+
+  init(_ description: String, callback: @escaping @Sendable (Result<Outcome, any Error>) -> Void) {
+    self.description = description
+    self.callback = callback
+  }
+
+  func resume(with result: Result<Outcome, any Error>) {
+    guard !isUsed.exchange(true, ordering: .relaxed) else {
+      reportIssue("\(description) was resumed more than once. Resume a continuation exactly once.")
+      return
+    }
+    callback(result)
+  }
+
+  deinit {
+    guard !isUsed.load(ordering: .relaxed) else { return }
+    reportIssue("\(description) was never resumed. Resume a continuation exactly once, also when nothing was done.")
+    callback(.failure(ContinuationLeakedError(continuation: description)))
+  }
+}
+
+/// A key dropped a continuation without resuming it.
+public struct ContinuationLeakedError: Error, Sendable, CustomStringConvertible {
+  let continuation: String
+
+  /// What was dropped.
+  public var description: String { "\(continuation) was dropped without being resumed." }
+}

@@ -1,0 +1,47 @@
+/// Reads and writes a part of a shared value that has no memory of its own.
+@usableFromInline
+package class Accessor<Value>: @unchecked Sendable {
+  // `@unchecked Sendable` is right because subclasses have constant properties only: places, whose memory is guarded by
+  // their reference's lock, key paths and functions.
+
+  init() {}
+
+  /// The value. Called without the reference's lock, because computing it is somebody else's code.
+  func read() -> Value {
+    preconditionFailure("A subclass of Accessor does not implement read(). This is a bug in SharedState.")
+  }
+
+  /// Runs the closure on a copy of the value and writes it back when the closure returns `true`. Called with the reference's lock
+  /// held, inside a `withLock`.
+  func modify(_ body: (inout Value) -> Bool) {
+    preconditionFailure("A subclass of Accessor does not implement modify(_:). This is a bug in SharedState.")
+  }
+}
+
+/// A part that a key path computes.
+final class KeyPathAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable {
+  private let whole: Place<Whole>
+  private let keyPath: KeyPath<Whole, Value>
+
+  init(whole: Place<Whole>, keyPath: KeyPath<Whole, Value>) {
+    self.whole = whole
+    self.keyPath = keyPath
+  }
+
+  override func read() -> Value {
+    whole.read()[keyPath: keyPath]
+  }
+
+  override func modify(_ body: (inout Value) -> Bool) {
+    guard let keyPath = keyPath as? WritableKeyPath<Whole, Value> else {
+      preconditionFailure("A read-only part was mutated. This is a bug in SharedState.")
+    }
+    whole.modifyLocked { whole in
+      // Not in place, because that writes back also what was not changed, and a setter may lose something.
+      var value = whole[keyPath: keyPath]
+      guard body(&value) else { return false }
+      whole[keyPath: keyPath] = value
+      return true
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/// A key that brings its own kind of reference, instead of being loaded, watched and saved through its methods.
+package protocol ReferenceProvidingKey<Value>: SharedReaderKey {
+  /// The one reference of the key.
+  ///
+  /// - Parameter initialValue: The default; evaluated only when it is needed.
+  func reference(default initialValue: () -> Value) -> ValueReference<Value>
+}
+
+/// The one reference of a key that is read and written.
+func reference<Key: SharedKey>(of key: Key, default initialValue: () -> Key.Value) -> ValueReference<Key.Value> {
+  if let key = key as? any ReferenceProvidingKey<Key.Value> { return key.reference(default: initialValue) }
+  return register(key, default: initialValue) { KeyPersistence(key, initialValue: $0) }
+}
+
+/// The one reference of a key that is only read.
+func readOnlyReference<Key: SharedReaderKey>(
+  of key: Key,
+  default initialValue: () -> Key.Value
+) -> ValueReference<Key.Value> {
+  if let key = key as? any ReferenceProvidingKey<Key.Value> { return key.reference(default: initialValue) }
+  // A key that can be written shares its reference with those who write.
+  if let key = key as? any SharedKey<Key.Value> { return openedReference(of: key, default: initialValue) }
+  return register(key, default: initialValue) { KeyPersistence(reading: key, initialValue: $0) }
+}
+
+private func openedReference<Key: SharedKey, Value>(
+  of key: Key,
+  default initialValue: () -> Value
+) -> ValueReference<Value> where Key.Value == Value {
+  reference(of: key, default: initialValue)
+}
+
+private func register<Key: SharedReaderKey>(
+  _ key: Key,
+  default initialValue: () -> Key.Value,
+  persistence: (Key.Value) -> KeyPersistence<Key>
+) -> ValueReference<Key.Value> {
+  var made: KeyPersistence<Key>?
+  return ReferenceRegistry.current.reference(id: key.id) {
+    let value = initialValue()
+    let persistence = persistence(value)
+    made = persistence
+    return ValueReference(value, persistence: persistence)
+  } start: { reference in
+    made?.start(reference)
+  }
+}

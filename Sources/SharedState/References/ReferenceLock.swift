@@ -1,0 +1,77 @@
+public import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The lock of one reference: a mutex that knows which thread runs a `withLock` closure inside it.
+@usableFromInline
+package struct ReferenceLock: ~Copyable, Sendable {
+  @usableFromInline
+  let handLock = HandLock()
+
+  /// The thread that runs a closure of the caller's under the lock; 0 when none does.
+  @usableFromInline
+  let closureOwner = Atomic<UInt>(0)
+
+  @inlinable
+  init() {}
+
+  @inlinable
+  func lock() {
+    // Zero for every access that meets nobody's closure, so that the common path is one relaxed load.
+    if closureOwner.load(ordering: .relaxed) != 0 { trapIfNested() }
+    handLock.lock()
+  }
+
+  /// Takes the lock if it is free.
+  @inlinable
+  func tryLock() -> Bool {
+    handLock.tryLock()
+  }
+
+  @inlinable
+  func unlock() {
+    handLock.unlock()
+  }
+
+  /// Says that a closure of the caller's begins, under the lock.
+  @inlinable
+  func beginClosure() {
+    closureOwner.store(currentThread(), ordering: .relaxed)
+  }
+
+  /// Says that the closure has ended, still under the lock.
+  @inlinable
+  func endClosure() {
+    closureOwner.store(0, ordering: .relaxed)
+  }
+
+  @usableFromInline
+  @inline(never)
+  func trapIfNested() {
+    // Only this thread itself can have stored its own number, so a match cannot be a race.
+    if closureOwner.load(ordering: .relaxed) == currentThread() {
+      fatalError(
+        """
+        A shared value was read or mutated inside its own 'withLock'. Use the closure's argument instead, or move the \
+        access out of the closure.
+        """
+      )
+    }
+  }
+}
+
+/// A number for the calling thread that no other living thread has.
+@usableFromInline
+func currentThread() -> UInt {
+  #if canImport(Darwin)
+    UInt(bitPattern: pthread_self())
+  #else
+    UInt(pthread_self())
+  #endif
+}

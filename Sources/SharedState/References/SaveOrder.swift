@@ -1,0 +1,35 @@
+/// Decides which thread hands values to a key, so that saves keep the order of the mutations and none is forgotten.
+struct SaveOrder {
+  private var isDraining = false
+  private var isRequested = false
+  private var begun: UInt64 = 0
+  private var newestOutcome: UInt64 = 0
+
+  /// Something has to be saved. Returns whether the caller becomes the one who drains.
+  mutating func request() -> Bool {
+    isRequested = true
+    guard !isDraining else { return false }
+    isDraining = true
+    return true
+  }
+
+  /// The drainer is about to take the newest value. Returns the number of this save.
+  mutating func begin() -> UInt64 {
+    isRequested = false
+    begun += 1
+    return begun
+  }
+
+  /// The drainer has handed the value over. Returns whether it has to go on.
+  mutating func finishRound() -> Bool {
+    isDraining = isRequested
+    return isDraining
+  }
+
+  /// Whether this outcome is newer than those before it; they may come in any order.
+  mutating func isNewestOutcome(_ number: UInt64) -> Bool {
+    guard number > newestOutcome else { return false }
+    newestOutcome = number
+    return true
+  }
+}

@@ -1,0 +1,31 @@
+/// How a key tells that it has saved a value. Resume it exactly once, from any thread, now or later.
+public struct SaveContinuation: Sendable {
+  private let oneShot: OneShot<Void>
+
+  /// Makes a continuation; useful to test a key, or to build one on top of another.
+  ///
+  /// - Parameters:
+  ///   - description: What to call it when it is resumed twice, or never.
+  ///   - callback: Takes the outcome.
+  public init(
+    _ description: String = "A SaveContinuation",
+    callback: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    oneShot = OneShot(description, callback: callback)
+  }
+
+  /// Says that the value is kept.
+  public func resume() {
+    resume(with: .success(()))
+  }
+
+  /// Says that saving failed. The value stays as it is, unsaved.
+  public func resume(throwing error: any Error) {
+    resume(with: .failure(error))
+  }
+
+  /// Says how it went.
+  public func resume(with result: Result<Void, any Error>) {
+    oneShot.resume(with: result)
+  }
+}

@@ -1,0 +1,127 @@
+extension Shared where Value: Sendable {
+  /// Shares a value that a key keeps.
+  ///
+  /// - Parameters:
+  ///   - wrappedValue: The default: the value until something is loaded, and when nothing is stored. Evaluated only
+  ///     when no share of the key exists yet.
+  ///   - key: Says where the value is kept.
+  public init(wrappedValue: @autoclosure () -> Value, _ key: some SharedKey<Value>) {
+    self.init(reference(of: key, default: wrappedValue).place)
+  }
+
+  /// Shares an optional value that a key keeps; `nil` when nothing is stored.
+  public init<Wrapped>(_ key: some SharedKey<Value>) where Value == Wrapped? {
+    self.init(wrappedValue: nil, key)
+  }
+
+  /// Shares a value that a key with a default keeps.
+  public init<Key: SharedKey<Value>>(_ key: Key.Default) {
+    self.init(wrappedValue: key.initialValue(), key.base)
+  }
+
+  /// Shares a value that a key with a default keeps, with another default here.
+  public init<Key: SharedKey<Value>>(wrappedValue: @autoclosure () -> Value, _ key: Key.Default) {
+    self.init(wrappedValue: wrappedValue(), key.base)
+  }
+
+  /// Loads the value that a key keeps, and shares it.
+  ///
+  /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
+  public init(require key: some SharedKey<Value>) async throws {
+    let value = try await requiredValue(of: key)
+    self.init(wrappedValue: value, key)
+  }
+
+  /// Loads the value that a key with a default keeps, and shares it; the default is of no use here.
+  ///
+  /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
+  public init<Key: SharedKey<Value>>(require key: Key.Default) async throws {
+    try await self.init(require: key.base)
+  }
+
+  /// Points this share and its copies to what another key keeps, and loads that.
+  ///
+  /// Until it is loaded, the value is the one of before.
+  /// - Throws: What the key says, or `CancellationError`.
+  public func load(_ key: some SharedKey<Value>) async throws {
+    projection.swap(reference(of: key, default: { projection.place.read() }).place)
+    try await load()
+  }
+
+  /// Points this share and its copies to what another key keeps, and loads that.
+  ///
+  /// - Throws: What the key says, or `CancellationError`.
+  public func load<Key: SharedKey<Value>>(_ key: Key.Default) async throws {
+    projection.swap(reference(of: key.base, default: key.initialValue).place)
+    try await load()
+  }
+}
+
+extension SharedReader where Value: Sendable {
+  /// Reads a value that a key keeps.
+  ///
+  /// - Parameters:
+  ///   - wrappedValue: The default: the value until something is loaded, and when nothing is stored. Evaluated only
+  ///     when no share of the key exists yet.
+  ///   - key: Says where the value is kept.
+  public init(wrappedValue: @autoclosure () -> Value, _ key: some SharedReaderKey<Value>) {
+    self.init(readOnlyReference(of: key, default: wrappedValue).place)
+  }
+
+  /// Reads an optional value that a key keeps; `nil` when nothing is stored.
+  public init<Wrapped>(_ key: some SharedReaderKey<Value>) where Value == Wrapped? {
+    self.init(wrappedValue: nil, key)
+  }
+
+  /// Reads a value that a key with a default keeps.
+  public init<Key: SharedReaderKey<Value>>(_ key: Key.Default) {
+    self.init(wrappedValue: key.initialValue(), key.base)
+  }
+
+  /// Reads a value that a key with a default keeps, with another default here.
+  public init<Key: SharedReaderKey<Value>>(wrappedValue: @autoclosure () -> Value, _ key: Key.Default) {
+    self.init(wrappedValue: wrappedValue(), key.base)
+  }
+
+  /// Loads the value that a key keeps, and reads it.
+  ///
+  /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
+  public init(require key: some SharedReaderKey<Value>) async throws {
+    let value = try await requiredValue(of: key)
+    self.init(wrappedValue: value, key)
+  }
+
+  /// Loads the value that a key with a default keeps, and reads it; the default is of no use here.
+  ///
+  /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
+  public init<Key: SharedReaderKey<Value>>(require key: Key.Default) async throws {
+    try await self.init(require: key.base)
+  }
+
+  /// Points this reader and its copies to what another key keeps, and loads that.
+  ///
+  /// - Throws: What the key says, or `CancellationError`.
+  public func load(_ key: some SharedReaderKey<Value>) async throws {
+    projection.swap(readOnlyReference(of: key, default: { projection.place.read() }).place)
+    try await load()
+  }
+
+  /// Points this reader and its copies to what another key keeps, and loads that.
+  ///
+  /// - Throws: What the key says, or `CancellationError`.
+  public func load<Key: SharedReaderKey<Value>>(_ key: Key.Default) async throws {
+    projection.swap(readOnlyReference(of: key.base, default: key.initialValue).place)
+    try await load()
+  }
+}
+
+private func requiredValue<Key: SharedReaderKey>(of key: Key) async throws -> Key.Value {
+  let value: Key.Value? = try await withCancellableContinuation { continuation in
+    key.load(
+      context: .userInitiated,
+      continuation: LoadContinuation("The LoadContinuation of \(Key.self)") { continuation.resume(with: $0) }
+    )
+  }
+  guard let value else { throw NothingStoredError() }
+  return value
+}

@@ -1,0 +1,128 @@
+/// A value that many parts of a program share, and that many services may share.
+///
+/// All copies of a share, and all shares of one key, are one value: a change made through one is seen by the others at
+/// once. Reading is a local memory read and never I/O. Change the value with ``withLock(fileID:filePath:line:column:_:)``.
+///
+/// ```swift
+/// @Shared(.inMemory("count")) var count = 0
+/// $count.withLock { $0 += 1 }
+/// ```
+///
+/// A share may be used from any thread when its value is `Sendable`. Two shares point to the same value when one was
+/// made from the other's projected value, or both from equal keys. Assigning to the projected value, or
+/// `load(_:)`, makes this share and its copies point to something else.
+@propertyWrapper
+@dynamicMemberLookup
+public struct Shared<Value> {
+  @usableFromInline
+  let projection: Projection<Value>
+
+  init(_ place: Place<Value>) {
+    projection = Projection(place)
+  }
+
+  /// Shares a value that is held in memory only, by those to whom the share is handed.
+  public init(value: Value) {
+    self.init(ValueReference(value).place)
+  }
+
+  /// Another share of the same value.
+  public init(projectedValue: Shared<Value>) {
+    self.init(projectedValue.projection.place)
+  }
+
+  /// The value. Reading it is observed; change it with ``withLock(fileID:filePath:line:column:_:)``.
+  @inlinable
+  public var wrappedValue: Value {
+    get { projection.read() }
+    @available(
+      *,
+      deprecated,
+      message: "Use '$shared.withLock { $0 = newValue }', so that reading and writing are one step."
+    )
+    nonmutating set { withLock { $0 = newValue } }
+  }
+
+  /// The share itself: hand it on, derive from it, or assign to it to point to something else.
+  public var projectedValue: Shared<Value> {
+    get { self }
+    nonmutating set { projection.swap(newValue.projection.place) }
+  }
+
+  /// Reads and changes the value as one step that nothing comes between.
+  ///
+  /// The change is visible to everybody once the closure has returned, and observers have been told before this method
+  /// returns. A key saves the change afterwards, in the order of the changes. The closure runs on the calling thread
+  /// with the value's lock held, so keep it short, and do not use this value's shares inside it: that traps. Nesting
+  /// the closures of two values in opposite orders on two threads deadlocks, as with any two locks.
+  ///
+  /// - Parameter operation: Changes the value. When it throws, the value stays as it was.
+  /// - Returns: What the closure returns.
+  /// - Throws: What the closure throws.
+  @inlinable
+  @discardableResult
+  public func withLock<Result, Failure: Error>(
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column,
+    _ operation: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try projection.place.modify(operation)
+  }
+
+  /// A share of a part of the value.
+  public subscript<Member>(dynamicMember keyPath: WritableKeyPath<Value, Member>) -> Shared<Member> {
+    Shared<Member>(projection.place.appending(keyPath))
+  }
+
+  /// A read-only share of a part of the value.
+  public subscript<Member>(dynamicMember keyPath: KeyPath<Value, Member>) -> SharedReader<Member> {
+    SharedReader<Member>(projection.place.appending(keyPath))
+  }
+
+  /// Whether the value is being loaded. Observed.
+  public var isLoading: Bool { projection.place.reference.observedStatus.isLoading }
+
+  /// Why the value could not be loaded, or may be stale; `nil` once it is up to date. Observed.
+  public var loadError: (any Error)? { projection.place.reference.observedStatus.loadError }
+
+  /// Why the newest change could not be saved; `nil` once it is. Observed.
+  public var saveError: (any Error)? { projection.place.reference.observedStatus.saveError }
+
+  /// Loads the value again from where it is kept. A value that is held in memory only stays as it is.
+  ///
+  /// A local change that is made in the meantime is not overwritten.
+  /// - Throws: What the key says, or `CancellationError`.
+  public func load() async throws {
+    try await projection.place.reference.persistence?.load()
+  }
+
+  /// Saves the value, and returns once it is kept. A value that is held in memory only is kept as it is.
+  ///
+  /// - Throws: What the key says, or `CancellationError`; the saving itself goes on after a cancellation.
+  public func save() async throws {
+    try await projection.place.reference.persistence?.save()
+  }
+}
+
+// A share is a constant pointer to a projection, which locks every access; the value is handed from thread to thread,
+// which its own Sendable conformance allows.
+extension Shared: @unchecked Sendable where Value: Sendable {}
+
+extension Shared: Equatable where Value: Equatable {
+  /// Whether the two values are equal now.
+  public static func == (lhs: Shared, rhs: Shared) -> Bool {
+    lhs.wrappedValue == rhs.wrappedValue
+  }
+}
+
+extension Shared: Identifiable where Value: Identifiable {
+  /// The value's own identity.
+  public var id: Value.ID { wrappedValue.id }
+}
+
+extension Shared: CustomStringConvertible {
+  /// The type and the value.
+  public var description: String { "Shared<\(Value.self)>(\(String(reflecting: wrappedValue)))" }
+}

@@ -1,0 +1,83 @@
+/// The read-only half of ``Shared``: a value that many share, and that is changed elsewhere.
+///
+/// ```swift
+/// @SharedReader(.inMemory("count")) var count = 0
+/// ```
+@propertyWrapper
+@dynamicMemberLookup
+public struct SharedReader<Value> {
+  @usableFromInline
+  let projection: Projection<Value>
+
+  init(_ place: Place<Value>) {
+    projection = Projection(place)
+  }
+
+  /// Shares a value that is held in memory only, and that nobody changes.
+  public init(value: Value) {
+    self.init(ValueReference(value).place)
+  }
+
+  /// A reader of a value that never changes.
+  public static func constant(_ value: Value) -> SharedReader<Value> {
+    SharedReader(value: value)
+  }
+
+  /// A reader of what the share points to now.
+  public init(_ base: Shared<Value>) {
+    self.init(base.projection.place)
+  }
+
+  /// Another reader of the same value.
+  public init(projectedValue: SharedReader<Value>) {
+    self.init(projectedValue.projection.place)
+  }
+
+  /// The value. Reading it is observed.
+  @inlinable
+  public var wrappedValue: Value { projection.read() }
+
+  /// The reader itself: hand it on, derive from it, or assign to it to point to something else.
+  public var projectedValue: SharedReader<Value> {
+    get { self }
+    nonmutating set { projection.swap(newValue.projection.place) }
+  }
+
+  /// A reader of a part of the value.
+  public subscript<Member>(dynamicMember keyPath: KeyPath<Value, Member>) -> SharedReader<Member> {
+    SharedReader<Member>(projection.place.appending(keyPath))
+  }
+
+  /// Whether the value is being loaded. Observed.
+  public var isLoading: Bool { projection.place.reference.observedStatus.isLoading }
+
+  /// Why the value could not be loaded, or may be stale; `nil` once it is up to date. Observed.
+  public var loadError: (any Error)? { projection.place.reference.observedStatus.loadError }
+
+  /// Loads the value again from where it is kept.
+  ///
+  /// - Throws: What the key says, or `CancellationError`.
+  public func load() async throws {
+    try await projection.place.reference.persistence?.load()
+  }
+}
+
+// As for `Shared`: a constant pointer to a projection, which locks every access.
+extension SharedReader: @unchecked Sendable where Value: Sendable {}
+
+extension SharedReader: Equatable where Value: Equatable {
+  /// Whether the two values are equal now.
+  public static func == (lhs: SharedReader, rhs: SharedReader) -> Bool {
+    lhs.wrappedValue == rhs.wrappedValue
+  }
+}
+
+extension SharedReader: Identifiable where Value: Identifiable {
+  /// The value's own identity.
+  public var id: Value.ID { wrappedValue.id }
+}
+
+extension SharedReader: CustomStringConvertible {
+  /// The type and the value.
+  public var description: String { "SharedReader<\(Value.self)>(\(String(reflecting: wrappedValue)))" }
+}

@@ -1,0 +1,52 @@
+import IssueReporting
+
+/// Reads a dependency.
+///
+/// ```swift
+/// final class Session {
+///   @Dependency(\.defaultRedisStore) var store
+/// }
+/// ```
+///
+/// Every read gives the present value. The values in force when the wrapper was created are remembered, and count
+/// where the reader has no override of its own: an object keeps the dependencies that it was created with, also in
+/// detached tasks and on threads.
+@propertyWrapper
+public struct Dependency<Value: Sendable>: Sendable {
+  private let read: @Sendable (DependencyValues) -> Value
+  private let access: DependencyAccess
+  let initialValues = DependencyValues.captured
+
+  /// A dependency by its property of ``DependencyValues``.
+  public init(
+    _ keyPath: any KeyPath<DependencyValues, Value> & Sendable,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) {
+    read = { $0[keyPath: keyPath] }
+    access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  /// A dependency by its key.
+  public init<Key: TestDependencyKey>(
+    _ key: Key.Type,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) where Key.Value == Value {
+    read = { $0[key] }
+    access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  /// The value in force.
+  public var wrappedValue: Value {
+    let values = initialValues.merging(.current)
+    guard isTesting else { return read(values) }
+    return DependencyAccess.$current.withValue(access) { read(values) }
+  }
+}
+
+extension Dependency: DependencyHolding {}

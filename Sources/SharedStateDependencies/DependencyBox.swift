@@ -1,0 +1,28 @@
+/// A stored value of a dependency, of whatever key.
+///
+/// A box, since a class is cast faster than an existential, and since a cast would flatten a value that is optional.
+protocol DependencyBoxing: AnyObject, Sendable {
+  /// The key's name, for messages.
+  var keyName: String { get }
+}
+
+extension DependencyBoxing {
+  /// The value, for the key that it was stored with.
+  func value<Key: TestDependencyKey>(of key: Key.Type) -> Key.Value {
+    guard let box = self as? DependencyBox<Key> else {
+      preconditionFailure("The value of \(keyName) was stored for \(key): dependency keys must be distinct types.")
+    }
+    return box.value
+  }
+}
+
+/// The value of one key.
+final class DependencyBox<Key: TestDependencyKey>: DependencyBoxing {
+  let value: Key.Value
+
+  init(_ value: Key.Value) {
+    self.value = value
+  }
+
+  var keyName: String { "\(Key.self)" }
+}

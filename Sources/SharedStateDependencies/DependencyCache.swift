@@ -1,0 +1,118 @@
+import IssueReporting
+import Synchronization
+
+/// The values that nobody has overridden: defaults, made when first asked for, and prepared values.
+///
+/// There is one for the process, and in a test process one for each test. The class is safe to use from any thread;
+/// defaults are user code, and are evaluated without the lock.
+package final class DependencyCache: Sendable {
+  private struct ID: Hashable {
+    let key: ObjectIdentifier
+    let context: DependencyContext
+  }
+
+  private struct Entry {
+    let box: any DependencyBoxing
+    /// Whether somebody depends on this very value, so that it is too late to prepare another one. Not so when it was
+    /// read only to be changed, as `$0.client.timeout = 1` does.
+    var isSettled: Bool
+  }
+
+  private struct State {
+    var entries: [ID: Entry] = [:]
+    /// The prepared context.
+    var context: DependencyContext?
+
+    func context(or override: DependencyContext?) -> DependencyContext {
+      override ?? context ?? .detected
+    }
+  }
+
+  private let state = Mutex(State())
+
+  package init() {}
+
+  /// The cache of the process: of the program, or of whatever in a test process cannot be attributed to a test.
+  package static let process = DependencyCache()
+
+  /// The cache of the test that the caller runs in, or of the process.
+  static var current: DependencyCache {
+    currentTest ?? process
+  }
+
+  /// The cache of the test that the caller runs in; nil outside of tests.
+  static var currentTest: DependencyCache? {
+    guard isTesting, let run = TestRun.current else { return nil }
+    return TestCaches.shared.cache(for: run)
+  }
+
+  /// Forgets everything, as between two tests.
+  package func reset() {
+    // The old state outlives the lock: a value's deinitialiser is user code.
+    _ = state.withLock { state in
+      let old = state.entries.values.map(\.box)
+      state = State()
+      return old
+    }
+  }
+
+  /// The context in force, unless a scope overrides it.
+  func context(or override: DependencyContext?) -> DependencyContext {
+    state.withLock { $0.context(or: override) }
+  }
+
+  /// Looks a value up, and makes and keeps the default when there is none yet.
+  /// - Parameters:
+  ///   - context: The context of the scope, if it overrides it.
+  ///   - settles: Whether the value can no longer be prepared from now on.
+  func value<Key: TestDependencyKey>(
+    of key: Key.Type,
+    context: DependencyContext?,
+    settles: Bool,
+    default makeDefault: (DependencyContext) -> Key.Value
+  ) -> Key.Value {
+    let (found, id) = state.withLock { state in
+      let id = ID(key: ObjectIdentifier(key), context: state.context(or: context))
+      let entry = state.entries[id]
+      if let entry, settles, !entry.isSettled {
+        state.entries[id]?.isSettled = true
+      }
+      return (entry?.box, id)
+    }
+    if let found {
+      return found.value(of: key)
+    }
+    let made = DependencyBox<Key>(makeDefault(id.context))
+    let kept = state.withLock { state in
+      let box = state.entries[id]?.box ?? made
+      let isSettled = state.entries[id]?.isSettled ?? false
+      state.entries[id] = Entry(box: box, isSettled: isSettled || settles)
+      return box
+    }
+    return kept.value(of: key)
+  }
+
+  /// Takes values over as defaults.
+  /// - Returns: The names of the keys that it is too late for: those keep the value that they have.
+  func prepare(_ boxes: [ObjectIdentifier: any DependencyBoxing], context: DependencyContext?) -> [String] {
+    let (late, _) = state.withLock { state in
+      var late: [String] = []
+      // Released after the lock, as in `reset()`.
+      var replaced: [any DependencyBoxing] = []
+      state.context = context ?? state.context
+      for (key, box) in boxes {
+        let id = ID(key: key, context: state.context(or: nil))
+        if let entry = state.entries[id] {
+          guard !entry.isSettled else {
+            late.append(box.keyName)
+            continue
+          }
+          replaced.append(entry.box)
+        }
+        state.entries[id] = Entry(box: box, isSettled: true)
+      }
+      return (late, replaced)
+    }
+    return late.sorted()
+  }
+}

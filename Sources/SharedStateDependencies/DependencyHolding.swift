@@ -1,0 +1,5 @@
+/// A ``Dependency`` of any value.
+protocol DependencyHolding {
+  /// The values in force when the wrapper was created.
+  var initialValues: DependencyValues { get }
+}

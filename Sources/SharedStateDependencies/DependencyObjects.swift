@@ -1,0 +1,65 @@
+import Synchronization
+
+/// Remembers the values that objects were created with, for ``withDependencies(from:operation:fileID:filePath:line:column:)``.
+///
+/// Objects are held weakly. Entries of objects that are gone are removed now and then: there are never more of them
+/// than of living ones, but for a small number.
+final class DependencyObjects: Sendable {
+  private struct Entry: @unchecked Sendable {
+    // Unchecked for this reference, which is compared and never used.
+    weak var object: AnyObject?
+    let values: DependencyValues
+  }
+
+  private struct State {
+    var entries: [ObjectIdentifier: Entry] = [:]
+    var sweepCount = 32
+  }
+
+  private let state = Mutex(State())
+
+  static let shared = DependencyObjects()
+
+  /// Remembers the values that an operation ran with, if its result is an object.
+  func register<Result>(_ result: Result, values: DependencyValues) {
+    // Asked of the type, since on Linux every value converts to an object.
+    guard Result.self is AnyClass || type(of: result) is AnyClass else { return }
+    let object = result as AnyObject
+    let id = ObjectIdentifier(object)
+    let entry = Entry(object: object, values: values)
+    // Removed entries outlive the lock: deinitialisers of values are user code.
+    _ = state.withLock { state in
+      var removed = [state.entries.updateValue(entry, forKey: id)].compactMap(\.self)
+      if state.entries.count >= state.sweepCount {
+        let gone = state.entries.filter { $0.value.object == nil }
+        for id in gone.keys {
+          state.entries[id] = nil
+        }
+        removed += gone.values
+        state.sweepCount = max(32, 2 * state.entries.count)
+      }
+      return removed
+    }
+  }
+
+  /// The values that an object was created with: those of its registration, or of one of its ``Dependency`` wrappers.
+  func values(of object: AnyObject) -> DependencyValues? {
+    let id = ObjectIdentifier(object)
+    let entry = state.withLock { $0.entries[id] }
+    if let entry, entry.object === object {
+      return entry.values
+    }
+    let mirrors = sequence(first: Mirror(reflecting: object), next: \.superclassMirror)
+    for mirror in mirrors {
+      for case let holder as any DependencyHolding in mirror.children.lazy.map(\.value) {
+        return holder.initialValues
+      }
+    }
+    return nil
+  }
+
+  /// How many objects are remembered, gone ones included.
+  var count: Int {
+    state.withLock { $0.entries.count }
+  }
+}

@@ -1,0 +1,11 @@
+/// Tells tests apart with the help of the test frameworks, which this module does not link.
+///
+/// The hook for SharedStateTesting: its class `CurrentTest` conforms, and is found by that name. Where that module is
+/// missing, the cases of a parameterised test share their values, and so do all tests of XCTest.
+package protocol TestRunProvider: AnyObject, SendableMetatype {
+  /// The identity of the test and the case that the current task belongs to; nil when there is none.
+  ///
+  /// Made of Sendable parts. The conforming class also resets ``DependencyCache/process`` whenever a test of XCTest
+  /// ends. May be called from any thread.
+  static var currentTestRun: AnyHashable? { get }
+}

@@ -1,0 +1,58 @@
+// The thread sanitizer does not see the order that a contended `Synchronization.Mutex` establishes, because on Linux the
+// kernel hands that lock over. A build for the sanitizer therefore takes a pthread mutex, which it
+// knows, in all modules; each of them names this type `Mutex`.
+#if THREAD_SANITIZER
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #else
+    import Darwin
+  #endif
+
+  /// Stands in for `Synchronization.Mutex` in a build for the thread sanitizer, and for nothing else.
+  public struct ThreadSanitizerMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+    // `@unchecked Sendable` is right because the value is only touched with the pthread mutex locked.
+    private let handle: UnsafeMutablePointer<pthread_mutex_t>
+    private let value: UnsafeMutablePointer<Value>
+
+    /// Guards a value.
+    public init(_ initialValue: consuming sending Value) {
+      handle = .allocate(capacity: 1)
+      pthread_mutex_init(handle, nil)
+      value = .allocate(capacity: 1)
+      value.initialize(to: initialValue)
+    }
+
+    deinit {
+      value.deinitialize(count: 1)
+      value.deallocate()
+      pthread_mutex_destroy(handle)
+      handle.deallocate()
+    }
+
+    /// Runs the closure with the lock held.
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+      _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      pthread_mutex_lock(handle)
+      defer { pthread_mutex_unlock(handle) }
+      return try body(&value.pointee)
+    }
+
+    /// Locks by hand, as `Mutex<Void>` can be.
+    public borrowing func _unsafeLock() {
+      pthread_mutex_lock(handle)
+    }
+
+    /// Locks by hand if nobody has the lock.
+    public borrowing func _unsafeTryLock() -> Bool {
+      pthread_mutex_trylock(handle) == 0
+    }
+
+    /// Unlocks by hand.
+    public borrowing func _unsafeUnlock() {
+      pthread_mutex_unlock(handle)
+    }
+  }
+#endif

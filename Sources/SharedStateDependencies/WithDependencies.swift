@@ -1,0 +1,178 @@
+import IssueReporting
+
+/// Overrides dependencies while an operation runs.
+///
+/// ```swift
+/// let model = withDependencies {
+///   $0.greeter = Greeter(name: "Blob")
+/// } operation: {
+///   Model()
+/// }
+/// ```
+///
+/// The overrides hold for the operation and for the tasks that it starts, and add to those in force. An object that
+/// the operation returns remembers them, for ``withDependencies(from:operation:fileID:filePath:line:column:)``.
+/// - Parameters:
+///   - updateValues: Changes a copy of the values in force. Reading a value here is no use of it.
+///   - operation: What runs with the changed values.
+/// - Returns: What the operation returns.
+/// - Throws: What either closure throws.
+@discardableResult
+public func withDependencies<Result>(
+  _ updateValues: (inout DependencyValues) throws -> Void,
+  operation: () throws -> Result
+) rethrows -> Result {
+  let values = try DependencyValues.captured.updated(by: updateValues)
+  let result = try DependencyValues.$current.withValue(values, operation: operation)
+  DependencyObjects.shared.register(result, values: values)
+  return result
+}
+
+/// Overrides dependencies while an asynchronous operation runs.
+///
+/// Otherwise the same as the synchronous function.
+/// - Parameters:
+///   - isolation: The actor that everything runs on.
+///   - updateValues: Changes a copy of the values in force. Reading a value here is no use of it.
+///   - operation: What runs with the changed values.
+/// - Returns: What the operation returns.
+/// - Throws: What either closure throws.
+@discardableResult
+public func withDependencies<Result>(
+  isolation: isolated (any Actor)? = #isolation,
+  _ updateValues: (inout DependencyValues) async throws -> Void,
+  operation: () async throws -> Result
+) async rethrows -> Result {
+  let values = try await DependencyValues.captured.updated(isolation: isolation, by: updateValues)
+  let result = try await DependencyValues.$current.withValue(values, operation: operation, isolation: isolation)
+  DependencyObjects.shared.register(result, values: values)
+  return result
+}
+
+/// Runs an operation with the dependencies of an object, so that what it creates shares them, and overrides some.
+///
+/// The object must hold a ``Dependency`` or have been created inside `withDependencies`; else an issue is reported and
+/// the values in force are used. An override in force counts more than one that the object remembers.
+/// - Parameters:
+///   - model: The object whose dependencies are propagated.
+///   - updateValues: Changes the object's values for the operation.
+///   - operation: What runs with the changed values.
+/// - Returns: What the operation returns.
+/// - Throws: What either closure throws.
+@discardableResult
+public func withDependencies<Model: AnyObject, Result>(
+  from model: Model,
+  _ updateValues: (inout DependencyValues) throws -> Void,
+  operation: () throws -> Result,
+  fileID: StaticString = #fileID,
+  filePath: StaticString = #filePath,
+  line: UInt = #line,
+  column: UInt = #column
+) rethrows -> Result {
+  let access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
+  return try DependencyValues.$current.withValue(propagatedValues(from: model, access: access)) {
+    try withDependencies(updateValues, operation: operation)
+  }
+}
+
+/// Runs an operation with the dependencies of an object, so that what it creates shares them.
+/// - Parameters:
+///   - model: The object whose dependencies are propagated.
+///   - operation: What runs with the object's values.
+/// - Returns: What the operation returns.
+/// - Throws: What the operation throws.
+@discardableResult
+public func withDependencies<Model: AnyObject, Result>(
+  from model: Model,
+  operation: () throws -> Result,
+  fileID: StaticString = #fileID,
+  filePath: StaticString = #filePath,
+  line: UInt = #line,
+  column: UInt = #column
+) rethrows -> Result {
+  try withDependencies(
+    from: model,
+    { _ in },
+    operation: operation,
+    fileID: fileID,
+    filePath: filePath,
+    line: line,
+    column: column
+  )
+}
+
+/// Runs an asynchronous operation with the dependencies of an object, and overrides some.
+///
+/// Otherwise the same as the synchronous function.
+/// - Parameters:
+///   - isolation: The actor that everything runs on.
+///   - model: The object whose dependencies are propagated.
+///   - updateValues: Changes the object's values for the operation.
+///   - operation: What runs with the changed values.
+/// - Returns: What the operation returns.
+/// - Throws: What either closure throws.
+@discardableResult
+public func withDependencies<Model: AnyObject, Result>(
+  isolation: isolated (any Actor)? = #isolation,
+  from model: Model,
+  _ updateValues: (inout DependencyValues) async throws -> Void,
+  operation: () async throws -> Result,
+  fileID: StaticString = #fileID,
+  filePath: StaticString = #filePath,
+  line: UInt = #line,
+  column: UInt = #column
+) async rethrows -> Result {
+  let access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
+  return try await DependencyValues.$current.withValue(
+    propagatedValues(from: model, access: access),
+    operation: { try await withDependencies(isolation: isolation, updateValues, operation: operation) },
+    isolation: isolation
+  )
+}
+
+/// Runs an asynchronous operation with the dependencies of an object.
+/// - Parameters:
+///   - isolation: The actor that everything runs on.
+///   - model: The object whose dependencies are propagated.
+///   - operation: What runs with the object's values.
+/// - Returns: What the operation returns.
+/// - Throws: What the operation throws.
+@discardableResult
+public func withDependencies<Model: AnyObject, Result>(
+  isolation: isolated (any Actor)? = #isolation,
+  from model: Model,
+  operation: () async throws -> Result,
+  fileID: StaticString = #fileID,
+  filePath: StaticString = #filePath,
+  line: UInt = #line,
+  column: UInt = #column
+) async rethrows -> Result {
+  try await withDependencies(
+    isolation: isolation,
+    from: model,
+    { _ in },
+    operation: operation,
+    fileID: fileID,
+    filePath: filePath,
+    line: line,
+    column: column
+  )
+}
+
+/// The values in force on top of those of an object.
+private func propagatedValues(from model: AnyObject, access: DependencyAccess) -> DependencyValues {
+  guard let values = DependencyObjects.shared.values(of: model) else {
+    reportIssue(
+      """
+      \(type(of: model)) has no dependencies to propagate. \
+      Let it hold a '@Dependency', or create it inside 'withDependencies'.
+      """,
+      fileID: access.fileID,
+      filePath: access.filePath,
+      line: access.line,
+      column: access.column
+    )
+    return .current
+  }
+  return values.merging(.current)
+}

@@ -1,0 +1,57 @@
+/// Carries the dependencies in force to where they are not inherited: a detached task, a thread, a callback.
+///
+/// ```swift
+/// withEscapedDependencies { dependencies in
+///   Thread.detachNewThread {
+///     dependencies.yield { model.refresh() }
+///   }
+/// }
+/// ```
+/// - Parameter operation: Gets the values in force, and may keep them.
+/// - Returns: What the operation returns.
+/// - Throws: What the operation throws.
+public func withEscapedDependencies<Result>(
+  _ operation: (DependencyValues.Continuation) throws -> Result
+) rethrows -> Result {
+  try operation(DependencyValues.Continuation(values: .captured))
+}
+
+/// Carries the dependencies in force to where they are not inherited, out of an asynchronous operation.
+/// - Parameters:
+///   - isolation: The actor that the operation runs on.
+///   - operation: Gets the values in force, and may keep them.
+/// - Returns: What the operation returns.
+/// - Throws: What the operation throws.
+public func withEscapedDependencies<Result>(
+  isolation: isolated (any Actor)? = #isolation,
+  _ operation: (DependencyValues.Continuation) async throws -> Result
+) async rethrows -> Result {
+  try await operation(DependencyValues.Continuation(values: .captured))
+}
+
+extension DependencyValues {
+  /// Dependencies on their way to another task or thread.
+  public struct Continuation: Sendable {
+    let values: DependencyValues
+
+    /// Runs an operation with the carried dependencies. May be called any number of times, from any thread.
+    /// - Returns: What the operation returns.
+    /// - Throws: What the operation throws.
+    public func yield<Result>(_ operation: () throws -> Result) rethrows -> Result {
+      try DependencyValues.$current.withValue(values, operation: operation)
+    }
+
+    /// Runs an asynchronous operation with the carried dependencies. May be called any number of times.
+    /// - Parameters:
+    ///   - isolation: The actor that the operation runs on.
+    ///   - operation: What runs with the dependencies.
+    /// - Returns: What the operation returns.
+    /// - Throws: What the operation throws.
+    public func yield<Result>(
+      isolation: isolated (any Actor)? = #isolation,
+      _ operation: () async throws -> Result
+    ) async rethrows -> Result {
+      try await DependencyValues.$current.withValue(values, operation: operation, isolation: isolation)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/// Reads fields out of bytes, from the front, without making strings of them.
+struct ByteScanner {
+  private(set) var rest: UnsafeRawBufferPointer.SubSequence
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    rest = bytes[...]
+  }
+
+  /// Takes one byte when it is this one.
+  mutating func skip(_ character: Unicode.Scalar) -> Bool {
+    guard rest.first == UInt8(ascii: character) else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  /// Takes digits, at least one and as many as there are; `nil`: there are none, or the number is too large.
+  mutating func number() -> UInt64? {
+    var number: UInt64 = 0
+    var count = 0
+    for byte in rest {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { break }
+      let (product, overflows) = number.multipliedReportingOverflow(by: 10)
+      let (sum, carries) = product.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+      guard !overflows, !carries else { return nil }
+      number = sum
+      count += 1
+    }
+    rest.removeFirst(count)
+    return count > 0 ? number : nil
+  }
+
+  /// Takes one byte, whatever it is.
+  mutating func byte() -> UInt8? {
+    rest.popFirst()
+  }
+}

@@ -1,0 +1,68 @@
+package import Foundation
+
+/// One change, as it is announced on a value's channel.
+///
+/// The payload is a header line `1 <revision> <parent> <kind> <writer>`, then the JSON document. The leading `1` is
+/// the version of the format.
+package struct ChangeMessage: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
+    case document(Data)
+    /// The document is large: read it.
+    case reference
+    case deleted
+  }
+
+  package var revision: Revision
+  package var parent: Revision
+  package var writer: String
+  package var content: Content
+
+  package init(revision: Revision, parent: Revision, writer: String, content: Content) {
+    self.revision = revision
+    self.parent = parent
+    self.writer = writer
+    self.content = content
+  }
+
+  /// Reads a payload; `nil` for an unknown version or a malformed header, which are counted and ignored.
+  package init?(payload: Data) {
+    let header: (revision: UInt64, parent: UInt64, kind: UInt8, writer: String, length: Int)? =
+      payload.withUnsafeBytes { bytes in
+        var scanner = ByteScanner(bytes)
+        guard
+          scanner.skip("1"), scanner.skip(" "),
+          let revision = scanner.number(), revision > 0, scanner.skip(" "),
+          let parent = scanner.number(), parent < revision, scanner.skip(" "),
+          let kind = scanner.byte(), scanner.skip(" "),
+          let lineEnd = scanner.rest.firstIndex(of: UInt8(ascii: "\n")), lineEnd > scanner.rest.startIndex
+        else { return nil }
+        return (revision, parent, kind, String(decoding: scanner.rest[..<lineEnd], as: UTF8.self), lineEnd + 1)
+      }
+    guard let header else { return nil }
+    let content: Content
+    switch header.kind {
+    case UInt8(ascii: "s"): content = .document(payload.dropFirst(header.length))
+    case UInt8(ascii: "r"): content = .reference
+    case UInt8(ascii: "d"): content = .deleted
+    default: return nil
+    }
+    self.init(
+      revision: Revision(header.revision),
+      parent: Revision(header.parent),
+      writer: header.writer,
+      content: content
+    )
+  }
+
+  package var payload: Data {
+    let kind =
+      switch content {
+      case .document: "s"
+      case .reference: "r"
+      case .deleted: "d"
+      }
+    var payload = Data("1 \(revision) \(parent) \(kind) \(writer)\n".utf8)
+    if case .document(let document) = content { payload.append(document) }
+    return payload
+  }
+}

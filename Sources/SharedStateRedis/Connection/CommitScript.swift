@@ -1,0 +1,84 @@
+/// The one Lua script that checks, numbers, writes and announces a change.
+///
+/// Keys: the value, its meta, its operations, and for a large document the staging key that holds it.
+///
+/// Arguments: the channel; the expected revision or `*`; the floor; the writer; the writer's nonce; the number of the
+/// operation; the kind (`s`, `r` for a large document, `d`); the document (empty unless the kind is `s`).
+///
+/// Answers `ok <revision> <parent>`, or an array: `conflict`, the meta and the document that are there (or nil), the
+/// type of the value; or `type` and the name of the other type that the key holds.
+///
+/// A value by another name is never read into Lua, a digest is never made, and only small documents are
+/// concatenated, because Redis copies and hashes every byte of every Lua string.
+package enum CommitScript {
+  /// How many writers' last operations are remembered for each key, at the most.
+  package static let rememberedOperations = 32
+  /// How long an operation is remembered after the last commit to its key.
+  package static let operationLifetimeInSeconds = 3_600
+  /// How long meta outlives its value.
+  package static let tombstoneLifetimeInSeconds = 604_800
+  /// How long a staged document waits for its commit.
+  package static let stagingLifetimeInSeconds = 60
+
+  package static let source = """
+    local value, meta, operations, staging = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+    local channel, expected, floor, writer, nonce, number, kind, document = unpack(ARGV)
+    local stored = redis.call('MGET', meta, operations)
+    local previous = stored[1] and string.match(stored[1], '^(%d+) ') or '0'
+
+    -- Newest first: 'nonce number revision parent;nonce number revision parent;…'
+    local remembered = stored[2] or ''
+    local first, last = string.find(remembered, nonce .. ' ', 1, true)
+    if first then
+      local close = string.find(remembered, ';', last, true)
+      local applied, revision, parent = string.match(string.sub(remembered, last + 1, close - 1), '^(%d+) (%d+) (%d+)$')
+      if applied == number then
+        if staging then redis.call('UNLINK', staging) end
+        return 'ok ' .. revision .. ' ' .. parent
+      end
+      remembered = string.sub(remembered, 1, first - 1) .. string.sub(remembered, close + 1)
+    end
+
+    local type = redis.call('TYPE', value).ok
+    if expected ~= '*' and expected ~= previous then
+      if staging then redis.call('UNLINK', staging) end
+      return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type}
+    end
+    if type ~= 'string' and type ~= 'none' and expected == '*' then
+      if staging then redis.call('UNLINK', staging) end
+      return {'type', type}
+    end
+    -- Nothing is touched before it is certain that the document is there.
+    if kind == 'r' and redis.call('EXISTS', staging) == 0 then return {'staging'} end
+    if type ~= 'string' and type ~= 'none' then redis.call('UNLINK', value) end
+
+    local time = redis.call('TIME')
+    local now = time[1] * 1000000 + time[2]
+    local revision = string.format('%.0f', math.max(previous + 1, floor + 1, now))
+
+    if kind == 's' then
+      redis.call('SET', value, document, 'KEEPTTL')
+    elseif kind == 'r' then
+      local left = redis.call('PTTL', value)
+      redis.call('RENAME', staging, value)
+      if left > 0 then redis.call('PEXPIRE', value, left) else redis.call('PERSIST', value) end
+    else
+      redis.call('UNLINK', value)
+    end
+    if kind == 'd' then
+      redis.call('SET', meta, revision .. ' ' .. previous .. ' d 0 ' .. writer, 'EX', '\(tombstoneLifetimeInSeconds)')
+    else
+      redis.call('SET', meta, revision .. ' ' .. previous .. ' s 0 ' .. writer)
+    end
+
+    remembered = nonce .. ' ' .. number .. ' ' .. revision .. ' ' .. previous .. ';' .. remembered
+    local _, count = string.gsub(remembered, ';', '')
+    if count > \(rememberedOperations) then
+      remembered = string.match(remembered, '^(.*;)[^;]*;$')
+    end
+    redis.call('SET', operations, remembered, 'EX', '\(operationLifetimeInSeconds)')
+
+    redis.call('PUBLISH', channel, '1 ' .. revision .. ' ' .. previous .. ' ' .. kind .. ' ' .. writer .. '\\n' .. document)
+    return 'ok ' .. revision .. ' ' .. previous
+    """
+}

@@ -1,0 +1,27 @@
+/// What a reply, or a confirmation, that is still to come belongs to.
+enum Expectation {
+  case pong(id: UInt64)
+  case values(PendingRead)
+  /// The type of one key of a read.
+  case type(PendingRead, index: Int)
+  /// One key of a read, once more.
+  case value(PendingRead, index: Int)
+  /// The SET of a large document, in front of its commit.
+  case staging
+  /// A commit, by its place in the batch that it came in: a commit is too large to be copied for nothing.
+  case commit(batch: [RedisRequest], index: Int, attempt: CommitAttempt)
+  case confirmations(id: UInt64, isSubscription: Bool, missing: Int)
+}
+
+/// How often a commit was tried, and how.
+struct CommitAttempt {
+  /// The script's source was sent with it, so that the server knows the script when it has answered.
+  var isBySource = false
+  /// How often the server did not know the script.
+  var unknownScripts = 0
+  /// How often the staged document was gone.
+  var lostStagings = 0
+
+  /// A server that loses every staged document at once would keep a commit going for ever.
+  static let maximumLostStagings = 3
+}

@@ -1,0 +1,39 @@
+/// Opens connections to the server of a configuration.
+package struct HiredisConnector: RedisConnector {
+  private let configuration: RedisConfiguration
+
+  /// Makes a connector; it connects only when asked.
+  package init(configuration: RedisConfiguration) {
+    self.configuration = configuration
+  }
+
+  package func connect(
+    purpose: ConnectionPurpose,
+    waker: Waker,
+    deadline: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> any RedisConnection {
+    // The waker is not watched here, and so keeps what it was told for the first `receive`: a wake-up does not say
+    // whether it is about stopping or about ordinary work, and ordinary work must not end an attempt.
+    let dialer = SocketDialer(
+      endpoint: configuration.endpoint,
+      keepAlive: configuration.keepAlive,
+      acknowledgementTimeout: configuration.keepAlive + configuration.requestTimeout
+    )
+    let stream = RedisStream(transport: try dialer.dial(until: deadline))
+    var handshake = Handshake(configuration: configuration, purpose: purpose, formatter: stream.formatter)
+    let handle: RedisStream.Handler = { (reply) throws(RedisSharedStateError) in try handshake.handle(reply) }
+    try stream.flush(timeout: max(.zero, ContinuousClock.now.duration(to: deadline)), handle)
+    while !handshake.isDone {
+      guard try !stream.receive(until: deadline, waker: nil, handle).isEmpty else {
+        throw .timedOut(operation: "the handshake")
+      }
+    }
+    return HiredisConnection(
+      stream: stream,
+      purpose: purpose,
+      waker: waker,
+      requestTimeout: configuration.requestTimeout,
+      scriptDigest: handshake.scriptDigest
+    )
+  }
+}

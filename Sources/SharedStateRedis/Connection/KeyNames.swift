@@ -1,0 +1,29 @@
+/// The names, in Redis, of everything that belongs to one shared value.
+///
+/// Everything of a key carries the key's own name as its hash tag, so that all of it lives in one hash slot.
+/// Names and namespaces contain no braces, so that none of these can collide with a value.
+package struct KeyNames: Hashable, Sendable {
+  /// The value's own key, which holds the plain JSON document.
+  package let value: String
+  /// The key of the ``Meta`` string.
+  package let meta: String
+  /// The key that remembers which commit of which writer was applied last.
+  package let operations: String
+  /// The channel on which every change is announced.
+  package let channel: String
+
+  /// Pub/sub ignores SELECT, so the channel of every database but the first carries the database's number.
+  package init(namespace: String, name: String, database: Int) {
+    let value = namespace + name
+    self.value = value
+    self.meta = "\(namespace)meta:{\(value)}"
+    self.operations = "\(namespace)ops:{\(value)}"
+    self.channel = "\(namespace)changes:{\(value)}" + (database == 0 ? "" : "@\(database)")
+  }
+
+  /// A key for a document on its way to the value's key, used by nobody else.
+  package func staging(for operation: Operation) -> String {
+    // The operations key already ends with the hash tag.
+    "\(operations):\(operation.writer):\(operation.number)"
+  }
+}

@@ -1,0 +1,57 @@
+/// What is known about the stored value: one short string beside it in Redis.
+///
+/// The string reads `<revision> <parent> <kind> <expiry> <writer>`.
+package struct Meta: Hashable, Sendable {
+  package enum Kind: Character, Sendable {
+    case set = "s"
+    /// A tombstone: the value was deleted, and nothing older may come back.
+    case deleted = "d"
+  }
+
+  package var revision: Revision
+  /// The revision that this one was made from.
+  package var parent: Revision
+  package var kind: Kind
+  /// When the value expires, in milliseconds since 1970; 0: never.
+  package var expiry: UInt64
+  /// Who wrote it.
+  package var writer: String
+
+  package init(revision: Revision, parent: Revision, kind: Kind, expiry: UInt64 = 0, writer: String) {
+    self.revision = revision
+    self.parent = parent
+    self.kind = kind
+    self.expiry = expiry
+    self.writer = writer
+  }
+
+  /// Reads the string; `nil` when it has another form, which is never fatal: the value then counts as unversioned.
+  package init?(_ string: String) {
+    var string = string
+    guard let meta = string.withUTF8({ Meta(bytes: UnsafeRawBufferPointer($0)) }) else { return nil }
+    self = meta
+  }
+
+  /// Reads the string's bytes.
+  package init?(bytes: UnsafeRawBufferPointer) {
+    var scanner = ByteScanner(bytes)
+    guard
+      let revision = scanner.number(), scanner.skip(" "),
+      let parent = scanner.number(), scanner.skip(" "),
+      let kind = scanner.byte().flatMap({ Kind(rawValue: Character(Unicode.Scalar($0))) }), scanner.skip(" "),
+      let expiry = scanner.number(), scanner.skip(" "),
+      !scanner.rest.isEmpty
+    else { return nil }
+    self.init(
+      revision: Revision(revision),
+      parent: Revision(parent),
+      kind: kind,
+      expiry: expiry,
+      writer: String(decoding: scanner.rest, as: UTF8.self)
+    )
+  }
+
+  package var string: String {
+    "\(revision) \(parent) \(kind.rawValue) \(expiry) \(writer)"
+  }
+}

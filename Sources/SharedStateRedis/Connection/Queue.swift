@@ -1,0 +1,39 @@
+/// First in, first out, in memory that is used again and again.
+struct Queue<Element> {
+  private var elements: [Element?] = []
+  private var head = 0
+
+  init(_ elements: [Element] = []) {
+    self.elements = elements
+  }
+
+  /// The element that is next.
+  var first: Element? {
+    head < elements.count ? elements[head] : nil
+  }
+
+  mutating func append(_ element: Element) {
+    elements.append(element)
+  }
+
+  mutating func popFirst() -> Element? {
+    guard head < elements.count else { return nil }
+    let element = elements[head].take()
+    head += 1
+    if head == elements.count {
+      elements.removeAll(keepingCapacity: head < 1_024)
+      head = 0
+    } else if head >= 1_024, head * 2 > elements.count {
+      elements.removeFirst(head)
+      head = 0
+    }
+    return element
+  }
+
+  mutating func replaceFirst(with element: Element) {
+    precondition(head < elements.count, "An empty queue has no first element.")
+    elements[head] = element
+  }
+}
+
+extension Queue: Sendable where Element: Sendable {}

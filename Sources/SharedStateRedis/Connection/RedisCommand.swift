@@ -1,0 +1,86 @@
+internal import CHiredis
+package import Foundation
+
+/// One command, in the making: its arguments, behind one another, in memory that is used again and again.
+package struct RedisCommand: ~Copyable {
+  /// The arguments, without anything in between.
+  private var arguments = ByteBuffer()
+  private var lengths: [Int] = []
+  private var pointers: [UnsafePointer<CChar>?] = []
+  /// A document stays where it is: its place among the arguments, and its bytes.
+  private var document: (index: Int, data: Data)?
+
+  init() {}
+
+  /// Adds a word of the protocol.
+  package mutating func argument(_ text: StaticString) {
+    argument(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  /// Adds a text as UTF-8.
+  package mutating func argument(_ text: String) {
+    var text = text
+    text.withUTF8 { argument(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Adds a number in decimal digits.
+  package mutating func argument(_ number: UInt64) {
+    withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { digits in
+      var first = digits.count
+      var rest = number
+      repeat {
+        first -= 1
+        digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      } while rest > 0
+      argument(UnsafeRawBufferPointer(rebasing: digits[first...]))
+    }
+  }
+
+  /// Adds bytes, whatever they are.
+  package mutating func argument(_ bytes: UnsafeRawBufferPointer) {
+    arguments.append(bytes)
+    lengths.append(bytes.count)
+  }
+
+  /// Adds a document, without copying it; a command has one at the most.
+  package mutating func argument(_ data: Data) {
+    precondition(document == nil, "A command has one document at the most.")
+    document = (lengths.count, data)
+    lengths.append(data.count)
+  }
+
+  /// Encodes the command, and starts anew.
+  mutating func encode(into output: inout ByteBuffer) {
+    if let (index, data) = document.take() {
+      data.withUnsafeBytes { encode(document: $0, index, into: &output) }
+    } else {
+      encode(document: UnsafeRawBufferPointer(start: nil, count: 0), -1, into: &output)
+    }
+    arguments.removeAll()
+    lengths.removeAll(keepingCapacity: true)
+    pointers.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func encode(
+    document: UnsafeRawBufferPointer,
+    _ documentIndex: Int,
+    into output: inout ByteBuffer
+  ) {
+    precondition(!lengths.isEmpty, "A command has at least its name.")
+    var next = arguments.bytes.baseAddress
+    for (index, length) in lengths.enumerated() {
+      if index == documentIndex {
+        pointers.append(document.baseAddress?.assumingMemoryBound(to: CChar.self))
+      } else {
+        pointers.append(next?.assumingMemoryBound(to: CChar.self))
+        next = next?.advanced(by: length)
+      }
+    }
+    var command: UnsafeMutablePointer<CChar>?
+    let length = Int(redisFormatCommandArgv(&command, CInt(lengths.count), &pointers, lengths))
+    guard length > 0, let command else { fatalError("hiredis has no memory for a command of this size.") }
+    output.append(UnsafeRawBufferPointer(start: command, count: length))
+    redisFreeCommand(command)
+  }
+}

@@ -1,0 +1,152 @@
+package import Foundation
+
+/// One connection to one server: a batch of typed requests in, typed replies and pushed messages out.
+///
+/// A connection belongs to the thread that opened it and is used by no other; only its ``Waker`` may be used from
+/// anywhere. Once a method has thrown, the connection is of no further use but to be closed.
+package protocol RedisConnection: AnyObject {
+  /// Starts sending a batch of requests, as one write where that is possible.
+  ///
+  /// Returns without waiting for any reply. Replies that arrive in the meantime are kept for ``receive(until:)``.
+  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/timedOut(operation:)``.
+  func send(_ requests: [RedisRequest]) throws(RedisSharedStateError)
+
+  /// Waits until something has arrived, the waker was woken, or the deadline has passed, and returns what has arrived.
+  ///
+  /// Messages keep their order. Replies keep the order of their requests, except that a request which needed a second
+  /// round trip (an unknown script, a type to be asked for) is answered later.
+  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/protocolViolation(reason:)``.
+  func receive(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> [RedisEvent]
+
+  /// Closes the connection. Closing twice does nothing.
+  func close()
+}
+
+/// Opens connections to one server.
+package protocol RedisConnector: Sendable {
+  /// Opens a connection that is ready for use: authenticated, named, on its database, and known to be to a primary.
+  ///
+  /// Blocks the calling thread until then, at the longest until the deadline. A wake-up in the meantime does not end
+  /// it, and is kept for the connection's first ``RedisConnection/receive(until:)``.
+  /// - Throws: ``RedisSharedStateError``: the cases of reaching, authenticating, permission and role.
+  func connect(
+    purpose: ConnectionPurpose,
+    waker: Waker,
+    deadline: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> any RedisConnection
+}
+
+/// What a connection is for; it is also the last part of its name in CLIENT LIST.
+package enum ConnectionPurpose: String, Hashable, Sendable, CaseIterable {
+  case writer
+  case subscriber
+}
+
+/// A request and the number that its reply will carry.
+package struct RedisRequest: Sendable {
+  package enum Command: Sendable {
+    case ping
+    /// Values and metas of some keys, each pair read at one moment.
+    case read([KeyNames])
+    /// The commit script.
+    case commit(Commit)
+    /// Answered once every one of the channels is confirmed.
+    case subscribe([String])
+    case unsubscribe([String])
+  }
+
+  package let id: UInt64
+  package let command: Command
+
+  package init(id: UInt64, command: Command) {
+    self.id = id
+    self.command = command
+  }
+}
+
+package enum RedisEvent: Sendable {
+  case reply(id: UInt64, RedisReply)
+  case message(channel: String, payload: Data)
+}
+
+package enum RedisReply: Sendable {
+  case pong
+  /// One for each key of the request, in its order.
+  case values([StoredValue])
+  case commit(CommitReply)
+  case subscribed
+  case unsubscribed
+  /// The server refused this one request; the connection lives on.
+  case failure(RedisSharedStateError)
+}
+
+/// What is stored under a name.
+package struct StoredValue: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
+    case absent
+    case document(Data)
+    /// The key holds another Redis type, whose name this is.
+    case otherType(String)
+  }
+
+  /// `nil` when this library has not written the value, or its meta is malformed.
+  package var meta: Meta?
+  package var content: Content
+
+  package init(meta: Meta?, content: Content) {
+    self.meta = meta
+    self.content = content
+  }
+}
+
+/// A change on its way into Redis.
+package struct Commit: Sendable {
+  package enum Content: Sendable {
+    /// The document, and whether it is announced with the change or has to be read because it is large.
+    case document(Data, isLarge: Bool)
+    /// Leaves a tombstone.
+    case deleted
+  }
+
+  package enum Condition: Hashable, Sendable {
+    /// Write whatever is there.
+    case unconditional
+    /// Only when the stored revision is this one (``Revision/none``: there is no meta). Also replaces a key of
+    /// another type, which an unconditional commit never does.
+    case revision(Revision)
+  }
+
+  package var names: KeyNames
+  package var content: Content
+  package var condition: Condition
+  /// The highest revision that the committing replica has ever seen.
+  package var floor: Revision
+  package var operation: Operation
+  /// Who writes: label, host, process and nonce, without spaces.
+  package var writer: String
+
+  package init(
+    names: KeyNames,
+    content: Content,
+    condition: Condition,
+    floor: Revision,
+    operation: Operation,
+    writer: String
+  ) {
+    self.names = names
+    self.content = content
+    self.condition = condition
+    self.floor = floor
+    self.operation = operation
+    self.writer = writer
+  }
+}
+
+package enum CommitReply: Hashable, Sendable {
+  /// The commit took effect, now or when it was first tried.
+  case committed(revision: Revision, parent: Revision)
+  /// The revision has moved on: this is what is there now.
+  case conflict(StoredValue)
+  /// The key holds another Redis type, and nothing was written.
+  case wrongType(String)
+}

@@ -1,0 +1,105 @@
+/// Turns requests into commands.
+struct RequestEncoder {
+  let formatter: RedisFormatter
+  /// The digest that the server knows ``CommitScript`` by; `nil`: it is not known, and the source is sent each time.
+  let scriptDigest: String?
+
+  func ping() {
+    formatter.add { $0.argument("PING") }
+  }
+
+  /// All values, each followed by its meta.
+  func read(_ keys: some Collection<KeyNames>) {
+    formatter.add { command in
+      command.argument("MGET")
+      for key in keys {
+        command.argument(key.value)
+        command.argument(key.meta)
+      }
+    }
+  }
+
+  func type(of key: KeyNames) {
+    formatter.add { command in
+      command.argument("TYPE")
+      command.argument(key.value)
+    }
+  }
+
+  /// Stages a large document; does nothing for every other commit.
+  ///
+  /// - Returns: whether there is anything to stage.
+  func stage(_ commit: Commit) -> Bool {
+    guard case .document(let document, isLarge: true) = commit.content else { return false }
+    formatter.add { command in
+      command.argument("SET")
+      command.argument(commit.names.staging(for: commit.operation))
+      command.argument(document)
+      command.argument("EX")
+      command.argument(UInt64(CommitScript.stagingLifetimeInSeconds))
+    }
+    return true
+  }
+
+  /// Runs the commit script, by its digest or by its source.
+  func commit(_ commit: Commit, bySource: Bool) {
+    formatter.add { command in
+      if !bySource, let scriptDigest {
+        command.argument("EVALSHA")
+        command.argument(scriptDigest)
+      } else {
+        command.argument("EVAL")
+        command.argument(CommitScript.source)
+      }
+      addKeys(of: commit, to: &command)
+      command.argument(commit.names.channel)
+      switch commit.condition {
+      case .unconditional: command.argument("*")
+      case .revision(let revision): command.argument(revision.rawValue)
+      }
+      command.argument(commit.floor.rawValue)
+      command.argument(commit.writer)
+      command.argument(commit.operation.writer)
+      command.argument(commit.operation.number)
+      addContent(of: commit, to: &command)
+    }
+  }
+
+  func subscribe(_ channels: [String]) {
+    formatter.add { command in
+      command.argument("SUBSCRIBE")
+      for channel in channels { command.argument(channel) }
+    }
+  }
+
+  func unsubscribe(_ channels: [String]) {
+    formatter.add { command in
+      command.argument("UNSUBSCRIBE")
+      for channel in channels { command.argument(channel) }
+    }
+  }
+
+  private func addKeys(of commit: Commit, to command: inout RedisCommand) {
+    let staging: String? =
+      if case .document(_, isLarge: true) = commit.content { commit.names.staging(for: commit.operation) } else { nil }
+    command.argument(staging == nil ? "3" : "4")
+    command.argument(commit.names.value)
+    command.argument(commit.names.meta)
+    command.argument(commit.names.operations)
+    if let staging { command.argument(staging) }
+  }
+
+  private func addContent(of commit: Commit, to command: inout RedisCommand) {
+    switch commit.content {
+    case .document(let document, isLarge: false):
+      command.argument("s")
+      command.argument(document)
+    case .document(_, isLarge: true):
+      command.argument("r")
+      command.argument("")
+    case .deleted:
+      command.argument("d")
+      command.argument("")
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// The version of one shared value: grows with every write by anybody, and tells when the write was made.
+///
+/// A revision is the server's time in microseconds since 1970, or one more than the revision before it where the
+/// clock has not moved on. It never restarts, neither after a delete nor after a flush or a failover.
+package struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible {
+  package let rawValue: UInt64
+
+  package init(_ rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+
+  /// The revision of a value that this library has never written.
+  package static let none = Revision(0)
+
+  package static func < (lhs: Revision, rhs: Revision) -> Bool {
+    lhs.rawValue < rhs.rawValue
+  }
+
+  package var description: String {
+    String(rawValue)
+  }
+}
+
+/// One commit of one writer, so that a retry after a lost reply is answered instead of applied twice.
+package struct Operation: Hashable, Sendable {
+  /// The writer's nonce: made anew for every store of every process.
+  package let writer: String
+  /// Counts the writer's commits.
+  package let number: UInt64
+
+  package init(writer: String, number: UInt64) {
+    self.writer = writer
+    self.number = number
+  }
+}

@@ -1,0 +1,46 @@
+/// What ``CommitScript`` answers.
+package enum ScriptAnswer {
+  /// The commit is decided.
+  case reply(CommitReply)
+  /// The staging key has expired or was never written.
+  case stagingMissing
+
+  /// Reads a reply that is not an error; `nil`: it is none of the script's answers.
+  package init?(_ reply: RedisReplyView) {
+    switch reply.kind {
+    case .string, .status:
+      var scanner = ByteScanner(reply.bytes)
+      guard
+        scanner.skip("o"), scanner.skip("k"),
+        scanner.skip(" "), let revision = scanner.number(),
+        scanner.skip(" "), let parent = scanner.number(),
+        scanner.rest.isEmpty
+      else { return nil }
+      self = .reply(.committed(revision: Revision(revision), parent: Revision(parent)))
+    case .array where reply.count == 1 && reply[0].isEqual(to: "staging"):
+      self = .stagingMissing
+    case .array where reply.count == 2 && reply[0].isEqual(to: "type"):
+      self = .reply(.wrongType(reply[1].string))
+    case .array where reply.count == 4 && reply[0].isEqual(to: "conflict"):
+      self = .reply(.conflict(StoredValue(meta: reply[1], document: reply[2], type: reply[3])))
+    default:
+      return nil
+    }
+  }
+}
+
+extension StoredValue {
+  /// Reads a value whose type is known.
+  init(meta: RedisReplyView, document: RedisReplyView, type: RedisReplyView) {
+    self.init(meta: meta, document: document)
+    if content == .absent, !type.isEqual(to: "none") { content = .otherType(type.string) }
+  }
+
+  /// Reads a value as MGET answers it: nothing may also mean another type.
+  init(meta: RedisReplyView, document: RedisReplyView) {
+    self.init(
+      meta: meta.kind == .string ? Meta(bytes: meta.bytes) : nil,
+      content: document.kind == .string ? .document(document.data) : .absent
+    )
+  }
+}

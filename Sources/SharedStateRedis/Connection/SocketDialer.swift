@@ -1,0 +1,172 @@
+import Glibc
+
+/// Opens sockets to one endpoint.
+package struct SocketDialer: Sendable {
+  /// Where to.
+  package let endpoint: RedisEndpoint
+  /// After how long without traffic the kernel asks whether the other side is there.
+  package let keepAlive: Duration
+  /// How long sent bytes may stay unacknowledged before the kernel gives the connection up.
+  package let acknowledgementTimeout: Duration
+
+  /// Makes a dialer; the durations are rounded down to seconds and milliseconds, and matter for TCP only.
+  package init(
+    endpoint: RedisEndpoint,
+    keepAlive: Duration = .seconds(10),
+    acknowledgementTimeout: Duration = .seconds(15)
+  ) {
+    self.endpoint = endpoint
+    self.keepAlive = keepAlive
+    self.acknowledgementTimeout = acknowledgementTimeout
+  }
+
+  /// Connects, trying every address of the host in turn.
+  ///
+  /// Blocks until the deadline at the longest, but for the look-up of a host name, which the system's resolver
+  /// bounds by itself.
+  /// - Throws: ``RedisSharedStateError/unreachable(reason:)``, ``RedisSharedStateError/timedOut(operation:)``.
+  package func dial(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> SocketTransport {
+    switch endpoint {
+    case .tcp(let host, let port): try dial(host: host, port: port, until: deadline)
+    case .unix(let path): try dial(path: path, until: deadline)
+    }
+  }
+
+  private func dial(
+    host: String,
+    port: UInt16,
+    until deadline: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> SocketTransport {
+    var hints = addrinfo()
+    hints.ai_family = AF_UNSPEC
+    hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+    hints.ai_flags = AI_NUMERICSERV
+    var list: UnsafeMutablePointer<addrinfo>?
+    let result = getaddrinfo(host, String(port), &hints, &list)
+    guard result == 0 else { throw .unreachable(reason: String(cString: gai_strerror(result))) }
+    defer { freeaddrinfo(list) }
+
+    let addresses = Array(sequence(first: list, next: { $0?.pointee.ai_next }).prefix { $0 != nil }.compactMap(\.self))
+    var failure = RedisSharedStateError.unreachable(reason: "the host has no address")
+    for (index, address) in addresses.enumerated() {
+      // An address that never answers must not use up the time of those behind it.
+      let share = ContinuousClock.now.duration(to: deadline) / (addresses.count - index)
+      do {
+        return try dial(address.pointee, until: .now.advanced(by: share))
+      } catch {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  private func dial(
+    _ address: addrinfo,
+    until deadline: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> SocketTransport {
+    let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let transport = SocketTransport(descriptor: try Self.descriptor(socket(address.ai_family, type, 0)))
+    setOptions(of: transport.descriptor)
+    if connect(transport.descriptor, address.ai_addr, address.ai_addrlen) != 0 {
+      guard errno == EINPROGRESS || errno == EINTR else { throw Self.unreachable(errno) }
+      guard !transport.wait(for: .writable, waker: nil, until: deadline).isEmpty else {
+        throw .timedOut(operation: "connecting")
+      }
+      var code: CInt = 0
+      var length = socklen_t(MemoryLayout<CInt>.size)
+      getsockopt(transport.descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+      guard code == 0 else { throw Self.unreachable(code) }
+    }
+    guard !Self.isConnectedToItself(transport.descriptor) else { throw Self.unreachable(ECONNREFUSED) }
+    return transport
+  }
+
+  private func dial(
+    path: String,
+    until deadline: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> SocketTransport {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else {
+      throw .unreachable(reason: "the path of the socket is too long")
+    }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+
+    // A non-blocking connect to a full queue fails at once and cannot be polled for. The kernel waits, with a limit.
+    let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    let transport = SocketTransport(descriptor: try Self.descriptor(socket(AF_UNIX, type, 0)))
+    let descriptor = transport.descriptor
+    var code: CInt
+    repeat {
+      // A limit of zero would mean none.
+      let milliseconds = Int(max(1, deadline.pollTimeout()))
+      Self.set(
+        SOL_SOCKET,
+        SO_SNDTIMEO,
+        timeval(tv_sec: milliseconds / 1_000, tv_usec: milliseconds % 1_000 * 1_000),
+        of: descriptor
+      )
+      let result = withUnsafeBytes(of: &address) { bytes in
+        connect(
+          descriptor,
+          bytes.assumingMemoryBound(to: sockaddr.self).baseAddress,
+          socklen_t(MemoryLayout<sockaddr_un>.size)
+        )
+      }
+      code = result == 0 ? 0 : errno
+    } while code == EINTR
+    if code == EAGAIN { throw .timedOut(operation: "connecting") }
+    guard code == 0 else { throw Self.unreachable(code) }
+    guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0 else {
+      throw Self.unreachable(errno)
+    }
+    return transport
+  }
+
+  private func setOptions(of descriptor: CInt) {
+    let seconds = CInt(clamping: max(1, keepAlive.components.seconds))
+    let acknowledgement = acknowledgementTimeout.components
+    let milliseconds = acknowledgement.seconds.multipliedReportingOverflow(by: 1_000).partialValue
+    Self.set(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1), of: descriptor)
+    Self.set(SOL_SOCKET, SO_KEEPALIVE, CInt(1), of: descriptor)
+    Self.set(CInt(IPPROTO_TCP), TCP_KEEPIDLE, min(seconds, 32_767), of: descriptor)
+    Self.set(CInt(IPPROTO_TCP), TCP_KEEPINTVL, min(max(1, seconds / 3), 32_767), of: descriptor)
+    Self.set(CInt(IPPROTO_TCP), TCP_KEEPCNT, CInt(3), of: descriptor)
+    Self.set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, CUnsignedInt(clamping: max(1_000, milliseconds)), of: descriptor)
+  }
+
+  /// Sets an option. A kernel that does not know it is no reason not to connect.
+  private static func set<Value: BitwiseCopyable>(_ level: CInt, _ option: CInt, _ value: Value, of descriptor: CInt) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Value>.size))
+  }
+
+  /// Where nobody listens on a port of the range that the system gives to clients, a client can be given the very
+  /// port that it connects to, and is then connected to itself.
+  private static func isConnectedToItself(_ descriptor: CInt) -> Bool {
+    var (own, other) = (sockaddr_storage(), sockaddr_storage())
+    let length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    var (ownLength, otherLength) = (length, length)
+    let succeeded = withUnsafeMutableBytes(of: &own) { own in
+      withUnsafeMutableBytes(of: &other) { other in
+        getsockname(descriptor, own.assumingMemoryBound(to: sockaddr.self).baseAddress, &ownLength) == 0
+          && getpeername(descriptor, other.assumingMemoryBound(to: sockaddr.self).baseAddress, &otherLength) == 0
+      }
+    }
+    guard succeeded, ownLength == otherLength else { return false }
+    return withUnsafeBytes(of: &own) { own in
+      withUnsafeBytes(of: &other) { other in
+        own.prefix(Int(ownLength)).elementsEqual(other.prefix(Int(otherLength)))
+      }
+    }
+  }
+
+  private static func descriptor(_ result: CInt) throws(RedisSharedStateError) -> CInt {
+    guard result >= 0 else { throw unreachable(errno) }
+    return result
+  }
+
+  private static func unreachable(_ code: CInt) -> RedisSharedStateError {
+    .unreachable(reason: SocketTransport.text(of: code))
+  }
+}

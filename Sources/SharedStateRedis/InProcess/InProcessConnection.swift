@@ -1,0 +1,35 @@
+/// A connection to an ``InProcessRedis``.
+final class InProcessConnection: RedisConnection {
+  private let server: InProcessRedis
+  private let id: Int
+  private let waker: Waker
+
+  init(server: InProcessRedis, id: Int, waker: Waker) {
+    self.server = server
+    self.id = id
+    self.waker = waker
+  }
+
+  deinit {
+    close()
+  }
+
+  /// The server carries the requests out before this returns, unless it is paused.
+  func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+    try server.perform { server throws(RedisSharedStateError) in try server.send(requests, from: id) }
+  }
+
+  func receive(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> [RedisEvent] {
+    if server.perform({ $0.hasOutput(for: id) }) {
+      // Before taking, so that whatever arrives after it wakes again.
+      waker.clear()
+    } else {
+      waker.wait(until: deadline)
+    }
+    return try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) }
+  }
+
+  func close() {
+    server.perform { $0.close(id) }
+  }
+}

@@ -1,0 +1,34 @@
+/// Opens connections to an ``InProcessRedis``.
+package struct InProcessConnector: RedisConnector {
+  private let server: InProcessRedis
+  private let client: String
+
+  /// - Parameter client: What the connections are called in ``InProcessRedis/clients``.
+  package init(_ server: InProcessRedis, client: String = "client") {
+    self.server = server
+    self.client = client
+  }
+
+  /// Waits only while the server is paused.
+  /// - Throws: What the server was told to refuse connections with; ``RedisSharedStateError/timedOut(operation:)``
+  ///   when it stayed paused until the deadline; ``RedisSharedStateError/stopped`` when the waker was woken.
+  package func connect(
+    purpose: ConnectionPurpose,
+    waker: Waker,
+    deadline: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> any RedisConnection {
+    if let connection = try open(purpose, waker) { return connection }
+    defer { server.perform { $0.stopConnecting(waker) } }
+    waker.wait(until: deadline)
+    if let connection = try open(purpose, waker) { return connection }
+    throw .now >= deadline ? .timedOut(operation: "connect") : .stopped
+  }
+
+  private func open(_ purpose: ConnectionPurpose, _ waker: Waker) throws(RedisSharedStateError) -> InProcessConnection?
+  {
+    let id = try server.perform { server throws(RedisSharedStateError) in
+      try server.connect(name: client, purpose: purpose, waker: waker)
+    }
+    return id.map { InProcessConnection(server: server, id: $0, waker: waker) }
+  }
+}

@@ -1,0 +1,199 @@
+import Foundation
+
+/// The whole state of an ``InProcessRedis``: keys, clock, connections and faults.
+///
+/// A pure value: its methods decide and write down whom to wake, and the shell around it locks and wakes.
+struct InProcessServer: Sendable {
+  var keyspace = Keyspace()
+  var faults = ServerFaults()
+  private(set) var now = ServerTime(microseconds: 0)
+  private var clockOffset: Int64 = 0
+  private var clients: [Int: ServerClient] = [:]
+  private var lastClient = 0
+  /// Clients that wait for a paused server to accept them.
+  private var callers: [ObjectIdentifier: Waker] = [:]
+  /// Whom to wake, once for all that one step does.
+  private var wakers: [ObjectIdentifier: Waker] = [:]
+
+  // MARK: The shell
+
+  /// Sets the clock by the time of the machine.
+  mutating func tick(_ system: ServerTime) {
+    now.microseconds = system.microseconds &+ clockOffset
+  }
+
+  /// Whom to wake for what has happened.
+  mutating func takeWakers() -> [Waker] {
+    defer { wakers = [:] }
+    return Array(wakers.values)
+  }
+
+  // MARK: Connections
+
+  /// The number of the new connection; `nil` while the server is paused: the waker is then woken on resume.
+  mutating func connect(
+    name: String,
+    purpose: ConnectionPurpose,
+    waker: Waker
+  ) throws(RedisSharedStateError) -> Int? {
+    if let error = faults.connectionError { throw error }
+    guard !faults.isPaused else {
+      callers[ObjectIdentifier(waker)] = waker
+      return nil
+    }
+    lastClient += 1
+    clients[lastClient] = ServerClient(name: name, purpose: purpose, waker: waker)
+    return lastClient
+  }
+
+  mutating func stopConnecting(_ waker: Waker) {
+    callers[ObjectIdentifier(waker)] = nil
+  }
+
+  mutating func send(_ requests: [RedisRequest], from id: Int) throws(RedisSharedStateError) {
+    guard clients[id]?.isAbandoned == false else { throw .disconnected(reason: "it was closed") }
+    if let failure = clients[id]?.failure { throw failure }
+    clients[id]?.requests += requests
+    if !faults.isPaused { executeRequests(of: id) }
+  }
+
+  func hasOutput(for id: Int) -> Bool {
+    guard let client = clients[id] else { return true }
+    return client.hasOutput && (!faults.isPaused || client.failure != nil)
+  }
+
+  mutating func takeOutput(for id: Int) throws(RedisSharedStateError) -> [RedisEvent] {
+    guard let client = clients[id] else { throw .disconnected(reason: "it was closed") }
+    guard !faults.isPaused || client.failure != nil else { return [] }
+    return try clients[id]?.takeOutput() ?? []
+  }
+
+  /// Forgets a connection. What it has sent to a paused server is done on resume, as the server's socket keeps it.
+  mutating func close(_ id: Int) {
+    if clients[id]?.requests.isEmpty == false {
+      clients[id]?.isAbandoned = true
+      clients[id]?.channels = []
+    } else {
+      clients[id] = nil
+    }
+  }
+
+  mutating func cut(_ reason: String, where isMeant: (ServerClient) -> Bool = { _ in true }) {
+    for (id, client) in clients where client.isConnected && isMeant(client) {
+      clients[id]?.cut(reason)
+      wake(client.waker)
+    }
+  }
+
+  var connectedClients: [ServerClient] {
+    clients.filter(\.value.isConnected).sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  mutating func resume() {
+    guard faults.isPaused else { return }
+    faults.isPaused = false
+    for id in clients.keys.sorted() { executeRequests(of: id) }
+    for caller in callers.values { wake(caller) }
+    for client in clients.values where client.hasOutput { wake(client.waker) }
+    callers = [:]
+  }
+
+  // MARK: Clock and data
+
+  mutating func advanceClock(by microseconds: Int64) {
+    clockOffset &+= microseconds
+  }
+
+  /// The server ends, and starts again with these keys.
+  mutating func restart(with keyspace: Keyspace) {
+    cut("the server was restarted")
+    clients = clients.filter { !$0.value.isAbandoned }
+    self.keyspace = keyspace
+    faults.heldMessages = []
+  }
+
+  // MARK: Messages
+
+  /// Announces to everyone subscribed, and answers how many that are.
+  @discardableResult
+  mutating func publish(_ payload: Data, on channel: String) -> Int {
+    let recipients = clients.keys.filter { clients[$0]?.channels.contains(channel) == true }
+    guard !recipients.isEmpty else { return 0 }
+    let message = InProcessRedis.Message(channel: channel, payload: payload)
+    for _ in 0..<faults.copiesOfNextMessage() {
+      if faults.holdsMessages {
+        faults.heldMessages.append(.init(message: message, recipients: recipients))
+      } else {
+        deliver(message, to: recipients)
+      }
+    }
+    return recipients.count
+  }
+
+  mutating func releaseHeldMessage(at index: Int) {
+    let held = faults.heldMessages.remove(at: index)
+    deliver(held.message, to: held.recipients)
+  }
+
+  private mutating func deliver(_ message: InProcessRedis.Message, to recipients: [Int]) {
+    for id in recipients where clients[id]?.channels.contains(message.channel) == true {
+      clients[id]?.push(channel: message.channel, payload: message.payload)
+      if let waker = clients[id]?.waker { wake(waker) }
+    }
+  }
+
+  private mutating func wake(_ waker: Waker) {
+    wakers[ObjectIdentifier(waker)] = waker
+  }
+
+  // MARK: Requests
+
+  private mutating func executeRequests(of id: Int) {
+    guard let requests = clients[id]?.requests, !requests.isEmpty else { return }
+    clients[id]?.requests = []
+    for request in requests {
+      guard clients[id]?.failure == nil, let reply = reply(to: request.command, of: id) else { break }
+      clients[id]?.reply(to: request.id, reply)
+    }
+    if clients[id]?.isAbandoned == true { clients[id] = nil }
+  }
+
+  /// `nil` when the connection broke instead.
+  private mutating func reply(to command: RedisRequest.Command, of id: Int) -> RedisReply? {
+    let isSubscribed = clients[id]?.channels.isEmpty == false
+    switch command {
+    case .ping:
+      return .pong
+    case .subscribe(let channels):
+      if clients[id]?.isAbandoned == false { clients[id]?.channels.formUnion(channels) }
+      return .subscribed
+    case .unsubscribe(let channels):
+      clients[id]?.channels.subtract(channels)
+      return .unsubscribed
+    case .read where isSubscribed, .commit where isSubscribed:
+      // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
+      return .failure(.serverError(code: "ERR"))
+    case .read(let names):
+      return .values(names.map { keyspace.stored($0, at: now) })
+    case .commit(let commit):
+      return reply(to: commit, of: id)
+    }
+  }
+
+  private mutating func reply(to commit: Commit, of id: Int) -> RedisReply? {
+    if let error = faults.writeError { return .failure(error) }
+    let commitCut = faults.commitCut
+    faults.commitCut = nil
+    if commitCut == .beforeEffect {
+      clients[id]?.cut("it was cut before a commit")
+      return nil
+    }
+    let outcome = keyspace.commit(commit, at: now)
+    if let announcement = outcome.announcement { publish(announcement, on: commit.names.channel) }
+    if commitCut == .afterEffect {
+      clients[id]?.cut("it was cut after a commit")
+      return nil
+    }
+    return outcome.reply
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+
+/// The keys of the in-process server: their values, their types and when they expire. Pure: the time is an argument.
+struct Keyspace: Sendable {
+  enum Value: Hashable, Sendable {
+    case string(Data)
+    /// A key of another Redis type, whose name this is; its elements matter to nobody here.
+    case other(type: String)
+  }
+
+  private struct Entry: Sendable {
+    var value: Value
+    /// In milliseconds since 1970, as Redis keeps it; `nil`: never.
+    var expiry: Int64?
+  }
+
+  private var entries: [String: Entry] = [:]
+
+  // MARK: Reading
+
+  func value(_ key: String, at now: ServerTime) -> Value? {
+    entry(key, at: now)?.value
+  }
+
+  /// The bytes of a string; `nil` for a key that is absent or of another type, as MGET answers.
+  func string(_ key: String, at now: ServerTime) -> Data? {
+    guard case .string(let data)? = value(key, at: now) else { return nil }
+    return data
+  }
+
+  /// The name that TYPE answers.
+  func type(_ key: String, at now: ServerTime) -> String {
+    switch value(key, at: now) {
+    case nil: "none"
+    case .string: "string"
+    case .other(let type): type
+    }
+  }
+
+  func keys(at now: ServerTime) -> [String] {
+    entries.keys.filter { entry($0, at: now) != nil }.sorted()
+  }
+
+  /// The milliseconds left, as PTTL counts them; `nil` for a key that is absent or never expires.
+  func millisecondsLeft(_ key: String, at now: ServerTime) -> Int64? {
+    guard let expiry = entry(key, at: now)?.expiry else { return nil }
+    return expiry - now.milliseconds
+  }
+
+  /// A value together with its meta, as one MGET, and TYPE for what MGET cannot read, answer.
+  func stored(_ names: KeyNames, at now: ServerTime) -> StoredValue {
+    let content: StoredValue.Content =
+      switch value(names.value, at: now) {
+      case nil: .absent
+      case .string(let document): .document(document)
+      case .other(let type): .otherType(type)
+      }
+    let meta = string(names.meta, at: now).flatMap { Meta(String(decoding: $0, as: UTF8.self)) }
+    return StoredValue(meta: meta, content: content)
+  }
+
+  // MARK: Writing
+
+  /// Sets a key, and when it expires: never, unless told otherwise.
+  mutating func set(_ key: String, _ value: Value, expiry: Int64? = nil) {
+    entries[key] = Entry(value: value, expiry: expiry)
+  }
+
+  /// Removes a key, and answers whether it was there.
+  @discardableResult
+  mutating func remove(_ key: String, at now: ServerTime) -> Bool {
+    let wasThere = entry(key, at: now) != nil
+    entries[key] = nil
+    return wasThere
+  }
+
+  /// Sets when a key expires (`nil`: never), and answers whether it was there. A moment that has passed deletes.
+  @discardableResult
+  mutating func expire(_ key: String, at expiry: Int64?, now: ServerTime) -> Bool {
+    guard var entry = entry(key, at: now) else { return false }
+    entry.expiry = expiry
+    entries[key] = expiry.map { $0 <= now.milliseconds } == true ? nil : entry
+    return true
+  }
+
+  private func entry(_ key: String, at now: ServerTime) -> Entry? {
+    guard let entry = entries[key] else { return nil }
+    if let expiry = entry.expiry, now.milliseconds > expiry { return nil }
+    return entry
+  }
+}

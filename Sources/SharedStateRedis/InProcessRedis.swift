@@ -1,0 +1,137 @@
+public import Foundation
+import Synchronization
+
+/// A Redis server inside this process, for tests and for programs that run without a server.
+///
+/// Several stores on one of these behave as several services on one Redis: they commit through a twin of the same
+/// script, and hear of each other by the same messages. Nothing leaves the process, and nothing is kept.
+///
+/// The methods here do what `redis-cli` does from outside: they edit without a revision and without a message, at
+/// once, even while the server is paused. What can go wrong with a server goes wrong here when it is asked to, and
+/// never by chance:
+///
+/// ```swift
+/// let server = InProcessRedis()
+/// server.cutAfterNextCommit() // the next commit takes effect, but its reply is lost
+/// ```
+///
+/// All methods may be called from any thread.
+public final class InProcessRedis: Sendable {
+  /// Everything the server knows. Nobody is woken with this lock held.
+  private let state: Mutex<InProcessServer>
+
+  /// Starts an empty server.
+  public init() {
+    state = Mutex(InProcessServer())
+  }
+
+  /// Runs a step of the server, on its clock, and then wakes those for whom something has arrived.
+  func perform<Result: Sendable, Failure: Error>(
+    _ step: (inout InProcessServer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let (result, wakers) = state.withLock { server -> (Swift.Result<Result, Failure>, [Waker]) in
+      server.tick(.system)
+      do throws(Failure) {
+        return (.success(try step(&server)), server.takeWakers())
+      } catch {
+        return (.failure(error), server.takeWakers())
+      }
+    }
+    for waker in wakers { waker.wake() }
+    return try result.get()
+  }
+}
+
+// MARK: Keys
+
+extension InProcessRedis {
+  /// The text of a string; `nil` when the key is absent or of another type.
+  public func get(_ key: String) -> String? {
+    getData(key).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// The bytes of a string; `nil` when the key is absent or of another type.
+  public func getData(_ key: String) -> Data? {
+    perform { $0.keyspace.string(key, at: $0.now) }
+  }
+
+  /// Writes a string, as SET does: whatever was there is replaced, and an expiry is forgotten.
+  public func set(_ key: String, _ text: String) {
+    set(key, Data(text.utf8))
+  }
+
+  /// Writes the bytes of a string, as SET does: whatever was there is replaced, and an expiry is forgotten.
+  public func set(_ key: String, _ bytes: Data) {
+    perform { $0.keyspace.set(key, .string(bytes)) }
+  }
+
+  /// Replaces a key by one of another Redis type, such as `list` or `hash`. Its elements can neither be given nor read.
+  public func set(_ key: String, type: String) {
+    precondition(type != "string" && type != "none", "A key of another type is needed, such as \"list\".")
+    perform { $0.keyspace.set(key, .other(type: type)) }
+  }
+
+  /// Deletes a key, as DEL does, and answers whether it was there.
+  @discardableResult
+  public func delete(_ key: String) -> Bool {
+    perform { $0.keyspace.remove(key, at: $0.now) }
+  }
+
+  /// Deletes every key, as FLUSHALL does.
+  public func flushAll() {
+    perform { $0.keyspace = Keyspace() }
+  }
+
+  /// Lets a key expire, as PEXPIRE does, and answers whether it was there. A time that is not positive deletes it.
+  @discardableResult
+  public func expire(_ key: String, after time: Duration) -> Bool {
+    perform { server in
+      let (expiry, overflow) = server.now.milliseconds.addingReportingOverflow(time.wholeMicroseconds / 1_000)
+      return server.keyspace.expire(key, at: overflow ? .max : expiry, now: server.now)
+    }
+  }
+
+  /// The time left until a key expires, in whole milliseconds; `nil` when it is absent or never expires.
+  public func timeToLive(of key: String) -> Duration? {
+    perform { $0.keyspace.millisecondsLeft(key, at: $0.now) }.map { .milliseconds($0) }
+  }
+
+  /// The name of a key's type, as TYPE answers it: `none`, `string`, `list`, …
+  public func type(of key: String) -> String {
+    perform { $0.keyspace.type(key, at: $0.now) }
+  }
+
+  /// The names of all keys, sorted.
+  public var keys: [String] {
+    perform { $0.keyspace.keys(at: $0.now) }
+  }
+}
+
+// MARK: Messages and clients
+
+extension InProcessRedis {
+  /// A message on a channel.
+  public struct Message: Hashable, Sendable {
+    /// The channel it was published on.
+    public let channel: String
+    /// What was published.
+    public let payload: Data
+  }
+
+  /// Publishes a message, as PUBLISH does, and answers how many connections are subscribed.
+  @discardableResult
+  public func publish(_ channel: String, _ text: String) -> Int {
+    publish(channel, Data(text.utf8))
+  }
+
+  /// Publishes the bytes of a message, as PUBLISH does, and answers how many connections are subscribed.
+  @discardableResult
+  public func publish(_ channel: String, _ payload: Data) -> Int {
+    perform { $0.publish(payload, on: channel) }
+  }
+
+  /// The connections that are open, oldest first, as CLIENT LIST names them: `<client>:writer`, `<client>:subscriber`.
+  public var clients: [String] {
+    perform { $0.connectedClients.map { "\($0.name):\($0.purpose.rawValue)" } }
+  }
+}

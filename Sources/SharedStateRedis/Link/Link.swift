@@ -1,0 +1,386 @@
+import Foundation
+package import Logging
+import Metrics
+import Synchronization
+
+/// The shell around ``LinkState``: holds its lock, performs its effects, and runs its two threads.
+///
+/// The lock guards the state machines and is held for their decisions only. Encoding, decoding, showing a value, and
+/// resuming whoever waits happen after it was given back.
+package final class Link: Sendable {
+  package typealias WaiterCallback = @Sendable (Result<StoredValue?, RedisSharedStateError>) -> Void
+
+  /// An object, because a weak reference is expensive to copy and to move. Guarded as the dictionary that holds it.
+  private final class Member {
+    private(set) weak var attachment: (any ReplicaAttachment)?
+    /// The reference, for as long as it has a change that is not acknowledged.
+    var unsettled: AnyObject?
+
+    init(attachment: any ReplicaAttachment) {
+      self.attachment = attachment
+    }
+  }
+
+  private struct Guarded {
+    var state: LinkState
+    var members: [LinkState.ReplicaID: Member] = [:]
+    var waiters: [LinkState.WaiterID: WaiterCallback] = [:]
+    var running: Set<ConnectionPurpose> = []
+  }
+
+  /// An effect together with whom it concerns. References are released with it, never under the lock.
+  private enum Task: @unchecked Sendable {
+    // `@unchecked Sendable` is right because a kept reference is only held here, to be released, and not used.
+    case show(any ReplicaAttachment, LinkState.ReplicaID, Replica.Delivery)
+    case report(any ReplicaAttachment, ShareStatus)
+    case release(AnyObject)
+    case resume(WaiterCallback, Result<StoredValue?, RedisSharedStateError>)
+    case wake(ConnectionPurpose)
+    case statusChanged(Session, number: UInt64)
+    case lostHistory(name: String, confirmed: Revision, stored: Revision)
+    case malformedMessage(channel: String)
+  }
+
+  private let guarded: Mutex<Guarded>
+  /// Shares that are gone. They have a lock of their own, because a share may be released anywhere, also under `guarded`.
+  private let departures = Mutex<[LinkState.ReplicaID]>([])
+
+  private let connector: any RedisConnector
+  private let connectTimeout: Duration
+  private let wakers: [ConnectionPurpose: Waker]
+  private let logger: Logger
+  private let onStatusChange: @Sendable (Session, _ number: UInt64) -> Void
+
+  package init(
+    connector: any RedisConnector,
+    connectTimeout: Duration,
+    configuration: LinkState.Configuration,
+    logger: Logger,
+    onStatusChange: @escaping @Sendable (Session, _ number: UInt64) -> Void
+  ) {
+    self.connector = connector
+    self.connectTimeout = connectTimeout
+    self.logger = logger
+    self.onStatusChange = onStatusChange
+    wakers = Dictionary(uniqueKeysWithValues: ConnectionPurpose.allCases.map { ($0, Waker()) })
+    guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: .random(in: .min ... .max))))
+  }
+
+  // MARK: Replicas
+
+  /// Makes a replica for a share. It is held weakly.
+  ///
+  /// - Throws: ``RedisSharedStateError/valueTypeMismatch(name:existing:requested:)``, ``RedisSharedStateError/stopped``.
+  package func join(
+    _ names: KeyNames,
+    name: String,
+    valueType: String,
+    attachment: any ReplicaAttachment
+  ) throws(RedisSharedStateError) -> LinkState.ReplicaID {
+    try update { guarded in
+      Result { () throws(RedisSharedStateError) in
+        let id = try guarded.state.join(names, name: name, valueType: valueType)
+        guarded.members[id] = Member(attachment: attachment)
+        return id
+      }
+    }.get()
+  }
+
+  /// The share of a replica is gone. May be called from anywhere.
+  package func leave(_ id: LinkState.ReplicaID) {
+    departures.withLock { $0.append(id) }
+    wakers[.writer]?.wake()
+  }
+
+  /// A share has changed since its last snapshot. Its reference is held until the server has acknowledged that.
+  package func changed(_ id: LinkState.ReplicaID, keeping reference: AnyObject) {
+    let kept = Kept(reference)
+    update { guarded in
+      guarded.members[id]?.unsettled = kept.object
+      guarded.state.changed(id)
+    }
+  }
+
+  // MARK: Waiting
+
+  /// Calls back once the present value of a replica is kept.
+  package func save(
+    _ id: LinkState.ReplicaID,
+    keeping reference: AnyObject,
+    completion: @escaping WaiterCallback
+  ) -> LinkState.WaiterID? {
+    let kept = Kept(reference)
+    return begin(completion) { guarded throws(RedisSharedStateError) in
+      guarded.members[id]?.unsettled = kept.object
+      return try guarded.state.save(id, now: .now)
+    }
+  }
+
+  /// Calls back once what is stored for a replica is shown.
+  package func load(_ id: LinkState.ReplicaID, completion: @escaping WaiterCallback) -> LinkState.WaiterID? {
+    begin(completion) { guarded throws(RedisSharedStateError) in try guarded.state.load(id, now: .now) }
+  }
+
+  /// Calls back with what is stored under a name.
+  package func read(_ names: KeyNames, completion: @escaping WaiterCallback) -> LinkState.WaiterID? {
+    begin(completion) { guarded throws(RedisSharedStateError) in try guarded.state.read(names, now: .now) }
+  }
+
+  /// Calls back once for each change that is not acknowledged yet. Returns how many times.
+  package func flush(completion: @escaping WaiterCallback) -> [LinkState.WaiterID] {
+    update { guarded in
+      let waiters = guarded.state.flush()
+      for waiter in waiters { guarded.waiters[waiter] = completion }
+      return waiters
+    }
+  }
+
+  /// Stops waiting. The callback is not called any more.
+  package func forget(_ waiters: [LinkState.WaiterID]) {
+    update { guarded in
+      for waiter in waiters {
+        guarded.state.forget(waiter)
+        guarded.waiters[waiter] = nil
+      }
+    }
+  }
+
+  private func begin(
+    _ completion: @escaping WaiterCallback,
+    _ body: (inout Guarded) throws(RedisSharedStateError) -> LinkState.WaiterID
+  ) -> LinkState.WaiterID? {
+    let result = update { guarded in
+      Result { () throws(RedisSharedStateError) in
+        let waiter = try body(&guarded)
+        guarded.waiters[waiter] = completion
+        return waiter
+      }
+    }
+    switch result {
+    case .success(let waiter):
+      return waiter
+    case .failure(let error):
+      completion(.failure(error))
+      return nil
+    }
+  }
+
+  // MARK: The session
+
+  /// Connects, if it has not been done.
+  package func start() {
+    update { $0.state.start() }
+  }
+
+  /// Closes both connections. What is not acknowledged stays in the boxes and is not sent any more.
+  ///
+  /// - Returns: How many replicas have a change that was not acknowledged.
+  @discardableResult
+  package func stop() -> Int {
+    update { guarded in
+      let pending = guarded.state.pendingChanges
+      guarded.state.stop()
+      return pending
+    }
+  }
+
+  /// How many replicas have a change that the server has not acknowledged.
+  package var pendingChanges: Int {
+    guarded.withLock { $0.state.pendingChanges }
+  }
+
+  // MARK: Effects
+
+  /// Lets the state machines decide, then performs what they decided without the lock.
+  private func update<Result: Sendable>(_ body: (inout Guarded) -> Result) -> Result {
+    let departed = departures.withLock { departures in
+      defer { departures = [] }
+      return departures
+    }
+    let (result, tasks) = guarded.withLock { guarded -> (Result, [Task]) in
+      var tasks: [Task] = []
+      for id in departed {
+        guarded.state.leave(id)
+        if let unsettled = guarded.members.removeValue(forKey: id)?.unsettled { tasks.append(.release(unsettled)) }
+      }
+      let result = body(&guarded)
+      startThreads(&guarded)
+      resolve(&guarded, into: &tasks)
+      return (result, tasks)
+    }
+    if !tasks.isEmpty { perform(tasks) }
+    return result
+  }
+
+  private func perform(_ tasks: [Task]) {
+    var tasks = Queue(tasks)
+    while let task = tasks.popFirst() {
+      switch task {
+      case .show(let attachment, let id, let delivery):
+        let outcome = attachment.show(delivery)
+        let more = guarded.withLock { guarded -> [Task] in
+          var more: [Task] = []
+          guarded.state.delivered(delivery, to: id, outcome: outcome)
+          resolve(&guarded, into: &more)
+          return more
+        }
+        for task in more { tasks.append(task) }
+      case .report(let attachment, let status): attachment.report(status)
+      case .release: break
+      case .resume(let callback, let result): callback(result)
+      case .wake(let purpose): wakers[purpose]?.wake()
+      case .statusChanged(let session, let number): report(session, number: number)
+      case .lostHistory(let name, let confirmed, let stored):
+        Counter(label: "shared_state_lost_history").increment()
+        logger.warning(
+          "Redis has lost history.",
+          metadata: ["name": "\(name)", "confirmed": "\(confirmed)", "stored": "\(stored)"]
+        )
+      case .malformedMessage(let channel):
+        Counter(label: "shared_state_malformed_messages").increment()
+        logger.debug("A message of an unknown form was ignored.", metadata: ["channel": "\(channel)"])
+      }
+    }
+  }
+
+  private func resolve(_ guarded: inout Guarded, into tasks: inout [Task]) {
+    for effect in guarded.state.takeEffects() {
+      switch effect {
+      case .show(let id, let delivery):
+        guard let attachment = guarded.members[id]?.attachment else { continue }
+        tasks.append(.show(attachment, id, delivery))
+      case .report(let id, let status):
+        guard let attachment = guarded.members[id]?.attachment else { continue }
+        tasks.append(.report(attachment, status))
+      case .settled(let id):
+        guard let unsettled = guarded.members[id]?.unsettled else { continue }
+        guarded.members[id]?.unsettled = nil
+        tasks.append(.release(unsettled))
+      case .resume(let waiters, let error):
+        for waiter in waiters {
+          guard let callback = guarded.waiters.removeValue(forKey: waiter) else { continue }
+          tasks.append(.resume(callback, error.map(Result.failure) ?? .success(nil)))
+        }
+      case .answer(let waiter, let stored):
+        guard let callback = guarded.waiters.removeValue(forKey: waiter) else { continue }
+        tasks.append(.resume(callback, .success(stored)))
+      case .wake(let purpose): tasks.append(.wake(purpose))
+      case .statusChanged(let session, let number): tasks.append(.statusChanged(session, number: number))
+      case .lostHistory(let name, let confirmed, let stored):
+        tasks.append(.lostHistory(name: name, confirmed: confirmed, stored: stored))
+      case .malformedMessage(let channel): tasks.append(.malformedMessage(channel: channel))
+      }
+    }
+  }
+
+  private func report(_ session: Session, number: UInt64) {
+    switch session.phase {
+    case .connected:
+      logger.info("Connected to Redis.")
+    case .backingOff:
+      Counter(label: "shared_state_disconnections").increment()
+      // The first failure matters; those that follow say the same again.
+      logger.log(
+        level: session.failures == 1 ? .warning : .debug,
+        "No connection to Redis; trying again.",
+        metadata: ["failures": "\(session.failures)", "error": "\(session.lastError?.description ?? "")"]
+      )
+    case .idle, .connecting, .stopped:
+      break
+    }
+    onStatusChange(session, number)
+  }
+
+  // MARK: Threads
+
+  private func startThreads(_ guarded: inout Guarded) {
+    guard guarded.running.count < ConnectionPurpose.allCases.count else { return }
+    guard guarded.state.session.phase != .idle, guarded.state.session.phase != .stopped else { return }
+    for purpose in ConnectionPurpose.allCases where guarded.running.insert(purpose).inserted {
+      let thread = Thread { [self] in run(purpose) }
+      thread.name = "redis-\(purpose.rawValue)"
+      // Decoding a deeply nested document recurses; half a megabyte, the default, overflows before the decoder stops.
+      thread.stackSize = 2 << 20
+      thread.start()
+    }
+  }
+
+  /// The body of the thread that owns the connection for one purpose.
+  private func run(_ purpose: ConnectionPurpose) {
+    guard let waker = wakers[purpose] else { return }
+    var open: (connection: any RedisConnection, epoch: UInt64)?
+    while true {
+      let instruction = update { guarded in
+        let instruction = guarded.state.instruction(for: purpose, now: .now)
+        // Decided under the lock, so that whoever needs the server next starts a new thread.
+        if instruction == .exit { guarded.running.remove(purpose) }
+        return instruction
+      }
+      if let (connection, epoch) = open, instruction != .serve(epoch: epoch) {
+        connection.close()
+        open = nil
+      }
+      switch instruction {
+      case .exit:
+        return
+      case .wait(let until):
+        waker.wait(until: until)
+      case .connect(let epoch):
+        do throws(RedisSharedStateError) {
+          let connection = try connector.connect(purpose: purpose, waker: waker, deadline: .now + connectTimeout)
+          open = (connection, epoch)
+          update { $0.state.connected(purpose, epoch: epoch, now: .now) }
+        } catch {
+          update { $0.state.failed(epoch: epoch, error: error, now: .now) }
+        }
+      case .serve(let epoch):
+        guard let (connection, _) = open else {
+          update { $0.state.failed(epoch: epoch, error: .disconnected(reason: "not open"), now: .now) }
+          continue
+        }
+        do throws(RedisSharedStateError) {
+          try serve(connection, purpose, epoch: epoch)
+        } catch {
+          update { $0.state.failed(epoch: epoch, error: error, now: .now) }
+        }
+      }
+    }
+  }
+
+  /// One round: sends what there is to send, then handles what arrives.
+  private func serve(
+    _ connection: any RedisConnection,
+    _ purpose: ConnectionPurpose,
+    epoch: UInt64
+  ) throws(RedisSharedStateError) {
+    guard let work = update({ $0.state.work(for: purpose, epoch: epoch, now: .now) }) else { return }
+    let requests = work.requests + encode(work.snapshots)
+    if !requests.isEmpty { try connection.send(requests) }
+    let events = try connection.receive(until: work.waitUntil)
+    update { $0.state.arrived(events, on: purpose, epoch: epoch, now: .now) }
+  }
+
+  private func encode(_ snapshots: [LinkState.ReplicaID]) -> [RedisRequest] {
+    guard !snapshots.isEmpty else { return [] }
+    let attachments = guarded.withLock { guarded in snapshots.map { ($0, guarded.members[$0]?.attachment) } }
+    let encoded = attachments.map { id, attachment in
+      (id, attachment?.encodeSnapshot() ?? (stamp: 0, result: .failure(RedisSharedStateError.stopped)))
+    }
+    return update { guarded in
+      let now = ContinuousClock.now
+      return encoded.compactMap { id, snapshot in
+        guarded.state.encoded(id, result: snapshot.result, stamp: snapshot.stamp, now: now)
+      }
+    }
+  }
+}
+
+/// Carries a reference into the lock, where it is only kept.
+private struct Kept: @unchecked Sendable {
+  // `@unchecked Sendable` is right because the object is only retained and released.
+  let object: AnyObject
+
+  init(_ object: AnyObject) {
+    self.object = object
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+
+/// Where a store finds its server, and how it deals with it.
+///
+/// Printing or reflecting a configuration never shows the password.
+public struct RedisConfiguration: Sendable {
+  /// How long a store waits before it connects again: with full jitter, twice as long after every failure.
+  public struct Backoff: Hashable, Sendable {
+    /// The longest wait after the first failure. 50 milliseconds by default.
+    public var base: Duration
+    /// The longest wait after any failure. 10 seconds by default.
+    public var cap: Duration
+
+    /// Makes the parameters of a back-off.
+    public init(base: Duration = .milliseconds(50), cap: Duration = .seconds(10)) {
+      self.base = base
+      self.cap = cap
+    }
+  }
+
+  /// Where the server listens.
+  package let endpoint: RedisEndpoint
+  /// `nil`: the server asks for none.
+  package let credentials: RedisCredentials?
+  /// The number of the database.
+  package let database: Int
+
+  /// Stands in front of the name of everything in Redis, channels included. Empty by default.
+  ///
+  /// It has no braces, no control characters, and at the most 256 bytes. Usually it ends with a colon.
+  public var namespace = ""
+
+  /// Names this service: in CLIENT LIST, and as the writer of its changes. By default the name of the process.
+  ///
+  /// Characters other than printable ASCII, spaces, `@` and `/` are replaced by dashes.
+  public var label: String {
+    didSet { label = RedisName.label(label) }
+  }
+
+  /// How long a connection may take until it is ready for use. 5 seconds by default.
+  public var connectTimeout: Duration = .seconds(5)
+
+  /// How long the server may take to answer, and to take what is sent to it. 5 seconds by default.
+  public var requestTimeout: Duration = .seconds(5)
+
+  /// When nothing has arrived for so long, the server is asked whether it is there. 10 seconds by default.
+  public var keepAlive: Duration = .seconds(10)
+
+  /// How long `load()` and `save()` wait for the server. 10 seconds by default. A change goes on its way all the same.
+  public var operationTimeout: Duration = .seconds(10)
+
+  /// The waits between attempts to connect.
+  public var backoff = Backoff()
+
+  /// Documents of more bytes are not sent with the announcement of their change, but read. 8192 by default.
+  public var inlineLimit = 8_192
+
+  private init(endpoint: RedisEndpoint) {
+    self.endpoint = endpoint
+    credentials = nil
+    database = 0
+    label = RedisName.label(ProcessInfo.processInfo.processName)
+  }
+
+  /// Reads `redis://user:password@host:port/database?namespace=…&label=…` or `unix:///path?database=…&namespace=…`.
+  ///
+  /// User, password, path and the values after the `?` are percent-decoded. An IPv6 address stands in brackets. The
+  /// port is 6379 and the database 0, unless the URL says otherwise. Also `redis://:password@host` and
+  /// `unix://user:password@/path`.
+  /// - Throws: ``RedisSharedStateError/invalidURL(reason:)``, ``RedisSharedStateError/invalidName(reason:)`` for the
+  ///   namespace and the label. No error carries any part of the URL.
+  public init(url: String) throws(RedisSharedStateError) {
+    let url = try RedisURL(url)
+    endpoint = url.endpoint
+    credentials = url.credentials
+    database = url.database
+    namespace = url.namespace ?? ""
+    label = url.label ?? RedisName.label(ProcessInfo.processInfo.processName)
+  }
+}
+
+extension RedisConfiguration {
+  /// The defaults, for a store on the fake server inside this process, which has no address.
+  public static var inProcess: RedisConfiguration {
+    RedisConfiguration(endpoint: .unix(path: "in-process"))
+  }
+}
+
+extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The address, database, namespace and label, without user and password.
+  public var description: String {
+    let address =
+      switch endpoint {
+      case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+      case .unix(let path): path
+      }
+    return "Redis at \(address), database \(database), namespace '\(namespace)', label '\(label)'"
+  }
+
+  /// The same as ``description``.
+  public var debugDescription: String { description }
+
+  /// Everything but the password.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "endpoint": endpoint,
+        "user": credentials?.user as Any,
+        "database": database,
+        "namespace": namespace,
+        "label": label,
+        "connectTimeout": connectTimeout,
+        "requestTimeout": requestTimeout,
+        "keepAlive": keepAlive,
+        "operationTimeout": operationTimeout,
+        "backoff": backoff,
+        "inlineLimit": inlineLimit,
+      ]
+    )
+  }
+}

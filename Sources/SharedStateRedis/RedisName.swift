@@ -1,0 +1,68 @@
+/// Decides which names, namespaces and labels are allowed.
+package enum RedisName {
+  /// The length of the longest namespace in UTF-8.
+  package static let maximumNamespaceBytes = 256
+  /// The length of the longest label.
+  package static let maximumLabelBytes = 64
+
+  /// Throws when a namespace is too long, or has a brace or a control character; it may be empty.
+  ///
+  /// - Throws: ``RedisSharedStateError/invalidName(reason:)``.
+  package static func validate(namespace: String) throws(RedisSharedStateError) {
+    guard namespace.utf8.count <= maximumNamespaceBytes else {
+      throw .invalidName(reason: "the namespace has more than \(maximumNamespaceBytes) bytes")
+    }
+    try validateCharacters(of: namespace, as: "the namespace")
+  }
+
+  /// Throws when a label is empty, too long, or has a character that ``label(_:)`` would replace.
+  ///
+  /// - Throws: ``RedisSharedStateError/invalidName(reason:)``.
+  package static func validate(label: String) throws(RedisSharedStateError) {
+    guard !label.isEmpty else { throw .invalidName(reason: "the label is empty") }
+    guard label.utf8.count <= maximumLabelBytes else {
+      throw .invalidName(reason: "the label has more than \(maximumLabelBytes) bytes")
+    }
+    guard label.utf8.allSatisfy(isAllowedInLabel) else {
+      throw .invalidName(reason: "the label may have printable ASCII characters only, and no space, '@' or '/'")
+    }
+  }
+
+  /// Makes a label of any text: characters that are not allowed become dashes, and what is too long is cut.
+  package static func label(_ text: String) -> String {
+    let allowed = text.unicodeScalars.prefix(maximumLabelBytes).map { scalar in
+      scalar.isASCII && isAllowedInLabel(UInt8(scalar.value)) ? Character(scalar) : "-"
+    }
+    return allowed.isEmpty ? "unnamed" : String(allowed)
+  }
+
+  package static let maximumNameBytes = 512
+
+  /// Throws unless the text can be the name of a shared value.
+  ///
+  /// - Throws: ``RedisSharedStateError/invalidName(reason:)``, which does not contain the name.
+  package static func validate(name: String) throws(RedisSharedStateError) {
+    guard !name.isEmpty else { throw .invalidName(reason: "it is empty") }
+    guard name.utf8.count <= maximumNameBytes else {
+      throw .invalidName(reason: "it is longer than \(maximumNameBytes) bytes")
+    }
+    try validateCharacters(of: name, as: "the name")
+  }
+
+  /// Throws when a text has a brace, which would break hash tags, or a control character.
+  ///
+  /// - Throws: ``RedisSharedStateError/invalidName(reason:)``; its text has `role`, and never the name itself.
+  package static func validateCharacters(of text: String, as role: String) throws(RedisSharedStateError) {
+    guard !text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) else {
+      throw .invalidName(reason: "\(role) has a brace")
+    }
+    guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+      throw .invalidName(reason: "\(role) has a control character")
+    }
+  }
+
+  /// What CLIENT SETNAME takes, but for the two characters that separate the parts of a writer's name.
+  private static func isAllowedInLabel(_ byte: UInt8) -> Bool {
+    (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "@") && byte != UInt8(ascii: "/")
+  }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import SharedState
+import Synchronization
+
+/// Keeps the value of one reference in Redis: joins it to its replica, encodes and decodes.
+final class RedisPersistence<Value: Codable & Sendable>: ReferencePersistence, ReplicaAttachment {
+  private struct State {
+    weak var reference: ValueReference<Value>?
+    /// The replica, or why there is none.
+    var membership: Result<LinkState.ReplicaID, RedisSharedStateError> = .failure(.stopped)
+  }
+
+  private let key: RedisSharedKey<Value>
+  private let initialValue: Value
+  private let state = Mutex(State())
+  /// The number of the newest state that was shown; written with the reference's lock held.
+  private let shownSequence = Atomic<UInt64>(0)
+  /// The number of the newest status that was shown; written with the reference's lock held.
+  private let shownStatus = Atomic<UInt64>(0)
+
+  init(key: RedisSharedKey<Value>, initialValue: Value) {
+    self.key = key
+    self.initialValue = initialValue
+  }
+
+  deinit {
+    if case .success(let id) = state.withLock({ $0.membership }) { key.store.link.leave(id) }
+  }
+
+  /// Joins the replicas of the store; loading goes on in the background.
+  func start(_ reference: ValueReference<Value>) {
+    state.withLock { $0.reference = reference }
+    do throws(RedisSharedStateError) {
+      let names = try key.names.get()
+      let id = try key.store.link.join(
+        names,
+        name: key.name,
+        valueType: String(reflecting: Value.self),
+        attachment: self
+      )
+      state.withLock { $0.membership = .success(id) }
+    } catch {
+      state.withLock { $0.membership = .failure(error) }
+      reference.updateStatus { $0.loadError = error }
+    }
+  }
+
+  // MARK: ReferencePersistence
+
+  func referenceDidMutate() {
+    let (reference, membership) = state.withLock { ($0.reference, $0.membership) }
+    guard let reference else { return }
+    switch membership {
+    case .success(let id):
+      guard reference.claimMutation() else { return }
+      key.store.link.changed(id, keeping: reference)
+    case .failure(let error):
+      reference.updateStatus { $0.saveError = error }
+    }
+  }
+
+  func load() async throws {
+    let id = try state.withLock { $0.membership }.get()
+    try await wait { completion in key.store.link.load(id, completion: completion) }
+  }
+
+  func save() async throws {
+    let (reference, membership) = state.withLock { ($0.reference, $0.membership) }
+    let id = try membership.get()
+    guard let reference else { return }
+    // The snapshot that answers this call is taken later, so from here on it need not be told of this change.
+    _ = reference.claimMutation()
+    try await wait { completion in key.store.link.save(id, keeping: reference, completion: completion) }
+  }
+
+  private func wait(_ begin: (@escaping Link.WaiterCallback) -> LinkState.WaiterID?) async throws {
+    let waiter = Mutex<LinkState.WaiterID?>(nil)
+    let link = key.store.link
+    do {
+      let _: StoredValue? = try await withCancellableContinuation { continuation in
+        let id = begin { continuation.resume(with: $0.mapError { $0 }) }
+        waiter.withLock { $0 = id }
+      }
+    } catch let error as CancellationError {
+      if let id = waiter.withLock({ $0 }) { link.forget([id]) }
+      throw error
+    }
+  }
+
+  // MARK: ReplicaAttachment
+
+  func encodeSnapshot() -> (stamp: UInt64, result: Result<Data, RedisSharedStateError>) {
+    guard let reference = state.withLock({ $0.reference }) else { return (0, .failure(.stopped)) }
+    let (value, stamp) = reference.snapshot()
+    return (stamp, key.encode(value))
+  }
+
+  func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome {
+    guard let reference = state.withLock({ $0.reference }) else { return .outdated }
+    let value: Value
+    switch delivery.state.content {
+    case .absent:
+      value = initialValue
+    case .otherType(let type):
+      return .unreadable(.wrongRedisType(name: key.name, type: type))
+    case .document(let document):
+      switch key.decode(document) {
+      case .success(let decoded): value = decoded
+      case .failure(let error): return .unreadable(error)
+      }
+    }
+    var outcome = Replica.DeliveryOutcome.shown
+    _ = reference.replace(with: value) { versions in
+      if delivery.sequence <= shownSequence.load(ordering: .relaxed) {
+        outcome = .outdated
+      } else if versions.local != delivery.stamp {
+        outcome = .superseded
+      } else {
+        shownSequence.store(delivery.sequence, ordering: .relaxed)
+      }
+      return outcome == .shown
+    }
+    return outcome
+  }
+
+  func report(_ status: ShareStatus) {
+    state.withLock { $0.reference }?.updateStatus { shown in
+      guard status.number > shownStatus.load(ordering: .relaxed) else { return }
+      shownStatus.store(status.number, ordering: .relaxed)
+      shown.isLoading = status.isLoading
+      shown.loadError = status.loadError
+      shown.saveError = status.saveError
+    }
+  }
+}

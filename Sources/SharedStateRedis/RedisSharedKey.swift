@@ -1,0 +1,158 @@
+public import Foundation
+public import SharedState
+
+extension SharedReaderKey {
+  /// Shares a value with every service that uses the same name on the same Redis.
+  ///
+  /// The value is kept as a JSON document under the name. Reading is a local memory read; a change is visible here at
+  /// once, and everywhere else as soon as Redis has passed it on.
+  ///
+  /// - Parameters:
+  ///   - name: The name in Redis, below the store's namespace. Not empty, at most 512 bytes, without control characters
+  ///     and braces. A name that is not usable shows as ``RedisSharedStateError/invalidName(reason:)`` in `loadError`.
+  ///   - store: The Redis; `nil` for the dependency `defaultRedisStore`.
+  ///   - options: How the value is encoded, and how large it may become.
+  public static func redis<Value: Codable & Sendable>(
+    _ name: String,
+    store: RedisStore? = nil,
+    options: RedisSharedKey<Value>.Options = .init()
+  ) -> Self where Self == RedisSharedKey<Value> {
+    RedisSharedKey(name, store: store, options: options)
+  }
+}
+
+/// Shares a value through Redis; made with `.redis(_:store:options:)`.
+public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, ReferenceProvidingKey {
+  /// How a value is kept.
+  public struct Options: Sendable {
+    /// The largest document that is sent, in bytes; 1 MiB by default.
+    ///
+    /// A value over the limit stays in the box, unsent, with ``RedisSharedStateError/valueTooLarge(name:bytes:maximumBytes:)``
+    /// as its `saveError`.
+    public var maximumBytes: Int
+
+    /// Makes the document. It may be called on any thread.
+    public var encoder: JSONEncoder
+
+    /// Reads the document. It may be called on any thread.
+    public var decoder: JSONDecoder
+
+    /// The default options: up to 1 MiB, and JSON as Foundation makes it.
+    public init(maximumBytes: Int = 1 << 20, encoder: JSONEncoder = .init(), decoder: JSONDecoder = .init()) {
+      self.maximumBytes = maximumBytes
+      self.encoder = encoder
+      self.decoder = decoder
+    }
+  }
+
+  let name: String
+  let store: RedisStore
+  let options: Options
+  let names: Result<KeyNames, RedisSharedStateError>
+
+  init(_ name: String, store: RedisStore?, options: Options) {
+    let store = store ?? RedisStore.dependency
+    self.name = name
+    self.store = store
+    self.options = options
+    names = store.names(for: name)
+  }
+
+  /// The name, and the store that keeps it.
+  public var id: RedisKeyID {
+    RedisKeyID(name: name, store: ObjectIdentifier(store))
+  }
+
+  package func reference(default initialValue: () -> Value) -> ValueReference<Value> {
+    var made: RedisPersistence<Value>?
+    return store.registry.reference(id: name) {
+      let value = initialValue()
+      let persistence = RedisPersistence(key: self, initialValue: value)
+      made = persistence
+      return ValueReference(value, persistence: persistence)
+    } start: { reference in
+      made?.start(reference)
+    }
+  }
+
+  // The methods below serve keys that are built on top of this one. They go through the same reference as everybody
+  // else, so that there is one replica for them all.
+
+  /// Reads what is stored.
+  public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
+    switch names {
+    case .failure(let error):
+      continuation.resume(throwing: error)
+    case .success(let names):
+      _ = store.link.read(names) { result in
+        continuation.resume(with: result.mapError { $0 }.flatMap { stored in decode(stored).mapError { $0 } })
+      }
+    }
+  }
+
+  /// Yields the value whenever it changes, whoever changed it.
+  public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
+    guard let initialValue = context.initialValue else { return SharedSubscription {} }
+    let reader = SharedReader(wrappedValue: initialValue, self)
+    let task = Task {
+      for await value in reader.updates {
+        if let error = reader.loadError { subscriber.yield(throwing: error) } else { subscriber.yield(value) }
+      }
+    }
+    return SharedSubscription { task.cancel() }
+  }
+
+  /// Changes the value as `withLock` does, and resumes the continuation once Redis has acknowledged it.
+  public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
+    let shared = Shared(wrappedValue: value, self)
+    shared.withLock { $0 = value }
+    Task {
+      do {
+        try await shared.save()
+        continuation.resume()
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  private func decode(_ stored: StoredValue?) -> Result<Value?, RedisSharedStateError> {
+    switch stored?.content {
+    case nil, .absent: .success(nil)
+    case .otherType(let type): .failure(.wrongRedisType(name: name, type: type))
+    case .document(let document): decode(document).map { $0 }
+    }
+  }
+}
+
+extension RedisSharedKey {
+  /// Encodes a value. The error names the case and the coding path, never a value.
+  func encode(_ value: Value) -> Result<Data, RedisSharedStateError> {
+    do {
+      let document = try options.encoder.encode(value)
+      guard document.count <= options.maximumBytes else {
+        return .failure(
+          .valueTooLarge(name: name, bytes: document.count, maximumBytes: options.maximumBytes)
+        )
+      }
+      return .success(document)
+    } catch {
+      return .failure(.encodingFailed(name: name, reason: CodingFailure.reason(of: error)))
+    }
+  }
+
+  /// Decodes a document. The error names the case and the coding path, never a value.
+  func decode(_ document: Data) -> Result<Value, RedisSharedStateError> {
+    do {
+      return .success(try options.decoder.decode(Value.self, from: document))
+    } catch {
+      return .failure(.decodingFailed(name: name, reason: CodingFailure.reason(of: error)))
+    }
+  }
+}
+
+/// What tells one shared value in Redis from another.
+public struct RedisKeyID: Hashable, Sendable {
+  let name: String
+  let store: ObjectIdentifier
+}

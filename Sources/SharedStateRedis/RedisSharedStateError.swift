@@ -1,0 +1,103 @@
+/// What can go wrong between a shared value and Redis, with a case for each thing that a caller can act on.
+///
+/// No case carries a password or a value, so that every one of them may be logged.
+public enum RedisSharedStateError: Error, Hashable, Sendable {
+  /// A URL that is not `redis://user:password@host:port/database?namespace=…` or `unix:///path?database=…`.
+  case invalidURL(reason: String)
+  /// A name, namespace or label that is empty, too long, or has a character that it may not have.
+  case invalidName(reason: String)
+  /// A server was required, but the environment variable `REDIS_URL` is not set.
+  case serverRequired
+  /// Nobody answers at the server's address. The store tries again by itself.
+  case unreachable(reason: String)
+  /// The connection to the server broke, and values may be stale until it is back. The store tries again by itself.
+  case disconnected(reason: String)
+  /// The server, or this operation, took longer than its deadline.
+  case timedOut(operation: String)
+  /// The server refuses the user name or the password. Tried again slowly.
+  case authenticationFailed
+  /// The server's access control does not allow an operation. Tried again slowly.
+  case permissionDenied(operation: String)
+  /// The server is a replica, and only a primary takes writes. The store asks again by itself.
+  case notPrimary
+  /// The server answered with an error that has no case of its own; its code is the first word of the answer.
+  case serverError(code: String)
+  /// The server, or something in its place, does not speak the Redis protocol.
+  case protocolViolation(reason: String)
+  /// The encoded value is larger than the key's `maximumBytes`. It was not sent.
+  case valueTooLarge(name: String, bytes: Int, maximumBytes: Int)
+  /// The value cannot be encoded. It was not sent.
+  case encodingFailed(name: String, reason: String)
+  /// The stored document cannot be decoded as the share's type. The last good value stays.
+  case decodingFailed(name: String, reason: String)
+  /// The Redis key holds something other than a string. The last good value stays.
+  case wrongRedisType(name: String, type: String)
+  /// A local change waits, because what is stored cannot be read. `save()` replaces what is stored.
+  case storedValueUnreadable(name: String)
+  /// Somebody else wrote while an explicit `save()` was replacing what could not be read. Try again.
+  case conflict(name: String)
+  /// The same name is already in use, in the same store, with another type of value.
+  case valueTypeMismatch(name: String, existing: String, requested: String)
+  /// Nothing is stored under the name.
+  case notStored(name: String)
+  /// The store was shut down.
+  case stopped
+}
+
+extension RedisSharedStateError: CustomStringConvertible {
+  /// A sentence that says what happened and what to do, without a password or a value.
+  public var description: String {
+    switch self {
+    case .invalidURL(let reason):
+      "The Redis URL is not usable: \(reason)."
+    case .invalidName(let reason):
+      "The name is not usable: \(reason)."
+    case .serverRequired:
+      "A Redis server is required, but REDIS_URL is not set. Set it, for example to redis://127.0.0.1:6379."
+    case .unreachable(let reason):
+      "The Redis server cannot be reached: \(reason)."
+    case .disconnected(let reason):
+      "The connection to Redis is down, and the value may be stale: \(reason)."
+    case .timedOut(let operation):
+      "Redis did not answer in time: \(operation)."
+    case .authenticationFailed:
+      "Redis refuses the user name or the password."
+    case .permissionDenied(let operation):
+      "The Redis user may not do this: \(operation). Grant it with ACL SETUSER."
+    case .notPrimary:
+      "The Redis server is a replica. Connect to its primary."
+    case .serverError(let code):
+      "Redis answered with the error \(code)."
+    case .protocolViolation(let reason):
+      "What answers is not a Redis server, or an unknown one: \(reason)."
+    case .valueTooLarge(let name, let bytes, let maximumBytes):
+      "The value of '\(name)' has \(bytes) bytes, and at most \(maximumBytes) are allowed. It was not sent."
+    case .encodingFailed(let name, let reason):
+      "The value of '\(name)' cannot be encoded: \(reason). It was not sent."
+    case .decodingFailed(let name, let reason):
+      "What is stored under '\(name)' cannot be decoded: \(reason). The last good value stays."
+    case .wrongRedisType(let name, let type):
+      "The Redis key '\(name)' holds a \(type), not a string. The last good value stays."
+    case .storedValueUnreadable(let name):
+      "What is stored under '\(name)' cannot be read, so the local change waits. Call save() to replace it."
+    case .conflict(let name):
+      "Somebody else wrote '\(name)' at the same moment. Try again."
+    case .valueTypeMismatch(let name, let existing, let requested):
+      "'\(name)' is already shared as \(existing), so it cannot be shared as \(requested)."
+    case .notStored(let name):
+      "Nothing is stored under '\(name)'."
+    case .stopped:
+      "The store was shut down."
+    }
+  }
+}
+
+extension RedisSharedStateError {
+  /// Whether trying again at once is pointless, because somebody has to change something first.
+  package var isPermanent: Bool {
+    switch self {
+    case .authenticationFailed, .permissionDenied, .protocolViolation, .invalidURL: true
+    default: false
+    }
+  }
+}

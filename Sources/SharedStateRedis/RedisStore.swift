@@ -1,0 +1,230 @@
+public import Logging
+import SharedState
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A Redis that keeps shared values: one pair of connections, one pair of threads, for all values of a service.
+///
+/// It connects in the background and by itself as often as needed; nothing that reads or changes a share ever waits for
+/// it. A share keeps its store alive, and a store that nobody uses any more closes its connections.
+public final class RedisStore: Sendable {
+  /// Whether the store is in touch with its server.
+  public enum Status: Hashable, Sendable {
+    /// The server is the fake inside this process.
+    case inProcess
+    /// The first attempt to connect is under way.
+    case connecting
+    /// Connected.
+    case connected
+    /// The connection is down, for this many attempts in a row; values may be stale until it is back.
+    case reconnecting(attempt: Int, error: RedisSharedStateError)
+    /// The store was shut down.
+    case stopped
+  }
+
+  let link: Link
+  /// Finds the one reference of each name.
+  let registry = ReferenceRegistry()
+
+  private let namespace: String
+  private let database: Int
+  private let statusBoard: StatusBoard
+  private let logger: Logger
+  /// Why no name is usable: the namespace is not.
+  private let namespaceError: RedisSharedStateError?
+
+  /// A store on a Redis server. Connects in the background, at once.
+  ///
+  /// - Parameters:
+  ///   - configuration: Where the server is, and how to deal with it.
+  ///   - logger: Is told of connections that come and go; never of a value or a password.
+  public convenience init(_ configuration: RedisConfiguration, logger: Logger = RedisStore.defaultLogger) {
+    self.init(
+      connector: HiredisConnector(configuration: configuration),
+      configuration: configuration,
+      isInProcess: false,
+      logger: logger
+    )
+    link.start()
+  }
+
+  /// A store on the fake server inside this process, for tests and for running without Redis.
+  ///
+  /// - Parameters:
+  ///   - server: Several stores on one fake server behave as several services on one Redis.
+  ///   - configuration: Namespace, label and timeouts; the address is of no meaning here.
+  ///   - logger: As for a real server.
+  public static func inProcess(
+    _ server: InProcessRedis = .init(),
+    configuration: RedisConfiguration = .inProcess,
+    logger: Logger = RedisStore.defaultLogger
+  ) -> RedisStore {
+    // It connects when it is first used, so that a test suite can make thousands that it hardly uses.
+    RedisStore(
+      connector: InProcessConnector(server),
+      configuration: configuration,
+      isInProcess: true,
+      logger: logger
+    )
+  }
+
+  package init(
+    connector: any RedisConnector,
+    configuration: RedisConfiguration,
+    isInProcess: Bool,
+    logger: Logger
+  ) {
+    let statusBoard = StatusBoard(isInProcess: isInProcess)
+    let nonce = Self.makeNonce()
+    self.statusBoard = statusBoard
+    self.logger = logger
+    namespace = configuration.namespace
+    database = configuration.database
+    do throws(RedisSharedStateError) {
+      try RedisName.validate(namespace: configuration.namespace)
+      namespaceError = nil
+    } catch {
+      namespaceError = error
+    }
+    link = Link(
+      connector: connector,
+      connectTimeout: configuration.connectTimeout,
+      configuration: LinkState.Configuration(
+        backoff: configuration.backoff,
+        requestTimeout: configuration.requestTimeout,
+        keepAlive: configuration.keepAlive,
+        operationTimeout: configuration.operationTimeout,
+        inlineLimit: configuration.inlineLimit,
+        writer: "\(configuration.label)@\(HostName.current)/\(getpid())/\(nonce)",
+        nonce: nonce,
+        restsWhenUnused: isInProcess
+      ),
+      logger: logger,
+      onStatusChange: { session, number in statusBoard.update(session, number: number) }
+    )
+  }
+
+  deinit {
+    // Nothing is pending here: a change that is not acknowledged holds its share, and the share holds the store.
+    link.stop()
+  }
+
+  // MARK: Status
+
+  /// Whether the store is in touch with its server, now.
+  public var status: Status { statusBoard.status }
+
+  /// The present status, then each newest one. Slow readers miss some in between, never the last one. It ends with
+  /// ``Status/stopped``.
+  public var statuses: some AsyncSequence<Status, Never> & Sendable { statusBoard.statuses }
+
+  /// Returns once the store is connected.
+  ///
+  /// - Parameter timeout: How long to wait at the longest.
+  /// - Throws: Why there is no connection: at once when only a person can help, such as a wrong password; after the
+  ///   timeout otherwise. ``RedisSharedStateError/stopped``, or `CancellationError`.
+  public func connected(within timeout: Duration) async throws {
+    link.start()
+    try await Deadline.run(within: timeout) {
+      for await status in self.statuses {
+        switch status {
+        case .inProcess, .connected: return
+        case .stopped: throw RedisSharedStateError.stopped
+        case .reconnecting(_, let error) where error.isPermanent: throw error
+        case .connecting, .reconnecting: continue
+        }
+      }
+      throw CancellationError()
+    } onTimeout: {
+      self.timeoutError(of: "connecting")
+    }
+  }
+
+  // MARK: Changes
+
+  /// Returns once the server has acknowledged every change that was made so far through this store.
+  ///
+  /// - Parameter timeout: How long to wait at the longest. What is not acknowledged by then is still sent later.
+  /// - Throws: Why a change was not acknowledged; ``RedisSharedStateError/timedOut(operation:)``; `CancellationError`.
+  public func flush(within timeout: Duration) async throws {
+    let countdown = Countdown()
+    let waiters = link.flush { result in countdown.finishOne(result.map { _ in }) }
+    guard !waiters.isEmpty else { return }
+    defer { link.forget(waiters) }
+    let timer = Task {
+      try await Task.sleep(for: timeout)
+      countdown.fail(with: timeoutError(of: "flush()"))
+    }
+    defer { timer.cancel() }
+    try await countdown.wait(for: waiters.count)
+  }
+
+  /// Why there is no connection says more than that the time is over.
+  private func timeoutError(of operation: String) -> RedisSharedStateError {
+    if case .reconnecting(_, let error) = status { return error }
+    return .timedOut(operation: operation)
+  }
+
+  /// Sends what is pending, then closes the connections. Shares keep their values and can be read on.
+  ///
+  /// How many values have a change that was not delivered is logged.
+  /// - Parameter timeout: How long to wait for the delivery at the longest.
+  public func shutdown(within timeout: Duration) async {
+    do {
+      try await flush(within: timeout)
+    } catch {
+      logger.warning("Not everything was delivered before the shutdown.", metadata: ["error": "\(error)"])
+    }
+    let undelivered = link.stop()
+    if undelivered > 0 {
+      logger.error("The store was shut down with undelivered changes.", metadata: ["values": "\(undelivered)"])
+    }
+  }
+
+  /// How many values have a change that the server has not acknowledged.
+  package var pendingChanges: Int { link.pendingChanges }
+
+  // MARK: Names
+
+  /// What Redis knows about a stored value.
+  ///
+  /// - Parameter name: The name, as in ``RedisSharedKey``.
+  /// - Returns: `nil` when nothing was ever stored under the name.
+  /// - Throws: ``RedisSharedStateError``, or `CancellationError`.
+  public func metadata(for name: String) async throws -> Metadata? {
+    let names = try names(for: name).get()
+    let stored = try await read(names)
+    return Metadata(stored)
+  }
+
+  private func read(_ names: KeyNames) async throws -> StoredValue? {
+    try await withCancellableContinuation { continuation in
+      _ = link.read(names) { continuation.resume(with: $0.mapError { $0 }) }
+    }
+  }
+
+  /// Tells this store from every other that ever writes. All are of one length and begin with a letter, so that the
+  /// commit script finds one among remembered operations by searching for its text.
+  private static func makeNonce() -> String {
+    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+    return "n" + String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  func names(for name: String) -> Result<KeyNames, RedisSharedStateError> {
+    if let namespaceError { return .failure(namespaceError) }
+    do throws(RedisSharedStateError) {
+      try RedisName.validate(name: name)
+      return .success(KeyNames(namespace: namespace, name: name, database: database))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Logs as `swift-shared-state`.
+  public static var defaultLogger: Logger { Logger(label: "swift-shared-state") }
+}

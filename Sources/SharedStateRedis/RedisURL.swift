@@ -1,0 +1,142 @@
+import Foundation
+
+/// A Redis URL in its parts, percent-decoded.
+///
+/// No error carries any part of the URL, because any part may turn out to be a password in the wrong place.
+struct RedisURL: Sendable {
+  let endpoint: RedisEndpoint
+  let credentials: RedisCredentials?
+  let database: Int
+  let namespace: String?
+  let label: String?
+
+  private static let defaultPort: UInt16 = 6379
+  /// What fits into a socket address, with the zero at its end.
+  private static let maximumPathBytes = 107
+
+  init(_ url: String) throws(RedisSharedStateError) {
+    guard !url.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7F }) else {
+      throw .invalidURL(reason: "it has a space or a control character")
+    }
+    guard !url.utf8.contains(UInt8(ascii: "#")) else {
+      throw .invalidURL(reason: "it has a '#'; in a password it is written %23")
+    }
+    guard let schemeEnd = url.range(of: "://") else {
+      throw .invalidURL(reason: "it does not start with redis:// or unix://")
+    }
+    let (location, query) = Self.split(url[schemeEnd.upperBound...], at: "?")
+    var items = try Self.items(of: query ?? "")
+    let pathStart = location.utf8.firstIndex(of: UInt8(ascii: "/")) ?? location.endIndex
+    let (credentials, host) = try Self.credentials(in: location[..<pathStart])
+    let path = try Self.decoded(location[pathStart...], what: "path")
+
+    switch url[..<schemeEnd.lowerBound].lowercased() {
+    case "redis":
+      endpoint = try Self.endpoint(host)
+      database = try Self.database(path.dropFirst())
+    case "unix":
+      guard host.isEmpty, path.utf8.count > 1 else {
+        throw .invalidURL(reason: "after unix:// comes the absolute path of a socket, with a third slash")
+      }
+      guard path.utf8.count <= Self.maximumPathBytes, !path.utf8.contains(0) else {
+        throw .invalidURL(reason: "the path of a socket may have \(Self.maximumPathBytes) bytes, and no zero byte")
+      }
+      endpoint = .unix(path: path)
+      database = try Self.database((items.removeValue(forKey: "database") ?? "")[...])
+    case "rediss":
+      throw .invalidURL(reason: "rediss:// (TLS) is not supported yet; use redis:// or unix://")
+    default:
+      throw .invalidURL(reason: "it does not start with redis:// or unix://")
+    }
+    self.credentials = credentials
+
+    namespace = items.removeValue(forKey: "namespace")
+    label = items.removeValue(forKey: "label")
+    if let namespace { try RedisName.validate(namespace: namespace) }
+    if let label { try RedisName.validate(label: label) }
+    guard items.isEmpty else {
+      throw .invalidURL(reason: "after the '?' it may have namespace, label and, for unix://, database only")
+    }
+  }
+
+  private static func credentials(
+    in authority: Substring
+  ) throws(RedisSharedStateError) -> (credentials: RedisCredentials?, host: Substring) {
+    // The last '@': a password with one in it is understood all the same.
+    guard let separator = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return (nil, authority) }
+    let host = authority[authority.utf8.index(after: separator)...]
+    let (userPart, passwordPart) = split(authority[..<separator], at: ":")
+    guard let passwordPart else {
+      throw .invalidURL(reason: "it has a user without a password; a password alone is written redis://:password@…")
+    }
+    let user = try decoded(userPart, what: "user")
+    let password = try decoded(passwordPart, what: "password")
+    guard !user.isEmpty || !password.isEmpty else { return (nil, host) }
+    return (RedisCredentials(user: user.isEmpty ? nil : user, password: password), host)
+  }
+
+  private static func endpoint(_ text: Substring) throws(RedisSharedStateError) -> RedisEndpoint {
+    let (host, port): (Substring, Substring?)
+    if text.first == "[" {
+      guard let close = text.utf8.firstIndex(of: UInt8(ascii: "]")) else {
+        throw .invalidURL(reason: "its IPv6 address has no closing bracket")
+      }
+      host = text[text.utf8.index(after: text.startIndex)..<close]
+      let rest = text[text.utf8.index(after: close)...]
+      guard rest.isEmpty || rest.first == ":" else {
+        throw .invalidURL(reason: "after the bracket of its IPv6 address comes something other than a port")
+      }
+      port = rest.isEmpty ? nil : rest.dropFirst()
+      guard host.utf8.contains(UInt8(ascii: ":")) else {
+        throw .invalidURL(reason: "what it has in brackets is not an IPv6 address")
+      }
+    } else {
+      (host, port) = split(text, at: ":")
+    }
+    let name = try decoded(host, what: "host")
+    guard !name.isEmpty, !name.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
+      throw .invalidURL(reason: "it has no usable host")
+    }
+    guard let port else { return .tcp(host: name, port: defaultPort) }
+    guard port.utf8.allSatisfy(isDigit), let number = UInt16(port), number > 0 else {
+      throw .invalidURL(reason: "its port is not a number from 1 to 65535; an IPv6 address is written in brackets")
+    }
+    return .tcp(host: name, port: number)
+  }
+
+  private static func database(_ text: Substring) throws(RedisSharedStateError) -> Int {
+    guard !text.isEmpty else { return 0 }
+    guard text.utf8.allSatisfy(isDigit), let number = Int32(text) else {
+      throw .invalidURL(reason: "its database is not a number")
+    }
+    return Int(number)
+  }
+
+  private static func items(of query: Substring) throws(RedisSharedStateError) -> [String: String] {
+    var items: [String: String] = [:]
+    for item in query.split(separator: "&") {
+      let (name, value) = split(item, at: "=")
+      guard let value, items.updateValue(try decoded(value, what: "query"), forKey: String(name)) == nil else {
+        throw .invalidURL(reason: "what follows its '?' is not a list of different name=value pairs")
+      }
+    }
+    return items
+  }
+
+  private static func decoded(_ text: Substring, what: String) throws(RedisSharedStateError) -> String {
+    guard let decoded = text.removingPercentEncoding else {
+      throw .invalidURL(reason: "its \(what) is not percent-encoded correctly")
+    }
+    return decoded
+  }
+
+  /// Splits by bytes, so that a combining character behind the separator does not hide it.
+  private static func split(_ text: Substring, at separator: Unicode.Scalar) -> (Substring, Substring?) {
+    guard let index = text.utf8.firstIndex(of: UInt8(ascii: separator)) else { return (text, nil) }
+    return (text[..<index], text[text.utf8.index(after: index)...])
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+}

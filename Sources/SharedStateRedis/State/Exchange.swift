@@ -1,0 +1,70 @@
+/// What one connection was asked and has not answered yet, with a deadline for each, as a pure value.
+///
+/// A connection that owes an answer for too long counts as broken, and so does one that stays silent after a PING: a
+/// write that succeeds into the kernel's buffer proves nothing.
+package struct Exchange<Request: Sendable>: Sendable {
+  private var pending: [UInt64: Request] = [:]
+  /// The numbers of requests in the order of their deadlines, answered ones among them.
+  private var order: [(id: UInt64, deadline: ContinuousClock.Instant)] = []
+  private var firstUnanswered = 0
+  private var lastHeard: ContinuousClock.Instant
+  private var nextID: UInt64 = 1
+
+  private let timeout: Duration
+  private let keepAlive: Duration
+
+  /// A connection that was opened just now.
+  package init(openedAt now: ContinuousClock.Instant, timeout: Duration, keepAlive: Duration) {
+    lastHeard = now
+    self.timeout = timeout
+    self.keepAlive = keepAlive
+  }
+
+  /// How many requests are unanswered.
+  package var count: Int { pending.count }
+
+  /// The requests that are unanswered.
+  package var unanswered: some Sequence<Request> { pending.values }
+
+  /// Notes a request that is about to be sent.
+  package mutating func register(_ request: Request, now: ContinuousClock.Instant) -> UInt64 {
+    defer { nextID += 1 }
+    pending[nextID] = request
+    order.append((nextID, now + timeout))
+    return nextID
+  }
+
+  /// Something arrived.
+  package mutating func heard(now: ContinuousClock.Instant) {
+    lastHeard = now
+  }
+
+  /// An answer arrived. Returns the request; `nil` when there is none of this number.
+  package mutating func answered(_ id: UInt64) -> Request? {
+    let request = pending.removeValue(forKey: id)
+    while firstUnanswered < order.count, pending[order[firstUnanswered].id] == nil { firstUnanswered += 1 }
+    if firstUnanswered == order.count {
+      order.removeAll(keepingCapacity: order.count <= 4_096)
+      firstUnanswered = 0
+    } else if firstUnanswered > 4_096, firstUnanswered > order.count / 2 {
+      order.removeFirst(firstUnanswered)
+      firstUnanswered = 0
+    }
+    return request
+  }
+
+  /// Whether an answer is overdue.
+  package func isOverdue(now: ContinuousClock.Instant) -> Bool {
+    firstUnanswered < order.count && order[firstUnanswered].deadline <= now
+  }
+
+  /// Whether it is time to ask whether anybody is there.
+  package func needsPing(now: ContinuousClock.Instant) -> Bool {
+    pending.isEmpty && lastHeard + keepAlive <= now
+  }
+
+  /// When to look at the two questions above again.
+  package var nextDeadline: ContinuousClock.Instant {
+    firstUnanswered < order.count ? order[firstUnanswered].deadline : lastHeard + keepAlive
+  }
+}

@@ -1,0 +1,35 @@
+extension LinkState {
+  /// How a link deals with its server.
+  package struct Configuration: Sendable {
+    package var backoff: RedisConfiguration.Backoff
+    package var requestTimeout: Duration
+    package var keepAlive: Duration
+    /// How long `load()` and `save()` wait.
+    package var operationTimeout: Duration
+    package var inlineLimit: Int
+    package var writer: String
+    package var nonce: String
+    /// Whether the link rests, without threads and connections, while it has no replica.
+    package var restsWhenUnused: Bool
+
+    package init(
+      backoff: RedisConfiguration.Backoff,
+      requestTimeout: Duration,
+      keepAlive: Duration,
+      operationTimeout: Duration,
+      inlineLimit: Int,
+      writer: String,
+      nonce: String,
+      restsWhenUnused: Bool
+    ) {
+      self.backoff = backoff
+      self.requestTimeout = requestTimeout
+      self.keepAlive = keepAlive
+      self.operationTimeout = operationTimeout
+      self.inlineLimit = inlineLimit
+      self.writer = writer
+      self.nonce = nonce
+      self.restsWhenUnused = restsWhenUnused
+    }
+  }
+}

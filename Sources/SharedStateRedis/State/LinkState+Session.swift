@@ -1,0 +1,100 @@
+/// Connections that open and break.
+extension LinkState {
+  /// The server is needed.
+  package mutating func start() {
+    guard session.phase == .idle else { return }
+    session.start()
+    reportSession()
+    for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
+  }
+
+  /// Closes the connections while nobody uses them, where that is wanted.
+  mutating func restIfUnused() {
+    guard configuration.restsWhenUnused, members.isEmpty, waiters.isEmpty, session.phase != .idle else { return }
+    session.rest()
+    forgetConnections()
+    reportSession()
+    for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
+  }
+
+  private mutating func forgetConnections() {
+    exchanges = [:]
+    subscribedChannels = []
+    subscriptionQueue = Queue()
+    readQueue = Queue()
+    commitQueue = Queue()
+    retries = Queue()
+    commitsUnderWay = 0
+    commitBytesUnderWay = 0
+  }
+
+  /// Nothing more is to be done; everybody who waits is told.
+  package mutating func stop() {
+    guard session.phase != .stopped else { return }
+    session.stop()
+    effects.append(.resume(waiters.keys.sorted(), .stopped))
+    waiters = [:]
+    for id in members.ids {
+      let isPending = members[id]?.replica.hasPendingChange ?? false
+      report(id) { status in
+        status.loadError = .stopped
+        if isPending { status.saveError = .stopped }
+      }
+      effects.append(.settled(id))
+    }
+    reportSession()
+    for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
+  }
+
+  /// What the thread of a connection does next.
+  package mutating func instruction(
+    for purpose: ConnectionPurpose,
+    now: ContinuousClock.Instant
+  ) -> Session.Instruction {
+    expireWaiters(now: now)
+    let epoch = session.epoch
+    var instruction = session.instruction(for: purpose, now: now)
+    // The other thread is waiting for the end of the pause as well; whoever is first begins for both.
+    if session.epoch != epoch { for other in ConnectionPurpose.allCases where other != purpose { wake(other) } }
+    if case .wait(let until) = instruction, let (deadline, _) = waiterOrder.first, purpose == .writer {
+      instruction = .wait(until: min(until, deadline))
+    }
+    if case .wait = instruction { waiting.insert(purpose) }
+    return instruction
+  }
+
+  /// A connection is open.
+  package mutating func connected(_ purpose: ConnectionPurpose, epoch: UInt64, now: ContinuousClock.Instant) {
+    guard epoch == session.epoch else { return }
+    exchanges[purpose] = Exchange(
+      openedAt: now,
+      timeout: configuration.requestTimeout,
+      keepAlive: configuration.keepAlive
+    )
+    guard session.connected(purpose, epoch: epoch) else { return }
+    subscriptionQueue = Queue(channels.keys.map(Subscription.subscribe))
+    for id in members.ids { members[id]?.replica.connected() }
+    if channels.isEmpty { session.succeeded(epoch: epoch) }
+    reportSession()
+    for purpose in ConnectionPurpose.allCases { wake(purpose) }
+  }
+
+  /// A connection could not be opened, or broke.
+  package mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: ContinuousClock.Instant) {
+    let jitter = Double.random(in: 0..<1, using: &random)
+    guard session.failed(epoch: epoch, error: error, now: now, random: jitter) else { return }
+    for exchange in exchanges.values {
+      for case .readOnce(let waiter) in exchange.unanswered {
+        effects.append(.resume([waiter], error))
+        forget(waiter)
+      }
+    }
+    forgetConnections()
+    for id in members.ids {
+      members[id]?.isCommitQueued = false
+      apply(members[id]?.replica.disconnected(error), to: id)
+    }
+    reportSession()
+    for purpose in ConnectionPurpose.allCases { wake(purpose) }
+  }
+}

@@ -1,0 +1,72 @@
+/// Those who wait for a replica, or for an answer, each until a deadline.
+extension LinkState {
+  /// Somebody wants the present value of a replica to be kept.
+  package mutating func save(_ id: ReplicaID, now: ContinuousClock.Instant) throws(RedisSharedStateError) -> WaiterID {
+    let waiter = try makeWaiter(for: id, operation: "save()", now: now)
+    apply(members[id]?.replica.save(waiter: waiter), to: id)
+    return waiter
+  }
+
+  /// Somebody wants what is stored for a replica to be shown.
+  package mutating func load(_ id: ReplicaID, now: ContinuousClock.Instant) throws(RedisSharedStateError) -> WaiterID {
+    let waiter = try makeWaiter(for: id, operation: "load()", now: now)
+    apply(members[id]?.replica.load(waiter: waiter), to: id)
+    return waiter
+  }
+
+  /// Somebody wants to see what is stored under a name, without sharing it.
+  package mutating func read(
+    _ names: KeyNames,
+    now: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> WaiterID {
+    let waiter = try makeWaiter(for: nil, operation: "reading", now: now)
+    readOnceQueue.append((names, waiter))
+    start()
+    wake(.writer)
+    return waiter
+  }
+
+  /// Somebody wants every change so far to be acknowledged: one waiter for each replica that has one.
+  package mutating func flush() -> [WaiterID] {
+    var flushed: [WaiterID] = []
+    for id in members.ids {
+      let waiter = nextWaiterID
+      guard members[id]?.replica.flush(waiter: waiter) ?? false else { continue }
+      nextWaiterID += 1
+      waiters[waiter] = (id, "flush()")
+      flushed.append(waiter)
+    }
+    return flushed
+  }
+
+  /// Somebody has stopped waiting.
+  package mutating func forget(_ waiter: WaiterID) {
+    guard let (replica, _) = waiters.removeValue(forKey: waiter) else { return }
+    if let replica { members[replica]?.replica.forget(waiter: waiter) }
+  }
+
+  mutating func makeWaiter(
+    for replica: ReplicaID?,
+    operation: String,
+    now: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> WaiterID {
+    if session.phase == .stopped { throw .stopped }
+    defer { nextWaiterID += 1 }
+    waiters[nextWaiterID] = (replica, operation)
+    waiterOrder.append((now + configuration.operationTimeout, nextWaiterID))
+    // Its thread watches the deadlines.
+    wake(.writer)
+    return nextWaiterID
+  }
+
+  mutating func expireWaiters(now: ContinuousClock.Instant) {
+    while let (deadline, waiter) = waiterOrder.first, deadline <= now || waiters[waiter] == nil {
+      _ = waiterOrder.popFirst()
+      guard let (_, operation) = waiters[waiter] else { continue }
+      forget(waiter)
+      // Why the server does not answer says more than that it does not.
+      let reason = session.phase == .connected ? nil : session.lastError
+      effects.append(.resume([waiter], reason ?? .timedOut(operation: operation)))
+    }
+  }
+}

@@ -1,0 +1,235 @@
+/// Everything that one link decides, as a pure value: its session, its replicas, and what is to be sent next.
+///
+/// The shell around it (``Link``) owns the lock, the threads and the connections. It hands in what happened, performs
+/// the ``Effect``s afterwards, and asks each connection's thread's next ``Work``.
+package struct LinkState: Sendable {
+  package typealias ReplicaID = UInt64
+  package typealias WaiterID = UInt64
+
+  /// What the shell has to do, in this order, after it has given back the lock.
+  package enum Effect: Sendable {
+    /// Decode and show a state, and report with ``LinkState/delivered(_:to:outcome:)``.
+    case show(ReplicaID, Replica.Delivery)
+    case report(ReplicaID, ShareStatus)
+    case settled(ReplicaID)
+    case resume([WaiterID], RedisSharedStateError?)
+    case answer(WaiterID, StoredValue)
+    /// The thread of this connection has something to do.
+    case wake(ConnectionPurpose)
+    /// The number tells which of two is newer, because threads may perform them in another order.
+    case statusChanged(Session, number: UInt64)
+    case lostHistory(name: String, confirmed: Revision, stored: Revision)
+    case malformedMessage(channel: String)
+  }
+
+  /// What the thread of a connection does next while it is connected.
+  package struct Work: Sendable {
+    /// To be sent as they are.
+    package var requests: [RedisRequest] = []
+    /// Their values are to be encoded and handed to ``LinkState/encoded(_:result:stamp:now:)``.
+    package var snapshots: [ReplicaID] = []
+    /// Until when the thread may wait for something to arrive; already over when there is more to do.
+    package var waitUntil: ContinuousClock.Instant
+  }
+
+  enum Request: Sendable {
+    case ping
+    case subscribe([String])
+    case unsubscribe
+    case read([ReplicaID])
+    case readOnce(WaiterID)
+    case commit(ReplicaID, Operation, bytes: Int)
+  }
+
+  struct Member {
+    var replica: Replica
+    let names: KeyNames
+    let valueType: String
+    var isCommitQueued = false
+    var status = ShareStatus()
+  }
+
+  enum Subscription: Sendable {
+    case subscribe(String)
+    case unsubscribe(String)
+  }
+
+  /// How much is asked of the server before it has answered: enough to keep it busy, and bounded.
+  static let maximumCommits = 1_024
+  static let maximumCommitBytes = 8 << 20
+  static let commitsInOneBatch = 256
+  static let keysInOneRead = 512
+  static let channelsInOneSubscribe = 512
+  /// How long a commit that the server refused waits until it is tried again.
+  static let pauseAfterRefusal = Duration.seconds(2)
+
+  package internal(set) var session: Session
+  let configuration: Configuration
+  var random: SplitMix64
+
+  var members = SlotTable<Member>()
+  var channels: [String: [ReplicaID]] = [:]
+  var subscribedChannels: Set<String> = []
+
+  var exchanges: [ConnectionPurpose: Exchange<Request>] = [:]
+  var waiting: Set<ConnectionPurpose> = []
+
+  var subscriptionQueue = Queue<Subscription>()
+  var readQueue = Queue<ReplicaID>()
+  var readOnceQueue = Queue<(KeyNames, WaiterID)>()
+  var commitQueue = Queue<ReplicaID>()
+  var retries = Queue<(at: ContinuousClock.Instant, ReplicaID)>()
+  var commitsUnderWay = 0
+  var commitBytesUnderWay = 0
+  var nextOperation: UInt64 = 1
+
+  /// Who waits for what, in the order of the deadlines, those who are done among them.
+  var waiters: [WaiterID: (replica: ReplicaID?, operation: String)] = [:]
+  var waiterOrder = Queue<(deadline: ContinuousClock.Instant, WaiterID)>()
+  var nextWaiterID: WaiterID = 1
+
+  var effects: [Effect] = []
+  var nextReport: UInt64 = 0
+
+  package init(configuration: Configuration, seed: UInt64) {
+    self.configuration = configuration
+    random = SplitMix64(seed: seed)
+    session = Session(backoff: configuration.backoff)
+  }
+
+  /// What there is to do now that the lock is about to be given back.
+  package mutating func takeEffects() -> [Effect] {
+    defer { effects = [] }
+    return effects
+  }
+
+  /// Whether any local change is not acknowledged, and how many replicas have one.
+  package var pendingChanges: Int { members.elements.reduce(0) { $0 + ($1.replica.hasPendingChange ? 1 : 0) } }
+
+  // MARK: Replicas
+
+  /// A share of a name has come to life.
+  ///
+  /// - Throws: ``RedisSharedStateError/valueTypeMismatch(name:existing:requested:)``, ``RedisSharedStateError/stopped``.
+  package mutating func join(
+    _ names: KeyNames,
+    name: String,
+    valueType: String
+  ) throws(RedisSharedStateError) -> ReplicaID {
+    if session.phase == .stopped { throw .stopped }
+    for id in channels[names.channel] ?? [] {
+      if let existing = members[id]?.valueType, existing != valueType {
+        throw .valueTypeMismatch(name: name, existing: existing, requested: valueType)
+      }
+    }
+    let id = members.insert(Member(replica: Replica(name: name), names: names, valueType: valueType))
+    channels[names.channel, default: []].append(id)
+    report(id) { $0.isLoading = true }
+    if session.phase == .connected {
+      members[id]?.replica.connected()
+      if subscribedChannels.contains(names.channel) {
+        apply(members[id]?.replica.subscribed(), to: id)
+      } else if channels[names.channel]?.count == 1 {
+        subscriptionQueue.append(.subscribe(names.channel))
+        wake(.subscriber)
+      }
+    } else if let error = session.lastError {
+      apply(members[id]?.replica.disconnected(error), to: id)
+    }
+    start()
+    return id
+  }
+
+  /// The last share of a name is gone, and has nothing left to save.
+  package mutating func leave(_ id: ReplicaID) {
+    guard let member = members.remove(id) else { return }
+    let channel = member.names.channel
+    channels[channel]?.removeAll { $0 == id }
+    guard channels[channel]?.isEmpty ?? false else { return }
+    channels[channel] = nil
+    restIfUnused()
+    guard session.phase == .connected else { return }
+    subscribedChannels.remove(channel)
+    subscriptionQueue.append(.unsubscribe(channel))
+    wake(.subscriber)
+  }
+
+  /// A local mutation was made since the last snapshot.
+  package mutating func changed(_ id: ReplicaID) {
+    if session.phase == .stopped {
+      report(id) { $0.saveError = .stopped }
+      effects.append(.settled(id))
+    } else {
+      apply(members[id]?.replica.changed(), to: id)
+    }
+  }
+
+  /// An attempt to show a state has ended.
+  package mutating func delivered(
+    _ delivery: Replica.Delivery,
+    to id: ReplicaID,
+    outcome: Replica.DeliveryOutcome
+  ) {
+    apply(members[id]?.replica.delivered(delivery, outcome: outcome), to: id)
+  }
+
+  // MARK: -
+
+  mutating func apply(
+    _ actions: [Replica.Action]?,
+    to id: ReplicaID,
+    confirmed: Revision? = nil,
+    retryAt: ContinuousClock.Instant? = nil
+  ) {
+    for action in actions ?? [] {
+      switch action {
+      case .show(let delivery): effects.append(.show(id, delivery))
+      case .loading(let isLoading): report(id) { $0.isLoading = isLoading }
+      case .loadError(let error): report(id) { $0.loadError = error }
+      case .saveError(let error): report(id) { $0.saveError = error }
+      case .settled: effects.append(.settled(id))
+      case .read:
+        readQueue.append(id)
+        wake(.writer)
+      case .commit:
+        guard !(members[id]?.isCommitQueued ?? true) else { continue }
+        members[id]?.isCommitQueued = true
+        commitQueue.append(id)
+        wake(.writer)
+      case .retryLater:
+        if let retryAt { retries.append((retryAt, id)) }
+      case .resume(let ids, let error):
+        let known = ids.filter { waiters.removeValue(forKey: $0) != nil }
+        if !known.isEmpty { effects.append(.resume(known, error)) }
+      case .lostHistory(let stored):
+        guard let member = members[id] else { continue }
+        effects.append(
+          .lostHistory(name: member.replica.name, confirmed: confirmed ?? stored, stored: stored)
+        )
+      }
+    }
+  }
+
+  /// Tells a share how it stands. Several changes of one decision are told together.
+  mutating func report(_ id: ReplicaID, _ change: (inout ShareStatus) -> Void) {
+    guard members[id] != nil else { return }
+    if case .report(id, _)? = effects.last { effects.removeLast() }
+    nextReport += 1
+    members[id]?.status.number = nextReport
+    if var status = members[id]?.status {
+      change(&status)
+      members[id]?.status = status
+      effects.append(.report(id, status))
+    }
+  }
+
+  mutating func reportSession() {
+    nextReport += 1
+    effects.append(.statusChanged(session, number: nextReport))
+  }
+
+  /// Wakes the thread of a connection, if it is waiting.
+  mutating func wake(_ purpose: ConnectionPurpose) {
+    if waiting.remove(purpose) != nil { effects.append(.wake(purpose)) }
+  }
+}

@@ -1,0 +1,122 @@
+/// The life of one link to one server, as a pure state machine: connecting, connected, backing off, stopped.
+///
+/// A link has two connections, and losing either of them ends both: whatever was missed can only be found out by
+/// subscribing and reading everything again, which is also what the first connection does. An epoch numbers these
+/// passes, so that what an older connection still has to say is ignored.
+///
+/// Later work has its place here: turning tracking on, between subscribing and reading, and the capabilities of a
+/// session (whether it may write, track, and ask for the role).
+package struct Session: Sendable {
+  package enum Phase: Equatable, Sendable {
+    /// Nobody needs the server yet.
+    case idle
+    /// The connections for these purposes are still to be opened.
+    case connecting(missing: Set<ConnectionPurpose>)
+    case connected
+    case backingOff(until: ContinuousClock.Instant)
+    case stopped
+  }
+
+  package private(set) var phase = Phase.idle
+  package private(set) var epoch: UInt64 = 0
+  /// How many attempts in a row have failed.
+  package private(set) var failures = 0
+  package private(set) var lastError: RedisSharedStateError?
+  private let backoff: RedisConfiguration.Backoff
+
+  package init(backoff: RedisConfiguration.Backoff) {
+    self.backoff = backoff
+  }
+
+  /// What the thread of a connection does next.
+  package enum Instruction: Equatable, Sendable {
+    case wait(until: ContinuousClock.Instant)
+    case connect(epoch: UInt64)
+    /// The connection of this epoch is open: exchange requests, replies and messages.
+    case serve(epoch: UInt64)
+    /// There is nothing to do, until somebody needs the server.
+    case exit
+  }
+
+  /// What the thread of a connection does next. A thread that holds a connection of another epoch closes it first.
+  package mutating func instruction(for purpose: ConnectionPurpose, now: ContinuousClock.Instant) -> Instruction {
+    if case .backingOff(let until) = phase, until <= now { begin() }
+    switch phase {
+    case .idle: return .exit
+    case .connecting(let missing): return missing.contains(purpose) ? .connect(epoch: epoch) : .serve(epoch: epoch)
+    case .connected: return .serve(epoch: epoch)
+    case .backingOff(let until): return .wait(until: until)
+    case .stopped: return .exit
+    }
+  }
+
+  /// Somebody needs the server.
+  package mutating func start() {
+    guard phase == .idle else { return }
+    begin()
+  }
+
+  /// A connection is open.
+  ///
+  /// - Returns: Whether both are open now, so that everything has to be subscribed to and read.
+  package mutating func connected(_ purpose: ConnectionPurpose, epoch: UInt64) -> Bool {
+    guard epoch == self.epoch, case .connecting(var missing) = phase else { return false }
+    missing.remove(purpose)
+    guard missing.isEmpty else {
+      phase = .connecting(missing: missing)
+      return false
+    }
+    phase = .connected
+    return true
+  }
+
+  /// The server has done what it was asked for, so the next failure is the first one again.
+  ///
+  /// Opening a connection does not count: a server that accepts connections and refuses everything else is retried with
+  /// growing pauses.
+  package mutating func succeeded(epoch: UInt64) {
+    guard epoch == self.epoch, phase == .connected else { return }
+    failures = 0
+    lastError = nil
+  }
+
+  /// A connection could not be opened, or broke.
+  ///
+  /// - Parameter random: From 0 up to, not including, 1.
+  /// - Returns: Whether this ended the present epoch.
+  package mutating func failed(
+    epoch: UInt64,
+    error: RedisSharedStateError,
+    now: ContinuousClock.Instant,
+    random: Double
+  ) -> Bool {
+    guard epoch == self.epoch else { return false }
+    switch phase {
+    case .idle, .backingOff, .stopped:
+      return false
+    case .connecting, .connected:
+      failures += 1
+      lastError = error
+      let delay = backoff.delay(failures: failures, isPermanent: error.isPermanent, random: random)
+      phase = .backingOff(until: now + delay)
+      return true
+    }
+  }
+
+  /// Nobody needs the server at the moment: both connections are closed until somebody does.
+  package mutating func rest() {
+    guard phase != .stopped else { return }
+    epoch += 1
+    phase = .idle
+  }
+
+  /// Nobody needs the server any more.
+  package mutating func stop() {
+    phase = .stopped
+  }
+
+  private mutating func begin() {
+    epoch += 1
+    phase = .connecting(missing: Set(ConnectionPurpose.allCases))
+  }
+}

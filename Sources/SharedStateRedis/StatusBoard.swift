@@ -1,0 +1,69 @@
+import Synchronization
+
+/// Shows the status of a store to those who ask and to those who wait.
+final class StatusBoard: Sendable {
+  private struct State {
+    var status: RedisStore.Status
+    /// The number of the report that the status comes from.
+    var number: UInt64 = 0
+    /// They are told that there is something new, and look themselves, so that none can keep what is older.
+    var watchers: [UInt64: AsyncStream<Void>.Continuation] = [:]
+    var nextWatcher: UInt64 = 0
+  }
+
+  private let isInProcess: Bool
+  private let state: Mutex<State>
+
+  init(isInProcess: Bool) {
+    self.isInProcess = isInProcess
+    state = Mutex(State(status: isInProcess ? .inProcess : .connecting))
+  }
+
+  var status: RedisStore.Status {
+    state.withLock { $0.status }
+  }
+
+  /// The present status, then each newest one.
+  var statuses: some AsyncSequence<RedisStore.Status, Never> & Sendable {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Void.self,
+      bufferingPolicy: .bufferingNewest(1)
+    )
+    let (id, status) = state.withLock { state in
+      state.nextWatcher += 1
+      state.watchers[state.nextWatcher] = continuation
+      return (state.nextWatcher, state.status)
+    }
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.state.withLock { $0.watchers.removeValue(forKey: id) }
+    }
+    continuation.yield()
+    if status == .stopped { continuation.finish() }
+    return stream.map { _ in self.status }
+  }
+
+  func update(_ session: Session, number: UInt64) {
+    let status: RedisStore.Status =
+      switch session.phase {
+      case .stopped: .stopped
+      case .connected: isInProcess ? .inProcess : .connected
+      case .idle, .connecting, .backingOff:
+        if let error = session.lastError {
+          .reconnecting(attempt: session.failures, error: error)
+        } else {
+          isInProcess ? .inProcess : .connecting
+        }
+      }
+    let watchers = state.withLock { state -> [AsyncStream<Void>.Continuation] in
+      guard number > state.number else { return [] }
+      state.number = number
+      guard state.status != status, state.status != .stopped else { return [] }
+      state.status = status
+      return Array(state.watchers.values)
+    }
+    for watcher in watchers {
+      watcher.yield()
+      if status == .stopped { watcher.finish() }
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import SharedStateDependencies
+import Testing
+import XCTest
+
+/// Tells the module SharedStateDependencies, which links no test framework, in which test it is used.
+///
+/// Found at run time by its name: linking this module into a test target is all it takes. Package access keeps the
+/// optimiser from removing what seems unused.
+package final class CurrentTest: TestRunProvider {
+  /// One case of one test.
+  private struct Identity: Hashable, Sendable {
+    let test: Test.ID
+    let `case`: CaseIdentity?
+  }
+
+  /// The identity of the test and the case that the current task belongs to.
+  package static var currentTestRun: AnyHashable? {
+    _ = observation
+    guard let test = Test.current else { return nil }
+    return Identity(test: test.id, case: Test.Case.current.flatMap(CaseIdentity.init))
+  }
+
+  /// Starts watching XCTest, once.
+  private static let observation: Void = XCTestObservationCenter.shared.addTestObserver(Observer())
+
+  /// Gives every test of XCTest fresh values: they run one after the other, and share the cache of the process.
+  private final class Observer: NSObject, XCTestObservation {
+    func testCaseDidFinish(_ testCase: XCTestCase) {
+      DependencyCache.process.reset()
+    }
+  }
+}

@@ -1,0 +1,59 @@
+public import SharedStateDependencies
+public import Testing
+
+/// Gives a test, or each test of a suite, dependencies of its own, and overrides some of them.
+///
+/// ```swift
+/// @Suite(.dependency(\.greeter, Greeter(name: "suite")))
+/// struct GreeterTests {
+///   @Test(.dependencies { $0.greeter.volume = 11 })
+///   func loud() { … }
+/// }
+/// ```
+///
+/// Every test has fresh values without the trait, too. With it they are released when the test ends, and they are
+/// fresh for each repetition of a test. A test's trait adds to its suite's.
+public struct DependenciesTrait: SuiteTrait, TestTrait, TestScoping {
+  fileprivate let updateValues: @Sendable (inout DependencyValues) async throws -> Void
+
+  /// True: each test of a suite gets values of its own.
+  public var isRecursive: Bool { true }
+
+  /// Runs a test with its dependencies.
+  /// - Throws: What the overrides or the test throw.
+  public func provideScope(
+    for test: Test,
+    testCase: Test.Case?,
+    performing function: @Sendable () async throws -> Void
+  ) async throws {
+    try await DependencyValues.$current.withValue(DependencyValues.current.withOwnCache()) {
+      try await withDependencies(updateValues, operation: function)
+    }
+  }
+}
+
+extension Trait where Self == DependenciesTrait {
+  /// Fresh dependencies for each test, released when it ends.
+  public static var dependencies: Self {
+    DependenciesTrait { _ in }
+  }
+
+  /// Fresh dependencies for each test, some of them overridden.
+  /// - Parameter updateValues: Changes the values for one test; called for each test and each case.
+  public static func dependencies(
+    _ updateValues: @escaping @Sendable (inout DependencyValues) async throws -> Void
+  ) -> Self {
+    DependenciesTrait(updateValues: updateValues)
+  }
+
+  /// Fresh dependencies for each test, one of them overridden.
+  /// - Parameters:
+  ///   - keyPath: The dependency.
+  ///   - value: Its value; evaluated for each test and each case.
+  public static func dependency<Value>(
+    _ keyPath: any WritableKeyPath<DependencyValues, Value> & Sendable,
+    _ value: @autoclosure @escaping @Sendable () throws -> Value
+  ) -> Self {
+    DependenciesTrait { $0[keyPath: keyPath] = try value() }
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Synchronization
+
+/// A process of our own that ends with us, however we end.
+///
+/// A small shell waits at a socket whose other end only we hold: when that closes, which the kernel sees to even when
+/// we crash, the shell kills the process.
+final class PrivateProcess: Sendable {
+  private struct State {
+    var hasEnded = false
+    /// Our end of what the guard waits at; closed when the process has ended.
+    let lifeline: Int32
+  }
+
+  private let pid: pid_t
+  private let guardPid: pid_t
+  private let state: Mutex<State>
+
+  private static let secondsToEnd = 10
+
+  /// Starts a process whose output goes into a file.
+  /// - Throws: ``PrivateRedisServerError/system(operation:code:)``.
+  init(executable: String, arguments: [String], log: String) throws {
+    var ends: [Int32] = [-1, -1]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
+      throw PrivateRedisServerError.system(operation: "socketpair", code: errno)
+    }
+    defer { close(ends[0]) }
+    do {
+      pid = try Self.spawn(executable, arguments, input: nil, output: log)
+    } catch {
+      close(ends[1])
+      throw error
+    }
+    do {
+      let script = "read -r line; kill -9 \"$1\" 2>/dev/null"
+      guardPid = try Self.spawn("/bin/sh", ["-c", script, "guard", String(pid)], input: ends[0], output: "/dev/null")
+    } catch {
+      close(ends[1])
+      Glibc.kill(pid, SIGKILL)
+      waitpid(pid, nil, 0)
+      throw error
+    }
+    state = Mutex(State(lifeline: ends[1]))
+  }
+
+  deinit {
+    end(SIGKILL)
+  }
+
+  var isRunning: Bool {
+    state.withLock { state in
+      guard !state.hasEnded else { return false }
+      // Without reaping: as long as it is not reaped, the pid belongs to nobody else.
+      var info = siginfo_t()
+      return waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info._sifields._kill.si_pid == 0
+    }
+  }
+
+  /// Stops the process; `false`: it has ended.
+  func pause() -> Bool {
+    signal(SIGSTOP, awaited: WSTOPPED)
+  }
+
+  /// Lets it go on; `false`: it has ended.
+  func resume() -> Bool {
+    signal(SIGCONT, awaited: WCONTINUED)
+  }
+
+  /// Sends a signal that ends the process, waits until it has ended, and sends SIGKILL when that takes too long.
+  func end(_ signal: Int32) {
+    let lifeline: Int32? = state.withLock { state in
+      guard !state.hasEnded else { return nil }
+      state.hasEnded = true
+      return state.lifeline
+    }
+    guard let lifeline else { return }
+    // The guard goes first: it must not outlive the pid that it is to kill.
+    Glibc.kill(guardPid, SIGKILL)
+    waitpid(guardPid, nil, 0)
+    close(lifeline)
+    Glibc.kill(pid, signal)
+    // A stopped process takes no signal but SIGKILL before it goes on.
+    Glibc.kill(pid, SIGCONT)
+    let deadline = ContinuousClock.now.advanced(by: .seconds(Self.secondsToEnd))
+    while waitpid(pid, nil, WNOHANG) == 0 {
+      if ContinuousClock.now >= deadline { Glibc.kill(pid, SIGKILL) }
+      usleep(1_000)
+    }
+  }
+
+  /// The path of a program in one of the folders of PATH.
+  static func executable(_ name: String, orThrow error: any Error) throws -> String {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin").split(separator: ":")
+    guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.isExecutableFile(atPath:))
+    else { throw error }
+    return path
+  }
+
+  private func signal(_ signal: Int32, awaited: Int32) -> Bool {
+    guard !state.withLock({ $0.hasEnded }) else { return false }
+    Glibc.kill(pid, signal)
+    var info = siginfo_t()
+    // Signals are delivered later; a test must not go on before.
+    return waitid(P_PID, id_t(pid), &info, awaited | WEXITED | WNOWAIT) == 0
+      && (info.si_code == CLD_STOPPED || info.si_code == CLD_CONTINUED)
+  }
+
+  private static func spawn(_ path: String, _ arguments: [String], input: Int32?, output: String) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    if let input {
+      posix_spawn_file_actions_adddup2(&actions, input, 0)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    }
+    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    posix_spawn_file_actions_adddup2(&actions, 1, 2)
+
+    // What the test runner blocks or ignores is no business of the server's.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var (none, all) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    let strings = ([path] + arguments).map { strdup($0) }
+    defer { strings.forEach { free($0) } }
+    var pid: pid_t = 0
+    let code = posix_spawn(&pid, path, &actions, &attributes, strings + [nil], environ)
+    guard code == 0 else { throw PrivateRedisServerError.system(operation: "posix_spawn of \(path)", code: code) }
+    return pid
+  }
+}

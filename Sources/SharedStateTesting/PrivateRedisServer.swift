@@ -1,0 +1,195 @@
+public import Foundation
+import SharedStateRedis
+import Synchronization
+
+/// A redis-server of a test's own, on the loopback interface or on a Unix socket, in a temporary folder.
+///
+/// The server goes away with this object, and with the process, however either ends. Its methods block the calling
+/// thread until what they say has happened, and may be called from any thread, but not several at once.
+public final class PrivateRedisServer: Sendable {
+  /// Where the server listens.
+  public enum Address: Hashable, Sendable, CaseIterable {
+    /// A free port of 127.0.0.1.
+    case tcp
+    /// A socket in the server's folder.
+    case unixSocket
+  }
+
+  /// Where to connect to, the password included.
+  public let url: String
+  /// The server's folder.
+  public let folder: URL
+
+  private let endpoint: RedisEndpoint
+  private let password: String?
+  private let isPersistent: Bool
+  private let executable: String
+  private let process = Mutex<PrivateProcess?>(nil)
+
+  private static let deadline: Duration = .seconds(20)
+  private static let portAttempts = 20
+
+  /// Starts a server, and returns when it answers.
+  ///
+  /// - Parameters:
+  ///   - address: Where it listens.
+  ///   - password: The password of the default user; it has none when this is `nil`.
+  ///   - isPersistent: Whether every write is on disk before it is answered, and there again after a restart.
+  ///   - configuration: Further lines of redis.conf, such as `user alice on >secret ~* &* +@all`.
+  /// - Throws: ``PrivateRedisServerError``.
+  public init(
+    _ address: Address = .tcp,
+    password: String? = nil,
+    isPersistent: Bool = false,
+    configuration: [String] = []
+  ) throws {
+    self.password = password
+    self.isPersistent = isPersistent
+    executable = try PrivateProcess.executable("redis-server", orThrow: PrivateRedisServerError.notInstalled)
+    folder = try Self.makeFolder()
+    let credentials = password.map { ":\(Self.encoded($0, allowing: ""))@" } ?? ""
+    switch address {
+    case .tcp:
+      let port = try Self.freePort()
+      endpoint = .tcp(host: "127.0.0.1", port: port)
+      url = "redis://\(credentials)127.0.0.1:\(port)"
+    case .unixSocket:
+      let path = folder.appendingPathComponent("redis.sock").path
+      endpoint = .unix(path: path)
+      url = "unix://\(credentials)\(Self.encoded(path, allowing: "/"))"
+    }
+    try write(configuration)
+    try start()
+  }
+
+  deinit {
+    process.withLock { $0.take() }?.end(SIGKILL)
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Whether the process is there, paused or not.
+  public var isRunning: Bool {
+    process.withLock { $0?.isRunning ?? false }
+  }
+
+  /// Asks the server to end, as an orderly shutdown does, and waits until it has.
+  public func stop() {
+    end(SIGTERM)
+  }
+
+  /// Ends the server without a warning, as a crash does.
+  public func kill() {
+    end(SIGKILL)
+  }
+
+  /// Stops the clock for the server: connections stay, and nobody answers.
+  /// - Throws: ``PrivateRedisServerError/notRunning``.
+  public func pause() throws {
+    try running { $0.pause() }
+  }
+
+  /// Lets a paused server go on.
+  /// - Throws: ``PrivateRedisServerError/notRunning``.
+  public func resume() throws {
+    try running { $0.resume() }
+  }
+
+  /// Starts the server again at the same address, after killing it when it runs; empty unless it is persistent.
+  /// - Throws: ``PrivateRedisServerError``.
+  public func restart() throws {
+    kill()
+    try start()
+  }
+
+  /// Runs one command, as the default user, on a connection of its own.
+  ///
+  /// - Returns: what the server answered, which may be an error.
+  /// - Throws: ``PrivateRedisServerError``, and `RedisSharedStateError` when the server cannot be reached or does not
+  ///   answer in time.
+  @discardableResult
+  public func command(_ arguments: String...) throws -> RedisServerReply {
+    try command(arguments.map { Data($0.utf8) })
+  }
+
+  /// Runs one command with binary arguments; otherwise as ``command(_:)-(String...)``.
+  /// - Throws: As ``command(_:)-(String...)``.
+  @discardableResult
+  public func command(_ arguments: [Data]) throws -> RedisServerReply {
+    try RedisCommandClient(url: url).command(arguments)
+  }
+
+  private func end(_ signal: Int32) {
+    process.withLock { $0.take() }?.end(signal)
+  }
+
+  private func running(_ body: (PrivateProcess) -> Bool) throws {
+    guard let process = process.withLock({ $0 }), body(process) else { throw PrivateRedisServerError.notRunning }
+  }
+
+  private func start() throws {
+    let log = folder.appendingPathComponent("redis.log").path
+    let configuration = folder.appendingPathComponent("redis.conf").path
+    let process = try PrivateProcess(executable: executable, arguments: [configuration], log: log)
+    let deadline = ContinuousClock.now.advanced(by: Self.deadline)
+    while !isAnswering() {
+      guard process.isRunning, ContinuousClock.now < deadline else {
+        process.end(SIGKILL)
+        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        throw PrivateRedisServerError.notStarted(log: String(text.suffix(2_000)))
+      }
+      // There is nothing to wait on: a server that does not listen yet refuses at once.
+      usleep(2_000)
+    }
+    self.process.withLock { $0 = process }
+  }
+
+  /// Whether the server has read its data, and answers.
+  private func isAnswering() -> Bool {
+    guard let reply = try? command("PING") else { return false }
+    if case .error(let text) = reply { return !text.hasPrefix("LOADING") }
+    return true
+  }
+
+  private func write(_ further: [String]) throws {
+    var lines = ["dir \(folder.path)", "daemonize no", "save \"\""]
+    switch endpoint {
+    case .tcp(let host, let port): lines += ["bind \(host)", "port \(port)"]
+    case .unix(let path): lines += ["port 0", "unixsocket \(path)", "unixsocketperm 700"]
+    }
+    if isPersistent { lines += ["appendonly yes", "appendfsync always"] }
+    if let password { lines.append("requirepass \"\(password)\"") }
+    try (lines + further).joined(separator: "\n").appending("\n")
+      .write(to: folder.appendingPathComponent("redis.conf"), atomically: true, encoding: .utf8)
+  }
+
+  private static func makeFolder() throws -> URL {
+    var template = Array(NSTemporaryDirectory().appending("shared-state-redis-XXXXXX").utf8CString)
+    guard let path = mkdtemp(&template) else { throw PrivateRedisServerError.system(operation: "mkdtemp", code: errno) }
+    return URL(fileURLWithPath: String(cString: path), isDirectory: true)
+  }
+
+  /// A port below those that the system gives to clients, so that nobody is given it while the server is stopped.
+  private static func freePort() throws -> UInt16 {
+    for _ in 0..<portAttempts {
+      let port = UInt16.random(in: 10_000..<32_000)
+      let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      guard listener >= 0 else { break }
+      defer { close(listener) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isFree = withUnsafeBytes(of: &address) { bytes in
+        bind(listener, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, length) == 0
+      }
+      if isFree { return port }
+    }
+    throw PrivateRedisServerError.system(operation: "finding a free port", code: errno)
+  }
+
+  private static func encoded(_ text: String, allowing further: String) -> String {
+    let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~" + further))
+    return text.addingPercentEncoding(withAllowedCharacters: allowed) ?? text
+  }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import SharedStateRedis
+
+/// Runs single commands on a server, each on a connection of its own, as `redis-cli` does.
+struct RedisCommandClient: Sendable {
+  private let configuration: RedisConfiguration
+  private static let deadline: Duration = .seconds(20)
+
+  /// - Parameter url: As for `RedisConfiguration`.
+  /// - Throws: `RedisSharedStateError/invalidURL(reason:)`.
+  init(url: String) throws {
+    configuration = try RedisConfiguration(url: url)
+  }
+
+  /// Runs one command, and returns what the server answered, which may be an error.
+  ///
+  /// - Throws: `RedisSharedStateError` when the server cannot be reached or does not answer in time.
+  func command(_ arguments: [Data]) throws -> RedisServerReply {
+    let deadline = ContinuousClock.now.advanced(by: Self.deadline)
+    let stream = RedisStream(transport: try SocketDialer(endpoint: configuration.endpoint).dial(until: deadline))
+    let commands = [login, arguments].filter { !$0.isEmpty }
+    for command in commands {
+      stream.formatter.add { encoded in
+        for argument in command { argument.withUnsafeBytes { encoded.argument($0) } }
+      }
+    }
+    var replies: [RedisServerReply] = []
+    let handle: RedisStream.Handler = { (reply) throws(RedisSharedStateError) in replies.append(.init(reply)) }
+    try stream.flush(timeout: Self.deadline, handle)
+    while replies.count < commands.count {
+      guard try !stream.receive(until: deadline, waker: nil, handle).isEmpty else {
+        throw RedisSharedStateError.timedOut(operation: "a command of a test")
+      }
+    }
+    return replies[replies.count - 1]
+  }
+
+  private var login: [Data] {
+    guard let credentials = configuration.credentials else { return [] }
+    return (["AUTH"] + [credentials.user, credentials.password].compactMap { $0 }).map { Data($0.utf8) }
+  }
+}

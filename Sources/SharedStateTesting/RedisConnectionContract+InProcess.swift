@@ -1,0 +1,44 @@
+package import SharedStateRedis
+
+extension InProcessRedis {
+  /// The fake as the contract sees it: a connector, and a foreign writer.
+  package func contractServer(_ namespace: String = "contract:") -> RedisConnectionContract.Server {
+    RedisConnectionContract.Server(connector: InProcessConnector(self), namespace: namespace) { [self] arguments in
+      try foreign(arguments)
+    }
+  }
+
+  /// The few commands of the contract's foreign writer, answered as `redis-cli` prints them.
+  private func foreign(_ arguments: [String]) throws -> String {
+    let (command, key, rest) = (arguments[0], arguments[1], arguments.dropFirst(2))
+    switch (command, rest.first) {
+    case ("GET", nil):
+      return get(key) ?? ""
+    case ("SET", let text?):
+      set(key, text)
+      return "OK"
+    case ("DEL", _):
+      return String(arguments.dropFirst().count { delete($0) })
+    case ("EXISTS", nil):
+      return type(of: key) == "none" ? "0" : "1"
+    case ("TYPE", nil):
+      return type(of: key)
+    case ("LPUSH", .some):
+      set(key, type: "list")
+      return "1"
+    case ("PEXPIRE", let time?):
+      return expire(key, after: .milliseconds(Int(time) ?? 0)) ? "1" : "0"
+    case ("PTTL", nil):
+      guard type(of: key) != "none" else { return "-2" }
+      return timeToLive(of: key).map { String(Int($0 / .milliseconds(1))) } ?? "-1"
+    case ("PUBLISH", let text?):
+      return String(publish(key, text))
+    default:
+      throw UnknownCommand(name: command)
+    }
+  }
+
+  private struct UnknownCommand: Error {
+    let name: String
+  }
+}

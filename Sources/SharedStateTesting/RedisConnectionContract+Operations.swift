@@ -1,0 +1,110 @@
+import Foundation
+import SharedStateRedis
+
+extension RedisConnectionContract {
+  static let operationChecks = [
+    RedisConnectionContract("a retry is answered with the first answer, changes nothing and announces nothing") {
+      scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      let subscriber = try scene.subscribe(to: names)
+      var revisions: [Revision] = []
+      for content in [Commit.Content.text("1"), .large(Data("2".utf8)), .deleted] {
+        let commit = client.makeCommit(names, content)
+        let answer = try client.committed(commit)
+        let stored = try client.read(names)
+        let retry = try client.committed(commit)
+        try expect(retry.revision, is: answer.revision, "the revision of the retry")
+        try expect(retry.parent, is: answer.parent, "the parent of the retry")
+        try expect(client.read(names), is: stored, "what is stored after the retry")
+        revisions.append(answer.revision)
+      }
+      // Had a retry been announced, another message would stand in the place of the last one.
+      revisions.append(try client.commit(names, .text("4")).revision)
+      try expect(revisions.map { _ in try subscriber.nextChange().revision }, is: revisions, "what was announced")
+    },
+
+    RedisConnectionContract("a retry of a conditional commit does not conflict with itself") { scene in
+      let client = try scene.connect()
+      let commit = client.makeCommit(scene.names(), .text("1"), when: .absent)
+      let revision = try client.committed(commit).revision
+      try expect(client.committed(commit).revision, is: revision, "the revision of the retry")
+    },
+
+    RedisConnectionContract("a retry is answered from another connection, and after others have committed") { scene in
+      let (first, second, third) = (try scene.connect(), try scene.connect(), try scene.connect())
+      let names = scene.names()
+      let commit = first.makeCommit(names, .text("1"))
+      let answer = try first.committed(commit)
+      first.connection.close()
+      try second.commit(names, .text("2"))
+      try second.commit(names, .text("3"))
+      let stored = try second.read(names)
+      let retry = try third.committed(commit)
+      try expect(retry.revision, is: answer.revision, "the revision of the retry")
+      try expect(retry.parent, is: answer.parent, "the parent of the retry")
+      try expect(second.read(names), is: stored, "what is stored after the retry")
+    },
+
+    RedisConnectionContract("only the last operation of a writer is remembered, for each key by itself") { scene in
+      let client = try scene.connect()
+      let (names, others) = (scene.names("a"), scene.names("b"))
+      let operation = client.nextOperation()
+      let first = try client.commit(names, .text("1"), operation: operation).revision
+      let other = try client.commit(others, .text("1"), operation: operation).revision
+      try expect(other != first, "the operation on one key was taken for a retry on the other")
+      let second = try client.commit(names, .text("2")).revision
+      let third = try client.commit(names, .text("3"), operation: operation)
+      try expect(third.parent, is: second, "the parent of an operation that was forgotten")
+    },
+
+    RedisConnectionContract("a conflict is not remembered as an operation") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      try client.commit(names, .text("1"))
+      var commit = client.makeCommit(names, .text("2"), when: .absent)
+      guard case .conflict(let stored) = try client.reply(to: commit), let revision = stored.meta?.revision else {
+        throw Violation("a create over a value does not conflict")
+      }
+      commit.condition = .revision(revision)
+      try expect(client.committed(commit).parent, is: revision, "the parent")
+      try expect(client.read(names).map(\.content), is: [.text("2")], "the value")
+    },
+
+    RedisConnectionContract("the operations of the last 32 writers are remembered, for an hour") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      let count = CommitScript.rememberedOperations + 1
+      let operations = (0..<count).map { _ in Operation(writer: UUID().uuidString, number: 1) }
+      let answers = try operations.map { try client.commit(names, .text("1"), operation: $0) }
+      try expect(
+        scene.lifetime(of: names.operations, isAbout: CommitScript.operationLifetimeInSeconds),
+        "the operations do not expire after an hour"
+      )
+      for (operation, answer) in zip(operations, answers).dropFirst() {
+        let retry = try client.commit(names, .text("1"), operation: operation)
+        try expect(retry.revision, is: answer.revision, "the revision of a retry")
+      }
+      let forgotten = try client.commit(names, .text("1"), operation: operations[0])
+      try expect(forgotten.parent, is: answers.last?.revision ?? .none, "the parent of the oldest operation")
+    },
+
+    RedisConnectionContract("the operations are a string in the documented form") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      let old = try client.commit(names, .text("1"), operation: Operation(writer: "writer-a", number: 7))
+      let new = try client.commit(names, .text("2"), operation: Operation(writer: "writer-b", number: 8))
+      try expect(
+        scene.foreign("GET", names.operations),
+        is: "writer-b 8 \(new.revision) \(old.revision);writer-a 7 \(old.revision) 0;",
+        "the operations"
+      )
+      let newest = try client.commit(names, .text("3"), operation: Operation(writer: "writer-a", number: 8))
+      try expect(
+        scene.foreign("GET", names.operations),
+        is: "writer-a 8 \(newest.revision) \(new.revision);writer-b 8 \(new.revision) \(old.revision);",
+        "the operations, one for each writer"
+      )
+    },
+  ]
+}

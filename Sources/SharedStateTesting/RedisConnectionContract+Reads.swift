@@ -1,0 +1,79 @@
+import Foundation
+import SharedStateRedis
+
+extension RedisConnectionContract {
+  static let readChecks = [
+    RedisConnectionContract("a key that nobody wrote is absent and has no meta") { scene in
+      let values = try scene.connect().read(scene.names())
+      try expect(values, is: [StoredValue(meta: nil, content: .absent)], "the key")
+    },
+
+    RedisConnectionContract("what was committed is read, with its meta") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      let first = try client.commit(names, .text(#"{"a":1}"#))
+      let second = try client.commit(names, .text(#"{"a":2}"#))
+      try expect(first.parent, is: .none, "the parent of the first commit")
+      let meta = Meta(revision: second.revision, parent: first.revision, kind: .set, writer: client.writer)
+      try expect(client.read(names), is: [StoredValue(meta: meta, content: .text(#"{"a":2}"#))], "the key")
+      try expect(scene.foreign("GET", names.value), is: #"{"a":2}"#, "what redis-cli reads")
+      try expect(scene.foreign("GET", names.meta), is: meta.string, "the meta that redis-cli reads")
+    },
+
+    RedisConnectionContract("documents of any bytes, and empty ones, come back as they were") { scene in
+      let client = try scene.connect()
+      let every = Data((0...255).map { UInt8($0) } + Array("\r\n$-1\r\n*0\r\n".utf8))
+      for document in [every, Data(), Data([0])] {
+        for isLarge in [false, true] {
+          try client.commit(scene.names(), .document(document, isLarge: isLarge))
+          try expect(client.read(scene.names()).map(\.content), is: [.document(document)], "the document")
+        }
+      }
+    },
+
+    RedisConnectionContract("many keys are read in the order they were asked for") { scene in
+      let client = try scene.connect()
+      let names = (0..<300).map { scene.names("key\($0)") }
+      // Every third key is absent.
+      let written = names.enumerated().filter { $0.offset % 3 > 0 }
+      _ = try client.request(written.map { .commit(client.makeCommit($1, .text("\($0)"))) })
+      let expected = names.indices.map { $0 % 3 > 0 ? StoredValue.Content.text("\($0)") : .absent }
+      try expect(client.read(names).map(\.content), is: expected, "the keys")
+      try expect(client.read(names.reversed()).map(\.content), is: expected.reversed(), "the keys in reverse")
+      try expect(
+        client.read([names[1], names[1]]).map(\.content),
+        is: [.text("1"), .text("1")],
+        "a key asked for twice"
+      )
+    },
+
+    RedisConnectionContract("a value that somebody else set has no meta") { scene in
+      let names = scene.names()
+      try scene.foreign("SET", names.value, "foreign")
+      try expect(scene.connect().read(names), is: [StoredValue(meta: nil, content: .text("foreign"))], "the key")
+    },
+
+    RedisConnectionContract("a key of another type is named, between keys that are strings") { scene in
+      let client = try scene.connect()
+      let (list, string) = (scene.names("list"), scene.names("string"))
+      try scene.foreign("LPUSH", list.value, "x")
+      try client.commit(string, .text("1"))
+      let contents = try client.read(string, list, scene.names(), string).map(\.content)
+      try expect(contents, is: [.text("1"), .otherType("list"), .absent, .text("1")], "the keys")
+    },
+
+    RedisConnectionContract("meta that is malformed, or of another type, counts as none") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      for meta in ["", "nonsense", "x 0 s 0 w", "1 0 q 0 w", "1 0 s 0 ", "1 0 s 0", "-1 0 s 0 w"] {
+        try client.commit(names, .text("1"))
+        try scene.foreign("SET", names.meta, meta)
+        try expect(client.read(names), is: [StoredValue(meta: nil, content: .text("1"))], "the key with '\(meta)'")
+      }
+      try scene.foreign("DEL", names.meta)
+      try scene.foreign("LPUSH", names.meta, "1 0 s 0 w")
+      try expect(client.read(names), is: [StoredValue(meta: nil, content: .text("1"))], "the key with a list")
+      try expect(client.commit(names, .text("2"), when: .absent).parent, is: .none, "the parent after a list")
+    },
+  ]
+}

@@ -1,0 +1,64 @@
+import Foundation
+import SharedStateRedis
+
+extension RedisConnectionContract {
+  /// What one check works with: its names, its clients, and a foreign writer. Used by one thread.
+  final class Scene {
+    private let server: Server
+    private var clients: [Client] = []
+
+    init(_ server: Server) {
+      self.server = server
+    }
+
+    func names(_ name: String = "key") -> KeyNames {
+      KeyNames(namespace: server.namespace, name: name, database: server.database)
+    }
+
+    func connect(_ purpose: ConnectionPurpose = .writer) throws -> Client {
+      let waker = Waker()
+      let connection = try server.connector.connect(purpose: purpose, waker: waker, deadline: .now + .seconds(10))
+      let client = Client(connection, waker)
+      clients.append(client)
+      return client
+    }
+
+    /// A connection that is subscribed to the channels of some keys.
+    func subscribe(to names: KeyNames...) throws -> Client {
+      let client = try connect(.subscriber)
+      try client.subscribe(names.map(\.channel))
+      return client
+    }
+
+    @discardableResult
+    func foreign(_ arguments: String...) throws -> String {
+      try foreign(arguments)
+    }
+
+    @discardableResult
+    func foreign(_ arguments: [String]) throws -> String {
+      try server.foreign(arguments)
+    }
+
+    /// Runs a part of the check with connections of its own, at the same time.
+    func onAnotherThread<Result: Sendable>(
+      _ body: @escaping @Sendable (Scene) throws -> Result
+    ) -> Parallel<Result> {
+      Parallel { [server] in
+        let scene = Scene(server)
+        defer { scene.close() }
+        return try body(scene)
+      }
+    }
+
+    /// Whether a key expires within so many seconds, and not much earlier.
+    func lifetime(of key: String, isAbout seconds: Int) throws -> Bool {
+      guard let left = Int(try foreign("PTTL", key)) else { return false }
+      return left <= seconds * 1_000 && left > seconds * 1_000 - 60_000
+    }
+
+    func close() {
+      for client in clients { client.connection.close() }
+    }
+  }
+}

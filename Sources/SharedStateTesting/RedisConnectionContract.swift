@@ -1,0 +1,75 @@
+import Foundation
+package import SharedStateRedis
+
+/// One thing that every ``RedisConnection`` must do, whatever server it is connected to.
+///
+/// The checks look through typed requests and the edits of a foreign writer only, so that they hold for the
+/// in-process server and for a real one alike. Each works on keys of its own namespace, and leaves them behind.
+package struct RedisConnectionContract: Sendable, CustomStringConvertible {
+  /// The server that is checked.
+  package struct Server: Sendable {
+    /// Runs a command as `redis-cli` does, and returns what that prints into a pipe, without the last line break.
+    package typealias Foreign = @Sendable (_ arguments: [String]) throws -> String
+
+    let connector: any RedisConnector
+    let namespace: String
+    let database: Int
+    let foreign: Foreign
+
+    /// - Parameters:
+    ///   - connector: Connects to the server.
+    ///   - namespace: A prefix that nobody else uses, without braces.
+    ///   - database: The database that the connector selects, and the foreign writer too.
+    ///   - foreign: Another client. It is given SET, GET, DEL, EXISTS, PEXPIRE, PTTL, TYPE, LPUSH and PUBLISH.
+    package init(
+      connector: any RedisConnector,
+      namespace: String = "contract:\(UUID().uuidString):",
+      database: Int = 0,
+      foreign: @escaping Foreign
+    ) {
+      self.connector = connector
+      self.namespace = namespace
+      self.database = database
+      self.foreign = foreign
+    }
+  }
+
+  /// A promise that was not kept.
+  package struct Violation: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) {
+      self.description = description
+    }
+  }
+
+  /// Every check, in the order of the documentation of the seam.
+  package static let allChecks = connectionChecks + readChecks + commitChecks + operationChecks + messageChecks
+
+  /// What must hold, as a sentence.
+  package let name: String
+  private let body: @Sendable (Scene) throws -> Void
+
+  init(_ name: String, _ body: @escaping @Sendable (Scene) throws -> Void) {
+    self.name = name
+    self.body = body
+  }
+
+  /// Runs the check on the calling thread, which it blocks for a few round trips.
+  /// - Throws: ``Violation``, or what the connection threw.
+  package func run(on server: Server) throws {
+    let scene = Scene(server)
+    defer { scene.close() }
+    try body(scene)
+  }
+
+  package var description: String { name }
+
+  static func expect(_ condition: Bool, _ promise: @autoclosure () -> String) throws {
+    guard condition else { throw Violation(promise()) }
+  }
+
+  static func expect<Value: Equatable>(_ value: Value, is expected: Value, _ what: @autoclosure () -> String) throws {
+    guard value == expected else { throw Violation("\(what()): expected \(expected), but it is \(value)") }
+  }
+}

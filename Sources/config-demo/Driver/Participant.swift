@@ -1,0 +1,87 @@
+import Foundation
+import SharedStateRedis
+
+/// A service that takes part in the demonstration, as a process of its own or inside this one.
+actor Participant {
+  nonisolated let name: String
+
+  private let lines: AsyncStream<String>
+  private let input: @Sendable (String) throws -> Void
+  private let finish: @Sendable () async throws -> Void
+  /// The newest config that the service said it sees.
+  private var sighting = ""
+
+  /// Starts a service as a process of its own, on the Redis at a URL.
+  init(name: String, url: String, log: FileHandle) throws {
+    let process = try ChildProcess(
+      // The path of this very program; /proc is the only place that knows it whatever the working directory.
+      FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
+      ["serve", name],
+      environment: ["REDIS_URL": url],
+      log: log
+    )
+    self.name = name
+    lines = process.lines
+    input = { try process.send($0) }
+    finish = {
+      let status = try await process.end()
+      guard status == 0 else { throw DemoError("\(name) ended with exit status \(status).") }
+    }
+  }
+
+  /// Starts a service inside this process, on a store of its own.
+  init(name: String, store: RedisStore) throws {
+    let (commands, command) = AsyncStream.makeStream(of: String.self)
+    let (lines, line) = AsyncStream.makeStream(of: String.self)
+    let firstConfig = try ShopConfig(contentsOf: URL(fileURLWithPath: ConfigDemo.configFile))
+    let service = Service(name: name, firstConfig: firstConfig, store: store) { line.yield($0) }
+    let task = Task {
+      await service.run(commands: commands)
+      line.finish()
+    }
+    self.name = name
+    self.lines = lines
+    input = { command.yield($0) }
+    finish = {
+      command.finish()
+      await task.value
+    }
+  }
+
+  /// Hands the service a command, such as `items 20`.
+  nonisolated func send(_ command: String) throws {
+    try input(command)
+  }
+
+  /// Waits until the service has said a line that starts like this, and returns it.
+  @discardableResult
+  func says(_ start: String) async throws -> String {
+    try await within(.seconds(15), "\(name) to say that it \(start)") { try await self.nextLine(startingWith: start) }
+  }
+
+  /// Waits until the config that the service sees is this one, and returns its words.
+  func sees(_ config: ShopConfig) async throws -> String {
+    let start = "sees \(config)"
+    return sighting.hasPrefix(start) ? sighting : try await says(start)
+  }
+
+  /// Sends a command, and returns what the service answers.
+  func answer(to command: String, startingWith start: String) async throws -> String {
+    try send(command)
+    return try await says(start)
+  }
+
+  /// Ends the service.
+  nonisolated func end() async throws {
+    try await finish()
+  }
+
+  private func nextLine(startingWith start: String) async throws -> String {
+    for await line in lines {
+      if line.hasPrefix("sees ") { sighting = line }
+      if line.hasPrefix(start) { return line }
+      guard !line.hasPrefix("failed: ") else { throw DemoError("\(name) \(line)") }
+    }
+    throw DemoError("\(name) ended before it said that it \(start).")
+  }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// The config that the services share. In Redis it is a JSON document of the same shape.
+struct ShopConfig: Codable, Hashable, Sendable {
+  /// How many items fit into one order.
+  var maximumItems: Int
+  /// What every page says at its top.
+  var banner: String
+  /// Absent in the file, and when something other than a service wrote the document.
+  var lastChange: Change?
+
+  /// Who changed the config, and when; so that the demonstration can tell how long a change took to arrive.
+  struct Change: Codable, Hashable, Sendable {
+    /// The name of a service.
+    var service: String
+    /// Microseconds since 1970.
+    var time: Int
+
+    static func now(by service: String) -> Change {
+      Change(service: service, time: Int(Date().timeIntervalSince1970 * 1_000_000))
+    }
+  }
+}
+
+extension ShopConfig {
+  /// Reads the config that a service starts with when nothing is stored yet.
+  init(contentsOf file: URL) throws {
+    self = try JSONDecoder().decode(ShopConfig.self, from: Data(contentsOf: file))
+  }
+}
+
+extension ShopConfig: CustomStringConvertible {
+  var description: String { "\(maximumItems) items, banner \"\(banner)\"" }
+}

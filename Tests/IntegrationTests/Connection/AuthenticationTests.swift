@@ -1,0 +1,113 @@
+import Foundation
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+struct AuthenticationTests {
+  private func error(
+    _ server: PrivateRedisServer,
+    _ credentials: String,
+    _ purpose: ConnectionPurpose = .writer
+  ) throws -> RedisSharedStateError? {
+    let url = "redis://\(credentials)\(server.url.split(separator: "//")[1].split(separator: "@").last ?? "")"
+    do {
+      _ = try ConnectionDriver(server, purpose, url: url)
+      return nil
+    } catch let error as RedisSharedStateError {
+      return error
+    }
+  }
+
+  @Test func aPasswordIsNeededAndMustBeRight() throws {
+    let server = try PrivateRedisServer(password: "se/cr et@1")
+    for purpose in ConnectionPurpose.allCases {
+      #expect(try error(server, "", purpose) == .authenticationFailed)
+      #expect(try error(server, ":wrong@", purpose) == .authenticationFailed)
+      #expect(try error(server, "nobody:wrong@", purpose) == .authenticationFailed)
+      #expect(try error(server, ":se%2Fcr%20et%401@", purpose) == nil)
+      #expect(try error(server, "default:se%2Fcr%20et%401@", purpose) == nil)
+    }
+    _ = try ConnectionDriver(server).committed(.sample(.sample))
+  }
+
+  @Test func aPasswordForAServerWithoutOneIsRefused() throws {
+    let server = try PrivateRedisServer()
+    #expect(try error(server, ":secret@") == .authenticationFailed)
+  }
+
+  @Test func theConnectionIsNamedAfterItsLabelAndPurpose() throws {
+    let server = try PrivateRedisServer()
+    let connections = try [
+      ConnectionDriver(server, .writer, url: server.url + "?label=till-1"),
+      ConnectionDriver(server, .subscriber, url: server.url + "?label=till-1"),
+    ]
+    let list = try #require(try server.command("CLIENT", "LIST").text)
+    #expect(list.contains("name=till-1:writer "))
+    #expect(list.contains("name=till-1:subscriber "))
+    _ = connections
+  }
+
+  @Test func aUserWithTheLeastPermissionsCanDoEverything() throws {
+    let server = try PrivateRedisServer(
+      configuration: [
+        "user shop on >secret ~test:* &test:* -@all +mget +type +evalsha +eval +get +set +unlink +exists +pttl "
+          + "+rename +pexpire +persist +time +publish +subscribe +unsubscribe +ping"
+      ]
+    )
+    let address = server.url.dropFirst("redis://".count)
+    let writer = try ConnectionDriver(server, url: "redis://shop:secret@\(address)")
+    let subscriber = try ConnectionDriver(server, .subscriber, url: "redis://shop:secret@\(address)")
+    try subscriber.subscribe([KeyNames.sample.channel])
+    _ = try writer.committed(.sample(.sample, .text("1")))
+    _ = try writer.committed(.sample(.sample, .text("2", isLarge: true), number: 2))
+    _ = try writer.committed(.sample(.sample, .deleted, number: 3))
+    #expect(try writer.read([.sample])[0].content == .absent)
+    #expect(try subscriber.messagesSoFar().count == 3)
+  }
+
+  @Test func whatTheUserMayNotDoFailsThatRequestOnly() throws {
+    let server = try PrivateRedisServer(
+      configuration: [
+        "user reader on >secret ~test:* &test:* -@all +mget +type +subscribe +ping +script|load",
+        "user mute on >secret ~test:* resetchannels +@all",
+      ]
+    )
+    let address = server.url.dropFirst("redis://".count)
+    let foreign = KeyNames(namespace: "other:", name: "key", database: 0)
+
+    let reader = try ConnectionDriver(server, url: "redis://reader:secret@\(address)")
+    let replies = try reader.replies(to: [.commit(.sample(.sample)), .read([foreign]), .read([.sample])])
+    #expect(failures(replies) == [.permissionDenied(operation: "EVALSHA"), .permissionDenied(operation: "MGET"), nil])
+
+    let subscriber = try ConnectionDriver(server, .subscriber, url: "redis://reader:secret@\(address)")
+    let subscriptions = try subscriber.replies(
+      to: [.subscribe([KeyNames.sample.channel]), .subscribe([foreign.channel, "x"]), .subscribe(["test:y"]), .ping]
+    )
+    #expect(failures(subscriptions) == [nil, .permissionDenied(operation: "SUBSCRIBE"), nil, nil])
+
+    let mute = try ConnectionDriver(server, url: "redis://mute:secret@\(address)")
+    #expect(failures([try mute.reply(to: .commit(.sample(.sample)))]) == [.permissionDenied(operation: "EVALSHA")])
+  }
+
+  @Test func aDatabaseThatTheServerDoesNotHaveIsAnInvalidURL() throws {
+    let server = try PrivateRedisServer()
+    let error = #expect(throws: RedisSharedStateError.self) { try ConnectionDriver(server, url: server.url + "/999") }
+    #expect(error == .invalidURL(reason: "the server has no database of its number"))
+  }
+
+  @Test func aReplicaTakesNoWriterButASubscriber() throws {
+    let primary = try PrivateRedisServer()
+    let port = try #require(primary.url.split(separator: ":").last)
+    let replica = try PrivateRedisServer(configuration: ["replicaof 127.0.0.1 \(port)"])
+    #expect(throws: RedisSharedStateError.notPrimary) { try ConnectionDriver(replica) }
+    try ConnectionDriver(replica, .subscriber).subscribe(["channel"])
+
+    let writer = try ConnectionDriver(primary)
+    try primary.command("REPLICAOF", "127.0.0.1", "1")
+    #expect(failures([try writer.reply(to: .commit(.sample(.sample)))]) == [.notPrimary])
+  }
+
+  private func failures(_ replies: [RedisReply]) -> [RedisSharedStateError?] {
+    replies.map { if case .failure(let error) = $0 { error } else { nil } }
+  }
+}

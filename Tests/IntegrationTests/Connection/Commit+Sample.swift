@@ -1,0 +1,33 @@
+import Foundation
+import SharedStateRedis
+
+extension Commit {
+  /// A commit by one writer, of whose operations the number tells them apart.
+  static func sample(
+    _ names: KeyNames,
+    _ content: Content = .document(Data("1".utf8), isLarge: false),
+    if condition: Condition = .unconditional,
+    floor: Revision = .none,
+    by nonce: String = "nonce",
+    number: UInt64 = 1
+  ) -> Commit {
+    Commit(
+      names: names,
+      content: content,
+      condition: condition,
+      floor: floor,
+      operation: Operation(writer: nonce, number: number),
+      writer: "shop@host/1/\(nonce)"
+    )
+  }
+}
+
+extension Commit.Content {
+  static func text(_ text: String, isLarge: Bool = false) -> Self {
+    .document(Data(text.utf8), isLarge: isLarge)
+  }
+}
+
+extension KeyNames {
+  static let sample = KeyNames(namespace: "test:", name: "key", database: 0)
+}

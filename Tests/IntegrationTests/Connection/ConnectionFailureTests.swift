@@ -1,0 +1,114 @@
+import Foundation
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+struct ConnectionFailureTests {
+  @Test(arguments: PrivateRedisServer.Address.allCases)
+  func aServerThatDiesWithABatchInHandDisconnects(address: PrivateRedisServer.Address) throws {
+    let server = try PrivateRedisServer(address)
+    let writer = try ConnectionDriver(server)
+    try server.pause()
+    try writer.connection.send((0..<100).map { RedisRequest(id: $0, command: .commit(.sample(.sample, number: $0))) })
+    server.kill()
+    for _ in 0..<2 {
+      let error = #expect(throws: RedisSharedStateError.self) {
+        while true { _ = try writer.connection.receive(until: .now.advanced(by: .seconds(60))) }
+      }
+      guard case .disconnected = error else {
+        Issue.record("\(String(describing: error))")
+        return
+      }
+    }
+    // The kernel would answer the second of these with a SIGPIPE.
+    for _ in 0..<3 {
+      #expect(throws: RedisSharedStateError.self) {
+        try writer.connection.send([RedisRequest(id: 0, command: .ping)])
+      }
+    }
+  }
+
+  @Test func aServerThatCutsTheConnectionDisconnects() throws {
+    let server = try PrivateRedisServer()
+    let subscriber = try ConnectionDriver(server, .subscriber)
+    try subscriber.subscribe(["channel"])
+    try server.command("CLIENT", "KILL", "TYPE", "pubsub")
+    #expect(throws: RedisSharedStateError.disconnected(reason: "the server closed the connection")) {
+      try subscriber.connection.receive(until: .now.advanced(by: .seconds(60)))
+    }
+  }
+
+  @Test(arguments: PrivateRedisServer.Address.allCases)
+  func aServerThatDoesNotAnswerRunsIntoTheDeadlines(address: PrivateRedisServer.Address) throws {
+    let server = try PrivateRedisServer(address)
+    let writer = try ConnectionDriver(server, requestTimeout: .milliseconds(50))
+    try server.pause()
+    try writer.connection.send([RedisRequest(id: 0, command: .ping)])
+    #expect(try writer.connection.receive(until: .now.advanced(by: .milliseconds(20))).isEmpty)
+    #expect(throws: RedisSharedStateError.timedOut(operation: "sending")) {
+      let commit = Commit.sample(.sample, .document(Data(count: 50_000_000), isLarge: true))
+      try writer.connection.send([RedisRequest(id: 1, command: .commit(commit))])
+    }
+    for purpose in ConnectionPurpose.allCases {
+      #expect(throws: RedisSharedStateError.timedOut(operation: "the handshake")) {
+        try ConnectionDriver(server, purpose, connectTimeout: .milliseconds(50))
+      }
+    }
+    try server.resume()
+    #expect(try server.command("PING").text == "PONG")
+  }
+
+  @Test(arguments: PrivateRedisServer.Address.allCases)
+  func aServerThatIsNotThereIsUnreachable(address: PrivateRedisServer.Address) throws {
+    let server = try PrivateRedisServer(address)
+    server.stop()
+    let error = #expect(throws: RedisSharedStateError.self) { try ConnectionDriver(server) }
+    guard case .unreachable = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    try server.restart()
+    _ = try ConnectionDriver(server).committed(.sample(.sample))
+  }
+
+  @Test func aHostThatDoesNotExistIsUnreachable() throws {
+    let server = try PrivateRedisServer()
+    let error = #expect(throws: RedisSharedStateError.self) {
+      try ConnectionDriver(server, url: "redis://no-such-host.invalid")
+    }
+    guard case .unreachable = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func aNameIsTriedWithAllItsAddresses() throws {
+    // The name stands for ::1 too, where this server does not listen.
+    let server = try PrivateRedisServer()
+    let port = try #require(server.url.split(separator: ":").last)
+    _ = try ConnectionDriver(server, url: "redis://localhost:\(port)").committed(.sample(.sample))
+  }
+
+  @Test func aWakeUpDoesNotEndConnectingAndIsNotLost() throws {
+    let server = try PrivateRedisServer()
+    let waker = Waker()
+    waker.wake()
+    let connection = try HiredisConnector(configuration: RedisConfiguration(url: server.url))
+      .connect(purpose: .writer, waker: waker, deadline: .now.advanced(by: .seconds(20)))
+    #expect(try connection.receive(until: .now.advanced(by: .seconds(60))).isEmpty)
+    connection.close()
+    connection.close()
+  }
+
+  @Test(arguments: PrivateRedisServer.Address.allCases)
+  func socketsAreNotInheritedByOtherPrograms(address: PrivateRedisServer.Address) throws {
+    let server = try PrivateRedisServer(address)
+    let endpoint = try RedisConfiguration(url: server.url).endpoint
+    let transport = try SocketDialer(endpoint: endpoint).dial(until: .now.advanced(by: .seconds(20)))
+    let info = try String(contentsOfFile: "/proc/self/fdinfo/\(transport.descriptor)", encoding: .utf8)
+    let flags = try #require(info.split(separator: "\n").first { $0.hasPrefix("flags:") }?.split(separator: "\t").last)
+    let value = try #require(Int32(flags, radix: 8))
+    #expect(value & 0o2000000 != 0)
+    #expect(value & O_NONBLOCK != 0)
+  }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("A real server keeps the contract of connections")
+struct ServerContractTests {
+  /// The servers to check: always a private one, and the one that the environment names as well.
+  private static let urls = [nil, ProcessInfo.processInfo.environment["SHARED_STATE_TEST_REDIS_URL"]]
+    .enumerated().filter { $0.offset == 0 || $0.element != nil }.map(\.element)
+
+  @Test("keeps its promise", arguments: RedisConnectionContract.allChecks, urls)
+  func contract(check: RedisConnectionContract, url: String?) throws {
+    let server = try url == nil ? PrivateRedisServer(.unixSocket) : nil
+    try check.run(on: RedisConnectionContract.Server(url: try #require(url ?? server?.url)))
+  }
+
+  @Test("the fake and the server, used alike, answer alike", arguments: [UInt64](1...8))
+  func compare(seed: UInt64) throws {
+    let server = try PrivateRedisServer(.unixSocket)
+    try RedisConnectionContract.compare(
+      InProcessRedis().contractServer(),
+      RedisConnectionContract.Server(url: server.url, namespace: "contract:"),
+      seed: seed
+    )
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("Access to the server")
+struct AccessTests {
+  @Test("a wrong password is an error at once, and is never shown")
+  func wrongPassword() async throws {
+    let backend = try ServerBackend(password: "right-password")
+    var configuration = try RedisConfiguration(
+      url: backend.server.url.replacingOccurrences(of: "right-password", with: "wrong-password")
+    )
+    configuration.hurry(label: "service")
+    let store = RedisStore(configuration, logger: quiet)
+    await #expect(throws: RedisSharedStateError.authenticationFailed) { try await store.connected(within: patience) }
+    @Shared(.redis("count", store: store)) var count = 1
+    try await $count.status { $0.loadError as? RedisSharedStateError == .authenticationFailed }
+    #expect(!"\(String(describing: $count.loadError)) \(store.status) \(configuration)".contains("wrong-password"))
+    $count.withLock { $0 = 2 }
+    #expect(count == 2)
+  }
+
+  @Test("the right password, and a user with one, are let in")
+  func rightPassword() async throws {
+    let backend = try ServerBackend(
+      password: "right-password",
+      configuration: ["user alice on >wonder/land ~* &* +@all"]
+    )
+    let store = try backend.store()
+    try await store.connected(within: patience)
+    var alice = try RedisConfiguration(
+      url: backend.server.url.replacingOccurrences(of: ":right-password@", with: "alice:wonder%2Fland@")
+    )
+    alice.hurry(label: "alice")
+    let aliceStore = RedisStore(alice, logger: quiet)
+    @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("count", store: aliceStore)) var alices = 0
+    $count.withLock { $0 = 1 }
+    try await $alices.becomes(1)
+  }
+
+  @Test("a user who may only read sees changes, keeps its own, and is told why they are not saved")
+  func readOnlyUser() async throws {
+    let backend = try ServerBackend(
+      configuration: ["user reader on >secret ~* &* +@all -@write -evalsha -eval -script"]
+    )
+    var configuration = try RedisConfiguration(
+      url: backend.server.url.replacingOccurrences(of: "redis://", with: "redis://reader:secret@")
+    )
+    configuration.hurry(label: "reader")
+    let (writer, reader) = (try backend.store("writer"), RedisStore(configuration, logger: quiet))
+    @Shared(.redis("count", store: writer)) var written = 0
+    @Shared(.redis("count", store: reader)) var read = 0
+    $written.withLock { $0 = 1 }
+    try await $read.becomes(1)
+    $read.withLock { $0 = 2 }
+    try await $read.status { share in
+      if case .permissionDenied? = share.saveError as? RedisSharedStateError { true } else { false }
+    }
+    #expect(read == 2)
+    #expect(try backend.get("count") == "1")
+    #expect(reader.status == .connected)
+  }
+
+  @Test("a user who may not listen is told so: without listening, values would go stale unnoticed")
+  func deafUser() async throws {
+    let backend = try ServerBackend(configuration: ["user deaf on >secret ~* resetchannels +@all"])
+    var configuration = try RedisConfiguration(
+      url: backend.server.url.replacingOccurrences(of: "redis://", with: "redis://deaf:secret@")
+    )
+    configuration.hurry(label: "deaf")
+    let store = RedisStore(configuration, logger: quiet)
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.status { share in
+      if case .permissionDenied? = share.loadError as? RedisSharedStateError { true } else { false }
+    }
+    try await store.isDown()
+  }
+
+  @Test("nobody at the address: reading and changing work, and the error says so")
+  func unreachable() async throws {
+    var configuration = try RedisConfiguration(url: "unix:///nowhere/redis.sock")
+    configuration.hurry(label: "service")
+    configuration.operationTimeout = .milliseconds(200)
+    let store = RedisStore(configuration, logger: quiet)
+    @Shared(.redis("count", store: store)) var count = 1
+    $count.withLock { $0 += 1 }
+    #expect(count == 2)
+    try await store.isDown()
+    try await $count.status { share in
+      if case .unreachable? = share.loadError as? RedisSharedStateError { true } else { false }
+    }
+    await #expect(throws: RedisSharedStateError.self) { try await $count.load() }
+    await #expect(throws: RedisSharedStateError.self) { try await $count.save() }
+    await #expect(throws: RedisSharedStateError.self) { try await store.flush(within: .milliseconds(50)) }
+    await #expect(throws: RedisSharedStateError.self) { try await store.connected(within: .milliseconds(50)) }
+    #expect(store.pendingChanges == 1)
+    await store.shutdown(within: .milliseconds(50))
+    #expect(store.status == .stopped)
+  }
+
+  @Test("a server that refuses a write is asked again until it takes it")
+  func refusedWrite() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    backend.redis.refuseWrites(.serverError(code: "OOM"))
+    $count.withLock { $0 = 1 }
+    try await $count.status { $0.saveError as? RedisSharedStateError == .serverError(code: "OOM") }
+    backend.redis.acceptWrites()
+    try await store.flush(within: patience)
+    #expect(backend.redis.get("count") == "1")
+    try await $count.status { $0.saveError == nil }
+  }
+}

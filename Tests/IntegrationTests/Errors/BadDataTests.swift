@@ -1,0 +1,113 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import Testing
+
+@Suite("BadDataHeld")
+struct BadDataTests {
+  @Test("a document that does not decode is reported, and overwritten only on request", arguments: BackendKind.allCases)
+  func undecodableDocument(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("limits", store: store)) var limits = Limits()
+    try await $limits.load()
+    $limits.withLock { $0.maximum = 20 }
+    try await $limits.save()
+
+    let secret = "{\"maximum\":\"a-secret\"}"
+    try backend.set("limits", secret)
+    let thrown = await #expect(throws: RedisSharedStateError.self) { try await $limits.load() }
+    guard case .decodingFailed("limits", let reason)? = thrown else {
+      Issue.record("\(String(describing: thrown))")
+      return
+    }
+    #expect(reason.contains("maximum"))
+    #expect(!"\(String(describing: thrown))".contains("a-secret"))
+    #expect(limits.maximum == 20)
+    try await $limits.status { $0.loadError as? RedisSharedStateError == thrown }
+
+    // A local change waits.
+    $limits.withLock { $0.maximum = 30 }
+    try await $limits.status { $0.saveError as? RedisSharedStateError == .storedValueUnreadable(name: "limits") }
+    #expect(try backend.get("limits") == secret)
+
+    // An explicit save replaces it.
+    try await $limits.save()
+    #expect(try backend.get("limits")?.contains("30") == true)
+    try await $limits.status { $0.loadError == nil && $0.saveError == nil }
+  }
+
+  @Test("a waiting change goes out once somebody stores something readable", arguments: BackendKind.allCases)
+  func readableAgain(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (first, second) = (try backend.store("first"), try backend.store("second"))
+    try backend.set("limits", "nonsense")
+    @Shared(.redis("limits", store: first)) var limits = Limits()
+    try await $limits.status { $0.loadError != nil }
+    $limits.withLock { $0.maximum = 30 }
+    try await $limits.status { $0.saveError != nil }
+    @Shared(.redis("limits", store: second)) var others = Limits()
+    $others.withLock { $0.note = "readable" }
+    try await $others.save()
+    try await first.flush(within: patience)
+    try await $others.value { $0.maximum == 30 }
+  }
+
+  @Test("a key of another Redis type is reported, and replaced only on request", arguments: BackendKind.allCases)
+  func otherType(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    try backend.setList("limits")
+    @Shared(.redis("limits", store: store)) var limits = Limits()
+    let error = RedisSharedStateError.wrongRedisType(name: "limits", type: "list")
+    try await $limits.status { $0.loadError as? RedisSharedStateError == error && !$0.isLoading }
+    await #expect(throws: error) { try await $limits.load() }
+    $limits.withLock { $0.maximum = 30 }
+    try await $limits.status { $0.saveError as? RedisSharedStateError == .storedValueUnreadable(name: "limits") }
+    try await $limits.save()
+    #expect(try backend.get("limits")?.contains("30") == true)
+  }
+
+  @Test("a value over the limit is reported, not sent, and harms nothing", arguments: BackendKind.allCases)
+  func tooLarge(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    let options = RedisSharedKey<Limits>.Options(maximumBytes: 100)
+    @Shared(.redis("limits", store: store, options: options)) var limits = Limits()
+    try await $limits.load()
+    $limits.withLock { $0.note = "small" }
+    try await $limits.save()
+    let stored = try backend.get("limits")
+
+    $limits.withLock { $0.note = String(repeating: "x", count: 200) }
+    try await $limits.status { share in
+      if case .valueTooLarge("limits", let bytes, 100)? = share.saveError as? RedisSharedStateError {
+        bytes > 200
+      } else {
+        false
+      }
+    }
+    await #expect(throws: RedisSharedStateError.self) { try await $limits.save() }
+    #expect(try backend.get("limits") == stored)
+
+    $limits.withLock { $0.note = "small again" }
+    try await $limits.status { $0.saveError == nil }
+    try await store.flush(within: patience)
+    #expect(try backend.get("limits")?.contains("small again") == true)
+  }
+
+  @Test("a value that has no JSON form is reported, and harms nothing", arguments: BackendKind.allCases)
+  func notEncodable(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("ratio", store: store)) var ratio = 0.5
+    try await $ratio.load()
+    $ratio.withLock { $0 = .infinity }
+    try await $ratio.status { share in
+      if case .encodingFailed("ratio", _)? = share.saveError as? RedisSharedStateError { true } else { false }
+    }
+    $ratio.withLock { $0 = 0.25 }
+    try await $ratio.save()
+    #expect(try backend.get("ratio") == "0.25")
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import Testing
+
+@Suite("Names that cannot be used")
+struct BadNamesTests {
+  @Test(
+    "are errors of the share, which works on in memory",
+    arguments: ["", "a{b}", "line\nbreak", "null\0", String(repeating: "n", count: 513)]
+  )
+  func badName(name: String) async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis(name, store: store)) var count = 1
+    guard case .invalidName? = $count.loadError as? RedisSharedStateError else {
+      Issue.record("\(String(describing: $count.loadError))")
+      return
+    }
+    #expect(!$count.isLoading)
+    $count.withLock { $0 = 2 }
+    #expect(count == 2)
+    guard case .invalidName? = $count.saveError as? RedisSharedStateError else {
+      Issue.record("\(String(describing: $count.saveError))")
+      return
+    }
+    await #expect(throws: RedisSharedStateError.self) { try await $count.load() }
+    await #expect(throws: RedisSharedStateError.self) { try await $count.save() }
+    await #expect(throws: RedisSharedStateError.self) { _ = try await store.metadata(for: name) }
+    #expect(backend.redis.keys.isEmpty)
+  }
+
+  @Test("a namespace that cannot be used is an error of every share")
+  func badNamespace() async throws {
+    let store = try FakeBackend().store("service") { $0.namespace = "a{b}" }
+    @Shared(.redis("count", store: store)) var count = 1
+    guard case .invalidName? = $count.loadError as? RedisSharedStateError else {
+      Issue.record("\(String(describing: $count.loadError))")
+      return
+    }
+  }
+
+  @Test(
+    "one name with two types of value is an error of the second share, and loses nothing",
+    arguments: BackendKind.allCases
+  )
+  func twoTypes(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("limit", store: store)) var number = 1
+    try await $number.load()
+    $number.withLock { $0 = 5 }
+    try await $number.save()
+    do {
+      @Shared(.redis("limit", store: store)) var text = "none"
+      let error = RedisSharedStateError.valueTypeMismatch(
+        name: "limit",
+        existing: "Swift.Int",
+        requested: "Swift.String"
+      )
+      #expect($text.loadError as? RedisSharedStateError == error)
+      $text.withLock { $0 = "changed" }
+      #expect($text.saveError as? RedisSharedStateError == error)
+      await #expect(throws: error) { try await $text.save() }
+    }
+    try await store.flush(within: patience)
+    #expect(try backend.get("limit") == "5")
+    #expect($number.loadError == nil)
+  }
+}

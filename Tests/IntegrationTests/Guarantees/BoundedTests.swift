@@ -1,0 +1,76 @@
+import Foundation
+import Observation
+import SharedState
+import SharedStateRedis
+import Synchronization
+import Testing
+
+@Suite("Bounded")
+struct BoundedTests {
+  @Test(
+    "a blocked observer neither stops the subscriber thread nor piles up deliveries",
+    arguments: BackendKind.allCases
+  )
+  func blockedObserver(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
+    @Shared(.redis("count", store: writer)) var written = 0
+    @Shared(.redis("count", store: reader)) var read = 0
+    try await $written.load()
+    try await $read.load()
+
+    let calls = Atomic(0)
+    let isBlocked = AsyncStream.makeStream(of: Void.self)
+    let release = DispatchSemaphore(value: 0)
+    withObservationTracking {
+      _ = read
+    } onChange: {
+      calls.add(1, ordering: .relaxed)
+      isBlocked.continuation.yield()
+      release.wait()
+    }
+    $written.withLock { $0 = 1 }
+    for await _ in isBlocked.stream { break }
+    // The observer's handler is stuck. Everything else goes on.
+    for round in 2...500 {
+      $written.withLock { $0 = round }
+      try await $written.save()
+    }
+    try await $read.becomes(500)
+    release.signal()
+    #expect(calls.load(ordering: .relaxed) == 1)
+  }
+
+  @Test(
+    "a burst of local changes becomes few commits, and the last value always arrives",
+    arguments: BackendKind.allCases
+  )
+  func burst(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
+    @Shared(.redis("count", store: writer)) var written = 0
+    @Shared(.redis("count", store: reader)) var read = 0
+    try await $written.load()
+    try await $read.load()
+    for round in 1...200_000 { $written.withLock { $0 = round } }
+    #expect(writer.pendingChanges <= 1)
+    try await $read.becomes(200_000)
+  }
+
+  @Test("a storm of messages that mean nothing is ignored", arguments: BackendKind.allCases)
+  func stormOfMessages(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    $count.withLock { $0 = 1 }
+    try await $count.save()
+    for payload in ["", "\n", "hello", "2 1 0 s w\n5", "1 x 0 s w\n5", "1 9 9 s w\n5", "1 9 0 z w\n5", "1 9 0 s \n5"] {
+      for _ in 1...50 { try backend.publish(payload, on: "changes:{count}") }
+    }
+    try await $count.load()
+    #expect(count == 1)
+    #expect($count.loadError == nil)
+    #expect(store.status == .connected || store.status == .inProcess)
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import Testing
+
+@Suite("Converges")
+struct ConvergesTests {
+  @Test("many services that write at once end with what Redis has", arguments: BackendKind.allCases)
+  func manyWriters(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let stores = try (1...4).map { try backend.store("service\($0)") }
+    let names = (1...8).map { "limits:\($0)" }
+    let shares = stores.map { store in names.map { Shared(wrappedValue: Limits(), .redis($0, store: store)) } }
+    await withTaskGroup(of: Void.self) { group in
+      for (service, shares) in shares.enumerated() {
+        group.addTask {
+          var random = SystemRandomNumberGenerator()
+          for round in 0..<200 {
+            let share = shares[Int.random(in: 0..<shares.count, using: &random)]
+            share.withLock { $0 = Limits(maximum: round, note: "service \(service)") }
+            if round.isMultiple(of: 16) { await Task.yield() }
+          }
+        }
+        group.addTask {
+          // Connections break all the while.
+          for _ in 0..<10 {
+            try? backend.cut(Bool.random() ? .writer : .subscriber, of: "service\(service + 1)")
+            try? await stores[service].isUp()
+          }
+        }
+      }
+    }
+    try await expectAgreement(of: stores, shares, names, backend)
+  }
+
+  @Test("large values are announced by reference, and read", arguments: BackendKind.allCases)
+  func largeValues(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let stores = try (1...2).map { try backend.store("service\($0)") }
+    let shares = stores.map { [Shared(wrappedValue: Limits(), .redis("large", store: $0))] }
+    for share in shares { try await share[0].load() }
+    for round in 1...20 {
+      let text = String(repeating: "\(round % 10)", count: 50_000)
+      shares[round % 2][0].withLock { $0 = Limits(maximum: round, note: text) }
+      try await stores[round % 2].flush(within: patience)
+      try await shares[(round + 1) % 2][0].value { $0.maximum == round && $0.note == text }
+    }
+    try await expectAgreement(of: stores, shares, ["large"], backend)
+  }
+
+  @Test("services of another database and of another namespace hear nothing of it", arguments: BackendKind.allCases)
+  func isolation(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let here = try backend.store("here") { $0.namespace = "here:" }
+    let there = try backend.store("there") { $0.namespace = "there:" }
+    @Shared(.redis("count", store: here)) var one = 0
+    @Shared(.redis("count", store: there)) var two = 0
+    try await $one.load()
+    try await $two.load()
+    $one.withLock { $0 = 1 }
+    try await here.flush(within: patience)
+    $two.withLock { $0 = 2 }
+    try await there.flush(within: patience)
+    #expect(try backend.get("here:count") == "1")
+    #expect(try backend.get("there:count") == "2")
+    try await $one.load()
+    #expect(one == 1)
+    #expect(two == 2)
+  }
+
+  /// Once writes have stopped and everybody is connected, every box equals what Redis has.
+  private func expectAgreement(
+    of stores: [RedisStore],
+    _ shares: [[Shared<Limits>]],
+    _ names: [String],
+    _ backend: any Backend
+  ) async throws {
+    for store in stores {
+      try await store.isUp()
+      try await store.flush(within: patience)
+    }
+    for (index, name) in names.enumerated() {
+      let document = try backend.get(name)
+      let stored = try document.map { try JSONDecoder().decode(Limits.self, from: Data($0.utf8)) }
+      for shares in shares { try await shares[index].becomes(stored ?? Limits()) }
+    }
+  }
+}

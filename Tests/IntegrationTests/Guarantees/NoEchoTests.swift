@@ -1,0 +1,81 @@
+import SharedStateRedis
+import Synchronization
+import Testing
+
+@testable import SharedState
+
+@Suite("NoEcho")
+struct NoEchoTests {
+  @Test("a service's own writes come back without notifying anybody", arguments: BackendKind.allCases)
+  func ownWrites(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
+    @Shared(.redis("count", store: writer)) var written = 0
+    @Shared(.redis("count", store: reader)) var read = 0
+    try await $written.load()
+    try await $read.load()
+    for value in 1...50 {
+      $written.withLock { $0 = value }
+      if value.isMultiple(of: 7) { try await $written.save() }
+    }
+    try await $read.becomes(50)
+    // The reader answers, so that the writer has heard of everything before.
+    $read.withLock { $0 = 100 }
+    try await $written.becomes(100)
+    #expect($written.remoteChanges == 1)
+  }
+
+  @Test("an own write that comes back late does not overwrite a newer local change")
+  func lateEcho() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    backend.redis.holdMessages()
+    for value in 1...3 {
+      $count.withLock { $0 = value }
+      try await $count.save()
+    }
+    backend.redis.pause()
+    $count.withLock { $0 = 4 }
+    backend.redis.releaseMessages()
+    #expect(count == 4)
+    backend.redis.resume()
+    try await store.flush(within: patience)
+    #expect(count == 4)
+    #expect($count.remoteChanges == 0)
+    #expect(backend.redis.get("count") == "4")
+  }
+
+  @Test(
+    "somebody else's write before ours is overwritten, after ours it is seen: all agree",
+    arguments: BackendKind.allCases
+  )
+  func crossingWrites(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (first, second) = (try backend.store("first"), try backend.store("second"))
+    @Shared(.redis("count", store: first)) var one = 0
+    @Shared(.redis("count", store: second)) var two = 0
+    try await $one.load()
+    try await $two.load()
+    for round in 1...100 {
+      $one.withLock { $0 = round * 2 }
+      $two.withLock { $0 = round * 2 + 1 }
+      try await first.flush(within: patience)
+      try await second.flush(within: patience)
+      let stored = try #require(try backend.get("count").flatMap { Int($0) })
+      try await $one.becomes(stored)
+      try await $two.becomes(stored)
+    }
+  }
+}
+
+extension Shared {
+  /// How often the value was changed by somebody else.
+  fileprivate var remoteChanges: UInt64 {
+    let reference = projection.place.reference
+    reference.lock.lock()
+    defer { reference.lock.unlock() }
+    return reference.remoteChanges
+  }
+}

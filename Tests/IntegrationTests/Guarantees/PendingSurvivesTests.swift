@@ -1,0 +1,142 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("PendingSurvives")
+struct PendingSurvivesTests {
+  @Test("changes made while the server is away are delivered when it is back", arguments: BackendKind.allCases)
+  func serverGoesAndComesBack(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
+    let written = (0..<20).map { Shared(wrappedValue: 0, .redis("count:\($0)", store: writer)) }
+    let read = (0..<20).map { Shared(wrappedValue: 0, .redis("count:\($0)", store: reader)) }
+    for share in written + read { try await share.load() }
+
+    try backend.goDown()
+    try await writer.isDown()
+    try await reader.isDown()
+    // Reading and changing goes on as if nothing had happened, and only the newest value of each is kept.
+    for round in 1...1_000 {
+      for share in written { share.withLock { $0 = round } }
+    }
+    #expect(written.allSatisfy { $0.wrappedValue == 1_000 })
+    #expect(writer.pendingChanges == 20)
+    #expect(written.allSatisfy { $0.loadError is RedisSharedStateError })
+
+    try backend.comeBack()
+    for share in read { try await share.becomes(1_000) }
+    try await writer.flush(within: patience)
+    #expect(writer.pendingChanges == 0)
+    for share in written { try await share.status { $0.loadError == nil && $0.saveError == nil } }
+  }
+
+  @Test("a change whose last share is gone is delivered all the same", arguments: BackendKind.allCases)
+  func shareIsGone(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try backend.goDown()
+    do {
+      let store = try backend.store("short-lived")
+      @Shared(.redis("count", store: store)) var count = 0
+      $count.withLock { $0 = 7 }
+    }
+    try backend.comeBack()
+    let reader = try backend.store("reader")
+    @Shared(.redis("count", store: reader)) var count = 0
+    try await $count.becomes(7)
+  }
+
+  @Test("a local change during the first load is not overwritten by it", arguments: BackendKind.allCases)
+  func changeDuringFirstLoad(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try backend.set("count", "5")
+    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
+    try await writer.connected(within: patience)
+    try await reader.connected(within: patience)
+    try backend.pause()
+    @Shared(.redis("count", store: writer)) var written = 0
+    #expect($written.isLoading)
+    $written.withLock { $0 = 6 }
+    try backend.resume()
+    try await $written.save()
+    #expect(written == 6)
+    #expect(try backend.get("count") == "6")
+    @Shared(.redis("count", store: reader)) var read = 0
+    try await $read.becomes(6)
+  }
+
+  @Test("a commit whose reply is lost takes effect once")
+  func lostReply() async throws {
+    let backend = FakeBackend()
+    let (writer, other) = (try backend.store("writer"), try backend.store("other"))
+    @Shared(.redis("count", store: writer)) var written = 0
+    @Shared(.redis("count", store: other)) var others = 0
+    try await $written.load()
+    try await $others.load()
+    backend.redis.cutAfterNextCommit()
+    $written.withLock { $0 = 1 }
+    try await $others.becomes(1)
+    let revision = try await other.metadata(for: "count")?.revision
+    try await writer.flush(within: patience)
+    #expect(try await other.metadata(for: "count")?.revision == revision)
+    #expect(written == 1)
+  }
+
+  @Test("a commit that the break came before is sent again")
+  func lostCommit() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    backend.redis.cutBeforeNextCommit()
+    $count.withLock { $0 = 1 }
+    try await store.flush(within: patience)
+    #expect(backend.redis.get("count") == "1")
+  }
+
+  @Test("either connection may be killed", arguments: BackendKind.allCases, ConnectionPurpose.allCases)
+  func killedConnection(kind: BackendKind, purpose: ConnectionPurpose) async throws {
+    let backend = try kind.make()
+    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
+    @Shared(.redis("count", store: writer)) var written = 0
+    @Shared(.redis("count", store: reader)) var read = 0
+    try await $written.load()
+    try await $read.load()
+    for round in 1...5 {
+      try backend.cut(purpose, of: "writer")
+      try backend.cut(purpose, of: "reader")
+      $written.withLock { $0 = round }
+      try await $read.becomes(round)
+      try await writer.flush(within: patience)
+    }
+  }
+
+  @Test(
+    "a server that stops answering is noticed, nothing blocks, and all is well when it goes on",
+    arguments: BackendKind.allCases
+  )
+  func pausedServer(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let hasty: (inout RedisConfiguration) -> Void = {
+      $0.keepAlive = .milliseconds(200)
+      $0.requestTimeout = .milliseconds(300)
+      $0.connectTimeout = .milliseconds(300)
+    }
+    let (writer, reader) = (
+      try backend.store("writer", configure: hasty), try backend.store("reader", configure: hasty)
+    )
+    @Shared(.redis("count", store: writer)) var written = 0
+    @Shared(.redis("count", store: reader)) var read = 0
+    try await $written.load()
+    try await $read.load()
+    try backend.pause()
+    $written.withLock { $0 = 1 }
+    #expect(written == 1)
+    try await writer.isDown()
+    try await reader.isDown()
+    $written.withLock { $0 = 2 }
+    try backend.resume()
+    try await $read.becomes(2)
+  }
+}

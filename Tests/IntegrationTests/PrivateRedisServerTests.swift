@@ -1,0 +1,61 @@
+import Foundation
+import SharedStateTesting
+import Testing
+
+struct PrivateRedisServerTests {
+  private func pid(_ server: PrivateRedisServer) throws -> pid_t {
+    let info = try #require(try server.command("INFO", "server").text)
+    let line = try #require(info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("process_id:") })
+    return try #require(pid_t(line.dropFirst("process_id:".count)))
+  }
+
+  @Test(arguments: PrivateRedisServer.Address.allCases)
+  func isEmptyAfterARestart(address: PrivateRedisServer.Address) throws {
+    let server = try PrivateRedisServer(address)
+    try server.command("SET", "a", "1")
+    try server.restart()
+    #expect(try server.command("GET", "a") == .null)
+  }
+
+  @Test(arguments: PrivateRedisServer.Address.allCases)
+  func keepsItsDataWhenThatWasAsked(address: PrivateRedisServer.Address) throws {
+    let server = try PrivateRedisServer(address, isPersistent: true)
+    try server.command("SET", "a", "1")
+    server.kill()
+    #expect(!server.isRunning)
+    try server.restart()
+    #expect(try server.command("GET", "a").text == "1")
+    server.stop()
+    try server.restart()
+    #expect(try server.command("GET", "a").text == "1")
+  }
+
+  @Test func leavesNeitherAProcessNorAFolder() throws {
+    var server: PrivateRedisServer? = try PrivateRedisServer()
+    let folder = try #require(server?.folder)
+    let pid = try pid(#require(server))
+    #expect(FileManager.default.fileExists(atPath: folder.path))
+    try server?.pause()
+    server = nil
+    #expect(kill(pid, 0) == -1)
+    #expect(errno == ESRCH)
+    #expect(!FileManager.default.fileExists(atPath: folder.path))
+  }
+
+  @Test func aConfigurationThatTheServerRefusesIsReportedWithItsLog() {
+    let error = #expect(throws: PrivateRedisServerError.self) {
+      try PrivateRedisServer(configuration: ["no-such-directive yes"])
+    }
+    guard case .notStarted(let log) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(log.contains("no-such-directive"))
+  }
+
+  @Test func aStoppedServerCannotBePaused() throws {
+    let server = try PrivateRedisServer()
+    server.stop()
+    #expect(throws: PrivateRedisServerError.notRunning) { try server.pause() }
+  }
+}

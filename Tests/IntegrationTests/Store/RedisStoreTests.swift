@@ -1,0 +1,217 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("A store")
+struct RedisStoreTests {
+  @Test("keeps a value as a plain JSON document that any tool reads", arguments: BackendKind.allCases)
+  func plainDocument(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("limits", store: store)) var limits = Limits()
+    $limits.withLock { $0 = Limits(maximum: 20, note: "ein Wort – “quoted”") }
+    try await $limits.save()
+    let document = try #require(try backend.get("limits"))
+    #expect(try JSONDecoder().decode(Limits.self, from: Data(document.utf8)) == limits)
+  }
+
+  @Test("tells who wrote a value, when, and how large it is", arguments: BackendKind.allCases)
+  func metadata(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store("checkout")
+    #expect(try await store.metadata(for: "count") == nil)
+    let before = Date()
+    @Shared(.redis("count", store: store)) var count = 0
+    $count.withLock { $0 = 12_345 }
+    try await $count.save()
+    let metadata = try #require(try await store.metadata(for: "count"))
+    #expect(metadata.revision > 0)
+    #expect(metadata.size == 5)
+    #expect(metadata.writtenBy?.hasPrefix("checkout@") == true)
+    #expect(abs(try #require(metadata.writtenAt).timeIntervalSince(before)) < 60)
+    try backend.set("foreign", "1")
+    let foreign = try #require(try await store.metadata(for: "foreign"))
+    #expect(foreign.revision == 0)
+    #expect(foreign.writtenBy == nil)
+  }
+
+  @Test("an explicit save keeps a default that nobody has changed", arguments: BackendKind.allCases)
+  func saveDefault(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 3
+    try await $count.load()
+    #expect(try backend.get("count") == nil)
+    try await $count.save()
+    #expect(try backend.get("count") == "3")
+  }
+
+  @Test("a value that is required is loaded first, and missing when it is not there", arguments: BackendKind.allCases)
+  func required(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    await #expect(throws: NothingStoredError.self) {
+      _ = try await Shared<Int>(require: .redis("count", store: store))
+    }
+    try backend.set("count", "8")
+    let count = try await Shared<Int>(require: .redis("count", store: store))
+    #expect(count.wrappedValue == 8)
+  }
+
+  @Test("load() shows what somebody else has stored in the meantime", arguments: BackendKind.allCases)
+  func loadShowsForeignEdits(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 1
+    $count.withLock { $0 = 2 }
+    try await $count.save()
+    try backend.set("count", "9")
+    try await $count.load()
+    #expect(count == 9)
+    try backend.delete("count")
+    try await $count.load()
+    #expect(count == 1)
+  }
+
+  @Test("a reader follows, and a deleted value returns to the default", arguments: BackendKind.allCases)
+  func readerFollows(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (writer, other) = (try backend.store("writer"), try backend.store("other"))
+    @Shared(.redis("count", store: writer)) var count = 0
+    @SharedReader(.redis("count", store: other)) var read = 5
+    $count.withLock { $0 = 2 }
+    for await value in $read.updates where value == 2 { break }
+    try await writer.flush(within: patience)
+    let revision = try #require(try await writer.metadata(for: "count")?.revision)
+    try backend.publish("1 \(revision + 1) \(revision) d w@h/1/n\n", on: "changes:{count}")
+    for await value in $read.updates where value == 5 { break }
+    try await $count.becomes(0)
+  }
+
+  @Test("shutdown delivers what is pending, then stops", arguments: BackendKind.allCases)
+  func shutdown(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    for value in 1...100 { $count.withLock { $0 = value } }
+    await store.shutdown(within: patience)
+    #expect(store.status == .stopped)
+    #expect(try backend.get("count") == "100")
+    #expect(count == 100)
+    $count.withLock { $0 = 101 }
+    #expect(count == 101)
+    try await $count.status { $0.saveError as? RedisSharedStateError == .stopped }
+    await #expect(throws: RedisSharedStateError.stopped) { try await $count.load() }
+    await #expect(throws: RedisSharedStateError.stopped) { try await store.connected(within: patience) }
+    @Shared(.redis("other", store: store)) var other = 0
+    #expect($other.loadError as? RedisSharedStateError == .stopped)
+  }
+
+  @Test("waiting for load() and save() can be cancelled")
+  func cancellation() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    backend.redis.pause()
+    let loading = Task { [$count] in try await $count.load() }
+    let saving = Task { [$count] in try await $count.save() }
+    let flushing = Task { try await store.flush(within: patience) }
+    for task in [loading, saving, flushing] { task.cancel() }
+    for task in [loading, saving] { await #expect(throws: CancellationError.self) { try await task.value } }
+    _ = await flushing.result
+    backend.redis.resume()
+    try await store.flush(within: patience)
+  }
+
+  @Test("one store, one name: all shares are one value, and one replica")
+  func oneReference() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var first = 0
+    @Shared(.redis("count", store: store)) var second = 7
+    #expect(second == 0)
+    $second.withLock { $0 = 3 }
+    #expect(first == 3)
+  }
+
+  @Test("a store whose shares are gone lets go of its connections, and connects again")
+  func rests() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    for round in 1...3 {
+      do {
+        @Shared(.redis("count", store: store)) var count = 0
+        try await $count.load()
+        #expect(backend.redis.clients.count == 2)
+        $count.withLock { $0 = round }
+      }
+      // The connections go when their threads have noticed.
+      while !backend.redis.clients.isEmpty { await Task.yield() }
+      #expect(backend.redis.get("count") == "\(round)")
+    }
+  }
+
+  @Test("statuses are told in order, the last one included")
+  func statuses() async throws {
+    let backend = try ServerBackend()
+    let store = try backend.store()
+    try await store.connected(within: patience)
+    backend.goDown()
+    try await store.isDown()
+    try backend.comeBack()
+    try await store.isUp()
+    let last = Task {
+      var last: RedisStore.Status?
+      for await status in store.statuses { last = status }
+      return last
+    }
+    await store.shutdown(within: patience)
+    #expect(await last.value == .stopped)
+  }
+}
+
+@Suite("The store of the environment")
+struct EnvironmentTests {
+  @Test("is in process without REDIS_URL")
+  func inProcess() throws {
+    #expect(try RedisStore.fromEnvironment(environment: [:]).status == .inProcess)
+    #expect(try RedisStore.fromEnvironment(environment: ["REDIS_URL": ""]).status == .inProcess)
+  }
+
+  @Test("is an error without REDIS_URL where a server is required")
+  func required() {
+    #expect(throws: RedisSharedStateError.serverRequired) {
+      try RedisStore.fromEnvironment(requireServer: true, environment: [:])
+    }
+  }
+
+  @Test("a REDIS_URL that is malformed never falls back to the fake")
+  func malformed() {
+    #expect(throws: RedisSharedStateError.self) {
+      try RedisStore.fromEnvironment(environment: ["REDIS_URL": "http://user:secret@host"])
+    }
+  }
+
+  @Test("connects to the server of REDIS_URL")
+  func server() async throws {
+    let backend = try ServerBackend()
+    let store = try RedisStore.fromEnvironment(logger: quiet, environment: ["REDIS_URL": backend.server.url])
+    try await store.connected(within: patience)
+  }
+
+  @Test("in a test every test has a fresh one", arguments: 1...3)
+  func freshInTests(number: Int) async throws {
+    @Shared(.redis("count")) var count = 0
+    try await $count.load()
+    #expect(count == 0)
+    $count.withLock { $0 = number }
+    try await $count.save()
+    @Dependency(\.defaultRedisStore) var store
+    #expect(store.status == .inProcess)
+    #expect(try await store.metadata(for: "count")?.size == 1)
+  }
+}

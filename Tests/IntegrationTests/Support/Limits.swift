@@ -1,0 +1,5 @@
+/// The value that most tests share.
+struct Limits: Codable, Hashable, Sendable {
+  var maximum = 10
+  var note = "default"
+}

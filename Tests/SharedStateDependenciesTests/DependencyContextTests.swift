@@ -1,0 +1,14 @@
+import Testing
+
+@testable import SharedStateDependencies
+
+@Suite struct DependencyContextTests {
+  @Test func contextOfTheProcessIsDetected() {
+    let preview = ["XCODE_RUNNING_FOR_PREVIEWS": "1"]
+    #expect(DependencyContext.detect(isTesting: false, environment: [:]) == .live)
+    #expect(DependencyContext.detect(isTesting: false, environment: ["XCODE_RUNNING_FOR_PREVIEWS": "0"]) == .live)
+    #expect(DependencyContext.detect(isTesting: false, environment: preview) == .preview)
+    #expect(DependencyContext.detect(isTesting: true, environment: preview) == .test)
+    #expect(DependencyContext.detected == .test)
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+@testable import SharedStateDependencies
+
+@Suite struct DependencyTests {
+  @Test func valuesOfItsCreationAreRemembered() {
+    let model = withDependencies {
+      $0.name = "captured"
+    } operation: {
+      Model()
+    }
+    #expect(model.name == "captured")
+  }
+
+  @Test func presentOverrideCountsMoreThanARememberedOne() {
+    let model = withDependencies {
+      $0.name = "captured"
+      $0.counter = Counter()
+    } operation: {
+      Model()
+    }
+    let counter = model.counter
+    withDependencies {
+      $0.name = "present"
+    } operation: {
+      #expect(model.name == "present")
+      #expect(model.counter === counter)
+    }
+  }
+
+  @Test func contextOfItsCreationIsRemembered() {
+    let model = withDependencies {
+      $0.context = .live
+    } operation: {
+      Model()
+    }
+    #expect(model.name == "live")
+    withDependencies {
+      $0.context = .preview
+    } operation: {
+      #expect(model.name == "preview")
+    }
+  }
+
+  @Test func modelKeepsTheDefaultsOfItsTestInDetachedTasksAndOnThreads() async {
+    let model = Model()
+    let counter = DependencyValues.current.counter
+    #expect(await Task.detached { model.counter }.value === counter)
+    let onThread = await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: model.counter) }
+    }
+    #expect(onThread === counter)
+  }
+
+  @Test func modelOfAnotherTestSeesThePresentTest() async {
+    let foreign = DependencyValues().withOwnCache()
+    let model = DependencyValues.$current.withValue(foreign) { Model() }
+    #expect(model.counter === DependencyValues.current.counter)
+    #expect(model.counter !== foreign.counter)
+  }
+}

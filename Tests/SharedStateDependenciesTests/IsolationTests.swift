@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+@testable import SharedStateDependencies
+
+/// Each of these tests and cases increments a counter of its own, many at the same time.
+@Suite struct IsolationTests {
+  @Dependency(\.counter) var counter
+
+  private func expectFreshCounter() async {
+    #expect(counter.increment() == 1)
+    await Task.yield()
+    #expect(counter.increment() == 2)
+    #expect(await Task { counter.increment() }.value == 3)
+    async let child = counter.increment()
+    #expect(await child == 4)
+  }
+
+  @Test func testHasFreshValues() async { await expectFreshCounter() }
+
+  @Test func anotherTestHasFreshValues() async { await expectFreshCounter() }
+
+  @Test(arguments: 0..<200)
+  func caseHasFreshValues(index: Int) async { await expectFreshCounter() }
+
+  @Test(arguments: ["equal", "equal", "other"])
+  func caseWithEqualArgumentsHasFreshValues(text: String) async { await expectFreshCounter() }
+
+  @Test(arguments: 0..<5, ["a", "b", "a"])
+  func combinationOfArgumentsHasFreshValues(index: Int, text: String) async { await expectFreshCounter() }
+
+  struct Opaque: Sendable, CustomStringConvertible {
+    let description = "opaque"
+  }
+
+  @Test(arguments: [Opaque(), Opaque(), Opaque()])
+  func caseWithOpaqueArgumentsHasFreshValues(argument: Opaque) async { await expectFreshCounter() }
+
+  @Test(arguments: [{ 1 }, { 2 }] as [@Sendable () -> Int])
+  func caseWithClosuresHasFreshValues(argument: @Sendable () -> Int) async { await expectFreshCounter() }
+
+  @Test func valuesInheritedFromAScopeAreOfTheSameTest() async {
+    let outside = counter
+    withDependencies {
+      $0.name = "scope"
+    } operation: {
+      #expect(counter === outside)
+    }
+  }
+
+  @Test func detachedTasksAndThreadsAreOutsideOfTests() async {
+    let detached = await Task.detached { DependencyCache.current }.value
+    #expect(detached === DependencyCache.process)
+    let onThread = await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: DependencyCache.current) }
+    }
+    #expect(onThread === DependencyCache.process)
+    #expect(DependencyCache.current !== DependencyCache.process)
+  }
+
+  @Test func testIsKnownWithoutTheTestingModule() async {
+    let run = TestRun.issueReportingCurrent
+    #expect(run != nil)
+    #expect(await Task { TestRun.issueReportingCurrent }.value == run)
+    #expect(await Task.detached { TestRun.issueReportingCurrent }.value == nil)
+  }
+}

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("A countdown")
+struct CountdownTests {
+  @Test("ends with the last outcome, whether outcomes come before or after the waiting begins")
+  func counts() async throws {
+    let countdown = Countdown()
+    for _ in 0..<3 { countdown.finishOne(.success(())) }
+    try await countdown.wait(for: 3)
+
+    let later = Countdown()
+    later.finishOne(.success(()))
+    async let done: Void = later.wait(for: 2)
+    later.finishOne(.success(()))
+    try await done
+  }
+
+  @Test("ends with the first error")
+  func fails() async {
+    let countdown = Countdown()
+    countdown.finishOne(.failure(.stopped))
+    countdown.fail(with: .timedOut(operation: "flush()"))
+    await #expect(throws: RedisSharedStateError.stopped) { try await countdown.wait(for: 5) }
+  }
+
+  @Test("ends when the task is cancelled")
+  func cancels() async {
+    let task = Task { try await Countdown().wait(for: 1) }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import SharedStateRedis
+import Testing
+
+struct HandshakeTests {
+  private let digest = String(repeating: "a", count: 40)
+  private let formatter = RedisFormatter()
+
+  /// The handshake after these replies.
+  private func handshake(
+    _ replies: String,
+    url: String = "redis://h",
+    purpose: ConnectionPurpose = .writer
+  ) throws -> Handshake {
+    let configuration = try RedisConfiguration(url: url)
+    var handshake = Handshake(configuration: configuration, purpose: purpose, formatter: formatter)
+    let parser = RedisParser()
+    try Array(replies.utf8).withUnsafeBytes { (bytes) throws in try parser.feed(bytes) }
+    while let reply = try parser.next() { try handshake.handle(reply) }
+    return handshake
+  }
+
+  @Test func asksForEverythingAtOnceInTheRightOrder() throws {
+    _ = try handshake("", url: "redis://user:secret@h/3?label=me")
+    let text = String(decoding: formatter.bytes, as: UTF8.self)
+    let start =
+      "*3\r\n$4\r\nAUTH\r\n$4\r\nuser\r\n$6\r\nsecret\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n"
+      + "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nme:writer\r\n*1\r\n$4\r\nROLE\r\n*3\r\n$6\r\nSCRIPT\r\n"
+    #expect(text.hasPrefix(start))
+  }
+
+  @Test func aPrimaryIsReadyOnceEverythingIsAnswered() throws {
+    let role = "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
+    #expect(try !handshake("+OK\r\n\(role)").isDone)
+    let done = try handshake("+OK\r\n\(role)$40\r\n\(digest)\r\n")
+    #expect(done.isDone)
+    #expect(done.scriptDigest == digest)
+    #expect(try handshake("+OK\r\n", purpose: .subscriber).isDone)
+  }
+
+  @Test func nameRoleAndScriptCanBeDoneWithout() throws {
+    for error in ["NOPERM no", "ERR unknown command"] {
+      let handshake = try handshake(String(repeating: "-\(error)\r\n", count: 3))
+      #expect(handshake.isDone)
+      #expect(handshake.scriptDigest == nil)
+    }
+  }
+
+  @Test(arguments: [
+    ("-NOAUTH Authentication required.\r\n", "redis://h", RedisSharedStateError.authenticationFailed),
+    ("-WRONGPASS no\r\n", "redis://:p@h", .authenticationFailed),
+    ("-ERR AUTH called without any password configured\r\n", "redis://:p@h", .authenticationFailed),
+    (
+      "-ERR DB index is out of range\r\n", "redis://h/99",
+      .invalidURL(reason: "the server has no database of its number")
+    ),
+    ("-NOPERM no\r\n", "redis://h/1", .permissionDenied(operation: "SELECT")),
+    ("+OK\r\n*1\r\n$5\r\nslave\r\n", "redis://h", .notPrimary),
+    ("+OK\r\n*1\r\n$8\r\nsentinel\r\n", "redis://h", .notPrimary),
+    ("+OK\r\n*1\r\n$6\r\nmaster\r\n-LOADING no\r\n", "redis://h", .serverError(code: "LOADING")),
+    ("-DENIED protected mode\r\n", "redis://h", .serverError(code: "DENIED")),
+    ("+NO\r\n", "redis://h", .protocolViolation(reason: "the handshake has an unknown answer")),
+  ])
+  func whatKeepsAConnectionFromBeingOfUseIsThrown(replies: String, url: String, error: RedisSharedStateError) {
+    #expect(throws: error) { try handshake(replies, url: url) }
+  }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import SharedStateRedis
+import Testing
+
+struct HiredisConnectionTests {
+  private let peer = ScriptedPeer()
+  private let names = KeyNames(namespace: "", name: "k", database: 0)
+  private var soon: ContinuousClock.Instant { .now.advanced(by: .seconds(20)) }
+
+  private func commit(isLarge: Bool = false) -> RedisRequest.Command {
+    .commit(
+      Commit(
+        names: names,
+        content: .document(Data("1".utf8), isLarge: isLarge),
+        condition: .unconditional,
+        floor: .none,
+        operation: Operation(writer: "nonce", number: 1),
+        writer: "w"
+      )
+    )
+  }
+
+  private func failure(_ event: RedisEvent?) -> RedisSharedStateError? {
+    if case .reply(_, .failure(let error)) = event { error } else { nil }
+  }
+
+  @Test func aStagedDocumentThatWasLostIsStagedAgain() throws {
+    let connection = peer.connection()
+    try connection.send([RedisRequest(id: 1, command: commit(isLarge: true))])
+    let request = peer.heard()
+    peer.say("+OK\r\n*1\r\n$7\r\nstaging\r\n+OK\r\n$6\r\nok 5 4\r\n")
+    let events = try connection.receive(until: soon)
+    guard case .reply(id: 1, .commit(let reply)) = try #require(events.first) else {
+      Issue.record("\(events)")
+      return
+    }
+    #expect(reply == .committed(revision: Revision(5), parent: Revision(4)))
+    #expect(peer.heard() == request)
+  }
+
+  @Test func aServerThatLosesEveryStagedDocumentIsGivenUpOn() throws {
+    let connection = peer.connection()
+    try connection.send([RedisRequest(id: 1, command: commit(isLarge: true))])
+    peer.say(String(repeating: "+OK\r\n*1\r\n$7\r\nstaging\r\n", count: 3))
+    #expect(failure(try connection.receive(until: soon).first) == .serverError(code: "STAGING"))
+  }
+
+  @Test func aDocumentThatMayNotBeStagedFailsItsCommitOnly() throws {
+    let connection = peer.connection()
+    try connection.send([RedisRequest(id: 1, command: commit(isLarge: true)), RedisRequest(id: 2, command: commit())])
+    peer.say("-OOM no\r\n*1\r\n$7\r\nstaging\r\n$6\r\nok 5 4\r\n")
+    let events = try connection.receive(until: soon)
+    #expect(failure(events.first) == .serverError(code: "OOM"))
+    guard case .reply(id: 2, .commit(.committed)) = try #require(events.last) else {
+      Issue.record("\(events)")
+      return
+    }
+  }
+
+  @Test func ofManyCommitsWithAnUnknownScriptOneBringsTheSource() throws {
+    let connection = peer.connection()
+    try connection.send((0..<10).map { RedisRequest(id: $0, command: commit()) })
+    _ = peer.heard()
+    peer.say(String(repeating: "-NOSCRIPT No matching script.\r\n", count: 10))
+    peer.say(String(repeating: "$6\r\nok 5 4\r\n", count: 10))
+    var ids: [UInt64] = []
+    while ids.count < 10 {
+      for case .reply(let id, .commit(.committed)) in try connection.receive(until: soon) { ids.append(id) }
+    }
+    #expect(ids == Array(0..<10))
+    let retried = peer.heard()
+    #expect(retried.components(separatedBy: "EVAL\r\n").count == 2)
+    #expect(retried.components(separatedBy: "EVALSHA\r\n").count == 10)
+  }
+
+  @Test func aScriptThatStaysUnknownFails() throws {
+    let connection = peer.connection()
+    try connection.send([RedisRequest(id: 1, command: commit())])
+    peer.say("-NOSCRIPT a\r\n-NOPERM b\r\n")
+    #expect(failure(try connection.receive(until: soon).first) == .permissionDenied(operation: "EVALSHA"))
+  }
+
+  @Test func aKeyThatBecomesAStringBetweenTheQuestionsIsReadAgain() throws {
+    let connection = peer.connection()
+    try connection.send([RedisRequest(id: 1, command: .read([names, names]))])
+    peer.say("*4\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n+string\r\n+list\r\n*2\r\n$1\r\n7\r\n$9\r\n3 2 s 0 w\r\n")
+    let events = try connection.receive(until: soon)
+    guard case .reply(id: 1, .values(let values)) = try #require(events.first) else {
+      Issue.record("\(events)")
+      return
+    }
+    let meta = Meta(revision: Revision(3), parent: Revision(2), kind: .set, writer: "w")
+    #expect(values.first == StoredValue(meta: meta, content: .document(Data("7".utf8))))
+    #expect(values.last == StoredValue(meta: nil, content: .otherType("list")))
+  }
+
+  @Test func anErrorReplyToSubscribeBelongsToItsRequest() throws {
+    let connection = peer.connection(.subscriber)
+    try connection.send([
+      RedisRequest(id: 1, command: .subscribe(["a", "b"])), RedisRequest(id: 2, command: .subscribe(["c"])),
+      RedisRequest(id: 3, command: .ping), RedisRequest(id: 4, command: .unsubscribe(["a"])),
+    ])
+    peer.say("*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$2\r\nhi\r\n")
+    peer.say("*3\r\n$9\r\nsubscribe\r\n$1\r\nb\r\n:2\r\n-NOPERM c\r\n*2\r\n$4\r\npong\r\n$0\r\n\r\n")
+    peer.say("*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:1\r\n")
+    var events: [String] = []
+    while events.count < 5 {
+      events += try connection.receive(until: soon).map { event in
+        switch event {
+        case .message(let channel, let payload): "\(channel) says \(String(decoding: payload, as: UTF8.self))"
+        case .reply(let id, .failure(let error)): "\(id) \(error == .permissionDenied(operation: "SUBSCRIBE"))"
+        case .reply(let id, let reply): "\(id) \(reply)"
+        }
+      }
+    }
+    #expect(events == ["a says hi", "1 subscribed", "2 true", "3 pong", "4 unsubscribed"])
+  }
+
+  @Test func emptyRequestsAreAnsweredAtOnceAndSendNothing() throws {
+    let subscriber = peer.connection(.subscriber)
+    try subscriber.send([
+      RedisRequest(id: 1, command: .subscribe([])), RedisRequest(id: 2, command: .unsubscribe([])),
+    ])
+    #expect(try subscriber.receive(until: .now).count == 2)
+    try subscriber.send([RedisRequest(id: 3, command: .ping)])
+    #expect(peer.heard() == "*1\r\n$4\r\nPING\r\n")
+  }
+
+  @Test(arguments: ["+PONG\r\n", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "HTTP/1.1 200 OK\r\n"])
+  func whatNobodyAskedForEndsTheConnection(text: String) throws {
+    peer.say(text)
+    let connection = peer.connection()
+    let error = #expect(throws: RedisSharedStateError.self) { try connection.receive(until: soon) }
+    guard case .protocolViolation = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func sendingGoesOnWhileTheServerWaitsForUsToRead() async throws {
+    let count = 50_000
+    let connection = peer.connection()
+    let peer = peer
+    // The peer says much more than it hears, and waits with every answer until it is taken.
+    let answer = "+" + String(repeating: "PONG", count: 50) + "\r\n"
+    let thread = Thread {
+      var (heard, answered) = (0, 0)
+      while answered < count {
+        let bytes = peer.heard().utf8.count
+        guard bytes > 0 else { return }
+        heard += bytes
+        peer.say(String(repeating: answer, count: heard / 14 - answered))
+        answered = heard / 14
+      }
+    }
+    thread.start()
+    try connection.send((0..<UInt64(count)).map { RedisRequest(id: $0, command: .ping) })
+    var next: UInt64 = 0
+    while next < count {
+      for case .reply(let id, .pong) in try connection.receive(until: soon) {
+        guard id == next else {
+          Issue.record("\(id) came instead of \(next)")
+          return
+        }
+        next += 1
+      }
+    }
+  }
+
+  @Test func sendingToAPeerThatNeverReadsTimesOut() {
+    let connection = peer.connection(requestTimeout: .milliseconds(20))
+    let requests = (0..<100_000).map { RedisRequest(id: $0, command: .ping) }
+    #expect(throws: RedisSharedStateError.timedOut(operation: "sending")) { try connection.send(requests) }
+  }
+
+  @Test func aPeerThatHangsUpEndsSendingAndReceivingWithoutASignal() {
+    let connection = peer.connection()
+    peer.hangUp()
+    for _ in 0..<3 {
+      let error = #expect(throws: RedisSharedStateError.self) {
+        try connection.send([RedisRequest(id: 1, command: .ping)])
+      }
+      guard case .disconnected = error else {
+        Issue.record("\(String(describing: error))")
+        return
+      }
+    }
+    #expect(throws: RedisSharedStateError.disconnected(reason: "the server closed the connection")) {
+      try connection.receive(until: soon)
+    }
+  }
+
+  @Test func repliesInFrontOfTheEndAreNotLost() throws {
+    let connection = peer.connection()
+    try connection.send([RedisRequest(id: 1, command: .ping)])
+    peer.say("+PONG\r\n")
+    peer.hangUp()
+    #expect(try connection.receive(until: soon).count == 1)
+    #expect(throws: RedisSharedStateError.self) { try connection.receive(until: soon) }
+  }
+
+  @Test func aWakeUpEndsAWaitAndIsForgotten() throws {
+    let waker = Waker()
+    let connection = peer.connection(waker: waker)
+    waker.wake()
+    waker.wake()
+    #expect(try connection.receive(until: soon).isEmpty)
+    var watched = pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0)
+    #expect(poll(&watched, 1, 0) == 0)
+  }
+
+  @Test func aPartOfAReplyDoesNotEndAWait() throws {
+    let waker = Waker()
+    let connection = peer.connection(waker: waker)
+    try connection.send([RedisRequest(id: 1, command: .ping)])
+    peer.say("+PO")
+    #expect(try connection.receive(until: .now).isEmpty)
+    peer.say("NG\r\n")
+    #expect(try connection.receive(until: soon).count == 1)
+  }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import SharedStateRedis
+
+/// The other end of a connection, that says what a test wants a server to say.
+final class ScriptedPeer: Sendable {
+  let descriptor: Int32
+  private let ours: Int32
+
+  init() {
+    var ends: [Int32] = [-1, -1]
+    precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+    (descriptor, ours) = (ends[0], ends[1])
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// Makes the connection; it owns its end.
+  func connection(
+    _ purpose: ConnectionPurpose = .writer,
+    waker: Waker = Waker(),
+    requestTimeout: Duration = .seconds(20)
+  ) -> HiredisConnection {
+    _ = fcntl(ours, F_SETFL, fcntl(ours, F_GETFL) | O_NONBLOCK)
+    return HiredisConnection(
+      stream: RedisStream(transport: SocketTransport(descriptor: ours)),
+      purpose: purpose,
+      waker: waker,
+      requestTimeout: requestTimeout,
+      scriptDigest: "digest"
+    )
+  }
+
+  /// Sends bytes, waiting until they are taken.
+  func say(_ text: String) {
+    var rest = ArraySlice(text.utf8)
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      guard count > 0 else { return }
+      rest.removeFirst(count)
+    }
+  }
+
+  /// What has been sent to us so far, waiting until there is something.
+  func heard() -> String {
+    var buffer = [UInt8](repeating: 0, count: 1_048_576)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  /// Closes our end without having read what was sent.
+  func hangUp() {
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
+}

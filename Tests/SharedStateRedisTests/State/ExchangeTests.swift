@@ -1,0 +1,58 @@
+import SharedStateRedis
+import Testing
+
+@Suite("An exchange")
+struct ExchangeTests {
+  private let start = ContinuousClock.now
+
+  private func exchange() -> Exchange<String> {
+    Exchange(openedAt: start, timeout: .seconds(5), keepAlive: .seconds(10))
+  }
+
+  @Test("hands back the request of an answer, once")
+  func answers() {
+    var exchange = exchange()
+    let (first, second) = (exchange.register("a", now: start), exchange.register("b", now: start))
+    #expect(exchange.answered(second) == "b")
+    #expect(exchange.answered(second) == nil)
+    #expect(exchange.answered(first) == "a")
+    #expect(exchange.count == 0)
+  }
+
+  @Test("is overdue when the oldest unanswered request is, whatever was answered since")
+  func overdue() {
+    var exchange = exchange()
+    _ = exchange.register("a", now: start)
+    let second = exchange.register("b", now: start + .seconds(1))
+    _ = exchange.answered(second)
+    #expect(exchange.nextDeadline == start + .seconds(5))
+    #expect(!exchange.isOverdue(now: start + .seconds(4)))
+    #expect(exchange.isOverdue(now: start + .seconds(5)))
+  }
+
+  @Test("asks whether anybody is there when nothing was heard for long and nothing is awaited")
+  func keepAlive() {
+    var exchange = exchange()
+    #expect(!exchange.needsPing(now: start + .seconds(9)))
+    #expect(exchange.needsPing(now: start + .seconds(10)))
+    let ping = exchange.register("ping", now: start + .seconds(10))
+    #expect(!exchange.needsPing(now: start + .seconds(11)))
+    #expect(exchange.isOverdue(now: start + .seconds(15)))
+    _ = exchange.answered(ping)
+    exchange.heard(now: start + .seconds(12))
+    #expect(exchange.nextDeadline == start + .seconds(22))
+  }
+
+  @Test("keeps its memory bounded while requests come and go")
+  func manyRequests() {
+    var exchange = exchange()
+    let oldest = exchange.register("oldest", now: start)
+    for number in 0..<50_000 {
+      let id = exchange.register("\(number)", now: start + .seconds(1))
+      #expect(exchange.answered(id) == "\(number)")
+    }
+    #expect(exchange.answered(oldest) == "oldest")
+    #expect(exchange.count == 0)
+    #expect(!exchange.isOverdue(now: start + .seconds(100)))
+  }
+}

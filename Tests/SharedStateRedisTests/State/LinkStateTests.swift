@@ -1,0 +1,307 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Transcripts of a whole link: what its threads are told to send, and what comes of the answers.
+@Suite("A link")
+struct LinkStateTests {
+  private let start = ContinuousClock.now
+
+  @Test("subscribes to every channel first, then reads every value, in batches")
+  func firstPass() throws {
+    var link = LinkState.make()
+    for number in 0..<1_000 { _ = try link.join("name\(number)") }
+    link.connect(at: start)
+    let subscribing = try link.someWork(for: .subscriber, now: start)
+    #expect(subscribing.channels.map(\.count) == [512, 488])
+    // Nothing is read before the subscription is confirmed: what happens in between would be missed.
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.requests.isEmpty == true)
+    link.arrived([.reply(id: subscribing.requests[0].id, .subscribed)], on: .subscriber, epoch: 1, now: start)
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads.map(\.count) == [512])
+    link.arrived([.reply(id: subscribing.requests[1].id, .subscribed)], on: .subscriber, epoch: 1, now: start)
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads.map(\.count) == [488])
+  }
+
+  @Test("a share of a name that is listened to is read at once; the last one ends the listening")
+  func sharesComeAndGo() throws {
+    var link = LinkState.make()
+    let first = try link.liveReplica("count", at: start)
+    let second = try link.join("count")
+    #expect(link.work(for: .subscriber, epoch: 1, now: start)?.requests.isEmpty == true)
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads == [["count"]])
+    link.leave(first)
+    #expect(link.work(for: .subscriber, epoch: 1, now: start)?.requests.isEmpty == true)
+    link.leave(second)
+    guard
+      case .unsubscribe(["changes:{count}"])? = link.work(for: .subscriber, epoch: 1, now: start)?.requests.first?
+        .command
+    else {
+      Issue.record("The channel is still listened to.")
+      return
+    }
+  }
+
+  @Test("wakes a thread that waits, and no thread that is busy")
+  func wakesOnce() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    _ = link.takeEffects()
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.snapshots.isEmpty == true)
+    link.changed(id)
+    #expect(link.takeWakes() == [.writer])
+    link.changed(id)
+    #expect(link.takeWakes() == [])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.snapshots == [id])
+  }
+
+  @Test("commits are sent in batches, and no more of them than the window holds")
+  func window() throws {
+    var link = LinkState.make()
+    let ids = try (0..<3_000).map { try link.join("name\($0)") }
+    link.connect(at: start)
+    link.goLive(at: start)
+    for id in ids { link.changed(id) }
+    var sent: [RedisRequest] = []
+    while let work = link.work(for: .writer, epoch: 1, now: start), !work.snapshots.isEmpty {
+      #expect(work.snapshots.count <= LinkState.commitsInOneBatch)
+      for id in work.snapshots {
+        sent += [link.encoded(id, result: .success(Data("1".utf8)), stamp: 1, now: start)].compactMap { $0 }
+      }
+    }
+    #expect(sent.count == LinkState.maximumCommits)
+    // An answer makes room.
+    let reply = CommitReply.committed(revision: Revision(9), parent: .none)
+    link.arrived([.reply(id: sent[0].id, .commit(reply))], on: .writer, epoch: 1, now: start)
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.snapshots.count == 1)
+  }
+
+  @Test("a message that is malformed is reported, and one for nobody is not even read")
+  func malformedMessage() throws {
+    var link = LinkState.make()
+    _ = try link.liveReplica("count", at: start)
+    _ = link.takeEffects()
+    link.arrived([.message(channel: "changes:{count}", payload: Data("?".utf8))], on: .subscriber, epoch: 1, now: start)
+    guard case .malformedMessage("changes:{count}")? = link.takeEffects().first else {
+      Issue.record("It was not reported.")
+      return
+    }
+    link.arrived([.message(channel: "changes:{other}", payload: Data("?".utf8))], on: .subscriber, epoch: 1, now: start)
+    #expect(link.takeEffects().isEmpty)
+  }
+
+  @Test("a connection that owes an answer for too long is given up, and both are opened anew")
+  func overdueAnswer() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    link.changed(id)
+    link.send(id, "1", at: start)
+    #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(4)) != nil)
+    #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(5)) == nil)
+    guard case .backingOff(let until) = link.session.phase else {
+      Issue.record("\(link.session.phase)")
+      return
+    }
+    #expect(link.work(for: .subscriber, epoch: 1, now: start + .seconds(5)) == nil)
+    #expect(link.instruction(for: .subscriber, now: until) == .connect(epoch: 2))
+  }
+
+  @Test("a silent connection is asked whether anybody is there")
+  func ping() throws {
+    var link = LinkState.make()
+    _ = try link.liveReplica("count", at: start)
+    for purpose in ConnectionPurpose.allCases {
+      #expect(link.work(for: purpose, epoch: 1, now: start)?.waitUntil == start + .seconds(10))
+      let work = link.work(for: purpose, epoch: 1, now: start + .seconds(10))
+      guard case .ping? = work?.requests.first?.command else {
+        Issue.record("\(purpose) was not asked.")
+        continue
+      }
+      #expect(link.work(for: purpose, epoch: 1, now: start + .seconds(10))?.waitUntil == start + .seconds(15))
+    }
+  }
+
+  @Test("events of an older connection are ignored")
+  func olderEpoch() throws {
+    var link = LinkState.make()
+    _ = try link.liveReplica("count", at: start)
+    link.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start)
+    _ = link.takeEffects()
+    let payload = Data("1 9 8 s w\n5".utf8)
+    link.arrived([.message(channel: "changes:{count}", payload: payload)], on: .subscriber, epoch: 1, now: start)
+    #expect(link.takeEffects().isEmpty)
+  }
+
+  @Test("those who wait too long are told why")
+  func waitersExpire() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    let connected = try link.load(id, now: start)
+    _ = link.takeEffects()
+    _ = link.instruction(for: .writer, now: start + .seconds(10))
+    #expect(link.takeResumed() == [.init([connected], .timedOut(operation: "load()"))])
+
+    let lost = try link.save(id, now: start)
+    link.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start)
+    _ = link.takeEffects()
+    _ = link.instruction(for: .writer, now: start + .seconds(10))
+    #expect(link.takeResumed() == [.init([lost], .disconnected(reason: "cut"))])
+    // The change itself is still on its way.
+    #expect(link.pendingChanges == 1)
+  }
+
+  @Test("stopping tells everybody who waits, and lets go of what is pending")
+  func stopping() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    link.changed(id)
+    let waiter = try link.save(id, now: start)
+    _ = link.takeEffects()
+    link.stop()
+    let effects = link.takeEffects()
+    #expect(effects.contains { if case .resume([waiter], .stopped) = $0 { true } else { false } })
+    #expect(effects.contains { if case .settled(id) = $0 { true } else { false } })
+    #expect(throws: RedisSharedStateError.stopped) { try link.save(id, now: start) }
+    #expect(throws: RedisSharedStateError.stopped) { try link.join("other") }
+    #expect(link.instruction(for: .writer, now: start) == .exit)
+  }
+
+  @Test("a refused subscription ends the session: without listening there is no telling what is stale")
+  func refusedSubscription() throws {
+    var link = LinkState.make()
+    _ = try link.join("count")
+    link.connect(at: start)
+    let work = try link.someWork(for: .subscriber, now: start)
+    let error = RedisSharedStateError.permissionDenied(operation: "SUBSCRIBE")
+    link.arrived([.reply(id: work.requests[0].id, .failure(error))], on: .subscriber, epoch: 1, now: start)
+    #expect(link.session.lastError == error)
+    #expect(link.instruction(for: .writer, now: start) != .serve(epoch: 1))
+  }
+
+  @Test("a refused commit is tried again after a pause, and harms no other")
+  func refusedCommit() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    link.changed(id)
+    let request = link.send(id, "1", at: start)
+    link.arrived([.reply(id: request, .failure(.serverError(code: "OOM")))], on: .writer, epoch: 1, now: start)
+    let pause = try link.someWork(for: .writer, now: start)
+    #expect(pause.requests.isEmpty)
+    #expect(pause.waitUntil == start + LinkState.pauseAfterRefusal)
+    let again = try link.someWork(for: .writer, now: start + LinkState.pauseAfterRefusal)
+    #expect(again.requests.count == 1)
+    #expect(link.session.phase == .connected)
+  }
+
+  @Test("one name with two types of value is refused, as long as the first is in use")
+  func twoTypes() throws {
+    var link = LinkState.make()
+    let first = try link.join("count")
+    let error = RedisSharedStateError.valueTypeMismatch(name: "count", existing: "Int", requested: "String")
+    #expect(throws: error) { try link.join("count", valueType: "String") }
+    link.leave(first)
+    _ = try link.join("count", valueType: "String")
+  }
+
+  @Test("a link without a single replica rests, where that is wanted")
+  func rests() throws {
+    var link = LinkState.make(restsWhenUnused: true)
+    let id = try link.liveReplica("count", at: start)
+    link.leave(id)
+    #expect(link.session.phase == .idle)
+    #expect(link.instruction(for: .writer, now: start) == .exit)
+    _ = try link.join("count")
+    #expect(link.instruction(for: .writer, now: start) == .connect(epoch: 3))
+  }
+}
+
+private struct Resumed: Equatable {
+  let waiters: [LinkState.WaiterID]
+  let error: RedisSharedStateError?
+
+  init(_ waiters: [LinkState.WaiterID], _ error: RedisSharedStateError?) {
+    self.waiters = waiters
+    self.error = error
+  }
+}
+
+extension LinkState.Work {
+  fileprivate var channels: [[String]] {
+    requests.compactMap { if case .subscribe(let channels) = $0.command { channels } else { nil } }
+  }
+
+  fileprivate var reads: [[String]] {
+    requests.compactMap { if case .read(let names) = $0.command { names.map(\.value) } else { nil } }
+  }
+}
+
+extension LinkState {
+  fileprivate static func make(restsWhenUnused: Bool = false) -> LinkState {
+    LinkState(
+      configuration: Configuration(
+        backoff: .init(),
+        requestTimeout: .seconds(5),
+        keepAlive: .seconds(10),
+        operationTimeout: .seconds(10),
+        inlineLimit: 8_192,
+        writer: "test@host/1/n",
+        nonce: "n",
+        restsWhenUnused: restsWhenUnused
+      ),
+      seed: 1
+    )
+  }
+
+  fileprivate mutating func join(_ name: String, valueType: String = "Int") throws -> ReplicaID {
+    try join(KeyNames(namespace: "", name: name, database: 0), name: name, valueType: valueType)
+  }
+
+  fileprivate mutating func connect(at now: ContinuousClock.Instant) {
+    start()
+    for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
+  }
+
+  /// Confirms every subscription, and answers every read with nothing stored.
+  fileprivate mutating func goLive(at now: ContinuousClock.Instant) {
+    for purpose in [ConnectionPurpose.subscriber, .writer] {
+      for request in work(for: purpose, epoch: session.epoch, now: now)?.requests ?? [] {
+        let reply: RedisReply =
+          if case .read(let names) = request.command {
+            .values(names.map { _ in StoredValue(meta: nil, content: .absent) })
+          } else {
+            .subscribed
+          }
+        arrived([.reply(id: request.id, reply)], on: purpose, epoch: session.epoch, now: now)
+      }
+    }
+  }
+
+  fileprivate mutating func liveReplica(_ name: String, at now: ContinuousClock.Instant) throws -> ReplicaID {
+    let id = try join(name)
+    connect(at: now)
+    goLive(at: now)
+    return id
+  }
+
+  /// Sends a change, and returns the number of the request.
+  @discardableResult
+  fileprivate mutating func send(_ id: ReplicaID, _ text: String, at now: ContinuousClock.Instant) -> UInt64 {
+    #expect(work(for: .writer, epoch: session.epoch, now: now)?.snapshots == [id])
+    let request = encoded(id, result: .success(Data(text.utf8)), stamp: 1, now: now)
+    #expect(request != nil)
+    return request?.id ?? 0
+  }
+
+  fileprivate mutating func someWork(for purpose: ConnectionPurpose, now: ContinuousClock.Instant) throws -> Work {
+    let work = work(for: purpose, epoch: session.epoch, now: now)
+    return try #require(work)
+  }
+
+  fileprivate mutating func takeWakes() -> [ConnectionPurpose] {
+    takeEffects().compactMap { if case .wake(let purpose) = $0 { purpose } else { nil } }
+  }
+
+  fileprivate mutating func takeResumed() -> [Resumed] {
+    takeEffects().compactMap { if case .resume(let waiters, let error) = $0 { Resumed(waiters, error) } else { nil } }
+  }
+}

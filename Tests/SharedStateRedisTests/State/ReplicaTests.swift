@@ -1,0 +1,468 @@
+import Foundation
+@testable import SharedStateRedis
+import Testing
+
+/// Transcripts: what happens to a replica, and what it does about it.
+@Suite("A replica")
+struct ReplicaTests {
+  // MARK: Coming to life
+
+  @Test("subscribes, then reads, then is up to date")
+  func subscribesThenReads() {
+    var replica = Replica(name: "flags")
+    replica.connected()
+    #expect(replica.phase == .subscribing)
+    #expect(replica.subscribed() == [.read])
+    replica.readSent()
+    #expect(replica.stored(.absent) == [.loading(false), .loadError(nil)])
+    #expect(replica.phase == .live)
+  }
+
+  @Test("shows what is stored, and is up to date once that is decoded")
+  func showsWhatIsStored() {
+    var replica = Replica.reading()
+    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1)
+    #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
+    #expect(replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil)])
+  }
+
+  @Test("Ordered: a message that overtakes the reply to the first read is not undone by it")
+  func messageOvertakesFirstRead() {
+    var replica = Replica.reading()
+    let newer = Replica.Delivery(state: .document(9, "2"), stamp: 0, sequence: 1)
+    #expect(replica.announced(.set(9, "2")) == [.show(newer)])
+    #expect(replica.delivered(newer, outcome: .shown) == [])
+    #expect(replica.stored(.document(7, "1")) == [.loading(false), .loadError(nil)])
+    #expect(replica.confirmed == .document(9, "2"))
+  }
+
+  // MARK: Messages
+
+  @Test("Ordered: older and repeated messages change nothing")
+  func olderMessagesAreIgnored() {
+    var replica = Replica.live(at: 7, "1")
+    #expect(replica.announced(.set(6, "0")) == [])
+    #expect(replica.announced(.set(7, "1")) == [])
+    #expect(replica.announced(.deleted(5)) == [])
+    #expect(replica.confirmed == .document(7, "1"))
+  }
+
+  @Test("a deleted value is shown as absent")
+  func deleted() {
+    var replica = Replica.live(at: 7, "1")
+    let absent = Replica.State(revision: Revision(8), content: .absent)
+    #expect(replica.announced(.deleted(8)) == [.show(.init(state: absent, stamp: 0, sequence: 2))])
+  }
+
+  @Test("a change that was announced without its document is read")
+  func announcedByReference() {
+    var replica = Replica.live(at: 7, "1")
+    #expect(replica.announced(.byReference(8)) == [.read])
+    #expect(replica.announced(.byReference(7)) == [])
+  }
+
+  @Test("Ordered: an outdated delivery leaves the newer one alone")
+  func outdatedDelivery() {
+    var replica = Replica.live(at: 7, "1")
+    let (older, newer) = (replica.delivery(of: .set(8, "2")), replica.delivery(of: .set(9, "3")))
+    #expect(replica.delivered(newer, outcome: .shown) == [])
+    #expect(replica.delivered(older, outcome: .outdated) == [])
+    #expect(replica.confirmed == .document(9, "3"))
+  }
+
+  // MARK: Local changes
+
+  @Test("commits a change, and is settled by the reply")
+  func commitsAChange() throws {
+    var replica = Replica.live(at: 7, "1")
+    #expect(replica.changed() == [.commit])
+    #expect(replica.beginEncoding() == true)
+    #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1)) == [])
+    let taken = replica.takeDraft()
+    let draft = try #require(taken)
+    #expect(draft.document == Data("2".utf8))
+    #expect(draft.condition == .unconditional)
+    #expect(draft.floor == Revision(7))
+    #expect(replica.hasPendingChange)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
+    #expect(!replica.hasPendingChange)
+    #expect(replica.confirmed == .document(8, "2"))
+  }
+
+  @Test("a commit is sent once, however often there is reason to look")
+  func sentOnce() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.changed() == [])
+    #expect(replica.beginEncoding() == false)
+  }
+
+  @Test("a change during a commit follows it")
+  func changeDuringCommit() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.changed() == [])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
+    #expect(replica.beginEncoding() == true)
+  }
+
+  @Test("NoEcho: the message of our own commit shows nothing, before the reply and after it")
+  func ownEcho() {
+    var before = Replica.live(at: 7, "1")
+    before.send("2", stamp: 1, number: 1)
+    #expect(before.announced(.set(8, "2")) == [])
+    #expect(before.committed(.committed(8), operation: .number(1)) == [.settled])
+
+    var after = Replica.live(at: 7, "1")
+    after.send("2", stamp: 1, number: 1)
+    #expect(after.committed(.committed(8), operation: .number(1)) == [.settled])
+    #expect(after.announced(.set(8, "2")) == [])
+  }
+
+  @Test("NoEcho: the reference message of our own large commit is not read")
+  func ownEchoByReference() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.announced(.byReference(8)) == [])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
+  }
+
+  @Test("Converges: somebody else's large commit after ours is read once ours is answered")
+  func othersByReference() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.announced(.byReference(9)) == [])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.read, .settled])
+  }
+
+  @Test("Converges: somebody else's change after ours is shown once ours is answered")
+  func othersAfterOurs() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.announced(.set(9, "3")) == [])
+    let delivery = Replica.Delivery(state: .document(9, "3"), stamp: 1, sequence: 2)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.show(delivery), .settled])
+    #expect(replica.confirmed == .document(9, "3"))
+  }
+
+  @Test("Converges: somebody else's change before ours is overwritten by ours")
+  func othersBeforeOurs() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.announced(.set(8, "3")) == [])
+    #expect(replica.committed(.committed(9), operation: .number(1)) == [.settled])
+    #expect(replica.confirmed == .document(9, "2"))
+  }
+
+  @Test("NoEcho: a remote change that meets a local one waits behind it")
+  func remoteMeetsLocal() {
+    var replica = Replica.live(at: 7, "1")
+    let delivery = replica.delivery(of: .set(8, "3"))
+    // The local change was made while the message was being decoded, and is reported a moment later.
+    #expect(replica.delivered(delivery, outcome: .superseded) == [])
+    #expect(replica.changed() == [.commit])
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    #expect(replica.committed(.committed(9), operation: .number(1)) == [.settled])
+    #expect(replica.confirmed == .document(9, "2"))
+  }
+
+  @Test("Converges: a delivery that an acknowledgement made obsolete is tried again")
+  func deliveryRacesAcknowledgement() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    let delivery = replica.delivery(of: .set(9, "3"))
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.delivered(delivery, outcome: .superseded) == [.commit])
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    // Ours came first: what was held back is shown, with the new stamp.
+    let again = Replica.Delivery(state: .document(9, "3"), stamp: 1, sequence: 3)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.show(again), .settled])
+    #expect(replica.delivered(again, outcome: .shown) == [])
+  }
+
+  @Test("a value that cannot be encoded is reported and given up")
+  func encodingFails() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginEncoding() == true)
+    let error = RedisSharedStateError.valueTooLarge(name: "flags", bytes: 2, maximumBytes: 1)
+    #expect(replica.encoded(.failure(error), stamp: 1, operation: .number(1)) == [.saveError(error), .settled])
+    #expect(!replica.hasPendingChange)
+    // The next good one is sent, and takes the error away.
+    replica.send("2", stamp: 2, number: 2)
+    #expect(replica.committed(.committed(8), operation: .number(2)) == [.saveError(nil), .settled])
+  }
+
+  @Test("a refused commit is tried again, unchanged")
+  func refused() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    let error = RedisSharedStateError.permissionDenied(operation: "EVALSHA")
+    #expect(replica.commitRefused(error, operation: .number(1)) == [.saveError(error), .retryLater])
+    #expect(replica.hasPendingChange)
+    #expect(replica.retry() == [.commit])
+    #expect(replica.takeDraft()?.operation == .number(1))
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.saveError(nil), .settled])
+  }
+
+  // MARK: Without a connection
+
+  @Test("PendingSurvives: a change made before the first read commits after it")
+  func changeBeforeFirstRead() {
+    var replica = Replica.reading()
+    #expect(replica.changed() == [])
+    #expect(replica.beginEncoding() == false)
+    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1)
+    #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
+    // Not before it is known that what is stored can be read.
+    #expect(replica.beginEncoding() == false)
+    #expect(replica.delivered(delivery, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
+    #expect(replica.beginEncoding() == true)
+  }
+
+  @Test("PendingSurvives: a commit whose reply was lost is sent again with its number")
+  func lostReply() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.disconnected(.lost) == [.loadError(.lost)])
+    #expect(replica.takeDraft() == nil)
+    replica.connected()
+    #expect(replica.subscribed() == [.read])
+    // It had taken effect: what is stored is our own.
+    let own = Replica.Delivery(state: .document(8, "2"), stamp: 0, sequence: 2)
+    #expect(replica.stored(.document(8, "2")) == [.show(own)])
+    #expect(replica.delivered(own, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
+    #expect(replica.takeDraft()?.operation == .number(1))
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
+  }
+
+  @Test("Ordered: a server that has less than was confirmed is reported, and the box stays")
+  func lostHistory() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.disconnected(.lost)
+    replica.connected()
+    _ = replica.subscribed()
+    #expect(
+      replica.stored(.document(5, "0"))
+        == [.lostHistory(stored: Revision(5)), .loading(false), .loadError(nil)]
+    )
+    #expect(replica.confirmed == .document(7, "1"))
+    #expect(replica.floor == Revision(7))
+  }
+
+  @Test("other bytes under the known revision are shown: somebody edited the value by hand")
+  func foreignBytes() {
+    var replica = Replica.live(at: 7, "1")
+    #expect(replica.load(waiter: 1) == [.loading(true), .read])
+    replica.readSent()
+    let delivery = Replica.Delivery(state: .document(7, "5"), stamp: 0, sequence: 2)
+    #expect(replica.stored(.document(7, "5")) == [.show(delivery)])
+    #expect(replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil), .resume([1], nil)])
+  }
+
+  // MARK: Bad data
+
+  @Test("a document that does not decode is reported, and a local change waits")
+  func badDataHeld() {
+    var replica = Replica.live(at: 7, "1")
+    let delivery = replica.delivery(of: .set(8, "bad"))
+    #expect(replica.delivered(delivery, outcome: .unreadable(.bad)) == [.loading(false), .loadError(.bad)])
+    #expect(replica.changed() == [.saveError(.storedValueUnreadable(name: "flags"))])
+    #expect(replica.beginEncoding() == false)
+    // A readable one ends the waiting.
+    let good = replica.delivery(of: .set(9, "3"))
+    #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
+  }
+
+  @Test("an explicit save replaces what cannot be read, by compare-and-set")
+  func explicitSaveReplaces() {
+    var replica = Replica.live(at: 7, "1")
+    let delivery = replica.delivery(of: .set(8, "bad"))
+    _ = replica.delivered(delivery, outcome: .unreadable(.bad))
+    #expect(replica.save(waiter: 1) == [.commit])
+    #expect(replica.beginEncoding() == true)
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft()?.condition == .revision(Revision(8)))
+    #expect(
+      replica.committed(.committed(9), operation: .number(1))
+        == [.loading(false), .loadError(nil), .resume([1], nil), .settled]
+    )
+  }
+
+  @Test("an explicit save that meets a newer document fails, and shows that one")
+  func explicitSaveConflicts() {
+    var replica = Replica.live(at: 7, "1")
+    let delivery = replica.delivery(of: .set(8, "bad"))
+    _ = replica.delivered(delivery, outcome: .unreadable(.bad))
+    _ = replica.save(waiter: 1)
+    _ = replica.beginEncoding()
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+    _ = replica.takeDraft()
+    let error = RedisSharedStateError.conflict(name: "flags")
+    let newer = Replica.Delivery(state: .document(9, "3"), stamp: 0, sequence: 3)
+    #expect(
+      replica.committed(.conflict(.document(9, "3")), operation: .number(1))
+        == [.saveError(error), .resume([1], error), .show(newer)]
+    )
+  }
+
+  @Test("an explicit save made before the first read replaces what that finds unreadable")
+  func explicitSaveBeforeFirstRead() {
+    var replica = Replica.reading()
+    #expect(replica.save(waiter: 1) == [])
+    guard case .show(let delivery)? = replica.stored(.document(7, "bad")).last else { fatalError("Nothing was shown.") }
+    #expect(replica.delivered(delivery, outcome: .unreadable(.bad)) == [.loading(false), .loadError(.bad), .commit])
+    #expect(replica.beginEncoding() == true)
+  }
+
+  @Test("a key of another type is reported, and replaced only by an explicit save")
+  func wrongType() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    let error = RedisSharedStateError.wrongRedisType(name: "flags", type: "list")
+    #expect(
+      replica.committed(.wrongType("list"), operation: .number(1))
+        == [.loadError(error), .saveError(.storedValueUnreadable(name: "flags"))]
+    )
+    #expect(replica.save(waiter: 1) == [.commit])
+    #expect(replica.beginEncoding() == true)
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
+    #expect(replica.takeDraft()?.condition == .revision(Revision(7)))
+  }
+
+  // MARK: Waiting
+
+  @Test("those who save are told by the reply to a snapshot that was taken after they asked")
+  func saveWaiters() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.save(waiter: 5) == [])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
+    replica.encodeAndSend("2", stamp: 1, number: 2)
+    #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
+  }
+
+  @Test("those who flush wait for the change under way, and for nothing when there is none")
+  func flushWaiters() {
+    var replica = Replica.live(at: 7, "1")
+    #expect(replica.flush(waiter: 4) == false)
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.flush(waiter: 5) == true)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .settled])
+  }
+
+  @Test("those who load wait for an answer to a read that was sent after they asked")
+  func loadWaiters() {
+    var replica = Replica.live(at: 7, "1")
+    let message = replica.delivery(of: .set(8, "2"))
+    #expect(replica.load(waiter: 1) == [.loading(true), .read])
+    // What happened to come before answers nobody.
+    #expect(replica.delivered(message, outcome: .shown) == [])
+    replica.readSent()
+    // Too late for the read that is under way.
+    #expect(replica.load(waiter: 2) == [.loading(true)])
+    #expect(replica.stored(.document(8, "2")) == [.read, .resume([1], nil)])
+    replica.readSent()
+    #expect(replica.stored(.document(8, "2")) == [.loading(false), .loadError(nil), .resume([2], nil)])
+  }
+
+  @Test("those who load wait for the next connection when this one is gone")
+  func loadWaitersOverDisconnection() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.load(waiter: 1)
+    replica.readSent()
+    _ = replica.disconnected(.lost)
+    replica.connected()
+    #expect(replica.subscribed() == [.read])
+    replica.readSent()
+    #expect(replica.stored(.document(7, "1")) == [.loading(false), .loadError(nil), .resume([1], nil)])
+  }
+
+  @Test("those who have stopped waiting are not told")
+  func forgottenWaiters() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.save(waiter: 5)
+    _ = replica.load(waiter: 6)
+    replica.forget(waiter: 5)
+    replica.forget(waiter: 6)
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.loading(false), .loadError(nil), .settled])
+  }
+}
+
+extension RedisSharedStateError {
+  fileprivate static let lost = RedisSharedStateError.disconnected(reason: "cut")
+  fileprivate static let bad = RedisSharedStateError.decodingFailed(name: "flags", reason: "the data is corrupt")
+}
+
+extension SharedStateRedis.Operation {
+  fileprivate static func number(_ number: UInt64) -> Self { Self(writer: "me", number: number) }
+}
+
+extension CommitReply {
+  fileprivate static func committed(_ revision: UInt64) -> Self {
+    .committed(revision: Revision(revision), parent: Revision(revision - 1))
+  }
+}
+
+extension StoredValue {
+  fileprivate static let absent = StoredValue(meta: nil, content: .absent)
+
+  fileprivate static func document(_ revision: UInt64, _ text: String) -> Self {
+    StoredValue(
+      meta: Meta(revision: Revision(revision), parent: Revision(revision - 1), kind: .set, writer: "other"),
+      content: .document(Data(text.utf8))
+    )
+  }
+}
+
+extension Replica.State {
+  fileprivate static func document(_ revision: UInt64, _ text: String) -> Self {
+    Self(revision: Revision(revision), content: .document(Data(text.utf8)))
+  }
+}
+
+extension ChangeMessage {
+  fileprivate static func set(_ revision: UInt64, _ text: String) -> Self { make(revision, .document(Data(text.utf8))) }
+  fileprivate static func deleted(_ revision: UInt64) -> Self { make(revision, .deleted) }
+  fileprivate static func byReference(_ revision: UInt64) -> Self { make(revision, .reference) }
+
+  private static func make(_ revision: UInt64, _ content: Content) -> Self {
+    Self(revision: Revision(revision), parent: Revision(revision - 1), writer: "other", content: content)
+  }
+}
+
+extension Replica {
+  fileprivate static func reading() -> Replica {
+    var replica = Replica(name: "flags")
+    replica.connected()
+    _ = replica.subscribed()
+    replica.readSent()
+    return replica
+  }
+
+  fileprivate static func live(at revision: UInt64, _ text: String) -> Replica {
+    var replica = reading()
+    let stored = StoredValue.document(revision, text)
+    guard case .show(let delivery)? = replica.stored(stored).last else { fatalError("Nothing was shown.") }
+    _ = replica.delivered(delivery, outcome: .shown)
+    return replica
+  }
+
+  fileprivate mutating func delivery(of message: ChangeMessage) -> Delivery {
+    guard case .show(let delivery)? = announced(message).last else { fatalError("Nothing was shown.") }
+    return delivery
+  }
+
+  fileprivate mutating func send(_ text: String, stamp: UInt64, number: UInt64) {
+    _ = changed()
+    encodeAndSend(text, stamp: stamp, number: number)
+  }
+
+  fileprivate mutating func encodeAndSend(_ text: String, stamp: UInt64, number: UInt64) {
+    #expect(beginEncoding() == true)
+    _ = encoded(.success(Data(text.utf8)), stamp: stamp, operation: .number(number))
+    #expect(takeDraft() != nil)
+  }
+}

@@ -1,0 +1,128 @@
+import SharedStateRedis
+import Testing
+
+@Suite("A session")
+struct SessionTests {
+  private let start = ContinuousClock.now
+  private let backoff = RedisConfiguration.Backoff(base: .milliseconds(100), cap: .seconds(10))
+
+  @Test("does nothing until somebody needs the server")
+  func idle() {
+    var session = Session(backoff: backoff)
+    #expect(session.instruction(for: .writer, now: start) == .exit)
+    session.start()
+    #expect(session.instruction(for: .writer, now: start) == .connect(epoch: 1))
+    #expect(session.instruction(for: .subscriber, now: start) == .connect(epoch: 1))
+  }
+
+  @Test("is connected when both connections are open")
+  func connects() {
+    var session = Session(backoff: backoff)
+    session.start()
+    #expect(session.connected(.writer, epoch: 1) == false)
+    #expect(session.instruction(for: .writer, now: start) == .serve(epoch: 1))
+    #expect(session.instruction(for: .subscriber, now: start) == .connect(epoch: 1))
+    #expect(session.connected(.subscriber, epoch: 1) == true)
+    #expect(session.phase == .connected)
+  }
+
+  @Test("ends both connections when one of them breaks, and begins anew after a pause")
+  func breaks() {
+    var session = connectedSession()
+    #expect(session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0.5) == true)
+    let end = start + .milliseconds(50)
+    #expect(session.instruction(for: .writer, now: start) == .wait(until: end))
+    #expect(session.instruction(for: .subscriber, now: start) == .wait(until: end))
+    #expect(session.instruction(for: .writer, now: end) == .connect(epoch: 2))
+    #expect(session.instruction(for: .subscriber, now: end) == .connect(epoch: 2))
+  }
+
+  @Test("ignores what an older epoch still has to say")
+  func olderEpoch() {
+    var session = connectedSession()
+    _ = session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0)
+    #expect(session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0) == false)
+    _ = session.instruction(for: .writer, now: start)
+    #expect(session.connected(.writer, epoch: 1) == false)
+    #expect(session.failures == 1)
+  }
+
+  @Test("pauses longer with each failure, and a connection alone does not count as success")
+  func pausesGrow() {
+    var session = Session(backoff: backoff)
+    session.start()
+    var now = start
+    var pauses: [Duration] = []
+    for _ in 0..<9 {
+      let epoch = session.epoch
+      _ = session.connected(.writer, epoch: epoch)
+      _ = session.connected(.subscriber, epoch: epoch)
+      _ = session.failed(epoch: epoch, error: .disconnected(reason: "cut"), now: now, random: 1)
+      guard case .backingOff(let until) = session.phase else { break }
+      pauses.append(now.duration(to: until))
+      now = until
+      _ = session.instruction(for: .writer, now: now)
+    }
+    let expected = [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]
+    #expect(pauses == expected.map { .milliseconds($0) })
+  }
+
+  @Test("starts again with short pauses once the server has done what it was asked for")
+  func successResets() {
+    var session = connectedSession()
+    for _ in 0..<5 {
+      _ = session.failed(epoch: session.epoch, error: .disconnected(reason: "cut"), now: start, random: 0)
+      _ = session.instruction(for: .writer, now: start)
+    }
+    #expect(session.failures == 5)
+    _ = session.connected(.writer, epoch: session.epoch)
+    _ = session.connected(.subscriber, epoch: session.epoch)
+    session.succeeded(epoch: session.epoch)
+    #expect(session.failures == 0)
+    #expect(session.lastError == nil)
+  }
+
+  @Test("retries slowly when somebody has to change something first")
+  func permanentErrors() {
+    var session = Session(backoff: backoff)
+    session.start()
+    _ = session.failed(epoch: 1, error: .authenticationFailed, now: start, random: 0)
+    #expect(session.phase == .backingOff(until: start + .seconds(5)))
+  }
+
+  @Test("full jitter: the pause is anything from nothing to the cap of the attempt")
+  func jitter() {
+    #expect(backoff.delay(failures: 1, isPermanent: false, random: 0) == .zero)
+    #expect(backoff.delay(failures: 3, isPermanent: false, random: 0.25) == .milliseconds(100))
+    #expect(backoff.delay(failures: .max, isPermanent: false, random: 1) == .seconds(10))
+  }
+
+  @Test("does nothing any more once it is stopped")
+  func stops() {
+    var session = connectedSession()
+    session.stop()
+    #expect(session.instruction(for: .writer, now: start) == .exit)
+    session.start()
+    session.rest()
+    #expect(session.failed(epoch: 1, error: .notPrimary, now: start, random: 0) == false)
+    #expect(session.phase == .stopped)
+  }
+
+  @Test("rests without connections, and connects when somebody needs the server again")
+  func rests() {
+    var session = connectedSession()
+    session.rest()
+    #expect(session.instruction(for: .writer, now: start) == .exit)
+    #expect(session.failed(epoch: 1, error: .disconnected(reason: "closed"), now: start, random: 0) == false)
+    session.start()
+    #expect(session.instruction(for: .writer, now: start) == .connect(epoch: 3))
+  }
+
+  private func connectedSession() -> Session {
+    var session = Session(backoff: backoff)
+    session.start()
+    _ = session.connected(.writer, epoch: 1)
+    _ = session.connected(.subscriber, epoch: 1)
+    return session
+  }
+}

@@ -1,0 +1,41 @@
+import SharedStateRedis
+import Testing
+
+@Suite("A slot table")
+struct SlotTableTests {
+  @Test("finds what was inserted, changes it in place, and forgets what was removed")
+  func basics() {
+    var table = SlotTable<String>()
+    #expect(table.isEmpty)
+    let (first, second) = (table.insert("a"), table.insert("b"))
+    table[first]?.append("!")
+    #expect(table[first] == "a!")
+    #expect(table.remove(second) == "b")
+    #expect(table.remove(second) == nil)
+    table[second]?.append("!")
+    #expect(table[second] == nil)
+    #expect(table.ids == [first])
+    #expect(Array(table.elements) == ["a!"])
+    #expect(table[UInt64.max] == nil)
+  }
+
+  @Test("a number is never used again, though its slot is")
+  func numbers() {
+    var table = SlotTable<Int>()
+    var model: [UInt64: Int] = [:]
+    var seen: Set<UInt64> = []
+    var random = SplitMix64(seed: 1)
+    for step in 0..<2_000 {
+      if model.isEmpty || Bool.random(using: &random) {
+        let id = table.insert(step)
+        #expect(seen.insert(id).inserted)
+        model[id] = step
+      } else if let id = model.keys.sorted().randomElement(using: &random) {
+        #expect(table.remove(id) == model.removeValue(forKey: id))
+      }
+      #expect(table.isEmpty == model.isEmpty)
+    }
+    #expect(Set(table.ids) == Set(model.keys))
+    for (id, element) in model { #expect(table[id] == element) }
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import SharedStateRedis
+import Testing
+
+struct WireFormatTests {
+  @Test func metasComeBackAsTheyWere() {
+    let text = "1763700000000001 1763700000000000 d 18446744073709551615 shop@host/1/n\u{e4} x"
+    let meta = Meta(
+      revision: Revision(1_763_700_000_000_001),
+      parent: Revision(1_763_700_000_000_000),
+      kind: .deleted,
+      expiry: .max,
+      writer: "shop@host/1/n\u{e4} x"
+    )
+    #expect(Meta(text) == meta)
+    #expect(meta.string == text)
+  }
+
+  @Test(arguments: [
+    "", "1", "1 0 s 0", "1 0 s 0 ", "1 0 x 0 w", "1 0 ss 0 w", "+1 0 s 0 w", "-1 0 s 0 w", "1  s 0 w", "a 0 s 0 w",
+    "18446744073709551616 0 s 0 w", "99999999999999999999999 0 s 0 w", " 1 0 s 0 w", "1 0 s w", "\u{661} 0 s 0 w",
+  ])
+  func malformedMetasAreNone(text: String) {
+    #expect(Meta(text) == nil)
+  }
+
+  @Test(arguments: [
+    ChangeMessage.Content.document(Data("{\n}\n".utf8)), .document(Data()), .document(Data([0, 10, 255])), .reference,
+    .deleted,
+  ])
+  func messagesComeBackAsTheyWere(content: ChangeMessage.Content) {
+    let message = ChangeMessage(revision: Revision(7), parent: Revision(5), writer: "a b@c", content: content)
+    #expect(ChangeMessage(payload: message.payload) == message)
+    // A slice has indices of its own.
+    #expect(ChangeMessage(payload: (Data("junk".utf8) + message.payload).dropFirst(4)) == message)
+  }
+
+  @Test(arguments: [
+    "", "1 7 5 s w", "2 7 5 s w\n1", "1 7 7 s w\n1", "1 5 7 s w\n1", "1 0 0 s w\n1", "1 7 5 x w\n1", "1 7 5 s \n1",
+    "1 7 5 s\n1", "1 +7 5 s w\n1", "11 7 5 s w\n1", "1 7 5 ss w\n1", "{\"a\":1}\n",
+  ])
+  func malformedMessagesAreNone(text: String) {
+    #expect(ChangeMessage(payload: Data(text.utf8)) == nil)
+  }
+}

@@ -1,0 +1,105 @@
+import SharedState
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ContinuationTests {
+  @Test func loadContinuationHandsOverEachKindOfResult() throws {
+    let results = Recorder<Result<Int?, any Error>>()
+    LoadContinuation<Int> { results.append($0) }.resume(returning: 1)
+    LoadContinuation<Int> { results.append($0) }.resumeReturningInitialValue()
+    LoadContinuation<Int> { results.append($0) }.resume(throwing: TestError())
+    LoadContinuation<Int> { results.append($0) }.resume(with: .success(2))
+    #expect(try results.elements[0].get() == 1)
+    #expect(try results.elements[1].get() == nil)
+    #expect(throws: TestError()) { try results.elements[2].get() }
+    #expect(try results.elements[3].get() == 2)
+  }
+
+  @Test func continuationResumedTwiceIsAnIssueAndCountsOnce() {
+    let results = Recorder<Void>()
+    let continuation = SaveContinuation("The continuation of the test") { _ in results.append(()) }
+    continuation.resume()
+    withKnownIssue {
+      continuation.resume(throwing: TestError())
+    } matching: { issue in
+      "\(issue)".contains("The continuation of the test was resumed more than once")
+    }
+    #expect(results.count == 1)
+  }
+
+  @Test func leakedContinuationIsAnIssueAndFails() {
+    let results = Recorder<Result<Int?, any Error>>()
+    withKnownIssue {
+      _ = LoadContinuation<Int>("The continuation of the test") { results.append($0) }
+    } matching: { issue in
+      "\(issue)".contains("The continuation of the test was never resumed")
+    }
+    #expect(throws: ContinuationLeakedError.self) { try results.elements[0].get() }
+  }
+
+  @Test func keyThatLeaksALoadFailsIt() async {
+    /// Never answers.
+    struct Key: SharedKey {
+      var id: String { "leaking" }
+      func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {}
+      func subscribe(context: LoadContext<Int>, subscriber: SharedSubscriber<Int>) -> SharedSubscription {
+        SharedSubscription {}
+      }
+      func save(_ value: Int, context: SaveContext, continuation: SaveContinuation) {}
+    }
+    await withKnownIssue {
+      let shared = Shared(wrappedValue: 1, Key())
+      #expect(shared.loadError is ContinuationLeakedError)
+      #expect(!shared.isLoading)
+      shared.withLock { $0 = 2 }
+      #expect(shared.saveError is ContinuationLeakedError)
+      await #expect(throws: ContinuationLeakedError.self) { try await shared.load() }
+      await #expect(throws: ContinuationLeakedError.self) { try await shared.save() }
+    } matching: { issue in
+      "\(issue)".contains("of Key was never resumed")
+    }
+  }
+
+  @Test func contextsTellWhoAsks() {
+    #expect(LoadContext.initialValue(3).initialValue == 3)
+    #expect(LoadContext<Int>.userInitiated.initialValue == nil)
+  }
+
+  @Test func subscriberHandsOverEachKindOfResult() throws {
+    let results = Recorder<Result<Int?, any Error>>()
+    let loading = Recorder<Bool>()
+    let subscriber = SharedSubscriber<Int> {
+      results.append($0)
+    } onLoading: {
+      loading.append($0)
+    }
+    subscriber.yield(1)
+    subscriber.yieldReturningInitialValue()
+    subscriber.yield(throwing: TestError())
+    subscriber.yieldLoading()
+    subscriber.yieldLoading(false)
+    #expect(try results.elements[0].get() == 1)
+    #expect(try results.elements[1].get() == nil)
+    #expect(throws: TestError()) { try results.elements[2].get() }
+    #expect(loading.elements == [true, false])
+  }
+
+  @Test func subscriptionIsCancelledOnce() {
+    let cancellations = Recorder<Void>()
+    do {
+      let subscription = SharedSubscription { cancellations.append(()) }
+      subscription.cancel()
+      subscription.cancel()
+    }
+    #expect(cancellations.count == 1)
+  }
+
+  @Test func subscriptionIsCancelledWhenReleased() {
+    let cancellations = Recorder<Void>()
+    do {
+      let subscription = SharedSubscription { cancellations.append(()) }
+      withExtendedLifetime(subscription) {}
+    }
+    #expect(cancellations.count == 1)
+  }
+}

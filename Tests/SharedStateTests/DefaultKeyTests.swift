@@ -1,0 +1,79 @@
+import Testing
+
+@testable import SharedState
+
+extension SharedReaderKey where Self == InMemoryKey<Int>.Default {
+  fileprivate static var count: Self { Self[.inMemory("count"), default: 42] }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct DefaultKeyTests {
+  @Test func bringsItsDefault() {
+    @Shared(.count) var count
+    @SharedReader(.count) var reader
+    #expect(count == 42)
+    $count.withLock { $0 += 1 }
+    #expect(reader == 43)
+  }
+
+  @Test func defaultCanBeOverridden() {
+    @Shared(.count) var count = 5
+    @SharedReader(.count) var reader = 6
+    #expect(count == 5)
+    #expect(reader == 5)
+  }
+
+  @Test func isTheSameStateAsItsKey() {
+    @Shared(.count) var count
+    @Shared(.inMemory("count")) var plain = 1
+    $plain.withLock { $0 = 3 }
+    #expect(count == 3)
+    #expect(InMemoryKey<Int>.Default[.inMemory("count"), default: 1].id == InMemoryKey<Int>("count").id)
+  }
+
+  @Test func isTheSameReferenceAsItsKeyWhereTheTypeIsNotKnown() {
+    func share<Key: SharedKey<Int>>(_ key: Key) -> Shared<Int> {
+      Shared(wrappedValue: 0, key)
+    }
+    func read<Key: SharedReaderKey<Int>>(_ key: Key) -> SharedReader<Int> {
+      SharedReader(wrappedValue: 0, key)
+    }
+    @Shared(.inMemory("count")) var plain = 1
+    let shared = share(InMemoryKey<Int>.Default.count)
+    let reader = read(InMemoryKey<Int>.Default.count)
+    #expect(shared.projection.place.reference === $plain.projection.place.reference)
+    #expect(reader.projection.place.reference === $plain.projection.place.reference)
+  }
+
+  @Test func handsOnToItsKey() async throws {
+    let backend = ScriptedBackend<Int>.storing(3)
+    let key = ScriptedKey<Int>.Default[.scripted(backend), default: 1]
+    func share<Key: SharedKey<Int>>(_ key: Key) -> Shared<Int> {
+      Shared(wrappedValue: 0, key)
+    }
+    let shared = share(key)
+    #expect(shared.wrappedValue == 3)
+    shared.withLock { $0 = 4 }
+    #expect(backend.savedValues == [4])
+    backend.yield(5)
+    #expect(shared.wrappedValue == 5)
+  }
+
+  @Test func evaluatesTheDefaultOnlyWhenItIsNeeded() {
+    let evaluations = Recorder<Void>()
+    @Sendable func makeDefault() -> Int {
+      evaluations.append(())
+      return 1
+    }
+    let key = ScriptedKey<Int>.Default[.scripted(ScriptedBackend()), default: makeDefault()]
+    #expect(evaluations.count == 0)
+    @Shared(key) var overridden = 2
+    @Shared(key) var second
+    #expect(evaluations.count == 0)
+    #expect(second == 2)
+    let other = ScriptedKey<Int>.Default[.scripted(ScriptedBackend()), default: makeDefault()]
+    @Shared(other) var third
+    #expect(third == 1)
+    #expect(evaluations.count == 1)
+  }
+}

@@ -1,0 +1,106 @@
+import SharedStateDependencies
+import Testing
+
+@testable import SharedState
+
+@Suite(.timeLimit(.minutes(1)))
+struct InMemoryKeyTests {
+  @Test func sharesOneValueUnderOneName() {
+    @Shared(.inMemory("count")) var one = 1
+    @Shared(.inMemory("count")) var two = 2
+    @SharedReader(.inMemory("count")) var reader = 3
+    #expect(two == 1)
+    $two.withLock { $0 = 5 }
+    #expect(one == 5)
+    #expect(reader == 5)
+  }
+
+  @Test func keepsNamesAndTypesApart() {
+    @Shared(.inMemory("a")) var a = 1
+    @Shared(.inMemory("b")) var b = 2
+    @Shared(.inMemory("a")) var text = "a"
+    #expect((a, b, text) == (1, 2, "a"))
+    #expect(InMemoryKey<Int>("a").id == InMemoryKey<Int>("a").id)
+    #expect(InMemoryKey<Int>("a").id != InMemoryKey<Int>("b").id)
+  }
+
+  @Test func outlivesItsShares() {
+    do {
+      @Shared(.inMemory("count")) var count = 1
+      $count.withLock { $0 = 2 }
+    }
+    @Shared(.inMemory("count")) var count = 3
+    #expect(count == 2)
+  }
+
+  @Test func evaluatesTheDefaultOnlyWhenNothingIsHeld() {
+    let evaluations = Recorder<Void>()
+    func makeDefault() -> Int {
+      evaluations.append(())
+      return 1
+    }
+    @Shared(.inMemory("count")) var one = makeDefault()
+    @Shared(.inMemory("count")) var two = makeDefault()
+    #expect(evaluations.count == 1)
+  }
+
+  @Test func optionalNeedsNoDefault() {
+    @Shared(.inMemory("name")) var name: String?
+    #expect(name == nil)
+    $name.withLock { $0 = "Blob" }
+    @SharedReader(.inMemory("name")) var reader: String?
+    #expect(reader == "Blob")
+  }
+
+  @Test func everyStorageHasItsOwn() {
+    @Shared(.inMemory("count")) var count = 1
+    withDependencies {
+      $0.defaultInMemoryStorage = InMemoryStorage()
+    } operation: {
+      @Shared(.inMemory("count")) var other = 2
+      #expect(other == 2)
+    }
+    @Shared(.inMemory("count")) var same = 3
+    #expect(same == 1)
+  }
+
+  @Test(arguments: ["a", "b"])
+  func hasNothingToLoadOrSave(_ name: String) async throws {
+    let shared = Shared(wrappedValue: 1, .inMemory(name))
+    try await shared.load()
+    try await shared.save()
+    #expect(!shared.isLoading)
+  }
+
+  @Test func requiresWhatIsHeld() async throws {
+    await #expect(throws: NothingStoredError()) { _ = try await Shared<Int>(require: .inMemory("count")) }
+    let shared = Shared(wrappedValue: 4, .inMemory("count"))
+    let required = try await Shared<Int>(require: .inMemory("count"))
+    required.withLock { $0 = 5 }
+    #expect(shared.wrappedValue == 5)
+  }
+
+  @Test func servesKeysThatAreBuiltOnTop() async throws {
+    /// A key of its own kind that hands everything on.
+    struct Wrapper: SharedKey {
+      let base: InMemoryKey<Int>
+      var id: String { "wrapper" }
+      func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {
+        base.load(context: context, continuation: continuation)
+      }
+      func subscribe(context: LoadContext<Int>, subscriber: SharedSubscriber<Int>) -> SharedSubscription {
+        base.subscribe(context: context, subscriber: subscriber)
+      }
+      func save(_ value: Int, context: SaveContext, continuation: SaveContinuation) {
+        base.save(value, context: context, continuation: continuation)
+      }
+    }
+    @Shared(.inMemory("count")) var held = 7
+    @Shared(Wrapper(base: .inMemory("count"))) var wrapped = 0
+    #expect(wrapped == 7)
+    $wrapped.withLock { $0 = 8 }
+    #expect(held == 8)
+    $held.withLock { $0 = 9 }
+    #expect(await $wrapped.updates.first { $0 == 9 } == 9)
+  }
+}

@@ -1,0 +1,132 @@
+import Observation
+import Testing
+
+@testable import SharedState
+
+/// How a key's value is saved.
+@Suite(.timeLimit(.minutes(1)))
+struct KeyedShareSavingTests {
+  @Test func mutationIsSavedBeforeWithLockReturns() {
+    let backend = ScriptedBackend<Int>()
+    @Shared(.scripted(backend)) var value = 1
+    $value.withLock { $0 = 2 }
+    $value.withLock { $0 = 3 }
+    #expect(backend.savedValues == [2, 3])
+    #expect(backend.saves.elements.map(\.context) == [.didSet, .didSet])
+    #expect($value.saveError == nil)
+  }
+
+  @Test func errorInTheClosureSavesNothing() {
+    let backend = ScriptedBackend<Int>()
+    @Shared(.scripted(backend)) var value = 1
+    try? $value.withLock { value in
+      value = 2
+      throw TestError()
+    }
+    #expect(value == 1)
+    #expect(backend.savedValues.isEmpty)
+  }
+
+  @Test func explicitSaveReturnsOnceTheKeyHasSaved() async throws {
+    let backend = ScriptedBackend<Int>.savingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    let isDone = Recorder<Void>()
+    let task = Task { [$value] in
+      try await $value.save()
+      isDone.append(())
+    }
+    let save = await backend.saves.wait(count: 1)[0]
+    #expect(save.value == 1)
+    #expect(save.context == .userInitiated)
+    #expect(isDone.count == 0)
+    save.continuation.resume()
+    try await task.value
+  }
+
+  @Test func explicitSaveThrowsWhatTheKeySays() async {
+    let backend = ScriptedBackend<Int>(onSave: { $0.continuation.resume(throwing: TestError(number: 4)) })
+    @Shared(.scripted(backend)) var value = 1
+    await #expect(throws: TestError(number: 4)) { try await $value.save() }
+    #expect($value.saveError as? TestError == TestError(number: 4))
+  }
+
+  @Test func cancelledSaveEndsAtOnceAndSavingGoesOn() async {
+    let backend = ScriptedBackend<Int>.savingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    let task = Task { [$value] in try await $value.save() }
+    let save = await backend.saves.wait(count: 1)[0]
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    save.continuation.resume(throwing: TestError())
+    #expect($value.saveError is TestError)
+  }
+
+  @Test func failedSaveShowsUntilTheNextSucceeds() {
+    let backend = ScriptedBackend<Int>.savingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    $value.withLock { $0 = 2 }
+    backend.saves.elements[0].continuation.resume(throwing: TestError())
+    #expect($value.saveError is TestError)
+    #expect(value == 2)
+    $value.withLock { $0 = 3 }
+    backend.saves.elements[1].continuation.resume()
+    #expect($value.saveError == nil)
+  }
+
+  @Test func outcomeOfAnOlderSaveIsIgnored() {
+    let backend = ScriptedBackend<Int>.savingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    $value.withLock { $0 = 2 }
+    $value.withLock { $0 = 3 }
+    backend.saves.elements[1].continuation.resume()
+    backend.saves.elements[0].continuation.resume(throwing: TestError())
+    #expect($value.saveError == nil)
+  }
+
+  @Test func mutationsDuringASaveAreSavedOnceWithTheNewestValue() {
+    let share = Recorder<Shared<Int>>()
+    let backend = ScriptedBackend<Int>(onSave: { save in
+      if save.value == 2, let shared = share.elements.first {
+        shared.withLock { $0 = 3 }
+        shared.withLock { $0 = 4 }
+      }
+      save.continuation.resume()
+    })
+    let shared = Shared(wrappedValue: 1, .scripted(backend))
+    share.append(shared)
+    shared.withLock { $0 = 2 }
+    #expect(backend.savedValues == [2, 4])
+  }
+
+  @Test func mutationBeforeTheLastShareIsDroppedIsSaved() async {
+    let shares = Shared<[Shared<Int>]>(value: [])
+    let backend = ScriptedBackend<Int>(onSave: { save in
+      // While the key is busy, everybody else changes the value and lets go of it.
+      if save.value == 1 {
+        for share in shares.wrappedValue { share.withLock { $0 = 2 } }
+        shares.withLock { $0 = [] }
+      }
+      save.continuation.resume()
+    })
+    @Shared var value: Int
+    _value = Shared(wrappedValue: 1, .scripted(backend))
+    shares.withLock { $0 = [Shared(projectedValue: $value), $value] }
+    let task = Task { [_value = Shared(projectedValue: $value)] in try await _value.save() }
+    $value = Shared(value: 0)
+    _ = await task.result
+    #expect(backend.savedValues.last == 2)
+  }
+
+  @Test func notificationMayMutateAndIsSavedInOrder() {
+    let backend = ScriptedBackend<Int>()
+    let shared = Shared(wrappedValue: 0, .scripted(backend))
+    withObservationTracking {
+      _ = shared.wrappedValue
+    } onChange: {
+      shared.withLock { $0 += 10 }
+    }
+    shared.withLock { $0 += 1 }
+    #expect(shared.wrappedValue == 11)
+    #expect(backend.savedValues.last == 11)
+  }
+}

@@ -1,0 +1,332 @@
+import Testing
+
+@testable import SharedState
+
+/// How a key's value is loaded and watched.
+@Suite(.timeLimit(.minutes(1)))
+struct KeyedShareTests {
+  // MARK: The first load
+
+  @Test func holdsTheDefaultUntilLoaded() throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    #expect(value == 1)
+    #expect($value.isLoading)
+    let load = try #require(backend.loads.elements.first)
+    #expect(load.context.initialValue == 1)
+    load.continuation.resume(returning: 5)
+    #expect(value == 5)
+    #expect(!$value.isLoading)
+    #expect($value.loadError == nil)
+  }
+
+  @Test func loadThatFindsNothingChangesNothing() {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    let version = $value.projection.place.reference.version
+    backend.loads.elements[0].continuation.resumeReturningInitialValue()
+    #expect(value == 1)
+    #expect(!$value.isLoading)
+    #expect($value.projection.place.reference.version == version)
+  }
+
+  @Test func lateFirstLoadNeverOverwritesALocalChange() {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    $value.withLock { $0 = 2 }
+    backend.loads.elements[0].continuation.resume(returning: 5)
+    #expect(value == 2)
+    #expect(!$value.isLoading)
+    #expect(backend.savedValues == [2])
+  }
+
+  @Test func lateFirstLoadNeverOverwritesAChangeThatTheKeyHeardOf() {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    backend.yield(2)
+    backend.loads.elements[0].continuation.resume(returning: 5)
+    #expect(value == 2)
+  }
+
+  @Test func changeWhileTheFirstLoadIsAnsweredIsNotMissed() {
+    // What is stored changes as soon as it has been read; whoever watches is told.
+    let stored = Recorder<SharedSubscriber<Int>>()
+    struct Key: SharedReaderKey {
+      let subscribers: Recorder<SharedSubscriber<Int>>
+      var id: ObjectIdentifier { ObjectIdentifier(subscribers) }
+      func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {
+        continuation.resume(returning: 1)
+        for subscriber in subscribers.elements { subscriber.yield(2) }
+      }
+      func subscribe(context: LoadContext<Int>, subscriber: SharedSubscriber<Int>) -> SharedSubscription {
+        subscribers.append(subscriber)
+        return SharedSubscription {}
+      }
+    }
+    @SharedReader(Key(subscribers: stored)) var value = 0
+    #expect(value == 2)
+  }
+
+  @Test func failedFirstLoadKeepsTheDefault() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    backend.loads.elements[0].continuation.resume(throwing: TestError(number: 3))
+    #expect(value == 1)
+    #expect($value.loadError as? TestError == TestError(number: 3))
+    #expect(!$value.isLoading)
+    backend.yield(2)
+    #expect(value == 2)
+    #expect($value.loadError == nil)
+  }
+
+  // MARK: Changes that the key hears of
+
+  @Test func followsWhatTheKeyYields() {
+    let backend = ScriptedBackend<Int>()
+    @Shared(.scripted(backend)) var value = 1
+    backend.yield(2)
+    #expect(value == 2)
+    backend.subscribers.elements[0].yield(throwing: TestError())
+    #expect(value == 2)
+    #expect($value.loadError is TestError)
+    backend.subscribers.elements[0].yieldReturningInitialValue()
+    #expect(value == 1)
+    #expect($value.loadError == nil)
+    #expect(backend.savedValues.isEmpty)
+  }
+
+  @Test func showsThatTheKeyIsLoading() {
+    let backend = ScriptedBackend<Int>()
+    @Shared(.scripted(backend)) var value = 1
+    #expect(!$value.isLoading)
+    backend.subscribers.elements[0].yieldLoading()
+    #expect($value.isLoading)
+    backend.subscribers.elements[0].yieldLoading(false)
+    #expect(!$value.isLoading)
+  }
+
+  @Test func ignoresWhatTheKeyYieldsAfterTheLastShareIsGone() {
+    let backend = ScriptedBackend<Int>()
+    do {
+      @Shared(.scripted(backend)) var value = 1
+    }
+    backend.yield(2)
+    backend.subscribers.elements[0].yieldLoading()
+    @Shared(.scripted(backend)) var value = 1
+    #expect(value == 1)
+  }
+
+  // MARK: Explicit loads
+
+  @Test func loadTakesWhatIsStored() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    backend.loads.elements[0].continuation.resumeReturningInitialValue()
+    let shared = $value
+    async let load: Void = shared.load()
+    let second = await backend.loads.wait(count: 2)[1]
+    #expect(second.context.initialValue == nil)
+    #expect($value.isLoading)
+    second.continuation.resume(returning: 6)
+    try await load
+    #expect(value == 6)
+    #expect(!$value.isLoading)
+  }
+
+  @Test func loadOfNothingReturnsToTheDefault() async throws {
+    let backend = ScriptedBackend<Int>()
+    @Shared(.scripted(backend)) var value = 1
+    $value.withLock { $0 = 2 }
+    try await $value.load()
+    #expect(value == 1)
+  }
+
+  @Test func loadThrowsWhatTheKeySays() async throws {
+    let backend = ScriptedBackend<Int>(onLoad: { $0.continuation.resume(throwing: TestError(number: 1)) })
+    @Shared(.scripted(backend)) var value = 1
+    await #expect(throws: TestError(number: 1)) { try await $value.load() }
+    #expect($value.loadError as? TestError == TestError(number: 1))
+    #expect(value == 1)
+  }
+
+  @Test func cancelledLoadEndsAtOnceAndItsResultStillCounts() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    backend.loads.elements[0].continuation.resumeReturningInitialValue()
+    let task = Task { [$value] in try await $value.load() }
+    let second = await backend.loads.wait(count: 2)[1]
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect($value.isLoading)
+    second.continuation.resume(returning: 6)
+    #expect(value == 6)
+    #expect(!$value.isLoading)
+  }
+
+  @Test func loadOfACancelledTaskAsksForNothing() async throws {
+    let backend = ScriptedBackend<Int>()
+    @Shared(.scripted(backend)) var value = 1
+    let task = Task { [$value] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await $value.load()
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(backend.loads.count == 1)
+  }
+
+  @Test func newerLoadWinsAfterAnOlderOneHasFinished() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    let shared = $value
+    async let load: Void = shared.load()
+    let loads = await backend.loads.wait(count: 2)
+    loads[0].continuation.resume(returning: 10)
+    #expect(value == 10)
+    #expect($value.isLoading)
+    loads[1].continuation.resume(returning: 20)
+    try await load
+    #expect(value == 20)
+    #expect(!$value.isLoading)
+  }
+
+  @Test func olderLoadThatFinishesLastIsIgnored() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    let shared = $value
+    async let load: Void = shared.load()
+    let loads = await backend.loads.wait(count: 2)
+    loads[1].continuation.resume(returning: 20)
+    try await load
+    loads[0].continuation.resume(returning: 10)
+    #expect(value == 20)
+  }
+
+  @Test func errorOfAnOlderLoadIsIgnored() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    let shared = $value
+    async let load: Void = shared.load()
+    let loads = await backend.loads.wait(count: 2)
+    loads[1].continuation.resume(returning: 20)
+    try await load
+    loads[0].continuation.resume(throwing: TestError())
+    #expect($value.loadError == nil)
+    #expect(!$value.isLoading)
+  }
+
+  @Test func isNotLoadingOnceAllLoadsHaveFinished() async {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    backend.loads.elements[0].continuation.resumeReturningInitialValue()
+    let shared = $value
+    for round in 0..<300 {
+      async let first: Void? = try? shared.load()
+      async let second: Void? = try? shared.load()
+      let loads = await backend.loads.wait(count: 2 * round + 3).suffix(2)
+      await withTaskGroup(of: Void.self) { group in
+        for load in loads {
+          group.addTask { load.continuation.resume(returning: round) }
+        }
+      }
+      _ = await (first, second)
+      #expect(!$value.isLoading)
+    }
+  }
+
+  // MARK: Pointing to another key
+
+  @Test func loadsAnotherKey() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared var value: Int
+    _value = Shared(value: 1)
+    let copy = $value
+    async let load: Void = copy.load(.scripted(backend))
+    let loads = await backend.loads.wait(count: 2)
+    #expect(copy.wrappedValue == 1)
+    #expect(copy.isLoading)
+    for load in loads { load.continuation.resume(returning: 3) }
+    try await load
+    #expect(value == 3)
+    $value.withLock { $0 = 4 }
+    #expect(copy.wrappedValue == 4)
+    #expect(backend.savedValues == [4])
+  }
+
+  @Test func loadsAnotherKeyWithADefault() async throws {
+    let shared = Shared(value: 1)
+    try await shared.load(ScriptedKey<Int>.Default[.scripted(ScriptedBackend()), default: 7])
+    #expect(shared.wrappedValue == 7)
+  }
+
+  // MARK: Requiring
+
+  @Test func requiresWhatIsStored() async throws {
+    let shared = try await Shared(require: .scripted(ScriptedBackend.storing(4)))
+    #expect(shared.wrappedValue == 4)
+    let other = try await Shared(
+      require: ScriptedKey<Int>.Default[.scripted(ScriptedBackend.storing(5)), default: 7]
+    )
+    #expect(other.wrappedValue == 5)
+  }
+
+  @Test func requiringFailsWhenNothingIsStored() async {
+    await #expect(throws: NothingStoredError()) {
+      _ = try await Shared(require: .scripted(ScriptedBackend<Int>()))
+    }
+    await #expect(throws: NothingStoredError()) {
+      _ = try await Shared(require: ScriptedKey<Int>.Default[.scripted(ScriptedBackend<Int>()), default: 7])
+    }
+  }
+
+  @Test func requiringFailsAsLoadingDoes() async {
+    let backend = ScriptedBackend<Int>(onLoad: { $0.continuation.resume(throwing: TestError(number: 2)) })
+    await #expect(throws: TestError(number: 2)) {
+      _ = try await Shared(require: .scripted(backend))
+    }
+  }
+
+  @Test func requiringIsCancellable() async {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    let task = Task { _ = try await Shared(require: .scripted(backend)) }
+    let load = await backend.loads.wait(count: 1)[0]
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    load.continuation.resume(returning: 1)
+  }
+
+  // MARK: The end
+
+  @Test func everythingGoesAwayWithTheLastShare() async {
+    /// Keeps nothing that it is handed.
+    struct Key: SharedKey {
+      let cancellations: Recorder<Void>
+      let object: Tracked
+      var id: String { "key" }
+      func load(context: LoadContext<Tracked>, continuation: LoadContinuation<Tracked>) {
+        continuation.resumeReturningInitialValue()
+      }
+      func subscribe(context: LoadContext<Tracked>, subscriber: SharedSubscriber<Tracked>) -> SharedSubscription {
+        SharedSubscription { cancellations.append(()) }
+      }
+      func save(_ value: Tracked, context: SaveContext, continuation: SaveContinuation) {
+        continuation.resume()
+      }
+    }
+    let cancellations = Recorder<Void>()
+    let values = Recorder<Void>()
+    let keys = Recorder<Void>()
+    let reference: Weak<Reference>
+    do {
+      let key = Key(cancellations: cancellations, object: Tracked { keys.append(()) })
+      let shared = Shared(wrappedValue: Tracked { values.append(()) }, key)
+      shared.withLock { $0 = Tracked { values.append(()) } }
+      reference = Weak(object: shared.projection.place.reference)
+      #expect(ReferenceRegistry.current.count == 1)
+    }
+    await cancellations.wait(count: 1)
+    await values.wait(count: 2)
+    await keys.wait(count: 1)
+    #expect(reference.object == nil)
+    #expect(ReferenceRegistry.current.count == 0)
+  }
+}

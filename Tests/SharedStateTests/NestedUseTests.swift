@@ -1,0 +1,95 @@
+import Foundation
+import SharedState
+import Testing
+
+/// Using a share inside its own `withLock` traps, and says why.
+@Suite(.timeLimit(.minutes(2)))
+struct NestedUseTests {
+  @Test func readingTraps() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let shared = Shared(value: 1)
+        shared.withLock { $0 = shared.wrappedValue }
+      }
+    )
+    #expect(saysWhy(result))
+  }
+
+  @Test func mutatingTraps() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let shared = Shared(value: 1)
+        shared.withLock { _ in shared.withLock { $0 += 1 } }
+      }
+    )
+    #expect(saysWhy(result))
+  }
+
+  @Test func derivedShareTraps() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let shared = Shared(value: [1])
+        let count = shared.count
+        try shared.withLock { value throws(CancellationError) in value.append(count.wrappedValue) }
+      }
+    )
+    #expect(saysWhy(result))
+  }
+
+  @Test func wholeInsideItsComputedPartTraps() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let shared = Shared(value: ["a": 1])
+        shared["a"].withLock { $0 = shared.wrappedValue.count }
+      }
+    )
+    #expect(saysWhy(result))
+  }
+
+  @Test func statusTraps() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        let shared = Shared(value: false)
+        shared.withLock { $0 = shared.isLoading }
+      }
+    )
+    #expect(saysWhy(result))
+  }
+
+  @Test func trapsAlsoWhileAnotherThreadWaitsToRead() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        // A hang would be no failure: then the process ends well, and the expectation is not met.
+        Thread.detachNewThread {
+          sleep(20)
+          exit(0)
+        }
+        let shared = Shared(value: 1)
+        for _ in 0..<2 {
+          Thread.detachNewThread {
+            while true { _ = shared.wrappedValue }
+          }
+        }
+        while true {
+          shared.withLock { value in
+            let deadline = ContinuousClock.now + .milliseconds(5)
+            while ContinuousClock.now < deadline {}
+            value += shared.wrappedValue
+          }
+        }
+      }
+    )
+    #expect(saysWhy(result))
+  }
+
+  @Test func anotherShareMayBeUsed() {
+    let one = Shared(value: 1)
+    let two = Shared(value: 2)
+    one.withLock { $0 += two.wrappedValue }
+    #expect(one.wrappedValue == 3)
+  }
+
+  private func saysWhy(_ result: ExitTest.Result) -> Bool {
+    String(decoding: result.standardErrorContent, as: UTF8.self).contains("inside its own 'withLock'")
+  }
+}

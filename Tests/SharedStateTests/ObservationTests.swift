@@ -1,0 +1,222 @@
+import Dispatch
+import Observation
+import Testing
+
+@testable import SharedState
+
+@Suite(.timeLimit(.minutes(1)))
+struct ObservationTests {
+  @Test func localChangeIsToldBeforeWithLockReturnsAndShowsTheNewValue() {
+    let shared = Shared(value: 1)
+    let seen = Recorder<Int>()
+    withObservationTracking {
+      _ = shared.wrappedValue
+    } onChange: {
+      seen.append(shared.wrappedValue)
+    }
+    shared.withLock { $0 = 2 }
+    #expect(seen.elements == [2])
+    shared.withLock { $0 = 3 }
+    #expect(seen.elements == [2])
+  }
+
+  @Test func observerMayRegisterAgainInTheNotification() {
+    let shared = Shared(value: 0)
+    let seen = Recorder<Int>()
+    @Sendable func observe() {
+      let value = withObservationTracking {
+        shared.wrappedValue
+      } onChange: {
+        observe()
+      }
+      seen.append(value)
+    }
+    observe()
+    for _ in 0..<5 { shared.withLock { $0 += 1 } }
+    #expect(seen.elements == [0, 1, 2, 3, 4, 5])
+  }
+
+  @Test func observerMayMutateAndDropSharesInTheNotification() {
+    let backend = ScriptedBackend<Int>()
+    let shares = Shared<[Shared<Int>]>(value: [Shared(wrappedValue: 0, .scripted(backend))])
+    withObservationTracking {
+      _ = shares.wrappedValue[0].wrappedValue
+    } onChange: {
+      shares.wrappedValue.first?.withLock { $0 += 10 }
+      shares.withLock { $0 = [] }
+    }
+    shares.wrappedValue[0].withLock { $0 += 1 }
+    #expect(backend.savedValues.last == 11)
+    #expect(shares.wrappedValue.isEmpty)
+  }
+
+  @Test func partsAreObserved() {
+    struct Whole {
+      var stored = 1
+      var computed: Int {
+        get { stored }
+        set { stored = newValue }
+      }
+    }
+    let whole = Shared(value: Whole())
+    let changes = Recorder<String>()
+    withObservationTracking {
+      _ = whole.stored.wrappedValue
+    } onChange: {
+      changes.append("stored")
+    }
+    whole.computed.withLock { $0 = 2 }
+    #expect(changes.elements == ["stored"])
+    withObservationTracking {
+      _ = whole.computed.wrappedValue
+    } onChange: {
+      changes.append("computed")
+    }
+    whole.stored.withLock { $0 = 3 }
+    #expect(changes.elements == ["stored", "computed"])
+  }
+
+  @Test func readersAreObserved() {
+    let shared = Shared(value: 1)
+    let reader = SharedReader(shared)
+    let changes = Recorder<Void>()
+    withObservationTracking {
+      _ = reader.wrappedValue
+    } onChange: {
+      changes.append(())
+    }
+    shared.withLock { $0 = 2 }
+    #expect(changes.count == 1)
+  }
+
+  @Test func pointingToSomethingElseIsObserved() {
+    let shared = Shared(value: 1)
+    let seen = Recorder<Int>()
+    withObservationTracking {
+      _ = shared.wrappedValue
+    } onChange: {
+      seen.append(shared.wrappedValue)
+    }
+    shared.projectedValue = Shared(value: 2)
+    #expect(seen.elements == [2])
+  }
+
+  @Test func pointingToAnotherPartOfTheSameWholeIsObserved() {
+    let whole = Shared(value: (1, 2))
+    let part = whole.0
+    let seen = Recorder<Int>()
+    withObservationTracking {
+      _ = part.wrappedValue
+    } onChange: {
+      seen.append(part.wrappedValue)
+    }
+    part.projectedValue = whole.1
+    #expect(seen.elements == [2])
+  }
+
+  @Test func pointingToSomethingElseIsObservedThroughTheStatus() {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    let shared = Shared(value: 1)
+    let seen = Recorder<Bool>()
+    withObservationTracking {
+      _ = shared.isLoading
+    } onChange: {
+      seen.append(shared.isLoading)
+    }
+    shared.projectedValue = Shared(wrappedValue: 2, .scripted(backend))
+    #expect(seen.elements == [true])
+    backend.loads.elements[0].continuation.resumeReturningInitialValue()
+  }
+
+  @Test func changeFromElsewhereIsObserved() async {
+    let backend = ScriptedBackend<Int>()
+    let shared = Shared(wrappedValue: 1, .scripted(backend))
+    let seen = Recorder<Int>()
+    withObservationTracking {
+      _ = shared.wrappedValue
+    } onChange: {
+      seen.append(shared.wrappedValue)
+    }
+    backend.yield(2)
+    await seen.wait(count: 1)
+    #expect(seen.elements == [2])
+  }
+
+  @Test func statusIsObserved() async {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    let shared = Shared(wrappedValue: 1, .scripted(backend))
+    let seen = Recorder<String>()
+    withObservationTracking {
+      _ = shared.isLoading
+    } onChange: {
+      seen.append("\(shared.isLoading)")
+    }
+    backend.loads.elements[0].continuation.resume(throwing: TestError())
+    await seen.wait { $0.last == "false" }
+    withObservationTracking {
+      _ = shared.loadError
+    } onChange: {
+      seen.append("\(shared.loadError == nil)")
+    }
+    backend.yield(2)
+    await seen.wait { $0.last == "true" }
+  }
+
+  @Test func changesOfTheStatusDoNotPileUpBehindASlowObserver() async {
+    let backend = ScriptedBackend<Int>()
+    let shared = Shared(wrappedValue: 1, .scripted(backend))
+    let notifications = Recorder<Bool>()
+    @Sendable func observe() {
+      withObservationTracking {
+        _ = shared.isLoading
+      } onChange: {
+        observe()
+        notifications.append(shared.isLoading)
+      }
+    }
+    let isBlocked = Recorder<Bool>()
+    let mayGoOn = DispatchSemaphore(value: 0)
+    withObservationTracking {
+      _ = shared.isLoading
+    } onChange: {
+      isBlocked.append(true)
+      mayGoOn.wait()
+      observe()
+      isBlocked.append(false)
+    }
+    backend.subscribers.elements[0].yieldLoading()
+    await isBlocked.wait(count: 1)
+    for _ in 0..<100 {
+      // Read as well, so that there is somebody to tell each time.
+      _ = shared.isLoading
+      backend.subscribers.elements[0].yieldLoading(false)
+      _ = shared.isLoading
+      backend.subscribers.elements[0].yieldLoading(true)
+    }
+    mayGoOn.signal()
+    await isBlocked.wait(count: 2)
+    backend.subscribers.elements[0].yieldLoading(false)
+    await notifications.wait { $0.last == false }
+    #expect(notifications.count < 4)
+  }
+
+  @Test func observationsSequenceSeesTheLastValue() async {
+    let shared = Shared(value: 0)
+    let task = Task {
+      for await value in Observations({ shared.wrappedValue }) where value >= 10 { return value }
+      return -1
+    }
+    // One change for each round, until the last one has been seen; values in between may be missed.
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { _ = await task.value }
+      group.addTask {
+        while shared.wrappedValue < 10 {
+          shared.withLock { $0 += 1 }
+          await Task.yield()
+        }
+      }
+      await group.waitForAll()
+    }
+    #expect(await task.value == 10)
+  }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Testing
+
+@testable import SharedState
+
+@Suite(.timeLimit(.minutes(2)))
+struct ReferenceRegistryTests {
+  @Test func findsTheReferenceOfAnEqualKey() {
+    let backend = ScriptedBackend<Int>()
+    let one = Shared(wrappedValue: 1, .scripted(backend))
+    let two = Shared(wrappedValue: 2, .scripted(backend))
+    #expect(one.projection.place.reference === two.projection.place.reference)
+    #expect(ReferenceRegistry.current.count == 1)
+    #expect(backend.loads.count == 1)
+    #expect(backend.subscribers.count == 1)
+  }
+
+  @Test func evaluatesTheDefaultOnlyForANewReference() {
+    let backend = ScriptedBackend<Int>()
+    let evaluations = Recorder<Void>()
+    func makeDefault() -> Int {
+      evaluations.append(())
+      return 1
+    }
+    @Shared(.scripted(backend)) var one = makeDefault()
+    @Shared(.scripted(backend)) var two = makeDefault()
+    @SharedReader(.scripted(backend)) var three = makeDefault()
+    #expect(evaluations.count == 1)
+  }
+
+  @Test func makesANewReferenceOnceTheOldOneIsGone() {
+    let registry = ReferenceRegistry()
+    let started = Recorder<Int>()
+    func reference(_ value: Int) -> ValueReference<Int> {
+      registry.reference(id: "a") {
+        ValueReference(value)
+      } start: {
+        started.append($0.value)
+      }
+    }
+    do {
+      let first = reference(1)
+      #expect(first.value == 1)
+      #expect(reference(2) === first)
+      #expect(registry.count == 1)
+    }
+    #expect(registry.count == 0)
+    #expect(reference(3).value == 3)
+    #expect(registry.count == 0)
+    #expect(started.elements == [1, 3])
+  }
+
+  @Test func keepsTypesApart() {
+    let registry = ReferenceRegistry()
+    let number = registry.reference(id: "a", make: { ValueReference(1) }, start: { _ in })
+    let text = registry.reference(id: "a", make: { ValueReference("a") }, start: { _ in })
+    #expect(registry.count == 2)
+    #expect(number.value == 1)
+    #expect(text.value == "a")
+  }
+
+  @Test func referenceMayBeAskedForWhileItStarts() {
+    let registry = ReferenceRegistry()
+    var inner: ValueReference<Int>?
+    let outer = registry.reference(id: "a", make: { ValueReference(1) }) { _ in
+      inner = registry.reference(id: "a", make: { ValueReference(2) }, start: { _ in })
+    }
+    #expect(inner === outer)
+  }
+
+  @Test func defaultMayMakeTheSameReference() {
+    let backend = ScriptedBackend<Int>()
+    let outer = Shared(
+      wrappedValue: Shared(wrappedValue: 1, .scripted(backend)).wrappedValue + 1,
+      .scripted(backend)
+    )
+    #expect(outer.wrappedValue == 2)
+    #expect(ReferenceRegistry.current.count == 1)
+  }
+
+  @Test func secondThreadWaitsUntilTheFirstHasLoaded() async {
+    let registry = ReferenceRegistry()
+    let steps = Recorder<String>()
+    let mayFinish = DispatchSemaphore(value: 0)
+    let first = Task.detached {
+      registry.reference(id: "a", make: { ValueReference(1) }) { reference in
+        steps.append("starting")
+        mayFinish.wait()
+        _ = reference.replace(with: 2)
+        steps.append("started")
+      }
+    }
+    await steps.wait(count: 1)
+    let second = Thread {
+      let found = registry.reference(id: "a", make: { ValueReference(3) }, start: { _ in })
+      steps.append("found \(found.value)")
+    }
+    second.start()
+    mayFinish.signal()
+    let reference = await first.value
+    #expect(await steps.wait(count: 3) == ["starting", "started", "found 2"])
+    #expect(registry.count == 1)
+    withExtendedLifetime(reference) {}
+  }
+
+  @Test func identifierIsReleasedOutsideTheLock() {
+    /// An identifier whose release uses the registry.
+    final class ID: Hashable, Sendable {
+      let registry: ReferenceRegistry
+      let released: Recorder<Int>
+
+      init(_ registry: ReferenceRegistry, _ released: Recorder<Int>) {
+        self.registry = registry
+        self.released = released
+      }
+
+      deinit { released.append(registry.count) }
+
+      static func == (lhs: ID, rhs: ID) -> Bool { true }
+      func hash(into hasher: inout Hasher) {}
+    }
+    let registry = ReferenceRegistry()
+    let released = Recorder<Int>()
+    do {
+      _ = registry.reference(id: ID(registry, released), make: { ValueReference(1) }, start: { _ in })
+    }
+    #expect(released.elements == [0])
+  }
+
+  @Test func isEmptyAfterManyShares() async {
+    let backend = ScriptedBackend<Int>()
+    let registry = ReferenceRegistry.current
+    for number in 0..<100_000 {
+      let shared = Shared(wrappedValue: number, .scripted(backend))
+      if number % 1000 == 0 { shared.withLock { $0 += 1 } }
+    }
+    await registryIsEmpty(registry)
+    #expect(backend.cancellations.count == backend.subscribers.count)
+  }
+
+  @Test func isEmptyAfterManyKeys() async {
+    let registry = ReferenceRegistry.current
+    do {
+      let shares = (0..<1000).map { Shared(wrappedValue: $0, .scripted(ScriptedBackend())) }
+      #expect(registry.count == 1000)
+      #expect(shares.reduce(0) { $0 + $1.wrappedValue } == 499_500)
+    }
+    await registryIsEmpty(registry)
+  }
+
+  @Test func referenceIsDroppedWhileAnotherThreadMakesItsSuccessor() async {
+    let registry = ReferenceRegistry()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for _ in 0..<20_000 {
+            _ = registry.reference(id: "a", make: { ValueReference(1) }, start: { _ in })
+          }
+        }
+      }
+    }
+    #expect(registry.count == 0)
+  }
+
+  /// The delivery queue may hold a reference for an instant.
+  private func registryIsEmpty(_ registry: ReferenceRegistry) async {
+    while registry.count > 0 { await Task.yield() }
+  }
+}

@@ -1,0 +1,89 @@
+import Testing
+
+@testable import SharedState
+
+@Suite(.timeLimit(.minutes(1)))
+struct SharedReaderTests {
+  @Test func followsTheShare() {
+    let shared = Shared(value: 1)
+    let reader = SharedReader(shared)
+    shared.withLock { $0 = 2 }
+    #expect(reader.wrappedValue == 2)
+  }
+
+  @Test func staysWithWhatTheSharePointedTo() {
+    let shared = Shared(value: 1)
+    let reader = SharedReader(shared)
+    shared.projectedValue = Shared(value: 2)
+    #expect(reader.wrappedValue == 1)
+  }
+
+  @Test func constantNeverChanges() {
+    let reader = SharedReader.constant("a")
+    #expect(reader.wrappedValue == "a")
+    #expect(!reader.isLoading)
+    #expect(reader.loadError == nil)
+  }
+
+  @Test func assigningPointsToSomethingElse() {
+    @SharedReader var value: Int
+    _value = SharedReader(value: 1)
+    let copy = $value
+    $value = SharedReader(value: 2)
+    #expect(value == 2)
+    #expect(copy.wrappedValue == 2)
+  }
+
+  @Test func readsAKeyThatCannotBeWritten() {
+    let backend = ScriptedBackend<Int>.storing(4)
+    @SharedReader(ScriptedReaderKey(backend: backend)) var value = 0
+    #expect(value == 4)
+    backend.yield(5)
+    #expect(value == 5)
+  }
+
+  @Test func sharesTheReferenceOfAKeyThatIsWritten() {
+    let backend = ScriptedBackend<Int>()
+    @SharedReader(.scripted(backend)) var reader = 1
+    @Shared(.scripted(backend)) var shared = 2
+    $shared.withLock { $0 += 1 }
+    #expect(reader == 2)
+    #expect(backend.savedValues == [2])
+    #expect(backend.loads.count == 1)
+  }
+
+  @Test func hasADefaultOfNilForOptionals() {
+    let backend = ScriptedBackend<Int?>()
+    @SharedReader(ScriptedReaderKey(backend: backend)) var value: Int?
+    #expect(value == nil)
+    backend.yield(5)
+    #expect(value == 5)
+  }
+
+  @Test func requiresWhatIsStored() async throws {
+    let reader = try await SharedReader(require: ScriptedReaderKey(backend: .storing(4)))
+    #expect(reader.wrappedValue == 4)
+    await #expect(throws: NothingStoredError()) {
+      _ = try await SharedReader(require: ScriptedReaderKey(backend: ScriptedBackend<Int>()))
+    }
+  }
+
+  @Test func loadsAnotherKey() async throws {
+    let reader = SharedReader(value: 1)
+    try await reader.load(ScriptedReaderKey(backend: .storing(4)))
+    #expect(reader.wrappedValue == 4)
+    let key = ScriptedReaderKey(backend: ScriptedBackend<Int>())
+    try await reader.load(ScriptedReaderKey<Int>.Default[key, default: 9])
+    #expect(reader.wrappedValue == 9)
+  }
+
+  @Test func loadsAgain() async throws {
+    let stored = Shared(value: 1)
+    let backend = ScriptedBackend<Int>(onLoad: { $0.continuation.resume(returning: stored.wrappedValue) })
+    @SharedReader(ScriptedReaderKey(backend: backend)) var value = 0
+    stored.withLock { $0 = 2 }
+    #expect(value == 1)
+    try await $value.load()
+    #expect(value == 2)
+  }
+}

@@ -1,0 +1,184 @@
+import Observation
+import Testing
+
+@testable import SharedState
+
+@Suite(.timeLimit(.minutes(1)))
+struct SharedTests {
+  @Test func sharesOneValueAmongItsCopies() {
+    let shared = Shared(value: 1)
+    let copy = shared
+    let another = Shared(projectedValue: shared)
+    copy.withLock { $0 += 1 }
+    another.withLock { $0 += 1 }
+    #expect(shared.wrappedValue == 3)
+    #expect(copy.wrappedValue == 3)
+    #expect(another.wrappedValue == 3)
+  }
+
+  @Test func isAMemberOfAValueType() {
+    struct Model {
+      @Shared var count: Int
+    }
+    struct Owner {
+      @Shared var count: Int
+
+      init(count: Shared<Int>) {
+        _count = count
+      }
+
+      init() {
+        _count = Shared(value: 3)
+      }
+    }
+    let shared = Shared(value: 1)
+    let model = Model(count: shared)
+    let owner = Owner(count: shared)
+    model.$count.withLock { $0 = 7 }
+    #expect(owner.count == 7)
+    #expect(Owner().count == 3)
+  }
+
+  @Test func holdsValuesThatAreNotSendable() {
+    final class Counter {
+      var count = 0
+    }
+    let shared = Shared(value: Counter())
+    shared.withLock { $0.count += 1 }
+    #expect(shared.wrappedValue.count == 1)
+    shared.count.withLock { $0 += 1 }
+    #expect(shared.count.wrappedValue == 2)
+  }
+
+  @Test func givesBackWhatTheClosureReturns() {
+    let shared = Shared(value: [1, 2, 3])
+    let last = shared.withLock { $0.popLast() }
+    #expect(last == 3)
+    #expect(shared.wrappedValue == [1, 2])
+  }
+
+  @Test func errorLeavesTheValueAndItsVersionAsTheyWere() {
+    let shared = Shared(value: [1])
+    let version = shared.projection.place.reference.version
+    #expect(throws: TestError(number: 5)) {
+      try shared.withLock { value throws(TestError) in
+        value.append(2)
+        throw TestError(number: 5)
+      }
+    }
+    #expect(shared.wrappedValue == [1])
+    #expect(shared.projection.place.reference.version == version)
+    // The lock is free again, and its owner forgotten.
+    shared.withLock { $0.append(3) }
+    #expect(shared.wrappedValue == [1, 3])
+  }
+
+  @Test func errorNotifiesNobody() {
+    let shared = Shared(value: 1)
+    let changes = Recorder<Void>()
+    withObservationTracking {
+      _ = shared.wrappedValue
+    } onChange: {
+      changes.append(())
+    }
+    try? shared.withLock { _ in throw TestError() }
+    #expect(changes.count == 0)
+    shared.withLock { $0 = 2 }
+    #expect(changes.count == 1)
+  }
+
+  @Test func mutatesInPlaceUnlessTheClosureCanThrow() throws {
+    final class Storage {}
+    struct Value {
+      var storage = Storage()
+    }
+    let shared = Shared(value: Value())
+    let isUniqueInPlace = shared.withLock { isKnownUniquelyReferenced(&$0.storage) }
+    #expect(isUniqueInPlace)
+    let isUniqueInCopy = try shared.withLock { value in
+      if false { throw TestError() }
+      return isKnownUniquelyReferenced(&value.storage)
+    }
+    #expect(!isUniqueInCopy)
+  }
+
+  @Test func replacedValueOfAThrowingClosureIsReleasedOutsideTheLock() throws {
+    let reads = Recorder<Bool>()
+    let shared = Shared(value: Tracked())
+    shared.withLock { value in
+      value = Tracked { [shared = shared as Shared<Tracked>?] in
+        // Traps when the lock is still held.
+        reads.append(shared?.isLoading ?? true)
+      }
+    }
+    try shared.withLock { value throws(TestError) in value = Tracked() }
+    #expect(reads.elements == [false])
+  }
+
+  @Test func discardedValueOfAThrowingClosureIsReleasedOutsideTheLock() {
+    let reads = Recorder<Bool>()
+    let shared = Shared(value: Tracked())
+    #expect(throws: TestError()) {
+      try shared.withLock { value throws(TestError) in
+        value = Tracked { reads.append(shared.isLoading) }
+        throw TestError()
+      }
+    }
+    #expect(reads.elements == [false])
+  }
+
+  @Test func assigningPointsAllCopiesToSomethingElse() {
+    @Shared var value: Int
+    _value = Shared(value: 1)
+    let copy = $value
+    let another = Shared(projectedValue: $value)
+    $value = Shared(value: 5)
+    #expect(value == 5)
+    #expect(copy.wrappedValue == 5)
+    #expect(another.wrappedValue == 1)
+  }
+
+  @Test func isEqualWhenTheValuesAre() {
+    #expect(Shared(value: 1) == Shared(value: 1))
+    #expect(Shared(value: 1) != Shared(value: 2))
+    #expect(SharedReader(value: 1) == SharedReader.constant(1))
+  }
+
+  @Test func hasTheIdentityOfItsValue() {
+    struct Item: Identifiable {
+      let id: Int
+    }
+    #expect(Shared(value: Item(id: 4)).id == 4)
+    #expect(SharedReader(value: Item(id: 4)).id == 4)
+  }
+
+  @Test func describesTypeAndValue() {
+    #expect(String(describing: Shared(value: "a")) == #"Shared<String>("a")"#)
+    #expect(String(describing: SharedReader(value: "a")) == #"SharedReader<String>("a")"#)
+  }
+
+  @Test func inMemoryOnlyHasNothingToLoadOrSave() async throws {
+    let shared = Shared(value: 1)
+    try await shared.load()
+    try await shared.save()
+    #expect(!shared.isLoading)
+    #expect(shared.loadError == nil)
+    #expect(shared.saveError == nil)
+    #expect(shared.wrappedValue == 1)
+  }
+
+  @Test func valueGoesAwayWithTheLastShare() {
+    let value: Weak<Tracked>
+    let reference: Weak<Reference>
+    do {
+      let tracked = Tracked()
+      let shared = Shared(value: tracked)
+      let copy = Shared(projectedValue: shared)
+      value = Weak(object: tracked)
+      reference = Weak(object: copy.projection.place.reference)
+      #expect(value.object != nil)
+    }
+    #expect(value.object == nil)
+    #expect(reference.object == nil)
+  }
+}

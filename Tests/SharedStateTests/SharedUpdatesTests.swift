@@ -1,0 +1,174 @@
+import Testing
+
+@testable import SharedState
+
+@Suite(.timeLimit(.minutes(1)))
+struct SharedUpdatesTests {
+  @Test func startsWithThePresentValueAndGoesOnWithTheNewest() async {
+    let shared = Shared(value: 1)
+    var updates = shared.updates.makeAsyncIterator()
+    #expect(await updates.next() == 1)
+    shared.withLock { $0 = 2 }
+    shared.withLock { $0 = 3 }
+    #expect(await updates.next() == 3)
+  }
+
+  @Test func wakesAWaitingTask() async {
+    let shared = Shared(value: 1)
+    let values = Recorder<Int>()
+    let task = Task {
+      for await value in shared.updates { values.append(value) }
+    }
+    await values.wait(count: 1)
+    await waiterIsRegistered(on: shared)
+    shared.withLock { $0 = 2 }
+    await values.wait { $0.last == 2 }
+    task.cancel()
+    await task.value
+    #expect(values.elements == [1, 2])
+  }
+
+  @Test func changeBetweenReadingAndRegisteringIsNotMissed() async {
+    let shared = Shared(value: 0)
+    let reference = shared.projection.place.reference
+    let waiter = ChangeWaiter()
+    let version = reference.version
+    shared.withLock { $0 += 1 }
+    reference.wait(for: waiter, after: version) { true }
+    await waiter.wait()
+    reference.remove(waiter)
+    let swapped = ChangeWaiter()
+    reference.wait(for: swapped, after: reference.version) { false }
+    await swapped.wait()
+    reference.remove(swapped)
+    #expect(!reference.attention.contains(.waiters))
+  }
+
+  @Test func hearsOfChangesFromElsewhere() async {
+    let backend = ScriptedBackend<Int>()
+    let shared = Shared(wrappedValue: 1, .scripted(backend))
+    let values = Recorder<Int>()
+    let task = Task {
+      for await value in shared.updates { values.append(value) }
+    }
+    await values.wait(count: 1)
+    backend.yield(2)
+    await values.wait { $0.last == 2 }
+    backend.subscribers.elements[0].yieldReturningInitialValue()
+    await values.wait { $0.last == 1 && $0.count > 2 }
+    task.cancel()
+    await task.value
+  }
+
+  @Test func endsWhenTheTaskIsCancelled() async {
+    let shared = Shared(value: 1)
+    let values = Recorder<Int>()
+    let task = Task {
+      for await value in shared.updates { values.append(value) }
+    }
+    await waiterIsRegistered(on: shared)
+    task.cancel()
+    await task.value
+    #expect(values.elements == [1])
+    #expect(!shared.projection.place.reference.attention.contains(.waiters))
+  }
+
+  @Test func isOverForACancelledTask() async {
+    let shared = Shared(value: 1)
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      var updates = shared.updates.makeAsyncIterator()
+      return await updates.next()
+    }
+    #expect(await task.value == nil)
+  }
+
+  @Test func followsTheShareWhenItPointsToSomethingElse() async {
+    let shared = Shared(value: 1)
+    let values = Recorder<Int>()
+    let task = Task {
+      for await value in shared.updates { values.append(value) }
+    }
+    await waiterIsRegistered(on: shared)
+    shared.projectedValue = Shared(value: 2)
+    await values.wait { $0.last == 2 }
+    await waiterIsRegistered(on: shared)
+    shared.withLock { $0 = 3 }
+    await values.wait { $0.last == 3 }
+    task.cancel()
+    await task.value
+    #expect(values.elements == [1, 2, 3])
+  }
+
+  @Test func followsTheShareToAnotherPartOfTheSameWhole() async {
+    struct Whole {
+      var first = 1
+      var second = 2
+    }
+    let whole = Shared(value: Whole())
+    let shared = whole.first
+    let values = Recorder<Int>()
+    let task = Task {
+      for await value in shared.updates { values.append(value) }
+    }
+    await waiterIsRegistered(on: shared)
+    shared.projectedValue = whole.second
+    await values.wait { $0.last == 2 }
+    task.cancel()
+    await task.value
+  }
+
+  @Test func followsTheShareToAPlaceThatReusesTheMemoryOfTheOld() async {
+    let shared = Shared(value: 0)
+    var updates = shared.updates.makeAsyncIterator()
+    #expect(await updates.next() == 0)
+    // Sooner or later a reference is made where an older one was, with the same version.
+    for number in 1...100 {
+      shared.projectedValue = Shared(value: -1)
+      shared.projectedValue = Shared(value: number)
+      #expect(await updates.next() == number)
+    }
+  }
+
+  @Test func partsHearOfChangesOfTheWhole() async {
+    let shared = Shared(value: ["a": 1])
+    var updates = shared["a"].updates.makeAsyncIterator()
+    #expect(await updates.next() == 1)
+    shared.withLock { $0["a"] = 2 }
+    #expect(await updates.next() == 2)
+  }
+
+  @Test func manyWaitersAllHearOfTheChange() async {
+    let shared = Shared(value: 0)
+    await withTaskGroup(of: Int?.self) { group in
+      for _ in 0..<500 {
+        group.addTask { await shared.updates.first { $0 == 1 } }
+      }
+      await waiterIsRegistered(on: shared)
+      shared.withLock { $0 = 1 }
+      for await value in group { #expect(value == 1) }
+    }
+  }
+
+  @Test func readerHasUpdatesToo() async {
+    let shared = Shared(value: 1)
+    var updates = SharedReader(shared).updates.makeAsyncIterator()
+    #expect(await updates.next() == 1)
+    shared.withLock { $0 = 2 }
+    #expect(await updates.next() == 2)
+  }
+
+  private func waiterIsRegistered<Value>(on shared: Shared<Value>) async {
+    let reference = shared.projection.place.reference
+    while !reference.hasWaiters { await Task.yield() }
+  }
+}
+
+extension Reference {
+  /// Whether a task waits for a change.
+  fileprivate var hasWaiters: Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    return attention.contains(.waiters)
+  }
+}

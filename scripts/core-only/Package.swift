@@ -1,0 +1,17 @@
+// swift-tools-version: 6.1
+
+import PackageDescription
+
+// A program that links the core only. `make check` builds it with a hiredis that does not compile.
+let package = Package(
+  name: "core-only",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "swift-shared-state", path: "../..")],
+  targets: [
+    .executableTarget(
+      name: "core-only",
+      dependencies: [.product(name: "SharedState", package: "swift-shared-state")]
+    )
+  ],
+  swiftLanguageModes: [.v6]
+)

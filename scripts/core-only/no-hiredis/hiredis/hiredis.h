@@ -1,0 +1,1 @@
+#error "A program that links only SharedState must build without hiredis."
