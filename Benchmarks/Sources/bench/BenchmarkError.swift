@@ -1,0 +1,9 @@
+/// What keeps the benchmarks from going on.
+enum BenchmarkError: Error {
+  case noConnection
+  case refused(String)
+  case notCaptured
+  case observerEnded
+  /// The last value has not arrived in the other process: the library is broken.
+  case lastValueMissing(expected: Int, seen: Int?)
+}

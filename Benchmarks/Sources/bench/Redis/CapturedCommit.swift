@@ -1,0 +1,90 @@
+import SharedState
+import SharedStateRedis
+
+/// A commit as the library sends it, overheard by the server's MONITOR: the floor sends the very same.
+struct CapturedCommit {
+  private let name: String
+  private let arguments: [[UInt8]]
+
+  /// Where the number of the operation and the document are: EVALSHA, digest, 3, three keys, channel, expected, floor,
+  /// writer, nonce, number, kind, document.
+  private static let number = 11
+  private static let document = 13
+
+  /// Commits twice, and keeps the second: it has a revision as its floor.
+  init(of share: Shared<Tick>, name: String, store: RedisStore, server: BareRedis) async throws {
+    try server.command("MONITOR")
+    for sequence in 1...2 {
+      share.withLock { $0 = Tick(phase: 0, sequence: sequence, sentAt: monotonicNanoseconds()) }
+      try await store.flush(within: .seconds(5))
+    }
+    var commits: [[[UInt8]]] = []
+    while commits.count < 2 {
+      let arguments = Self.arguments(in: try server.reply())
+      if arguments.first == Array("EVALSHA".utf8) { commits.append(arguments) }
+    }
+    self.name = name
+    arguments = commits[1]
+    guard arguments.count == Self.document + 1 else { throw BenchmarkError.notCaptured }
+  }
+
+  /// The same commit of another value.
+  func command(for other: String) -> BareCommand {
+    BareCommand(
+      arguments.enumerated().map { index, argument in
+        guard (3...6).contains(index) else { return argument }
+        return Array(String(decoding: argument, as: UTF8.self).replacing(name, with: other).utf8)
+      }
+    )
+  }
+
+  func channel(of other: String) -> String {
+    String(decoding: arguments[6], as: UTF8.self).replacing(name, with: other)
+  }
+
+  static func set(number: Int, in command: BareCommand) {
+    command.replace(Self.number, by: number)
+  }
+
+  static func set(document: [UInt8], in command: BareCommand) {
+    command.replace(Self.document, by: document)
+  }
+
+  /// Takes a line such as `1700000000.123456 [0 127.0.0.1:5000] "EVALSHA" "a\x00b"` apart.
+  private static func arguments(in line: UnsafeRawBufferPointer) -> [[UInt8]] {
+    var arguments: [[UInt8]] = []
+    var current: [UInt8]?
+    var index = 0
+    while index < line.count {
+      let byte = line[index]
+      index += 1
+      guard var argument = current else {
+        if byte == UInt8(ascii: "\"") { current = [] }
+        continue
+      }
+      if byte == UInt8(ascii: "\"") {
+        arguments.append(argument)
+        current = nil
+        continue
+      }
+      guard byte == UInt8(ascii: "\\"), index < line.count else {
+        current?.append(byte)
+        continue
+      }
+      let escaped = line[index]
+      index += 1
+      switch escaped {
+      case UInt8(ascii: "n"): argument.append(10)
+      case UInt8(ascii: "r"): argument.append(13)
+      case UInt8(ascii: "t"): argument.append(9)
+      case UInt8(ascii: "x"):
+        let digits = String(decoding: line[index..<index + 2], as: UTF8.self)
+        argument.append(UInt8(digits, radix: 16) ?? 0)
+        index += 2
+      default: argument.append(escaped)
+      }
+      current = argument
+    }
+    return arguments
+  }
+}

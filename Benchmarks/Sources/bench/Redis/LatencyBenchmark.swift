@@ -1,0 +1,197 @@
+import SharedState
+import SharedStateRedis
+
+/// How long a change is on its way, to the server and back, and into another process; against bare hiredis.
+struct LatencyBenchmark {
+  let scene: Scene
+  let isQuick: Bool
+
+  private enum Phase: Int {
+    /// A write about every millisecond, so that all threads go to sleep in between.
+    case paced = 1
+    /// The same, and the writer waits for `flush()`.
+    case pacedFlush
+    /// The same, and the writer waits for `save()`.
+    case pacedSave
+    /// A write as soon as the one before is acknowledged.
+    case backToBack
+  }
+
+  /// What the writing process measures.
+  private struct Written {
+    /// How long `withLock` itself takes.
+    var calls = Samples()
+    var acknowledged: [Phase: Samples] = [:]
+  }
+
+  private static let name = "bench:tick"
+  private static let floorName = "floor:tick"
+
+  private var rounds: Int { isQuick ? 2 : 10 }
+  private var writesInOneRound: Int { isQuick ? 100 : 500 }
+
+  func run() async throws -> [(String, [Row])] {
+    let share = Shared(wrappedValue: Tick(), .redis(Self.name, store: scene.store))
+    try await share.load()
+    let captured = try await CapturedCommit(of: share, name: Self.name, store: scene.store, server: scene.connect())
+    let floor = Floor(redis: try scene.connect(), command: captured.command(for: Self.floorName))
+    let observer = try ObserverProcess("--observe-library", scene.url, Self.name)
+    let floorObserver = try ObserverProcess(
+      "--observe-floor",
+      Scene.host,
+      String(scene.port),
+      captured.channel(of: Self.floorName)
+    )
+
+    var library = Written()
+    var bare = Written()
+    // In turns, so that both see the same machine.
+    for _ in 0..<rounds {
+      try await write(share, into: &library)
+      bare = try await write(floor, adding: bare)
+    }
+    let last = rounds * writesInOneRound
+    share.withLock { $0 = Tick(phase: Tick.end, sequence: last, sentAt: monotonicNanoseconds()) }
+    try floor.write(Tick(phase: Tick.end, sequence: last, sentAt: 0))
+    let report = observer.report()
+    guard report.last == last else { throw BenchmarkError.lastValueMissing(expected: last, seen: report.last) }
+    return rows(library, report, bare, floorObserver.report())
+  }
+
+  // MARK: Writing
+
+  private func write(_ share: Shared<Tick>, into written: inout Written) async throws {
+    let count = writesInOneRound
+    let calls = try await onThread {
+      var calls = Samples()
+      var pacer = Pacer()
+      for sequence in 0..<count {
+        let start = monotonicNanoseconds()
+        share.withLock { $0 = Tick(phase: Phase.paced.rawValue, sequence: sequence, sentAt: start) }
+        calls.append(monotonicNanoseconds() - start)
+        pacer.pause()
+      }
+      return calls
+    }
+    written.calls.append(calls)
+    for phase in [Phase.pacedFlush, .pacedSave, .backToBack] {
+      try await scene.store.flush(within: .seconds(10))
+      var pacer = Pacer()
+      for sequence in 0..<count {
+        let start = monotonicNanoseconds()
+        share.withLock { $0 = Tick(phase: phase.rawValue, sequence: sequence, sentAt: start) }
+        if phase == .pacedSave {
+          try await share.save()
+        } else {
+          try await scene.store.flush(within: .seconds(10))
+        }
+        written.acknowledged[phase, default: Samples()].append(monotonicNanoseconds() - start)
+        if phase != .backToBack { pacer.pause() }
+      }
+    }
+    try await scene.store.flush(within: .seconds(10))
+  }
+
+  /// A thread that sends the command and waits for its reply.
+  private func write(_ floor: Floor, adding before: Written) async throws -> Written {
+    let count = writesInOneRound
+    return try await onThread {
+      var written = before
+      for phase in [Phase.paced, .backToBack] {
+        var pacer = Pacer()
+        for sequence in 0..<count {
+          let start = monotonicNanoseconds()
+          try floor.write(Tick(phase: phase.rawValue, sequence: sequence, sentAt: start))
+          written.acknowledged[phase, default: Samples()].append(monotonicNanoseconds() - start)
+          if phase == .paced { pacer.pause() }
+        }
+      }
+      return written
+    }
+  }
+
+  /// The bare hiredis publisher.
+  private final class Floor: @unchecked Sendable {
+    // `@unchecked Sendable` is right because one thread at a time uses it: each waits for the one before.
+    private let redis: BareRedis
+    private let command: BareCommand
+    private var operation = 1_000
+    private var document: [UInt8] = []
+
+    init(redis: BareRedis, command: BareCommand) {
+      self.redis = redis
+      self.command = command
+    }
+
+    func write(_ tick: Tick) throws {
+      operation += 1
+      CapturedCommit.set(number: operation, in: command)
+      tick.write(into: &document)
+      CapturedCommit.set(document: document, in: command)
+      try redis.append(command)
+      try redis.reply()
+    }
+  }
+
+  // MARK: Rows
+
+  private func rows(
+    _ library: Written,
+    _ seen: ObserverProcess.Report,
+    _ floor: Written,
+    _ floorSeen: ObserverProcess.Report
+  ) -> [(String, [Row])] {
+    let paced = rows(
+      "write to seen",
+      seen.latencies[Phase.paced.rawValue],
+      floorSeen.latencies[Phase.paced.rawValue],
+      hasTarget: true
+    )
+    let flushed = rows(
+      "write to acknowledged, flush()",
+      library.acknowledged[.pacedFlush],
+      floor.acknowledged[.paced],
+      hasTarget: true
+    )
+    let saved = rows(
+      "write to acknowledged, save()",
+      library.acknowledged[.pacedSave],
+      floor.acknowledged[.paced],
+      hasTarget: false
+    )
+    let calls = rows("withLock alone, waking the writer", library.calls, nil, hasTarget: false)
+    let seenBackToBack = rows(
+      "write to seen",
+      seen.latencies[Phase.backToBack.rawValue],
+      floorSeen.latencies[Phase.backToBack.rawValue],
+      hasTarget: false
+    )
+    let backToBack = rows(
+      "write to acknowledged, flush()",
+      library.acknowledged[.backToBack],
+      floor.acknowledged[.backToBack],
+      hasTarget: false
+    )
+    return [
+      ("Latency, a write about every millisecond, against bare hiredis", paced + flushed + saved + calls),
+      ("Latency, a write as soon as the one before is acknowledged", seenBackToBack + backToBack),
+    ]
+  }
+
+  private func rows(_ name: String, _ samples: Samples?, _ floor: Samples?, hasTarget: Bool) -> [Row] {
+    guard let samples else { return [] }
+    let targets: [(percent: Int, limit: Double?)] = [(50, 1.2), (90, nil), (99, 1.5)]
+    return targets.compactMap { percent, limit in
+      samples.percentile(percent).map {
+        Row(
+          name: "\(name), p\(percent)",
+          figure: $0,
+          floor: floor?.percentile(percent),
+          unit: "µs",
+          target: hasTarget ? limit.map(Row.Target.ratioAtMost) : nil,
+          note: percent == 50 ? "\(samples.count) samples" : ""
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+
+/// What the other process does: it sees ticks, and says afterwards how long each was on its way.
+enum Observer {
+  /// Through the library: as a user sees them, in `updates`.
+  static func library(url: String, name: String) async throws {
+    endWithParent()
+    let store = RedisStore(try RedisConfiguration(url: url))
+    try await store.connected(within: .seconds(5))
+    let share = Shared(wrappedValue: Tick(), .redis(name, store: store))
+    try await share.load()
+    // Not on the main actor, as in a service.
+    await Task.detached {
+      var report = Report()
+      for await tick in share.updates where report.isLast(tick, at: monotonicNanoseconds()) { break }
+    }.value
+  }
+
+  /// Through a blocking hiredis subscriber.
+  static func floor(host: String, port: Int32, channel: String) throws {
+    endWithParent()
+    let redis = try BareRedis(host: host, port: port)
+    try redis.subscribe([channel])
+    var report = Report()
+    _ = report.isLast(Tick(), at: 0)
+    while true {
+      let message = try redis.reply()
+      guard let tick = Tick(message: message) else { continue }
+      if report.isLast(tick, at: monotonicNanoseconds()) { break }
+    }
+  }
+
+  /// Standard input ends when the process that has started this one does.
+  private static func endWithParent() {
+    Thread {
+      // Not by way of the C library's stream, whose lock `exit` waits for.
+      var byte: UInt8 = 0
+      while read(0, &byte, 1) > 0 {}
+      exit(1)
+    }.start()
+  }
+
+  private struct Report {
+    private var isReady = false
+    private var seen: [(phase: Int, latency: UInt64)] = []
+
+    /// Notes a tick; at the last one, prints everything.
+    mutating func isLast(_ tick: Tick, at time: UInt64) -> Bool {
+      if !isReady {
+        isReady = true
+        print("ready")
+        fflush(nil)
+        return false
+      }
+      guard tick.phase == Tick.end else {
+        seen.append((tick.phase, time - min(time, tick.sentAt)))
+        return false
+      }
+      print(seen.map { "\($0.phase) \($0.latency)\n" }.joined() + "last \(tick.sequence)")
+      return true
+    }
+  }
+}
+
+/// The other process, from the side of the one that has started it.
+final class ObserverProcess: Sendable {
+  private let process: Process
+  private let output = Pipe()
+  private let lifeline = Pipe()
+
+  /// What it has seen.
+  struct Report {
+    var latencies: [Int: Samples] = [:]
+    /// The number of the last tick; `nil` when that has not arrived.
+    var last: Int?
+  }
+
+  /// Starts it, and returns when it listens.
+  init(_ arguments: String...) throws {
+    process = Process()
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = arguments
+    process.standardOutput = output
+    process.standardInput = lifeline
+    try process.run()
+    let ready = output.fileHandleForReading.readData(ofLength: "ready\n".utf8.count)
+    guard ready == Data("ready\n".utf8) else { throw BenchmarkError.observerEnded }
+  }
+
+  /// Waits until it has seen the last tick, ten seconds at the most.
+  func report() -> Report {
+    let process = process
+    DispatchQueue.global().asyncAfter(deadline: .now() + 10) { if process.isRunning { process.terminate() } }
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    var report = Report()
+    for line in text.split(separator: "\n") {
+      let fields = line.split(separator: " ")
+      guard fields.count == 2, let number = UInt64(fields[1]) else { continue }
+      if fields[0] == "last" {
+        report.last = Int(number)
+      } else if let phase = Int(fields[0]) {
+        report.latencies[phase, default: Samples()].append(number)
+      }
+    }
+    return report
+  }
+}

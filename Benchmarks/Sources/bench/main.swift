@@ -1,0 +1,33 @@
+import Foundation
+import SharedStateRedis
+
+// The benchmarks; see README.md. The first two commands are what the benchmarks start themselves as, as another process.
+let arguments = Array(CommandLine.arguments.dropFirst())
+switch arguments.first {
+case "--observe-library" where arguments.count == 3:
+  try await Observer.library(url: arguments[1], name: arguments[2])
+case "--observe-floor" where arguments.count == 4:
+  try Observer.floor(host: arguments[1], port: Int32(arguments[2]) ?? 0, channel: arguments[3])
+case _ where Set(arguments).isSubset(of: ["--local", "--redis", "--quick"]):
+  let isQuick = arguments.contains("--quick")
+  let scene = try await Scene()
+  var table = Table()
+  if arguments.contains("--local") || !arguments.contains("--redis") {
+    let local = LocalBenchmarks(store: scene.store, isQuick: isQuick)
+    table.append("Local, one thread (a = allocations for each)", try await local.accesses())
+    table.append("Local, two threads on two values", local.threads())
+    table.append("Keys and observers", try await local.keys())
+  }
+  if arguments.contains("--redis") || !arguments.contains("--local") {
+    let latency = LatencyBenchmark(scene: scene, isQuick: isQuick)
+    for (heading, rows) in try await latency.run() { table.append(heading, rows) }
+    let throughput = ThroughputBenchmark(scene: scene, isQuick: isQuick)
+    table.append("10,000 keys", try await throughput.manyKeys())
+    table.append("One key", try await throughput.oneKey())
+  }
+  table.print()
+  await scene.store.shutdown(within: .seconds(5))
+default:
+  print("usage: bench [--local] [--redis] [--quick]")
+  exit(2)
+}
