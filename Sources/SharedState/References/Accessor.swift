@@ -1,19 +1,22 @@
 /// Reads and writes a part of a shared value that has no memory of its own.
 @usableFromInline
 package class Accessor<Value>: @unchecked Sendable {
-  // `@unchecked Sendable` is right because subclasses have constant properties only: places, whose memory is guarded by
-  // their reference's lock, key paths and functions.
+  // `@unchecked Sendable` is right because subclasses have constant properties: places, whose memory is guarded by their
+  // reference's lock, key paths and functions. What else they have is guarded by a lock of their own.
 
   init() {}
 
-  /// The value. Called without the reference's lock, because computing it is somebody else's code.
-  func read() -> Value {
-    preconditionFailure("A subclass of Accessor does not implement read(). This is a bug in SharedState.")
+  /// The value, and the version of the reference that it belongs to. Called without the reference's lock, because
+  /// computing it is somebody else's code.
+  func snapshot() -> (value: Value, version: UInt64) {
+    preconditionFailure("A subclass of Accessor does not implement snapshot(). This is a bug in SharedState.")
   }
 
-  /// Runs the closure on a copy of the value and writes it back when the closure returns `true`. Called with the reference's lock
-  /// held, inside a `withLock`.
-  func modify(_ body: (inout Value) -> Bool) {
+  /// Runs the closure on a copy of the value and writes it back when the closure returns `true`. Called with the
+  /// reference's lock held, inside a `withLock`.
+  ///
+  /// - Returns: Whether something was written.
+  func modify(_ body: (inout Value) -> Bool) -> Bool {
     preconditionFailure("A subclass of Accessor does not implement modify(_:). This is a bug in SharedState.")
   }
 }
@@ -28,15 +31,16 @@ final class KeyPathAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
     self.keyPath = keyPath
   }
 
-  override func read() -> Value {
-    whole.read()[keyPath: keyPath]
+  override func snapshot() -> (value: Value, version: UInt64) {
+    let (whole, version) = whole.snapshot()
+    return (whole[keyPath: keyPath], version)
   }
 
-  override func modify(_ body: (inout Value) -> Bool) {
+  override func modify(_ body: (inout Value) -> Bool) -> Bool {
     guard let keyPath = keyPath as? WritableKeyPath<Whole, Value> else {
       preconditionFailure("A read-only part was mutated. This is a bug in SharedState.")
     }
-    whole.modifyLocked { whole in
+    return whole.modifyLocked { whole in
       // Not in place, because that writes back also what was not changed, and a setter may lose something.
       var value = whole[keyPath: keyPath]
       guard body(&value) else { return false }

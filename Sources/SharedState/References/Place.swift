@@ -75,7 +75,7 @@ package struct Place<Value> {
   @usableFromInline
   @inline(never)
   func readThroughAccessor() -> Value {
-    unwrappedAccessor.read()
+    unwrappedAccessor.snapshot().value
   }
 
   @usableFromInline
@@ -89,7 +89,7 @@ package struct Place<Value> {
     defer { withExtendedLifetime(discarded) {} }
     reference.lock.lock()
     reference.lock.beginClosure()
-    unwrappedAccessor.modify { value in
+    let isWritten = unwrappedAccessor.modify { value in
       do throws(Failure) {
         outcome = .success(try operation(&value))
         return true
@@ -102,13 +102,21 @@ package struct Place<Value> {
     guard let outcome else {
       preconditionFailure("An accessor did not run the closure that it was given. This is a bug in SharedState.")
     }
-    if case .success = outcome {
+    if isWritten {
       reference.finishMutation()
     } else {
       reference.lock.endClosure()
       reference.lock.unlock()
     }
     return try outcome.get()
+  }
+
+  /// The value, and the version of the reference that it belongs to, without registering an access with Observation.
+  func snapshot() -> (value: Value, version: UInt64) {
+    guard let pointer else { return unwrappedAccessor.snapshot() }
+    reference.lock.lock()
+    defer { reference.lock.unlock() }
+    return (pointer.pointee, reference.stamp &+ reference.remoteChanges)
   }
 
   private var unwrappedAccessor: Accessor<Value> {
@@ -135,9 +143,11 @@ extension Place {
   }
 
   /// Runs the closure on the value with the lock held. The closure says whether it changed anything.
-  func modifyLocked(_ body: (inout Value) -> Bool) {
+  ///
+  /// - Returns: Whether something was written.
+  func modifyLocked(_ body: (inout Value) -> Bool) -> Bool {
     if let pointer {
-      _ = body(&pointer.pointee)
+      body(&pointer.pointee)
     } else {
       unwrappedAccessor.modify(body)
     }

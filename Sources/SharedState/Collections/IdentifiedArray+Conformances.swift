@@ -1,0 +1,63 @@
+public import CustomDump
+
+extension IdentifiedArray: Equatable where Element: Equatable {
+  /// Whether both have equal elements in the same order.
+  @inlinable
+  public static func == (lhs: Self, rhs: Self) -> Bool {
+    lhs.elements == rhs.elements
+  }
+}
+
+extension IdentifiedArray: Hashable where Element: Hashable {
+  /// Hashes the elements in their order.
+  @inlinable
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(elements)
+  }
+}
+
+extension IdentifiedArray: Encodable where Element: Encodable {
+  /// Encodes the elements as a plain array.
+  ///
+  /// - Throws: What the encoder throws.
+  @inlinable
+  public func encode(to encoder: any Encoder) throws {
+    try elements.encode(to: encoder)
+  }
+}
+
+extension IdentifiedArray: Decodable where Element: Decodable & Identifiable, ID == Element.ID {
+  /// Decodes the elements from a plain array.
+  ///
+  /// - Throws: What the decoder throws, and a `DecodingError` when two elements have the same identity.
+  @inlinable
+  public init(from decoder: any Decoder) throws {
+    self.init()
+    var container = try decoder.unkeyedContainer()
+    while !container.isAtEnd {
+      let index = container.currentIndex
+      guard append(try container.decode(Element.self)).inserted else {
+        throw DecodingError.dataCorruptedError(
+          in: container,
+          debugDescription: "The element at index \(index) has the identity of an earlier one."
+        )
+      }
+    }
+  }
+}
+
+extension IdentifiedArray: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The elements, as an array shows them.
+  public var description: String { elements.description }
+
+  /// The type and the elements.
+  public var debugDescription: String { "IdentifiedArray<\(ID.self), \(Element.self)>(\(elements.debugDescription))" }
+
+  /// The elements.
+  public var customMirror: Mirror { Mirror(self, unlabeledChildren: elements, displayStyle: .collection) }
+}
+
+extension IdentifiedArray: CustomDumpRepresentable {
+  /// The elements.
+  public var customDumpValue: Any { elements }
+}

@@ -1,0 +1,21 @@
+/// A read-only part that a closure computes.
+final class ClosureAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable {
+  // `@unchecked Sendable` for the reason given at `Accessor`.
+
+  private let whole: Place<Whole>
+  private let compute: @Sendable (Whole) -> Value
+
+  init(whole: Place<Whole>, compute: @escaping @Sendable (Whole) -> Value) {
+    self.whole = whole
+    self.compute = compute
+  }
+
+  override func snapshot() -> (value: Value, version: UInt64) {
+    let (whole, version) = whole.snapshot()
+    return (compute(whole), version)
+  }
+
+  override func modify(_ body: (inout Value) -> Bool) -> Bool {
+    preconditionFailure("A read-only part was mutated. This is a bug in SharedState.")
+  }
+}

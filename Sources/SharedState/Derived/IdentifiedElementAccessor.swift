@@ -1,0 +1,27 @@
+/// The element of a collection that has an identity, or `nil`; writing adds it, replaces it or removes it.
+final class IdentifiedElementAccessor<Whole: IdentifiedCollection>: Accessor<Whole.Element?>, @unchecked Sendable
+where Whole.ID: Sendable {
+  // `@unchecked Sendable` for the reason given at `Accessor`.
+
+  private let whole: Place<Whole>
+  private let id: Whole.ID
+
+  init(whole: Place<Whole>, id: Whole.ID) {
+    self.whole = whole
+    self.id = id
+  }
+
+  override func snapshot() -> (value: Whole.Element?, version: UInt64) {
+    let (whole, version) = whole.snapshot()
+    return (whole[id: id], version)
+  }
+
+  override func modify(_ body: (inout Whole.Element?) -> Bool) -> Bool {
+    whole.modifyLocked { whole in
+      var element = whole[id: id]
+      guard body(&element) else { return false }
+      whole[id: id] = element
+      return true
+    }
+  }
+}

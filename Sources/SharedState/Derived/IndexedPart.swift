@@ -1,0 +1,8 @@
+/// The element at an index of a collection that is only read.
+struct IndexedPart<Whole: RandomAccessCollection>: FailablePart where Whole.Index: Sendable {
+  let index: Whole.Index
+
+  func value(in whole: Whole) -> Whole.Element? {
+    whole.startIndex <= index && index < whole.endIndex ? whole[index] : nil
+  }
+}

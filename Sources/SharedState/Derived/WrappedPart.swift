@@ -1,0 +1,8 @@
+/// The value of an optional.
+struct WrappedPart<Value>: FailablePart {
+  func value(in whole: Value?) -> Value? { whole }
+
+  func write(_ value: Value, to whole: inout Value?) {
+    whole = value
+  }
+}

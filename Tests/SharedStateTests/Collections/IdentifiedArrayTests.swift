@@ -1,0 +1,176 @@
+import CustomDump
+import Foundation
+import OrderedCollections
+import SharedState
+import Testing
+
+@Suite struct IdentifiedArrayTests {
+  private let todos: IdentifiedArrayOf<Todo> = [Todo(1, "one"), Todo(2, "two"), Todo(3, "three")]
+
+  @Test func initialisersKeepTheFirstOfEachIdentity() {
+    let elements = [Todo(1, "a"), Todo(2, "b"), Todo(1, "c")]
+    #expect(IdentifiedArray(elements).elements == [Todo(1, "a"), Todo(2, "b")])
+    #expect(IdentifiedArray(elements, id: \.id).elements == [Todo(1, "a"), Todo(2, "b")])
+    #expect(IdentifiedArrayOf<Todo>(repeating: Todo(1), count: 3).count == 1)
+  }
+
+  @Test func initialisersCombineElementsOfOneIdentity() {
+    let elements = [Todo(1, "a"), Todo(2, "b"), Todo(1, "c")]
+    let last = IdentifiedArray(elements) { _, last in last }
+    #expect(last.elements == [Todo(1, "c"), Todo(2, "b")])
+    let joined = IdentifiedArray(elements, id: \.id) { Todo($0.id, $0.title + $1.title) }
+    #expect(joined.elements == [Todo(1, "ac"), Todo(2, "b")])
+    #expect(throws: CancellationError.self) {
+      try IdentifiedArray(elements) { _, _ in throw CancellationError() }
+    }
+  }
+
+  @Test func uniqueElementsKeepTheirOrder() {
+    #expect(IdentifiedArray(uniqueElements: [3, 1, 2], id: \.self).elements == [3, 1, 2])
+    #expect(IdentifiedArray(uniqueElements: [Todo(3), Todo(1)]).ids == [3, 1])
+    #expect(IdentifiedArray(uncheckedUniqueElements: [Todo(3), Todo(1)]).ids == [3, 1])
+    #expect(IdentifiedArray(uncheckedUniqueElements: [3, 1, 2], id: \.self).elements == [3, 1, 2])
+    #expect(IdentifiedArrayOf<Todo>().isEmpty)
+    #expect(IdentifiedArrayOf<Todo>(minimumCapacity: 10).isEmpty)
+    #expect(IdentifiedArray<String, Todo>(id: \.title, minimumCapacity: 10).isEmpty)
+  }
+
+  @Test func anyPropertyMayBeTheIdentity() {
+    var todos = IdentifiedArray(uniqueElements: [Todo(1, "one"), Todo(2, "two")], id: \.title)
+    #expect(todos[id: "two"] == Todo(2, "two"))
+    #expect(!todos.append(Todo(3, "two")).inserted)
+    todos.append(contentsOf: [Todo(1, "three"), Todo(1, "one")])
+    #expect(todos.ids == ["one", "two", "three"])
+    #expect(todos.id(of: Todo(7, "seven")) == "seven")
+    #expect(todos.filter { $0.id == 1 }.ids == ["one", "three"])
+  }
+
+  @Test func anElementIsChangedInPlaceThroughItsIdentity() {
+    var todos = todos
+    todos[id: 2]?.title = "zwei"
+    todos[id: 4]?.title = "vier"
+    todos[1].tags.append("tag")
+    #expect(todos[id: 2]?.title == "zwei")
+    #expect(todos[1].tags == ["tag"])
+    #expect(todos.ids == [1, 2, 3])
+  }
+
+  @Test func updatingReturnsTheOriginal() {
+    var todos = todos
+    #expect(todos.update(Todo(2, "zwei"), at: 1) == Todo(2, "two"))
+    #expect(todos.updateOrAppend(Todo(2, "deux")) == Todo(2, "zwei"))
+    #expect(todos.updateOrAppend(Todo(4, "four")) == nil)
+    #expect(todos.elements == [Todo(1, "one"), Todo(2, "deux"), Todo(3, "three"), Todo(4, "four")])
+  }
+
+  @Test func elementsAreRemovedFromBothEnds() {
+    var todos = IdentifiedArray(uniqueElements: (0..<8).map { Todo($0) })
+    #expect(todos.removeFirst().id == 0)
+    #expect(todos.removeLast().id == 7)
+    todos.removeFirst(2)
+    todos.removeLast(2)
+    #expect(todos.ids == [3, 4])
+    #expect(todos.remove(Todo(4, "another title"))?.id == 4)
+    #expect(todos.popLast()?.id == 3)
+    #expect(todos.popLast() == nil)
+  }
+
+  @Test func elementsAreRemovedByOffsetsAndRanges() {
+    var todos = IdentifiedArray(uniqueElements: (0..<8).map { Todo($0) })
+    todos.remove(atOffsets: [0, 2, 3, 7])
+    #expect(todos.ids == [1, 4, 5, 6])
+    todos.removeSubrange(2...)
+    #expect(todos.ids == [1, 4])
+    todos.removeAll(keepingCapacity: true)
+    #expect(todos.isEmpty)
+  }
+
+  @Test func elementsThatWereRemovedMayReturnInTheReplacement() {
+    var todos = todos
+    todos.replaceSubrange(0..<2, with: [Todo(2, "zwei"), Todo(3, "drei"), Todo(4, "vier"), Todo(4, "quatre")])
+    #expect(todos.elements == [Todo(2, "zwei"), Todo(4, "vier"), Todo(3, "three")])
+  }
+
+  @Test func partitioningKeepsLookUpsRight() {
+    var todos = IdentifiedArray(uniqueElements: (0..<10).map { Todo($0) })
+    let pivot = todos.partition { $0.id % 2 == 0 }
+    #expect(pivot == 5)
+    #expect(todos[..<pivot].allSatisfy { $0.id % 2 == 1 })
+    #expect(todos.ids.allSatisfy { todos[id: $0]?.id == $0 })
+  }
+
+  @Test func comparableElementsSortByThemselves() {
+    var numbers = IdentifiedArray(uniqueElements: [3, 1, 2], id: \.self)
+    numbers.sort()
+    #expect(numbers.elements == [1, 2, 3])
+    numbers.shuffle()
+    #expect(Set(numbers) == [1, 2, 3])
+  }
+
+  @Test func itIsARandomAccessCollection() {
+    #expect(todos.indices == 0..<3)
+    #expect(todos.map(\.id) == [1, 2, 3])
+    #expect(todos.reversed().map(\.id) == [3, 2, 1])
+    #expect(todos.last?.id == 3)
+    #expect(todos.contains(Todo(2, "two")))
+    #expect(!todos.contains(Todo(2, "other")))
+    #expect((todos + [Todo(3, "drei"), Todo(4)]).ids == [1, 2, 3, 4])
+    #expect(todos.withContiguousStorageIfAvailable { $0.count } == 3)
+    #expect(IdentifiedArray(todos[1...]).ids == [2, 3])
+  }
+
+  @Test func copiesAreIndependent() {
+    var copy = todos
+    copy[id: 1]?.title = "changed"
+    copy.remove(id: 2)
+    #expect(todos.elements == [Todo(1, "one"), Todo(2, "two"), Todo(3, "three")])
+  }
+
+  @Test func equalityAndHashFollowTheElementsAndTheirOrder() {
+    var reversed = todos
+    reversed.reverse()
+    #expect(todos != reversed)
+    reversed.reverse()
+    #expect(todos == reversed)
+    #expect(Set([todos, reversed]).count == 1)
+  }
+
+  @Test func itIsDescribedAsAnArray() {
+    let numbers = IdentifiedArray(uniqueElements: [3, 1], id: \.self)
+    #expect(numbers.description == "[3, 1]")
+    #expect(numbers.debugDescription == "IdentifiedArray<Int, Int>([3, 1])")
+    #expect(Mirror(reflecting: numbers).displayStyle == .collection)
+    #expect(Mirror(reflecting: numbers).children.map { $0.value as? Int } == [3, 1])
+    #expect(String(customDumping: numbers) == "[\n  [0]: 3,\n  [1]: 1\n]")
+  }
+
+  @Test func itIsCodedAsAPlainArray() throws {
+    let encoder = JSONEncoder()
+    #expect(try encoder.encode(IdentifiedArray(uniqueElements: [3, 1], id: \.self)) == Data("[3,1]".utf8))
+    let data = try encoder.encode(todos)
+    #expect(try JSONDecoder().decode([Todo].self, from: data) == todos.elements)
+    #expect(try JSONDecoder().decode(IdentifiedArrayOf<Todo>.self, from: data) == todos)
+  }
+
+  @Test func decodingADuplicateIsAnErrorThatShowsNoValue() throws {
+    let data = try JSONEncoder().encode([Todo(1, "secret"), Todo(1, "secret")])
+    let error = try #require(throws: DecodingError.self) {
+      try JSONDecoder().decode(IdentifiedArrayOf<Todo>.self, from: data)
+    }
+    guard case .dataCorrupted(let context) = error else {
+      Issue.record("Another error: \(error)")
+      return
+    }
+    #expect(context.debugDescription.contains("index 1"))
+    #expect(!context.debugDescription.contains("secret"))
+  }
+
+  @Test func changingAnElementInPlaceCopiesNothing() throws {
+    var todos = IdentifiedArray(uniqueElements: [Todo(1)])
+    todos[id: 1]?.tags = Array(repeating: "tag", count: 100)
+    let before = todos[0].tags.withUnsafeBufferPointer { $0.baseAddress }
+    todos[id: 1]?.tags[7] = "changed"
+    todos[0].tags[8] = "changed"
+    #expect(todos[0].tags.withUnsafeBufferPointer { $0.baseAddress } == before)
+  }
+}

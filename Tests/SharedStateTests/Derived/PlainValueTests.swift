@@ -1,0 +1,51 @@
+import IssueReporting
+import SharedState
+import Testing
+
+@Suite struct PlainValueTests {
+  @Test func aPlainValueIsShared() {
+    struct State {
+      @Shared var count: Int
+
+      init(count: Int) {
+        _count = Shared(count)
+      }
+    }
+    let state = State(count: 3)
+    state.$count.withLock { $0 += 1 }
+    #expect(state.count == 4)
+    #expect(Shared<Int?>(nil).wrappedValue == nil)
+    #expect(Shared<Int?>(1).wrappedValue == 1)
+  }
+
+  @Test func aShareOfAKeyAsAPlainValueIsReported() {
+    let key = InMemoryKey<Int>.inMemory("count")
+    withKnownIssue {
+      _ = Shared(key)
+    } matching: { issue in
+      issue.description.contains("InMemoryKey<Int>") && issue.description.contains("default")
+    }
+  }
+
+  @Test func aKeyOfAnOptionalNeedsNoDefault() {
+    let share = Shared<Int?>(.inMemory("optional"))
+    #expect(share.wrappedValue == nil)
+    let reader = SharedReader<Int?>(.inMemory("optional"))
+    share.withLock { $0 = 1 }
+    #expect(reader.wrappedValue == 1)
+  }
+
+  @Test func aKeyWithADefaultGivesSharesAndReaders() {
+    @Shared(.bakedIn) var share
+    @SharedReader(.bakedIn) var reader
+    @SharedReader(wrappedValue: 7, .bakedIn) var withAnotherDefault
+    #expect(share == 42)
+    $share.withLock { $0 += 1 }
+    #expect(reader == 43)
+    #expect(withAnotherDefault == 43)
+  }
+}
+
+extension SharedReaderKey where Self == InMemoryKey<Int>.Default {
+  fileprivate static var bakedIn: Self { Self[.inMemory("bakedIn"), default: 42] }
+}
