@@ -15,6 +15,7 @@ let package = Package(
   products: [
     .library(name: "SharedStateDependencies", targets: ["SharedStateDependencies"]),
     .library(name: "SharedState", targets: ["SharedState"]),
+    .library(name: "SharedStateCombine", targets: ["SharedStateCombine"]),
     .library(name: "SharedStateRedis", targets: ["SharedStateRedis"]),
     .library(name: "SharedStateTesting", targets: ["SharedStateTesting"]),
     .executable(name: "config-demo", targets: ["config-demo"]),
@@ -23,6 +24,7 @@ let package = Package(
     .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
     .package(url: "https://github.com/pointfreeco/swift-custom-dump", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
   ],
@@ -38,6 +40,17 @@ let package = Package(
         .product(name: "CustomDump", package: "swift-custom-dump"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "OrderedCollections", package: "swift-collections"),
+      ]
+    ),
+    .target(
+      name: "SharedStateCombine",
+      dependencies: [
+        "SharedState",
+        .product(
+          name: "OpenCombine",
+          package: "OpenCombine",
+          condition: .when(platforms: [.linux, .android, .windows])
+        ),
       ]
     ),
     .systemLibrary(
@@ -61,6 +74,7 @@ let package = Package(
     .target(
       name: "SharedStateTesting",
       dependencies: [
+        "SharedState",
         "SharedStateDependencies",
         "SharedStateRedis",
       ]
@@ -86,8 +100,23 @@ let package = Package(
       dependencies: [
         "SharedState",
         "SharedStateDependencies",
+        "SharedStateTesting",
         .product(name: "CustomDump", package: "swift-custom-dump"),
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "OrderedCollections", package: "swift-collections"),
+        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ]
+    ),
+    .testTarget(
+      name: "SharedStateCombineTests",
+      dependencies: [
+        "SharedState",
+        "SharedStateCombine",
+        .product(
+          name: "OpenCombine",
+          package: "OpenCombine",
+          condition: .when(platforms: [.linux, .android, .windows])
+        ),
         .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
     ),

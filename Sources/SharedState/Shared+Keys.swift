@@ -5,38 +5,67 @@ extension Shared where Value: Sendable {
   ///   - wrappedValue: The default: the value until something is loaded, and when nothing is stored. Evaluated only
   ///     when no share of the key exists yet.
   ///   - key: Says where the value is kept.
-  public init(wrappedValue: @autoclosure () -> Value, _ key: some SharedKey<Value>) {
-    self.init(reference(of: key, default: wrappedValue).place)
+  public init(
+    wrappedValue: @autoclosure () -> Value,
+    _ key: some SharedKey<Value>,
+    fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) {
+    self.init(
+      reference(of: key, default: wrappedValue),
+      declaredAt: ShareOrigin(fileID: fileID, line: line)
+    )
   }
 
   /// Shares an optional value that a key keeps; `nil` when nothing is stored.
-  public init<Wrapped>(_ key: some SharedKey<Value>) where Value == Wrapped? {
-    self.init(wrappedValue: nil, key)
+  public init<Wrapped>(
+    _ key: some SharedKey<Value>,
+    fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) where Value == Wrapped? {
+    self.init(wrappedValue: nil, key, fileID: fileID, line: line)
   }
 
   /// Shares a value that a key with a default keeps.
-  public init<Key: SharedKey<Value>>(_ key: Key.Default) {
-    self.init(wrappedValue: key.initialValue(), key.base)
+  public init<Key: SharedKey<Value>>(
+    _ key: Key.Default,
+    fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) {
+    self.init(wrappedValue: key.initialValue(), key.base, fileID: fileID, line: line)
   }
 
   /// Shares a value that a key with a default keeps, with another default here.
-  public init<Key: SharedKey<Value>>(wrappedValue: @autoclosure () -> Value, _ key: Key.Default) {
-    self.init(wrappedValue: wrappedValue(), key.base)
+  public init<Key: SharedKey<Value>>(
+    wrappedValue: @autoclosure () -> Value,
+    _ key: Key.Default,
+    fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) {
+    self.init(wrappedValue: wrappedValue(), key.base, fileID: fileID, line: line)
   }
 
   /// Loads the value that a key keeps, and shares it.
   ///
   /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
-  public init(require key: some SharedKey<Value>) async throws {
+  public init(
+    require key: some SharedKey<Value>,
+    fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws {
     let value = try await requiredValue(of: key)
-    self.init(wrappedValue: value, key)
+    self.init(wrappedValue: value, key, fileID: fileID, line: line)
   }
 
   /// Loads the value that a key with a default keeps, and shares it; the default is of no use here.
   ///
   /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
-  public init<Key: SharedKey<Value>>(require key: Key.Default) async throws {
-    try await self.init(require: key.base)
+  public init<Key: SharedKey<Value>>(
+    require key: Key.Default,
+    fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws {
+    try await self.init(require: key.base, fileID: fileID, line: line)
   }
 
   /// Points this share and its copies to what another key keeps, and loads that.

@@ -21,9 +21,14 @@ public struct Shared<Value> {
     projection = Projection(place)
   }
 
+  init(_ reference: ValueReference<Value>, declaredAt origin: ShareOrigin) {
+    reference.noteOrigin(origin)
+    self.init(reference.place)
+  }
+
   /// Shares a value that is held in memory only, by those to whom the share is handed.
-  public init(value: Value) {
-    self.init(ValueReference(value).place)
+  public init(value: Value, fileID: StaticString = #fileID, line: UInt = #line) {
+    self.init(ValueReference(value), declaredAt: ShareOrigin(fileID: fileID, line: line))
   }
 
   /// Another share of the same value.
@@ -68,7 +73,12 @@ public struct Shared<Value> {
     column: UInt = #column,
     _ operation: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try projection.place.modify(operation)
+    let place = projection.place
+    if ChangeTracking.isActive {
+      let location = ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+      return try place.modifyOutOfLine(at: location, operation)
+    }
+    return try place.modify(operation)
   }
 
   /// A share of a part of the value.

@@ -110,7 +110,7 @@ final class RedisPersistence<Value: Codable & Sendable>: ReferencePersistence, R
       }
     }
     var outcome = Replica.DeliveryOutcome.shown
-    _ = reference.replace(with: value) { versions in
+    _ = reference.replace(with: value, isInitial: delivery.sequence == 1) { versions in
       if delivery.sequence <= shownSequence.load(ordering: .relaxed) {
         outcome = .outdated
       } else if versions.local != delivery.stamp {

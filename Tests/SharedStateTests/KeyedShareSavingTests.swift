@@ -98,23 +98,22 @@ struct KeyedShareSavingTests {
     #expect(backend.savedValues == [2, 4])
   }
 
-  @Test func mutationBeforeTheLastShareIsDroppedIsSaved() async {
+  @Test func mutationBeforeTheLastShareIsDroppedIsSaved() async throws {
     let shares = Shared<[Shared<Int>]>(value: [])
     let backend = ScriptedBackend<Int>(onSave: { save in
-      // While the key is busy, everybody else changes the value and lets go of it.
+      // While the key is busy, somebody changes the value, and everybody lets go of it.
       if save.value == 1 {
-        for share in shares.wrappedValue { share.withLock { $0 = 2 } }
-        shares.withLock { $0 = [] }
+        let (saver, other) = (shares.wrappedValue[0], shares.wrappedValue[1])
+        other.withLock { $0 = 2 }
+        other.projectedValue = Shared(value: 0)
+        saver.projectedValue = Shared(value: 0)
       }
       save.continuation.resume()
     })
-    @Shared var value: Int
-    _value = Shared(wrappedValue: 1, .scripted(backend))
-    shares.withLock { $0 = [Shared(projectedValue: $value), $value] }
-    let task = Task { [_value = Shared(projectedValue: $value)] in try await _value.save() }
-    $value = Shared(value: 0)
-    _ = await task.result
-    #expect(backend.savedValues.last == 2)
+    let saver = Shared(wrappedValue: 1, .scripted(backend))
+    shares.withLock { $0 = [saver, Shared(projectedValue: saver)] }
+    try await saver.save()
+    #expect(backend.savedValues == [1, 2])
   }
 
   @Test func notificationMayMutateAndIsSavedInOrder() {

@@ -104,7 +104,7 @@ struct ReferenceRegistryTests {
   }
 
   @Test func identifierIsReleasedOutsideTheLock() {
-    /// An identifier whose release uses the registry.
+    /// Equal to all others; its release uses the registry.
     final class ID: Hashable, Sendable {
       let registry: ReferenceRegistry
       let released: Recorder<Int>
@@ -121,10 +121,18 @@ struct ReferenceRegistryTests {
     }
     let registry = ReferenceRegistry()
     let released = Recorder<Int>()
-    do {
-      _ = registry.reference(id: ID(registry, released), make: { ValueReference(1) }, start: { _ in })
+    let successor = Shared<ValueReference<Tracked>?>(value: nil)
+    @Sendable func reference(_ value: Tracked) -> ValueReference<Tracked> {
+      registry.reference(id: ID(registry, released), make: { ValueReference(value) }, start: { _ in })
     }
-    #expect(released.elements == [0])
+    // The successor takes over the entry while the first one ends, and with it the identifier of the first one.
+    do {
+      _ = reference(Tracked { successor.withLock { $0 = reference(Tracked()) } })
+    }
+    #expect(registry.count == 1)
+    successor.withLock { $0 = nil }
+    #expect(released.elements.count == 2)
+    #expect(registry.count == 0)
   }
 
   @Test func isEmptyAfterManyShares() async {

@@ -18,4 +18,8 @@ final class ClosureAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
   override func modify(_ body: (inout Value) -> Bool) -> Bool {
     preconditionFailure("A read-only part was mutated. This is a bug in SharedState.")
   }
+
+  override func project(_ snapshot: UnsafeRawPointer) -> Value {
+    compute(whole.project(snapshot))
+  }
 }

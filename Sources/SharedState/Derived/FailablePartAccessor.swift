@@ -42,6 +42,10 @@ final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unc
     }
   }
 
+  override func project(_ snapshot: UnsafeRawPointer) -> Part.Value {
+    part.value(in: whole.project(snapshot)) ?? lastValue
+  }
+
   private var lastValue: Part.Value {
     lock.lock()
     defer { lock.unlock() }

@@ -24,4 +24,8 @@ where Whole.ID: Sendable {
       return true
     }
   }
+
+  override func project(_ snapshot: UnsafeRawPointer) -> Whole.Element? {
+    whole.project(snapshot)[id: id]
+  }
 }

@@ -19,6 +19,13 @@ package class Accessor<Value>: @unchecked Sendable {
   func modify(_ body: (inout Value) -> Bool) -> Bool {
     preconditionFailure("A subclass of Accessor does not implement modify(_:). This is a bug in SharedState.")
   }
+
+  /// Reads the value from a snapshot of the reference's whole value. Called without the reference's lock.
+  ///
+  /// A subclass that cannot tell answers with the present value, so that observers still end up with the newest one.
+  func project(_ whole: UnsafeRawPointer) -> Value {
+    snapshot().value
+  }
 }
 
 /// A part that a key path computes.
@@ -47,5 +54,9 @@ final class KeyPathAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
       whole[keyPath: keyPath] = value
       return true
     }
+  }
+
+  override func project(_ snapshot: UnsafeRawPointer) -> Value {
+    whole.project(snapshot)[keyPath: keyPath]
   }
 }

@@ -72,20 +72,26 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     let number = nextNumber()
     let stamp = reference.versions.local
     // The first load need not show the default, which is there already.
-    let valueOfNothing = context.initialValue == nil ? initialValue : nil
+    let isInitial = context.initialValue != nil
+    let valueOfNothing = isInitial ? nil : initialValue
     reference.updateStatus { $0.loadsUnderWay += 1 }
     let continuation = LoadContinuation<Key.Value>("The LoadContinuation of \(Key.self)") { [weak self] result in
-      self?.finishLoad(result.map { $0 ?? valueOfNothing }, number: number, stamp: stamp)
+      self?.finishLoad(result.map { $0 ?? valueOfNothing }, number: number, stamp: stamp, isInitial: isInitial)
       completion(result.map { _ in })
     }
     key.load(context: context, continuation: continuation)
   }
 
   /// A value that was asked for before a change never replaces it.
-  private func finishLoad(_ result: Result<Key.Value?, any Error>, number: UInt64, stamp: UInt64) {
+  private func finishLoad(
+    _ result: Result<Key.Value?, any Error>,
+    number: UInt64,
+    stamp: UInt64,
+    isInitial: Bool
+  ) {
     guard let reference else { return }
     if case .success(let value?) = result {
-      _ = reference.replace(with: value) { $0.local == stamp && advance(shownValue, to: number) }
+      _ = reference.replace(with: value, isInitial: isInitial) { $0.local == stamp && advance(shownValue, to: number) }
     }
     reference.updateStatus { status in
       status.loadsUnderWay -= 1

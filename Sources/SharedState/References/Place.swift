@@ -36,11 +36,12 @@ package struct Place<Value> {
   ///
   /// A closure that cannot throw mutates in place. One that can works on a copy, so that an error leaves the value as
   /// it was.
+  /// While ``ChangeTracking`` is active, ``modifyOutOfLine(at:_:)`` is the one to call.
   @inlinable
   func modify<Result, Failure: Error>(
     _ operation: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    guard let pointer else { return try modifyThroughAccessor(operation) }
+    guard let pointer else { return try modifyOutOfLine(at: nil, operation) }
     guard Failure.self == Never.self else { return try modifyCopy(of: pointer, operation) }
     reference.lock.lock()
     reference.lock.beginClosure()
@@ -78,37 +79,81 @@ package struct Place<Value> {
     unwrappedAccessor.snapshot().value
   }
 
+  /// Does the same in the rare ways: through an accessor, tracked, or as part of an assertion.
+  ///
+  /// - Parameter location: Where the mutation is written, for those who track changes.
   @usableFromInline
   @inline(never)
-  func modifyThroughAccessor<Result, Failure: Error>(
+  func modifyOutOfLine<Result, Failure: Error>(
+    at location: ChangeLocation?,
     _ operation: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    var outcome: Swift.Result<Result, Failure>?
+    if let assertion = ChangeTracking.currentAssertion { return try expect(in: assertion, operation) }
+    let trackers = ChangeTracking.isActive ? reference.trackersOfNextChange() : []
+    // Somebody else tracks, not here.
+    if trackers.isEmpty, pointer != nil { return try modify(operation) }
     // Released after the lock, as above.
     var discarded: Value?
     defer { withExtendedLifetime(discarded) {} }
     reference.lock.lock()
     reference.lock.beginClosure()
-    let isWritten = unwrappedAccessor.modify { value in
-      do throws(Failure) {
-        outcome = .success(try operation(&value))
-        return true
-      } catch {
-        outcome = .failure(error)
-        discarded = value
-        return false
-      }
-    }
-    guard let outcome else {
-      preconditionFailure("An accessor did not run the closure that it was given. This is a bug in SharedState.")
-    }
+    let change = reference.change(at: location, untrackedBy: trackers)
+    let (outcome, isWritten) = modifyCopy(operation, discarded: &discarded)
     if isWritten {
+      change?.note(with: trackers)
       reference.finishMutation()
     } else {
       reference.lock.endClosure()
       reference.lock.unlock()
     }
     return try outcome.get()
+  }
+
+  /// Runs the closure on what the value is expected to be, and leaves the value alone.
+  private func expect<Result, Failure: Error>(
+    in assertion: ChangeAssertion,
+    _ operation: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let expectation = assertion.expectation(of: reference)
+    var outcome: Swift.Result<Result, Failure>?
+    var discarded: Value?
+    expectation.withExpectedValueInPlace {
+      outcome = modifyCopy(operation, discarded: &discarded).outcome
+    }
+    return try unwrap(outcome).get()
+  }
+
+  /// Runs the closure on a copy of the value, and writes it back unless the closure threw. Call with the lock held.
+  ///
+  /// - Parameter discarded: What was replaced, or not written.
+  private func modifyCopy<Result, Failure: Error>(
+    _ operation: (inout Value) throws(Failure) -> Result,
+    discarded: inout Value?
+  ) -> (outcome: Swift.Result<Result, Failure>, isWritten: Bool) {
+    var outcome: Swift.Result<Result, Failure>?
+    var left: Value?
+    let isWritten = modifyLocked { value in
+      var copy = value
+      do throws(Failure) {
+        outcome = .success(try operation(&copy))
+        swap(&value, &copy)
+        left = copy
+        return true
+      } catch {
+        outcome = .failure(error)
+        left = copy
+        return false
+      }
+    }
+    discarded = left
+    return (unwrap(outcome), isWritten)
+  }
+
+  private func unwrap<Outcome>(_ outcome: Outcome?) -> Outcome {
+    guard let outcome else {
+      preconditionFailure("An accessor did not run the closure that it was given. This is a bug in SharedState.")
+    }
+    return outcome
   }
 
   /// The value, and the version of the reference that it belongs to, without registering an access with Observation.
@@ -151,5 +196,28 @@ extension Place {
     } else {
       unwrappedAccessor.modify(body)
     }
+  }
+
+  /// This part of a snapshot of the whole.
+  func project(_ snapshot: UnsafeRawPointer) -> Value {
+    guard let pointer else { return unwrappedAccessor.project(snapshot) }
+    // The snapshot is a copy of the memory that `pointer` points into, so the part is at the same offset.
+    let offset = UnsafeRawPointer(pointer) - reference.memory
+    return (snapshot + offset).assumingMemoryBound(to: Value.self).pointee
+  }
+
+  /// Tells of the present value before this method returns, then of every change of the whole, in order.
+  ///
+  /// - Parameters:
+  ///   - body: Takes the value. Called with no lock held, one call at a time; it may read, mutate and drop shares.
+  ///   - onSwap: Called when a projection that pointed here does not any more.
+  /// - Returns: Ends the observation when it is released. It keeps the value alive.
+  func observe(_ body: @escaping (Value) -> Void, onSwap: @escaping () -> Void = {}) -> ValueObservation {
+    reference.observeSnapshots({ body(project($0)) }, onSwap: onSwap)
+  }
+
+  /// Whether both are the same value in the same memory.
+  func isSame(as other: Place<Value>) -> Bool {
+    reference === other.reference && pointer == other.pointer && accessor === other.accessor
   }
 }

@@ -61,9 +61,11 @@ package final class Projection<Value>: @unchecked Sendable {
     storage = place
     swaps &+= 1
     lock.unlock()
+    guard !before.isSame(as: place) else { return }
     before.reference.notifyObservers()
     if before.reference !== place.reference { before.reference.notifyStatusObservers() }
     before.reference.resumeWaiters()
+    before.reference.announceSwap()
   }
 
   @usableFromInline

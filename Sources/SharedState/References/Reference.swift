@@ -44,6 +44,12 @@ package class Reference: Observable, @unchecked Sendable {
   private final var status = ReferenceStatus()
   private final var statusDelivery = StatusDelivery.unneeded
 
+  /// Where the share that made this reference is declared.
+  private(set) final var origin: ShareOrigin?
+
+  /// Those who track the changes made to this reference, by whoever makes them.
+  final var trackers = AttachedTrackers()
+
   /// The entry in the registry. Written once, under the registry's lock, before anybody else can see this reference.
   final var registration: Registration?
 
@@ -53,6 +59,7 @@ package class Reference: Observable, @unchecked Sendable {
   init(persistence: (any ReferencePersistence)?) {
     self.persistence = persistence
     if persistence != nil { attention.insert(.persistence) }
+    if ChangeTracking.isActive { attachCurrentTracker() }
   }
 
   /// Who has to be told of a change, besides Observation.
@@ -70,6 +77,9 @@ package class Reference: Observable, @unchecked Sendable {
     package static let waiters = Attention(rawValue: 1 << 0)
     /// The persistence wants to know of the next local mutation.
     package static let persistence = Attention(rawValue: 1 << 1)
+    /// Value observers want a snapshot of every change.
+    @inlinable
+    package static var valueObservers: Attention { Attention(rawValue: 1 << 2) }
   }
 
   // MARK: Observation
@@ -122,6 +132,7 @@ package class Reference: Observable, @unchecked Sendable {
   final func finishMutation() {
     stamp &+= 1
     let attention = attention
+    if attention.contains(.valueObservers) { queueSnapshot() }
     lock.endClosure()
     lock.unlock()
     notifyObservers()
@@ -132,8 +143,59 @@ package class Reference: Observable, @unchecked Sendable {
   @usableFromInline
   @inline(never)
   final func attend(_ attention: Attention) {
+    if attention.contains(.valueObservers) { deliverSnapshots() }
     if attention.contains(.waiters) { resumeWaiters() }
     if attention.contains(.persistence) { persistence?.referenceDidMutate() }
+  }
+
+  // MARK: Value observers
+
+  /// Keeps a snapshot of the value for each value observer. Called with the lock held, before ``deliverSnapshots()``.
+  @usableFromInline
+  func queueSnapshot() {
+    preconditionFailure("A subclass of Reference has no value observers. This is a bug in SharedState.")
+  }
+
+  /// Tells the value observers of the snapshots that are queued, unless another thread is about to.
+  func deliverSnapshots() {
+    preconditionFailure("A subclass of Reference has no value observers. This is a bug in SharedState.")
+  }
+
+  /// Tells of the present value, and of every change; see ``ValueReference``.
+  func observeSnapshots(
+    _ body: @escaping (UnsafeRawPointer) -> Void,
+    onSwap: @escaping () -> Void
+  ) -> ValueObservation {
+    preconditionFailure("A subclass of Reference has no value observers. This is a bug in SharedState.")
+  }
+
+  /// Tells the value observers that a projection points elsewhere from now on.
+  func announceSwap() {
+    preconditionFailure("A subclass of Reference has no value observers. This is a bug in SharedState.")
+  }
+
+  /// The memory that holds the value, and that snapshots of it are copies of.
+  var memory: UnsafeRawPointer {
+    preconditionFailure("A subclass of Reference has no memory. This is a bug in SharedState.")
+  }
+
+  // MARK: Tracking
+
+  /// What tells of a change that is about to be made. Called with the lock held.
+  func makeChange(at location: ChangeLocation?) -> TrackedChange {
+    preconditionFailure("A subclass of Reference cannot be tracked. This is a bug in SharedState.")
+  }
+
+  /// What the present value is expected to be. Called with the lock held.
+  func makeExpectation() -> Expectation {
+    preconditionFailure("A subclass of Reference cannot be tracked. This is a bug in SharedState.")
+  }
+
+  /// Remembers where the first share of this reference is declared.
+  final func noteOrigin(_ origin: ShareOrigin) {
+    lock.lock()
+    if self.origin == nil { self.origin = origin }
+    lock.unlock()
   }
 
   // MARK: Waiting for a change
@@ -174,8 +236,8 @@ package class Reference: Observable, @unchecked Sendable {
 
   // MARK: Remote changes
 
-  /// Tells observers of a remote change: those who wait at once, the handlers of Observation on the delivery queue, so
-  /// that no user code runs on the thread that brought the change.
+  /// Tells observers of a remote change: those who wait at once, the handlers of Observation and the value observers on
+  /// the delivery queue, so that no user code runs on the thread that brought the change.
   final func announceRemoteChange() {
     resumeWaiters()
     lock.lock()
@@ -191,8 +253,10 @@ package class Reference: Observable, @unchecked Sendable {
   private final func deliverRemoteChange() {
     lock.lock()
     isDeliveryScheduled = false
+    let attention = attention
     lock.unlock()
     notifyObservers()
+    if attention.contains(.valueObservers) { deliverSnapshots() }
   }
 
   // MARK: Status

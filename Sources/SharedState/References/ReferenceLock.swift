@@ -51,11 +51,16 @@ package struct ReferenceLock: ~Copyable, Sendable {
     closureOwner.store(0, ordering: .relaxed)
   }
 
+  /// Whether the calling thread is inside a closure of the caller's, and so must not take the lock.
+  var isHeldByClosureOfThisThread: Bool {
+    // Only this thread itself can have stored its own number, so a match cannot be a race.
+    closureOwner.load(ordering: .relaxed) == currentThread()
+  }
+
   @usableFromInline
   @inline(never)
   func trapIfNested() {
-    // Only this thread itself can have stored its own number, so a match cannot be a race.
-    if closureOwner.load(ordering: .relaxed) == currentThread() {
+    if isHeldByClosureOfThisThread {
       fatalError(
         """
         A shared value was read or mutated inside its own 'withLock'. Use the closure's argument instead, or move the \

@@ -7,6 +7,10 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   /// Where the value lives. Constant, so that derived references may point into it.
   let pointer: UnsafeMutablePointer<Value>
 
+  /// Those who are told of every change.
+  @exclusivity(unchecked)
+  private var observers: [ValueObserver<Value>] = []
+
   package init(_ value: Value, persistence: (any ReferencePersistence)? = nil) {
     pointer = .allocate(capacity: 1)
     pointer.initialize(to: value)
@@ -46,23 +50,122 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
 
   /// Replaces the value by one that came from elsewhere.
   ///
-  /// - Parameter isWanted: Decides with what has happened up to now. It is called with the lock held, so it takes no
-  ///   lock and calls nobody.
+  /// - Parameters:
+  ///   - isInitial: Whether it is what was stored all along, found by the first load, and so no change to be tracked.
+  ///   - isWanted: Decides with what has happened up to now. It is called with the lock held, so it takes no lock and
+  ///     calls nobody.
   /// - Returns: Whether the value was replaced.
-  package func replace(with value: Value, if isWanted: (Versions) -> Bool = { _ in true }) -> Bool {
+  package func replace(
+    with value: Value,
+    isInitial: Bool = false,
+    if isWanted: (Versions) -> Bool = { _ in true }
+  ) -> Bool {
     var value = value
+    let trackers = ChangeTracking.isActive ? trackersOfNextChange() : []
     lock.lock()
     guard isWanted(Versions(local: stamp, remote: remoteChanges)) else {
       lock.unlock()
       return false
     }
+    if !isInitial { change(at: nil, untrackedBy: trackers)?.note(with: trackers) }
     swap(&pointer.pointee, &value)
     remoteChanges &+= 1
+    if attention.contains(.valueObservers) { queueSnapshot() }
     lock.unlock()
     // What was replaced is released here, after the lock, because its deinitialiser is somebody else's code.
     withExtendedLifetime(value) {}
     announceRemoteChange()
     return true
+  }
+
+  // MARK: Value observers
+
+  override func queueSnapshot() {
+    for observer in observers { observer.queue(pointer.pointee) }
+  }
+
+  override func deliverSnapshots() {
+    lock.lock()
+    let observers = observers
+    lock.unlock()
+    for observer in observers {
+      lock.lock()
+      let isDrainer = observer.beginDraining()
+      lock.unlock()
+      if isDrainer { drain(observer) }
+    }
+  }
+
+  /// Tells of the present value before this method returns, then of every change, in order.
+  ///
+  /// Changes made here are told on the thread that makes them, before its `withLock` returns, unless another thread is
+  /// telling the same observer already: that one goes on then. Changes that come from elsewhere are told on the
+  /// delivery queue. An observer that is slower than the changes has ``ValueObserver/capacity`` of them waiting, and
+  /// gets the newest value after those.
+  /// - Parameters:
+  ///   - body: Takes a pointer to a copy of the value. Called with no lock held, one call at a time; it may read,
+  ///     mutate and drop shares, and cancel the observation.
+  ///   - onSwap: Called when a projection that pointed to this reference does not any more.
+  /// - Returns: Ends the observation when it is released. It keeps this reference alive.
+  override func observeSnapshots(
+    _ body: @escaping (UnsafeRawPointer) -> Void,
+    onSwap: @escaping () -> Void
+  ) -> ValueObservation {
+    let observer = ValueObserver<Value>(onSwap: onSwap) { value in
+      withUnsafePointer(to: value) { body(UnsafeRawPointer($0)) }
+    }
+    lock.lock()
+    observer.queue(pointer.pointee)
+    // Claimed before anybody else sees the observer, so that the present value is told on this thread.
+    _ = observer.beginDraining()
+    observers.append(observer)
+    attention.insert(.valueObservers)
+    lock.unlock()
+    let observation = ValueObservation { [self] in
+      observer.cancel()
+      remove(observer)
+    }
+    drain(observer)
+    return observation
+  }
+
+  override func announceSwap() {
+    lock.lock()
+    let observers = observers
+    lock.unlock()
+    for observer in observers { observer.onSwap() }
+  }
+
+  override var memory: UnsafeRawPointer { UnsafeRawPointer(pointer) }
+
+  private func drain(_ observer: ValueObserver<Value>) {
+    var batch: [Value] = []
+    repeat {
+      lock.lock()
+      let goesOn = observer.takeBatch(&batch, present: pointer)
+      lock.unlock()
+      guard goesOn else { return }
+      observer.tell(&batch)
+    } while true
+  }
+
+  private func remove(_ observer: ValueObserver<Value>) {
+    // Cancelling is allowed inside a `withLock`, where this thread cannot take the lock again.
+    if lock.isHeldByClosureOfThisThread { return DeliveryQueue.run { [self] in remove(observer) } }
+    lock.lock()
+    observers.removeAll { $0 === observer }
+    if observers.isEmpty { attention.remove(.valueObservers) }
+    lock.unlock()
+  }
+
+  // MARK: Tracking
+
+  override func makeChange(at location: ChangeLocation?) -> TrackedChange {
+    TrackedValue(reference: self, before: pointer.pointee, location: location)
+  }
+
+  override func makeExpectation() -> Expectation {
+    ExpectedValue(reference: self, before: pointer.pointee)
   }
 }
 

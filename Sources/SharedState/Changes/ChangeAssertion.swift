@@ -1,0 +1,56 @@
+import Synchronization
+
+/// The expectations that a closure of ``SharedChangeTracker/assert(_:fileID:filePath:line:column:)-swift.method``
+/// states, one for each reference that it mutates.
+final class ChangeAssertion: Sendable {
+  private let tracker: SharedChangeTracker
+  private let expectations = Mutex<[ObjectIdentifier: Expectation]>([:])
+
+  init(of tracker: SharedChangeTracker) {
+    self.tracker = tracker
+  }
+
+  /// What the reference is expected to be; at first what it was before it changed.
+  func expectation(of reference: Reference) -> Expectation {
+    let id = ObjectIdentifier(reference)
+    if let existing = expectations.withLock({ $0[id] }) { return existing }
+    let made = tracker.change(of: reference)?.makeExpectation() ?? reference.presentExpectation()
+    return expectations.withLock { expectations in
+      let expectation = expectations[id] ?? made
+      expectations[id] = expectation
+      return expectation
+    }
+  }
+
+  /// What is wrong: with the expectations, and with the changes that none of them is about.
+  func failures(changes: [TrackedChange]) -> [String] {
+    var stated = expectations.withLock { $0 }
+    let inOrder = changes.map { change in
+      let expectation = stated.removeValue(forKey: ObjectIdentifier(change.reference))
+      return (expectation ?? change.makeExpectation()).failure(isExplicit: expectation != nil)
+    }
+    return (inOrder + stated.values.map { $0.failure(isExplicit: true) }).compactMap(\.self)
+  }
+
+  /// The text of a failure: a change was asserted, and there is none.
+  static var nothingChanged: String { "Expected state to change, but no change occurred." }
+
+  /// The text of a failure: the value is another one than the assertion says.
+  static func unexpected<Value>(expected: Value, actual: Value) -> String {
+    """
+    State was not expected to change, but a change occurred: …
+
+    \(Difference.text(expected, actual, indentation: 4))
+
+    (Expected: −, Actual: +)
+    """
+  }
+}
+
+extension Reference {
+  fileprivate func presentExpectation() -> Expectation {
+    lock.lock()
+    defer { lock.unlock() }
+    return makeExpectation()
+  }
+}

@@ -1,0 +1,80 @@
+import Synchronization
+
+/// Tells of the present value of a share and of every change, also when the share is made to point elsewhere.
+package final class ProjectionObservation<Value>: @unchecked Sendable {
+  // `@unchecked Sendable` is right because the state is guarded, and `body` leaves the isolation of the share only when
+  // its value is `Sendable`.
+
+  private struct State {
+    var observation: ValueObservation?
+    /// Counts how often the share was followed elsewhere.
+    var turn = 0
+    var isCancelled = false
+  }
+
+  private let projection: Projection<Value>
+  private let body: (Value) -> Void
+  private let state = Mutex(State())
+
+  init(_ projection: Projection<Value>, body: @escaping (Value) -> Void) {
+    self.projection = projection
+    self.body = body
+  }
+
+  /// Tells of the present value before this method returns, and of each change from then on.
+  package func start() {
+    let turn: Int? = state.withLock { state in
+      guard !state.isCancelled else { return nil }
+      state.turn += 1
+      return state.turn
+    }
+    guard let turn else { return }
+    let place = projection.place
+    let observation = place.observe { [weak self] value in
+      guard let self, isCurrent(turn) else { return }
+      body(value)
+    } onSwap: { [weak self] in
+      guard let self, isCurrent(turn), !projection.place.isSame(as: place) else { return }
+      start()
+    }
+    let superseded: ValueObservation? = state.withLock { state in
+      guard state.turn == turn, !state.isCancelled else { return observation }
+      defer { state.observation = observation }
+      return state.observation
+    }
+    superseded?.cancel()
+    // The share may have been made to point elsewhere before there was anybody to be told.
+    if isCurrent(turn), !projection.place.isSame(as: place) { start() }
+  }
+
+  /// Ends the observation; so does releasing it.
+  package func cancel() {
+    let observation = state.withLock { state in
+      defer { state.observation = nil }
+      state.isCancelled = true
+      return state.observation
+    }
+    observation?.cancel()
+  }
+
+  private func isCurrent(_ turn: Int) -> Bool {
+    state.withLock { $0.turn == turn && !$0.isCancelled }
+  }
+}
+
+extension Shared {
+  /// What tells of the present value and of every change, once it is started.
+  ///
+  /// - Parameter body: Takes the value. Called with no lock held, on the thread that makes the change or on the delivery
+  ///   queue; two calls overlap only when the share is made to point elsewhere.
+  package func observation(_ body: @escaping (Value) -> Void) -> ProjectionObservation<Value> {
+    ProjectionObservation(projection, body: body)
+  }
+}
+
+extension SharedReader {
+  /// What tells of the present value and of every change, once it is started; as for a share.
+  package func observation(_ body: @escaping (Value) -> Void) -> ProjectionObservation<Value> {
+    ProjectionObservation(projection, body: body)
+  }
+}

@@ -1,0 +1,5 @@
+/// Where a share is declared.
+struct ShareOrigin: Sendable {
+  let fileID: StaticString
+  let line: UInt
+}

@@ -1,0 +1,68 @@
+/// What a reference was before it was changed, and where that was done.
+class TrackedChange: @unchecked Sendable {
+  // `@unchecked Sendable` is right because a change is constant. A value that is not `Sendable` is compared and shown
+  // by those who track its shares, and those are in its isolation.
+
+  let reference: Reference
+  let location: ChangeLocation?
+
+  init(reference: Reference, location: ChangeLocation?) {
+    self.reference = reference
+    self.location = location
+  }
+
+  /// Whether the value is what it was before.
+  var isUndone: Bool {
+    preconditionFailure("A subclass of TrackedChange does not implement isUndone. This is a bug in SharedState.")
+  }
+
+  /// The text of the failure, for a change that nobody asserted.
+  var failure: String {
+    preconditionFailure("A subclass of TrackedChange does not implement failure. This is a bug in SharedState.")
+  }
+
+  /// What the value is expected to be, as long as nobody says otherwise: what it was before.
+  func makeExpectation() -> Expectation {
+    preconditionFailure("A subclass of TrackedChange does not implement makeExpectation. This is a bug in SharedState.")
+  }
+
+  /// Tells those trackers who do not know of an earlier change. Called with the lock of the reference held, so that the
+  /// first change is the first one told.
+  final func note(with trackers: [SharedChangeTracker]) {
+    for tracker in trackers { tracker.note(self) }
+  }
+}
+
+/// What a value was before it was changed.
+final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
+  private let valueReference: ValueReference<Value>
+  private let before: Value
+
+  init(reference: ValueReference<Value>, before: Value, location: ChangeLocation?) {
+    valueReference = reference
+    self.before = before
+    super.init(reference: reference, location: location)
+  }
+
+  override var isUndone: Bool {
+    Difference.areEqual(before, valueReference.value)
+  }
+
+  override var failure: String {
+    let type = "Shared<\(Value.self)>"
+    let origin = reference.origin.map { "@\($0.fileID):\($0.line)" } ?? location.map { "@\($0.fileID):\($0.line)" }
+    return """
+      Tracked changes to '\(type)\(origin ?? "")' but failed to assert: …
+
+      \(Difference.text(before, valueReference.value, indentation: 2))
+
+      (Before: −, After: +)
+
+      Call '\(type).assert' to exhaustively test these changes, or call 'skipChanges' to ignore them.
+      """
+  }
+
+  override func makeExpectation() -> Expectation {
+    ExpectedValue(reference: valueReference, before: before)
+  }
+}

@@ -1,0 +1,79 @@
+import Synchronization
+
+/// One who is told of every change of a reference, and the changes that it has not been told of yet.
+final class ValueObserver<Value>: @unchecked Sendable {
+  // `@unchecked Sendable` and the unchecked exclusivity are right because the mutable properties are only touched with
+  // the lock of the reference held. The closures are called by one thread at a time; when the value is not `Sendable`,
+  // neither are the shares, so that all of it stays in one isolation.
+
+  @exclusivity(unchecked)
+  private var waiting: [Value] = []
+
+  /// Whether the newest value has to be told after those that wait, because there were too many.
+  @exclusivity(unchecked)
+  private var hasSkipped = false
+
+  @exclusivity(unchecked)
+  private var isDraining = false
+
+  private let isCancelled = Atomic(false)
+  private let body: (Value) -> Void
+
+  /// Called when a projection does not point to the reference any more.
+  let onSwap: () -> Void
+
+  /// How many changes may wait to be told. When there are more, those in between are skipped; the newest never is.
+  static var capacity: Int { 256 }
+
+  init(onSwap: @escaping () -> Void, body: @escaping (Value) -> Void) {
+    self.onSwap = onSwap
+    self.body = body
+  }
+
+  // MARK: With the lock of the reference held
+
+  /// Adds a change.
+  func queue(_ value: Value) {
+    // Once one is skipped all are, until the newest value is taken from the reference itself.
+    if hasSkipped || waiting.count >= Self.capacity {
+      hasSkipped = true
+    } else {
+      waiting.append(value)
+    }
+  }
+
+  /// Whether the caller has to tell what waits; when not, somebody else does or there is nothing.
+  func beginDraining() -> Bool {
+    guard !isDraining, !waiting.isEmpty else { return false }
+    isDraining = true
+    return true
+  }
+
+  /// Moves what waits into an empty batch. Returns `false` when nothing does, and the draining has ended.
+  func takeBatch(_ batch: inout [Value], present: UnsafeMutablePointer<Value>) -> Bool {
+    // Swapped even when nothing waits: the batch of before has memory, which is kept for the next change.
+    swap(&waiting, &batch)
+    if batch.isEmpty {
+      isDraining = false
+      return false
+    }
+    if hasSkipped {
+      hasSkipped = false
+      batch.append(present.pointee)
+    }
+    return true
+  }
+
+  // MARK: Without the lock
+
+  /// Tells of the batch, and empties it.
+  func tell(_ batch: inout [Value]) {
+    for value in batch where !isCancelled.load(ordering: .relaxed) { body(value) }
+    batch.removeAll(keepingCapacity: true)
+  }
+
+  /// Nothing more is told, except what is being told right now.
+  func cancel() {
+    isCancelled.store(true, ordering: .relaxed)
+  }
+}

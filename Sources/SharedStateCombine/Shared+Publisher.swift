@@ -1,0 +1,30 @@
+public import SharedState
+
+#if canImport(Combine)
+  public import Combine
+#else
+  public import OpenCombine
+#endif
+
+extension Shared {
+  /// The present value, then every change, by whoever made it.
+  ///
+  /// The present value arrives before `sink` returns. A change that is made here arrives on the thread that makes it,
+  /// before its `withLock` returns, unless another thread is telling this subscriber of an earlier one: that one goes on
+  /// then. A change that comes from elsewhere arrives on a queue of its own. No lock is held, so that a subscriber may
+  /// read, mutate and drop shares; one that mutates this value on every change never comes to an end.
+  ///
+  /// The publisher follows the share when that is made to point to something else, and keeps the value alive while it is
+  /// subscribed to. For a subscriber that asks for fewer values than there are, the newest one waits. 256 changes may
+  /// wait for a subscriber that is slow to return; of more than that, those in between are skipped, and the newest never.
+  public var publisher: AnyPublisher<Value, Never> {
+    AnyPublisher(SharedPublisher { observation($0) })
+  }
+}
+
+extension SharedReader {
+  /// The present value, then every change, by whoever made it; as for ``Shared``.
+  public var publisher: AnyPublisher<Value, Never> {
+    AnyPublisher(SharedPublisher { observation($0) })
+  }
+}

@@ -1,0 +1,114 @@
+import SharedState
+import Synchronization
+
+#if canImport(Combine)
+  import Combine
+#else
+  import OpenCombine
+#endif
+
+/// Hands the values of an observation to one subscriber, as many as it asks for.
+final class SharedPublisherSubscription<Downstream: Subscriber>: Subscription, @unchecked Sendable
+where Downstream.Failure == Never {
+  // `@unchecked Sendable` and the unchecked exclusivity are right because every mutable property is only touched with
+  // `mutex` held, and the subscriber is called by one thread at a time.
+
+  private let mutex = Mutex<Void>(())
+
+  /// `nil` once it is cancelled.
+  @exclusivity(unchecked)
+  private var downstream: Downstream?
+
+  @exclusivity(unchecked)
+  private var observation: ProjectionObservation<Downstream.Input>?
+
+  /// How many values are asked for and not handed over yet.
+  @exclusivity(unchecked)
+  private var demand = Subscribers.Demand.none
+
+  @exclusivity(unchecked)
+  private var waiting: [Downstream.Input] = []
+
+  @exclusivity(unchecked)
+  private var isDelivering = false
+
+  /// How many values may wait while another thread hands over an earlier one; the newest replaces the last of more.
+  private static var capacity: Int { 256 }
+
+  init(_ downstream: Downstream) {
+    self.downstream = downstream
+  }
+
+  /// Observes, unless the subscriber has cancelled already.
+  func start(_ makeObservation: (@escaping (Downstream.Input) -> Void) -> ProjectionObservation<Downstream.Input>) {
+    // Weak: the subscriber holds its subscription, and ends it by letting go.
+    let made = makeObservation { [weak self] value in self?.offer(value) }
+    let isWanted = locked {
+      guard downstream != nil else { return false }
+      observation = made
+      return true
+    }
+    if isWanted { made.start() }
+  }
+
+  func request(_ demand: Subscribers.Demand) {
+    locked { self.demand += demand }
+    deliver()
+  }
+
+  func cancel() {
+    // Released after the lock: what they hold is somebody else's.
+    let released = locked {
+      defer {
+        downstream = nil
+        observation = nil
+        waiting = []
+      }
+      return (downstream, observation, waiting)
+    }
+    released.1?.cancel()
+  }
+
+  private func offer(_ value: Downstream.Input) {
+    let skipped: [Downstream.Input] = locked {
+      guard downstream != nil else { return [] }
+      var skipped: [Downstream.Input] = []
+      // Nobody has asked for what waits: only the newest value is of interest then.
+      if demand == .none { swap(&skipped, &waiting) }
+      if waiting.count >= Self.capacity { skipped.append(waiting.removeLast()) }
+      waiting.append(value)
+      return skipped
+    }
+    withExtendedLifetime(skipped) {}
+    deliver()
+  }
+
+  /// Hands over what waits and is asked for, unless another thread, or a caller of this method, does.
+  private func deliver() {
+    let isDeliverer = locked {
+      defer { isDelivering = true }
+      return !isDelivering
+    }
+    guard isDeliverer else { return }
+    while let (downstream, value) = locked({ next() }) {
+      let more = downstream.receive(value)
+      locked { demand += more }
+    }
+  }
+
+  /// The next value to hand over; without one, the delivery is over. Call with the lock held.
+  private func next() -> (Downstream, Downstream.Input)? {
+    guard let downstream, demand > .none, !waiting.isEmpty else {
+      isDelivering = false
+      return nil
+    }
+    demand -= 1
+    return (downstream, waiting.removeFirst())
+  }
+
+  private func locked<Result>(_ body: () -> Result) -> Result {
+    mutex._unsafeLock()
+    defer { mutex._unsafeUnlock() }
+    return body()
+  }
+}

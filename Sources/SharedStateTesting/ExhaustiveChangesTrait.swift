@@ -1,0 +1,68 @@
+import SharedState
+public import Testing
+
+/// Makes a test fail for every change of a shared value that it does not assert.
+///
+/// ```swift
+/// @Test(.exhaustiveChanges)
+/// func increment() {
+///   let model = Model()
+///   model.incrementButtonTapped()
+///   model.$count.assert { $0 = 1 }
+/// }
+/// ```
+///
+/// The test sees the changes that it and its child tasks make, and those that anybody makes to the shared values that
+/// it has made or changed: threads, detached tasks, other services. The failures appear when the test ends, at the line
+/// that made the first change of the value; for a change that came from elsewhere, at the test.
+/// ``SharedChangeTracker/current`` is the tracker of the test.
+///
+/// In XCTest, track in `invokeTest()`:
+///
+/// ```swift
+/// override func invokeTest() {
+///   SharedChangeTracker().track { super.invokeTest() }
+/// }
+/// ```
+public struct ExhaustiveChangesTrait: SuiteTrait, TestTrait, TestScoping {
+  /// True: each test of a suite is tracked on its own.
+  public var isRecursive: Bool { true }
+
+  /// Runs a test with a tracker, and records what it did not assert.
+  /// - Throws: What the test throws.
+  public func provideScope(
+    for test: Test,
+    testCase: Test.Case?,
+    performing function: @Sendable () async throws -> Void
+  ) async throws {
+    // A suite that is marked, and its test as well, need one tracker.
+    if SharedChangeTracker.current != nil { return try await function() }
+    // The failures are recorded here: on the task of the test, they belong to it whoever made the changes.
+    let tracker = SharedChangeTracker(reportUnassertedChanges: false)
+    defer {
+      for change in tracker.takeUnassertedChanges() {
+        Issue.record(
+          Comment(rawValue: change.message),
+          sourceLocation: change.location.map(SourceLocation.init) ?? test.sourceLocation
+        )
+      }
+    }
+    try await tracker.track { try await function() }
+  }
+}
+
+extension Trait where Self == ExhaustiveChangesTrait {
+  /// Every change of a shared value that a test does not assert is a failure.
+  public static var exhaustiveChanges: Self { ExhaustiveChangesTrait() }
+}
+
+extension SourceLocation {
+  fileprivate init(_ location: ChangeLocation) {
+    self.init(
+      fileID: "\(location.fileID)",
+      filePath: "\(location.filePath)",
+      line: Int(location.line),
+      column: Int(location.column)
+    )
+  }
+}

@@ -1,0 +1,218 @@
+@testable import SharedState
+import Synchronization
+import Testing
+
+@Suite struct AssertionTests {
+  private struct Pair: Equatable {
+    var first = 0
+    var second = 0
+    var sum: Int {
+      get { first + second }
+      set { first = newValue - second }
+    }
+  }
+
+  @Test func aShareAssertsItsChange() {
+    let failures = FailureRecorder.failures {
+      let count = Shared(value: 1)
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        count.withLock { $0 += 1 }
+        count.assert { $0 = 2 }
+        count.withLock { $0 += 1 }
+      }
+      // The closure starts with the value of before, which is the one that was asserted last.
+      count.assert { $0 += 1 }
+      #expect(!tracker.hasChanges)
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func aWrongAssertionShowsTheDifferenceWhereItIsMade() {
+    let line: UInt = #line + 5
+    let failures = FailureRecorder.failures {
+      let count = Shared(value: 0)
+      let tracker = SharedChangeTracker()
+      tracker.track { count.withLock { $0 = 1 } }
+      count.assert { $0 = 2 }
+      #expect(!tracker.hasChanges)
+    }
+    #expect(failures.map(\.line) == [line])
+    #expect(
+      failures.first?.message == """
+        State was not expected to change, but a change occurred: …
+
+            − 2
+            + 1
+
+        (Expected: −, Actual: +)
+        """
+    )
+  }
+
+  @Test func aWrongAssertionOfATrackerShowsTheSame() {
+    let failures = FailureRecorder.failures {
+      let count = Shared(value: 0)
+      let tracker = SharedChangeTracker()
+      tracker.track { count.withLock { $0 = 1 } }
+      tracker.assert { count.withLock { $0 = 2 } }
+      #expect(!tracker.hasChanges)
+    }
+    #expect(failures.map(\.message) == [ChangeAssertion.unexpected(expected: 2, actual: 1)])
+  }
+
+  @Test func assertingAChangeThatDidNotHappenFails() {
+    let failures = FailureRecorder.failures {
+      let count = Shared(value: 0)
+      let tracker = SharedChangeTracker()
+      tracker.track {}
+      tracker.assert { count.withLock { $0 = 0 } }
+      count.assert { $0 = 0 }
+    }
+    #expect(failures.map(\.message) == Array(repeating: "Expected state to change, but no change occurred.", count: 2))
+  }
+
+  @Test func anAssertionIsExhaustive() {
+    let failures = FailureRecorder.failures {
+      let (asserted, forgotten) = (Shared(value: 0), Shared(value: ""))
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        asserted.withLock { $0 = 1 }
+        forgotten.withLock { $0 = "x" }
+      }
+      tracker.assert { asserted.withLock { $0 = 1 } }
+    }
+    #expect(failures.map(\.message) == [ChangeAssertion.unexpected(expected: "", actual: "x")])
+  }
+
+  @Test func anAssertionChangesNothingAndTellsNobodyAndSavesNothing() throws {
+    let told = Mutex<[Int]>([])
+    let saved = SaveCounter()
+    let count = Shared(wrappedValue: 0, CountingKey(saved: saved))
+    let observation = count.observation { value in told.withLock { $0.append(value) } }
+    observation.start()
+    let tracker = SharedChangeTracker()
+    tracker.track { count.withLock { $0 = 1 } }
+    let saves = saved.count
+    let version = count.projection.place.reference.version
+    tracker.assert { count.withLock { $0 = 1 } }
+    tracker.track { count.withLock { $0 = 2 } }
+    count.assert { $0 = 2 }
+    #expect(saves == 1)
+    #expect(saved.count == 2)
+    #expect(told.withLock { $0 } == [0, 1, 2])
+    #expect(count.projection.place.reference.version == version + 1)
+    #expect(count.wrappedValue == 2)
+  }
+
+  @Test func aDerivedShareAssertsItsPartOnly() {
+    let failures = FailureRecorder.failures {
+      let pair = Shared(value: Pair())
+      let tracker = SharedChangeTracker()
+      tracker.track { pair.withLock { $0 = Pair(first: 1, second: 2) } }
+      pair.first.assert { $0 = 1 }
+      #expect(tracker.hasChanges)
+      pair.second.assert { $0 = 2 }
+      #expect(!tracker.hasChanges)
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func aComputedPartAssertsToo() {
+    let failures = FailureRecorder.failures {
+      let pair = Shared(value: Pair())
+      let tracker = SharedChangeTracker()
+      tracker.track { pair.sum.withLock { $0 = 3 } }
+      pair.sum.assert { $0 = 3 }
+      tracker.track { pair.sum.withLock { $0 = 4 } }
+      tracker.assert { pair.sum.withLock { $0 = 4 } }
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func skippingIgnoresTheChangesOfOneShare() {
+    let failures = FailureRecorder.failures {
+      let (skipped, kept) = (Shared(value: 0), Shared(value: 0))
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        skipped.withLock { $0 = 1 }
+        kept.withLock { $0 = 1 }
+      }
+      skipped.skipChanges()
+      #expect(tracker.hasChanges)
+      kept.skipChanges()
+      #expect(!tracker.hasChanges)
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func anAssertionThatThrowsLeavesTheChanges() {
+    struct Failure: Error {}
+    let count = Shared(value: 0)
+    let tracker = SharedChangeTracker(reportUnassertedChanges: false)
+    tracker.track { count.withLock { $0 = 1 } }
+    #expect(throws: Failure.self) { try tracker.assert { throw Failure() } }
+    #expect(throws: Failure.self) { try count.assert { _ in throw Failure() } }
+    #expect(tracker.hasChanges)
+  }
+
+  @Test func assertionsMaySuspend() async {
+    let count = Shared(value: 0)
+    let tracker = SharedChangeTracker()
+    await tracker.track {
+      await Task.yield()
+      count.withLock { $0 = 1 }
+    }
+    await tracker.assert {
+      await Task.yield()
+      count.withLock { $0 = 1 }
+    }
+    #expect(!tracker.hasChanges)
+  }
+
+  @Test func whatAnAssertionExpectsIsSeenByNobodyElse() async {
+    let count = Shared(value: 0)
+    let tracker = SharedChangeTracker()
+    tracker.track { count.withLock { $0 = 1 } }
+    let reader = Task.detached {
+      var seen: Set<Int> = []
+      while !Task.isCancelled { seen.insert(count.wrappedValue) }
+      return seen
+    }
+    for _ in 0..<1000 {
+      tracker.assert { count.withLock { $0 = 1 } }
+      tracker.track { count.withLock { $0 = 0 } }
+      tracker.reset()
+      tracker.track { count.withLock { $0 = 1 } }
+    }
+    tracker.reset()
+    reader.cancel()
+    #expect(await reader.value.isSubset(of: [0, 1]))
+  }
+}
+
+/// Counts how often it is asked to save.
+private struct CountingKey: SharedKey {
+  let saved: SaveCounter
+
+  var id: ObjectIdentifier { ObjectIdentifier(saved) }
+
+  func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {
+    continuation.resumeReturningInitialValue()
+  }
+
+  func subscribe(context: LoadContext<Int>, subscriber: SharedSubscriber<Int>) -> SharedSubscription {
+    SharedSubscription {}
+  }
+
+  func save(_ value: Int, context: SaveContext, continuation: SaveContinuation) {
+    saved.increment()
+    continuation.resume()
+  }
+}
+
+private final class SaveCounter: Sendable {
+  private let saves = Mutex(0)
+  var count: Int { saves.withLock { $0 } }
+  func increment() { saves.withLock { $0 += 1 } }
+}

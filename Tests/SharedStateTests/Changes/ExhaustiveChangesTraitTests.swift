@@ -1,0 +1,79 @@
+import SharedState
+import SharedStateTesting
+import Testing
+import XCTest
+
+@Suite(.exhaustiveChanges) struct ExhaustiveChangesTraitTests {
+  @Test func aTestThatAssertsPasses() async {
+    let count = Shared(value: 0)
+    await Task.detached { count.withLock { $0 = 1 } }.value
+    count.assert { $0 = 1 }
+  }
+
+  @Test func aTestMaySkip() {
+    let count = Shared(value: 0)
+    count.withLock { $0 = 1 }
+    count.skipChanges()
+  }
+
+  @Test func theTrackerOfTheTestIsKnown() throws {
+    let count = Shared(value: 0)
+    count.withLock { $0 = 1 }
+    let tracker = try #require(SharedChangeTracker.current)
+    #expect(tracker.hasChanges)
+    tracker.assert { count.withLock { $0 = 1 } }
+  }
+
+  @Test(.exhaustiveChanges, arguments: 1...4) func everyCaseHasItsOwnTracker(number: Int) throws {
+    #expect(try !#require(SharedChangeTracker.current).hasChanges)
+    let count = Shared(wrappedValue: 0, .inMemory("count"))
+    count.withLock { $0 = number }
+    count.assert { $0 = number }
+  }
+}
+
+@Suite struct ExhaustiveChangesFailureTests {
+  @Test func aTestThatDoesNotAssertFailsAtTheLineOfTheMutation() async throws {
+    let test = try #require(Test.current)
+    let mutation = LineNumber()
+    try await withKnownIssue {
+      try await ExhaustiveChangesTrait.exhaustiveChanges.provideScope(for: test, testCase: nil) {
+        let count = Shared(value: 0)
+        await Task.detached {
+          mutation.set(#line + 1)
+          count.withLock { $0 = 1 }
+        }.value
+      }
+    } matching: { issue in
+      issue.sourceLocation?.fileID == #fileID && issue.sourceLocation?.line == Int(mutation.value)
+        && issue.comments.contains { $0.rawValue.hasPrefix("Tracked changes to 'Shared<Int>@\(#fileID):") }
+    }
+  }
+}
+
+/// What a test of XCTest writes to be exhaustive.
+final class ExhaustiveXCTests: XCTestCase {
+  override func invokeTest() {
+    let failures = FailureRecorder.failures {
+      SharedChangeTracker().track { super.invokeTest() }
+    }
+    XCTAssertEqual(failures.count, name.contains("Fails") ? 1 : 0)
+    XCTAssertTrue(failures.allSatisfy { $0.fileID == #fileID && $0.message.contains("  − 0\n  + 1\n") })
+  }
+
+  func testAnAssertedChangePasses() {
+    let count = Shared(value: 0)
+    count.withLock { $0 = 1 }
+    count.assert { $0 = 1 }
+  }
+
+  func testAnUnassertedChangeFails() {
+    Shared(value: 0).withLock { $0 = 1 }
+  }
+
+  func testAnUnassertedChangeOfAnAsyncTestFails() async {
+    let count = Shared(value: 0)
+    await Task.yield()
+    await Task.detached { count.withLock { $0 = 1 } }.value
+  }
+}

@@ -1,0 +1,12 @@
+import Synchronization
+
+/// The number of a line, told by the line itself.
+final class LineNumber: Sendable {
+  private let number = Mutex<UInt>(0)
+
+  var value: UInt { number.withLock { $0 } }
+
+  func set(_ line: UInt) {
+    number.withLock { $0 = line }
+  }
+}

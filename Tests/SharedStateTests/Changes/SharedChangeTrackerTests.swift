@@ -1,0 +1,293 @@
+import Foundation
+import SharedState
+import Testing
+
+@Suite struct SharedChangeTrackerTests {
+  @Test func seesNoChangeWhenNothingWasChanged() {
+    let count = Shared(value: 0)
+    let tracker = SharedChangeTracker()
+    tracker.track { _ = count.wrappedValue }
+    #expect(!tracker.hasChanges)
+  }
+
+  @Test func anAssertedChangeIsNoFailure() {
+    let failures = FailureRecorder.failures {
+      let count = Shared(value: 0)
+      let tracker = SharedChangeTracker()
+      tracker.track { count.withLock { $0 += 1 } }
+      #expect(tracker.hasChanges)
+      tracker.assert { count.withLock { $0 = 1 } }
+      #expect(!tracker.hasChanges)
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func anUnassertedChangeFailsInTheWordsOfTheSeedsAtTheLineOfTheMutation() throws {
+    let declaration: UInt = #line + 3
+    let mutation: UInt = #line + 5
+    let failures = FailureRecorder.failures {
+      let count = Shared(value: 0)
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        count.withLock { $0 += 1 }
+      }
+    }
+    let failure = try #require(failures.first)
+    #expect(failures.count == 1)
+    #expect(failure.fileID == #fileID)
+    #expect(failure.line == mutation)
+    #expect(
+      failure.message == """
+        Tracked changes to 'Shared<Int>@\(#fileID):\(declaration)' but failed to assert: …
+
+          − 0
+          + 1
+
+        (Before: −, After: +)
+
+        Call 'Shared<Int>.assert' to exhaustively test these changes, or call 'skipChanges' to ignore them.
+        """
+    )
+  }
+
+  @Test func theFailureBelongsToTheTest() {
+    let line: UInt = #line + 4
+    withKnownIssue {
+      let count = Shared(value: 0)
+      let tracker = SharedChangeTracker()
+      tracker.track { count.withLock { $0 += 1 } }
+      withExtendedLifetime(tracker) {}
+    } matching: { issue in
+      issue.sourceLocation?.line == Int(line) && issue.sourceLocation?.fileID == #fileID
+        && issue.comments.contains { $0.rawValue.contains("  − 0\n  + 1\n\n(Before: −, After: +)") }
+    }
+  }
+
+  @Test func theFirstValueOfBeforeIsKeptOverSeveralMutations() {
+    let line: UInt = #line + 5
+    let failures = FailureRecorder.failures {
+      let count = Shared(value: 0)
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        count.withLock { $0 = 1 }
+        count.withLock { $0 = 2 }
+      }
+      #expect(tracker.hasChanges)
+    }
+    #expect(failures.map(\.line) == [line])
+    #expect(failures.first?.message.contains("  − 0\n  + 2\n") == true)
+  }
+
+  @Test func anEqualValueIsNoChange() {
+    let failures = FailureRecorder.failures {
+      let count = Shared(value: 0)
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        count.withLock { $0 = 0 }
+        count.withLock { $0 = 1 }
+        count.withLock { $0 = 0 }
+      }
+      #expect(!tracker.hasChanges)
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func valuesWithoutEqualityAreComparedByTheirDumps() {
+    struct Plain { var number = 0 }
+    let failures = FailureRecorder.failures {
+      let (equal, changed) = (Shared(value: Plain()), Shared(value: Plain()))
+      let same = SharedChangeTracker()
+      same.track { equal.withLock { $0 = Plain() } }
+      #expect(!same.hasChanges)
+      let other = SharedChangeTracker()
+      other.track { changed.withLock { $0.number = 1 } }
+      #expect(other.hasChanges)
+    }
+    #expect(failures.count == 1)
+    #expect(failures.first?.message.contains("number: 0") == true)
+  }
+
+  @Test func theDifferenceIsShownAlsoWhenTheDumpsAreTheSame() {
+    struct Secret: Equatable, CustomStringConvertible, CustomReflectable {
+      var number: Int
+      var description: String { "secret" }
+      var customMirror: Mirror { Mirror(self, children: [:]) }
+    }
+    let failures = FailureRecorder.failures {
+      let secret = Shared(value: Secret(number: 0))
+      SharedChangeTracker().track { secret.withLock { $0.number = 1 } }
+    }
+    #expect(failures.count == 1)
+    #expect(failures.first?.message.contains("  −") == true)
+    #expect(failures.first?.message.contains("  +") == true)
+  }
+
+  @Test func aMutationThatThrowsIsNoChange() {
+    struct Failure: Error {}
+    let count = Shared(value: 0)
+    let tracker = SharedChangeTracker()
+    tracker.track {
+      _ = try? count.withLock { count in
+        count = 1
+        throw Failure()
+      }
+    }
+    #expect(!tracker.hasChanges)
+  }
+
+  @Test func changesOutsideOfTheScopeAreNotTracked() {
+    let count = Shared(value: 0)
+    let tracker = SharedChangeTracker()
+    tracker.track {}
+    count.withLock { $0 = 1 }
+    #expect(!tracker.hasChanges)
+  }
+
+  @Test func resettingForgetsChanges() {
+    let failures = FailureRecorder.failures {
+      let count = Shared(value: 0)
+      let tracker = SharedChangeTracker()
+      tracker.track { count.withLock { $0 = 1 } }
+      tracker.reset()
+      #expect(!tracker.hasChanges)
+      tracker.track { count.withLock { $0 = 2 } }
+      tracker.assert { count.withLock { $0 = 2 } }
+      tracker.track { count.withLock { $0 = 3 } }
+      tracker.skipChanges()
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func aTrackerCanBeToldNotToReport() {
+    let failures = FailureRecorder.failures {
+      let count = Shared(value: 0)
+      let tracker = SharedChangeTracker(reportUnassertedChanges: false)
+      tracker.track { count.withLock { $0 = 1 } }
+      #expect(tracker.hasChanges)
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func changesOfAThreadAreSeenAndReportedAtTheirLine() async throws {
+    let mutation = LineNumber()
+    let failures = await FailureRecorder.failures {
+      let tracker = SharedChangeTracker()
+      await tracker.track {
+        let count = Shared(value: 0)
+        await withCheckedContinuation { continuation in
+          Thread.detachNewThread {
+            mutation.set(#line + 1)
+            count.withLock { $0 = 1 }
+            continuation.resume()
+          }
+        }
+      }
+      #expect(tracker.hasChanges)
+    }
+    #expect(failures.map(\.line) == [mutation.value])
+  }
+
+  @Test func changesOfADetachedTaskAreSeen() async {
+    let failures = await FailureRecorder.failures {
+      let old = Shared(value: 0)
+      let tracker = SharedChangeTracker()
+      await tracker.track {
+        let new = Shared(value: 0)
+        // A share from before the scope is attached to it by a change of the scope's own.
+        old.withLock { $0 = 0 }
+        await Task.detached {
+          old.withLock { $0 = 1 }
+          new.withLock { $0 = 2 }
+        }.value
+      }
+      tracker.assert {
+        old.withLock { $0 = 1 }
+      }
+    }
+    #expect(failures.count == 1)
+    #expect(failures.first?.message.contains("    − 0\n    + 2") == true)
+  }
+
+  @Test func changesOfAnotherTestAreNotSeen() async {
+    let tracker = SharedChangeTracker()
+    let foreign = Shared(value: 0)
+    await tracker.track {
+      await Task.detached { foreign.withLock { $0 = 1 } }.value
+    }
+    #expect(!tracker.hasChanges)
+  }
+
+  @Test func parallelTrackersSeeTheirOwnChangesOnly() async {
+    await withTaskGroup(of: Void.self) { group in
+      for number in 1...8 {
+        group.addTask {
+          let tracker = SharedChangeTracker()
+          await tracker.track {
+            let count = Shared(value: 0)
+            for _ in 0..<100 {
+              count.withLock { $0 += number }
+              await Task.yield()
+            }
+            #expect(tracker.hasChanges)
+            tracker.assert { count.withLock { $0 = 100 * number } }
+          }
+        }
+      }
+    }
+  }
+
+  @Test func concurrentChangesKeepTheVeryFirstValue() async {
+    let failures = await FailureRecorder.failures {
+      let tracker = SharedChangeTracker()
+      await tracker.track {
+        let count = Shared(value: 0)
+        await withTaskGroup(of: Void.self) { group in
+          for _ in 0..<4 {
+            group.addTask { for _ in 0..<250 { count.withLock { $0 += 1 } } }
+          }
+        }
+      }
+    }
+    #expect(failures.count == 1)
+    #expect(failures.first?.message.contains("  − 0\n  + 1000\n") == true)
+  }
+
+  @Test func theInnermostTrackerSeesAChange() {
+    let outer = SharedChangeTracker()
+    outer.track {
+      let count = Shared(value: 0)
+      let inner = SharedChangeTracker()
+      inner.track { count.withLock { $0 = 1 } }
+      #expect(inner.hasChanges)
+      #expect(!outer.hasChanges)
+      inner.assert { count.withLock { $0 = 1 } }
+      count.withLock { $0 = 2 }
+      #expect(outer.hasChanges)
+      outer.assert { count.withLock { $0 = 2 } }
+    }
+  }
+
+  @Test func derivedSharesAreTrackedAsPartsOfTheWhole() {
+    struct Pair: Equatable { var first = 0; var second = 0 }
+    let failures = FailureRecorder.failures {
+      let pair = Shared(value: Pair())
+      let tracker = SharedChangeTracker()
+      tracker.track { pair.first.withLock { $0 = 1 } }
+      tracker.assert { pair.withLock { $0.first = 1 } }
+      tracker.track { pair.withLock { $0.second = 1 } }
+      tracker.assert { pair.second.withLock { $0 = 1 } }
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func aTrackerAndItsSharesAreReleased() {
+    weak var released: SharedChangeTracker?
+    do {
+      let tracker = SharedChangeTracker(reportUnassertedChanges: false)
+      tracker.track { Shared(value: 0).withLock { $0 = 1 } }
+      released = tracker
+      #expect(released != nil)
+    }
+    #expect(released == nil)
+  }
+}

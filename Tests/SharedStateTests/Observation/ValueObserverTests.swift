@@ -1,0 +1,176 @@
+@testable import SharedState
+import Synchronization
+import Testing
+
+@Suite struct ValueObserverTests {
+  @Test func thePresentValueComesFirstThenEveryChangeAtOnce() {
+    let count = Shared(value: 1)
+    let log = Log<Int>()
+    let observation = count.projection.place.observe { log.append($0) }
+    #expect(log.values == [1])
+    count.withLock { $0 = 2 }
+    #expect(log.values == [1, 2])
+    count.withLock { $0 = 2 }
+    #expect(log.values == [1, 2, 2])
+    observation.cancel()
+    count.withLock { $0 = 3 }
+    #expect(log.values == [1, 2, 2])
+    #expect(!count.projection.place.reference.attention.contains(.valueObservers))
+  }
+
+  @Test func releasingTheObservationEndsIt() {
+    let count = Shared(value: 1)
+    let log = Log<Int>()
+    var observation: ValueObservation? = count.projection.place.observe { log.append($0) }
+    #expect(observation != nil)
+    observation = nil
+    count.withLock { $0 = 2 }
+    #expect(log.values == [1])
+  }
+
+  @Test func aMutationInsideANotificationIsToldAfterIt() {
+    let count = Shared(value: 0)
+    let (first, second) = (Log<Int>(), Log<Int>())
+    let observations = [
+      count.projection.place.observe { value in
+        if value > 0, value < 5 { count.withLock { $0 += 1 } }
+        first.append(value)
+      },
+      count.projection.place.observe { second.append($0) },
+    ]
+    count.withLock { $0 = 1 }
+    #expect(first.values == [0, 1, 2, 3, 4, 5])
+    #expect(second.values == [0, 1, 2, 3, 4, 5])
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func anObserverMayCancelItselfAndObserveAgain() {
+    let count = Shared(value: 0)
+    let log = Log<Int>()
+    let held = Mutex<[ValueObservation]>([])
+    let observation = count.projection.place.observe { value in
+      log.append(value)
+      guard value == 1 else { return }
+      held.withLock { $0.removeFirst() }.cancel()
+      let again = count.projection.place.observe { log.append($0 * 10) }
+      held.withLock { $0.append(again) }
+    }
+    held.withLock { $0.append(observation) }
+    count.withLock { $0 = 1 }
+    count.withLock { $0 = 2 }
+    #expect(log.values == [0, 1, 10, 20])
+  }
+
+  @Test func anObservationMayBeCancelledInsideWithLock() {
+    let count = Shared(value: 0)
+    let log = Log<Int>()
+    let observation = count.projection.place.observe { log.append($0) }
+    count.withLock { count in
+      observation.cancel()
+      count = 1
+    }
+    count.withLock { $0 = 2 }
+    #expect(log.values == [0])
+  }
+
+  @Test func derivedObserversAreToldFromTheSameSnapshots() {
+    struct Pair {
+      var first = 0
+      var second = "a"
+      var both: String { "\(first)\(second)" }
+    }
+    let pair = Shared(value: Pair())
+    let (numbers, texts) = (Log<Int>(), Log<String>())
+    let observations = [
+      pair.projection.place.observe { value in if value.first == 1 { pair.withLock { $0.first = 2 } } },
+      pair.first.projection.place.observe { numbers.append($0) },
+      pair.both.projection.place.observe { texts.append($0) },
+    ]
+    pair.withLock { $0.first = 1 }
+    pair.second.withLock { $0 = "b" }
+    #expect(numbers.values == [0, 1, 2, 2])
+    #expect(texts.values == ["0a", "1a", "2a", "2b"])
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func everybodyIsToldOfEveryChangeInOrderByWhoeverMadeIt() async {
+    let count = Shared(value: 0)
+    let (whole, late) = (Log<Int>(), Log<Int>())
+    let observation = count.projection.place.observe { whole.append($0) }
+    let observations = Log<ValueObservation>()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for _ in 0..<25 { count.withLock { $0 += 1 } }
+        }
+      }
+      group.addTask {
+        let observation = count.projection.place.observe { late.append($0) }
+        observations.append(observation)
+      }
+    }
+    await until { whole.values.last == 100 && late.values.last == 100 }
+    #expect(whole.values == Array(0...100))
+    #expect(late.values == Array((late.values.first ?? -1)...100))
+    withExtendedLifetime((observation, observations)) {}
+  }
+
+  @Test func theQueueIsBoundedAndTheNewestValueIsNeverSkipped() {
+    let count = Shared(value: 0)
+    let log = Log<Int>()
+    let observation = count.projection.place.observe { value in
+      if value == 1 { for _ in 0..<1000 { count.withLock { $0 += 1 } } }
+      log.append(value)
+    }
+    count.withLock { $0 = 1 }
+    #expect(log.values == Array(0...(ValueObserver<Int>.capacity + 1)) + [1001])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func remoteChangesAreToldElsewhereInOrder() async {
+    let reference = ValueReference(0)
+    let log = Log<Int>()
+    let threads = Log<UInt>()
+    let observation = reference.place.observe { value in
+      log.append(value)
+      threads.append(currentThread())
+    }
+    let bringer = currentThread()
+    for value in 1...10 { _ = reference.replace(with: value) }
+    await until { log.values.last == 10 }
+    #expect(log.values == Array(0...10))
+    #expect(!threads.values.dropFirst().contains(bringer))
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func anObservationFollowsTheShare() {
+    let share = Shared(value: 1)
+    let other = Shared(value: 10)
+    let log = Log<Int>()
+    let observation = share.observation { log.append($0) }
+    observation.start()
+    share.projectedValue = other
+    other.withLock { $0 = 11 }
+    share.withLock { $0 = 12 }
+    #expect(log.values == [1, 10, 11, 12])
+    observation.cancel()
+    share.withLock { $0 = 13 }
+    #expect(log.values == [1, 10, 11, 12])
+  }
+
+  @Test func anObservationKeepsTheValueAliveAndLetsItGo() {
+    weak var reference: Reference?
+    do {
+      let observation: ProjectionObservation<Int>
+      do {
+        let share = Shared(value: 1)
+        reference = share.projection.place.reference
+        observation = share.observation { _ in }
+        observation.start()
+      }
+      #expect(reference != nil)
+      observation.cancel()
+    }
+    #expect(reference == nil)
+  }
+}
