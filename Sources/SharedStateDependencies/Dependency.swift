@@ -12,7 +12,7 @@ import IssueReporting
 /// where the reader has no override of its own: an object keeps the dependencies that it was created with, also in
 /// detached tasks and on threads.
 @propertyWrapper
-public struct Dependency<Value: Sendable>: Sendable {
+public struct Dependency<Value>: Sendable {
   private let read: @Sendable (DependencyValues) -> Value
   private let access: DependencyAccess
   let initialValues = DependencyValues.captured

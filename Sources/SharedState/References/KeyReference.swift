@@ -37,11 +37,17 @@ private func register<Key: SharedReaderKey>(
 ) -> ValueReference<Key.Value> {
   var made: KeyPersistence<Key>?
   return ReferenceRegistry.current.reference(id: key.id) {
-    let value = initialValue()
+    let value = stored(by: key) ?? initialValue()
     let persistence = persistence(value)
     made = persistence
     return ValueReference(value, persistence: persistence)
   } start: { reference in
     made?.start(reference)
   }
+}
+
+/// What a key knows to be stored, without waiting; a failure is told when the value is loaded.
+private func stored<Key: SharedReaderKey>(by key: Key) -> Key.Value? {
+  guard let key = key as? any SynchronousKey<Key.Value> else { return nil }
+  return try? key.storedValue()
 }

@@ -1,0 +1,162 @@
+public import Foundation
+
+// A default for `store` says: the user defaults of the dependency `\.defaultAppStorage`.
+
+extension SharedReaderKey {
+  /// Keeps a boolean in user defaults, under a name.
+  public static func appStorage(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<Bool> {
+    AppStorageKey(name, store: store, coding: .natural)
+  }
+
+  /// Keeps a boolean in user defaults, under a name, or nothing.
+  public static func appStorage(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<Bool?> {
+    AppStorageKey(name, store: store, coding: AppStorageCoding<Bool>.natural.optional())
+  }
+
+  /// Keeps an integer in user defaults, under a name.
+  public static func appStorage(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<Int> {
+    AppStorageKey(name, store: store, coding: .natural)
+  }
+
+  /// Keeps an integer in user defaults, under a name, or nothing.
+  public static func appStorage(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<Int?> {
+    AppStorageKey(name, store: store, coding: AppStorageCoding<Int>.natural.optional())
+  }
+
+  /// Keeps a real number in user defaults, under a name.
+  public static func appStorage(_ name: String, store: UserDefaults? = nil) -> Self
+  where Self == AppStorageKey<Double> {
+    AppStorageKey(name, store: store, coding: .natural)
+  }
+
+  /// Keeps a real number in user defaults, under a name, or nothing.
+  public static func appStorage(_ name: String, store: UserDefaults? = nil) -> Self
+  where Self == AppStorageKey<Double?> {
+    AppStorageKey(name, store: store, coding: AppStorageCoding<Double>.natural.optional())
+  }
+
+  /// Keeps a string in user defaults, under a name.
+  public static func appStorage(_ name: String, store: UserDefaults? = nil) -> Self
+  where Self == AppStorageKey<String> {
+    AppStorageKey(name, store: store, coding: .natural)
+  }
+
+  /// Keeps a string in user defaults, under a name, or nothing.
+  public static func appStorage(_ name: String, store: UserDefaults? = nil) -> Self
+  where Self == AppStorageKey<String?> {
+    AppStorageKey(name, store: store, coding: AppStorageCoding<String>.natural.optional())
+  }
+
+  /// Keeps strings in user defaults, under a name.
+  public static func appStorage(_ name: String, store: UserDefaults? = nil) -> Self
+  where Self == AppStorageKey<[String]> {
+    AppStorageKey(name, store: store, coding: .natural)
+  }
+
+  /// Keeps strings in user defaults, under a name, or nothing.
+  public static func appStorage(_ name: String, store: UserDefaults? = nil) -> Self
+  where Self == AppStorageKey<[String]?> {
+    AppStorageKey(name, store: store, coding: AppStorageCoding<[String]>.natural.optional())
+  }
+
+  /// Keeps a URL in user defaults, under a name.
+  public static func appStorage(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<URL> {
+    AppStorageKey(name, store: store, coding: .natural)
+  }
+
+  /// Keeps a URL in user defaults, under a name, or nothing.
+  public static func appStorage(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<URL?> {
+    AppStorageKey(name, store: store, coding: AppStorageCoding<URL>.natural.optional())
+  }
+
+  /// Keeps data in user defaults, under a name.
+  public static func appStorage(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<Data> {
+    AppStorageKey(name, store: store, coding: .natural)
+  }
+
+  /// Keeps data in user defaults, under a name, or nothing.
+  public static func appStorage(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<Data?> {
+    AppStorageKey(name, store: store, coding: AppStorageCoding<Data>.natural.optional())
+  }
+
+  /// Keeps a date in user defaults, under a name.
+  public static func appStorage(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<Date> {
+    AppStorageKey(name, store: store, coding: .natural)
+  }
+
+  /// Keeps a date in user defaults, under a name, or nothing.
+  public static func appStorage(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<Date?> {
+    AppStorageKey(name, store: store, coding: AppStorageCoding<Date>.natural.optional())
+  }
+
+  /// Keeps a value in user defaults by its raw value, an integer, under a name.
+  public static func appStorage<Value: RawRepresentable>(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Value.RawValue == Int, Self == AppStorageKey<Value> {
+    AppStorageKey(name, store: store, coding: .rawValue(of: .natural))
+  }
+
+  /// Keeps a value in user defaults by its raw value, an integer, under a name, or nothing.
+  public static func appStorage<Value: RawRepresentable>(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Value.RawValue == Int, Self == AppStorageKey<Value?> {
+    AppStorageKey(name, store: store, coding: AppStorageCoding<Value>.rawValue(of: .natural).optional())
+  }
+
+  /// Keeps a value in user defaults by its raw value, a string, under a name.
+  public static func appStorage<Value: RawRepresentable>(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Value.RawValue == String, Self == AppStorageKey<Value> {
+    AppStorageKey(name, store: store, coding: .rawValue(of: .natural))
+  }
+
+  /// Keeps a value in user defaults by its raw value, a string, under a name, or nothing.
+  public static func appStorage<Value: RawRepresentable>(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Value.RawValue == String, Self == AppStorageKey<Value?> {
+    AppStorageKey(name, store: store, coding: AppStorageCoding<Value>.rawValue(of: .natural).optional())
+  }
+
+  /// Keeps a value in user defaults as JSON data, under a name; `nil` as nothing.
+  @_disfavoredOverload
+  public static func appStorage<Value: Codable>(
+    _ name: String,
+    store: UserDefaults? = nil
+  ) -> Self where Self == AppStorageKey<Value> {
+    AppStorageKey(name, store: store, coding: .json())
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import IssueReporting
+import SharedStateDependencies
+
+/// Keeps a value in user defaults; made with ``SharedReaderKey/appStorage(_:store:)-(String,_)`` and its overloads.
+///
+/// Values that a property list knows are stored as such, so that plain `UserDefaults` reads them; raw values in place of
+/// their enumerations; a `nil` removes the key; anything else is stored as JSON data.
+///
+/// All shares of one key, type and user defaults are one value. What is changed by other processes is played back as soon
+/// as they synchronise their user defaults. What is changed in this process by calling `UserDefaults` directly is seen,
+/// on Linux, when those are synchronised, or when something of them is loaded or saved through a share; at once with the
+/// user defaults of tests.
+///
+/// A stored value of another type is left alone: the share has its default and a `loadError`, and replaces what is
+/// stored only when somebody calls `save()`.
+public struct AppStorageKey<Value: Sendable>: SharedKey {
+  private let name: String
+  private let domain: AppStorageDomain
+  private let coding: AppStorageCoding<Value>
+  private let isFormatReported: Bool
+
+  init(_ name: String, store: UserDefaults?, coding: AppStorageCoding<Value>) {
+    let dependencies = DependencyValues.current
+    self.name = name
+    domain = AppStorageDomains.shared.domain(of: store ?? dependencies.defaultAppStorage)
+    self.coding = coding
+    isFormatReported = dependencies.appStorageKeyFormatWarningEnabled
+  }
+
+  /// The name, and the user defaults.
+  public var id: AppStorageKeyID {
+    AppStorageKeyID(name: name, domain: ObjectIdentifier(domain))
+  }
+
+  /// Hands over what is stored, at once.
+  public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
+    continuation.resume(with: Result { try storedValue() })
+  }
+
+  /// Yields what others store.
+  public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
+    reportFormat()
+    return domain.observe(name, as: ObjectIdentifier(Value.self)) { stored in
+      subscriber.yield(with: Result { try value(from: stored) })
+    }
+  }
+
+  /// Stores the value at once, and writes the file when its turn comes.
+  public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
+    do {
+      domain.save(
+        try coding.encode(value),
+        name,
+        as: ObjectIdentifier(Value.self),
+        isExplicit: context == .userInitiated,
+        continuation: continuation
+      )
+    } catch let error as EncodingError {
+      let reason = CodingErrorSummary.text(of: error)
+      continuation.resume(throwing: AppStorageError.unencodable(key: name, reason: reason))
+    } catch {
+      continuation.resume(throwing: error)
+    }
+  }
+
+  private func value(from stored: PropertyListValue?) throws -> Value? {
+    var found = stored?.kind ?? "nothing"
+    var value: Value?
+    do {
+      value = try stored.flatMap(coding.decode)
+    } catch let error as DecodingError {
+      found += " (\(CodingErrorSummary.text(of: error)))"
+    } catch {
+      // What other errors say may contain the value.
+    }
+    let isReadable = stored == nil || value != nil
+    domain.didDecode(name, as: ObjectIdentifier(Value.self), isReadable: isReadable)
+    guard isReadable else {
+      throw AppStorageError.unreadable(key: name, expected: "\(Value.self)", found: found)
+    }
+    return value
+  }
+
+  private func reportFormat() {
+    guard
+      isFormatReported, name.hasPrefix("@") || name.contains("."),
+      DependencyValues.current.reportedAppStorageNames.insert(name)
+    else { return }
+    reportIssue(
+      """
+      The app storage key '\(name)' contains '\(name.contains(".") ? "." : "@")'. Key-value observing on Apple platforms \
+      cannot observe such a key, so that changes from elsewhere are noticed late there. Choose another name, or turn \
+      this report off with '\\.appStorageKeyFormatWarningEnabled'.
+      """
+    )
+  }
+}
+
+extension AppStorageKey: SynchronousKey {
+  package func storedValue() throws -> Value? {
+    try value(from: domain.read(name))
+  }
+}
+
+/// What tells one value in user defaults from another.
+public struct AppStorageKeyID: Hashable, Sendable {
+  let name: String
+  let domain: ObjectIdentifier
+}

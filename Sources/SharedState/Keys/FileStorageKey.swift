@@ -1,0 +1,121 @@
+public import Foundation
+import SharedStateDependencies
+
+extension SharedReaderKey {
+  /// Keeps a value in a file, as JSON or what another encoder makes of it.
+  ///
+  /// ```swift
+  /// @Shared(.fileStorage(.documentsDirectory.appending(component: "users.json"))) var users: [User] = []
+  /// ```
+  ///
+  /// See ``FileStorage`` for when and how it is written. In a test the file exists in memory only.
+  /// - Parameters:
+  ///   - url: The file; its directory is made when it is missing.
+  ///   - decoder: Reads the file.
+  ///   - encoder: Makes the file.
+  public static func fileStorage<Value: Codable>(
+    _ url: URL,
+    decoder: JSONDecoder = JSONDecoder(),
+    encoder: JSONEncoder = JSONEncoder()
+  ) -> Self where Self == FileStorageKey<Value> {
+    FileStorageKey(
+      url: url,
+      decode: { try decoder.decode(Value.self, from: $0) },
+      encode: { try encoder.encode($0) }
+    )
+  }
+
+  /// Keeps a value in a file of any format.
+  ///
+  /// - Parameters:
+  ///   - url: The file; its directory is made when it is missing.
+  ///   - decode: Reads the file. Called on any thread.
+  ///   - encode: Makes the file. Called on any thread.
+  public static func fileStorage<Value>(
+    _ url: URL,
+    decode: @escaping @Sendable (Data) throws -> Value,
+    encode: @escaping @Sendable (Value) throws -> Data
+  ) -> Self where Self == FileStorageKey<Value> {
+    FileStorageKey(url: url, decode: decode, encode: encode)
+  }
+}
+
+/// Keeps a value in a file; made with ``SharedReaderKey/fileStorage(_:decoder:encoder:)``.
+///
+/// All shares of one file and one type of value are one value. Shares of one file with different types of value play
+/// each other's changes back where they can read them. A share never replaces content that it cannot read, until
+/// somebody calls its `save()`.
+public struct FileStorageKey<Value: Sendable>: SharedKey {
+  private let document: FileDocument
+  private let decode: @Sendable (Data) throws -> Value
+  private let encode: @Sendable (Value) throws -> Data
+
+  init(
+    url: URL,
+    decode: @escaping @Sendable (Data) throws -> Value,
+    encode: @escaping @Sendable (Value) throws -> Data
+  ) {
+    document = DependencyValues.current.defaultFileStorage.document(at: url)
+    self.decode = decode
+    self.encode = encode
+  }
+
+  /// The file, and the storage that it is in.
+  public var id: FileStorageKeyID {
+    FileStorageKeyID(document: ObjectIdentifier(document))
+  }
+
+  /// Hands over what is in the file, after writing what is pending.
+  public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
+    document.load { result in continuation.resume(with: value(from: result)) }
+  }
+
+  /// Yields what others write to the file.
+  public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
+    document.observe(as: ObjectIdentifier(Value.self)) { result in
+      subscriber.yield(with: value(from: result))
+    }
+  }
+
+  /// Writes the value: the first one and an explicitly saved one at once, others when their turn comes.
+  public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
+    document.save(
+      as: ObjectIdentifier(Value.self),
+      isExplicit: context == .userInitiated,
+      continuation: continuation
+    ) {
+      do {
+        return try encode(value)
+      } catch let error as EncodingError {
+        throw FileStorageError.unencodable(path: document.path, reason: CodingErrorSummary.text(of: error))
+      }
+    }
+  }
+
+  private func value(from result: Result<Data?, any Error>) -> Result<Value?, any Error> {
+    result.flatMap { data in
+      let type = ObjectIdentifier(Value.self)
+      do {
+        let value = try data.map(decode)
+        document.didDecode(as: type, isReadable: true)
+        return .success(value)
+      } catch {
+        document.didDecode(as: type, isReadable: false)
+        guard let error = error as? DecodingError else { return .failure(error) }
+        let reason = CodingErrorSummary.text(of: error)
+        return .failure(FileStorageError.undecodable(path: document.path, reason: reason))
+      }
+    }
+  }
+}
+
+extension FileStorageKey: SynchronousKey {
+  package func storedValue() throws -> Value? {
+    try value(from: Result { try document.read() }).get()
+  }
+}
+
+/// What tells one stored file from another.
+public struct FileStorageKeyID: Hashable, Sendable {
+  let document: ObjectIdentifier
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// The files of this computer.
+struct DiskFiles: FileSystem {
+  let saveInterval = Duration.seconds(1)
+
+  func read(_ path: String) throws -> FileContent? {
+    guard let file = try OpenFile(path, flags: O_RDONLY, operation: "read") else { return nil }
+    // Stamped before it is read: a change in between then makes the stamp old rather than the content.
+    let stamp = try file.stamp()
+    return try FileContent(data: file.readAll(), stamp: stamp)
+  }
+
+  func stamp(of path: String) throws -> FileStamp? {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      guard errno == ENOENT || errno == ENOTDIR else { throw FileStorageError.system("look at", path) }
+      return nil
+    }
+    return FileStamp(status)
+  }
+
+  func write(_ data: Data, to path: String) throws -> FileStamp {
+    try AtomicWrite(path: Self.target(of: path)).write(data)
+  }
+
+  func remove(_ path: String) throws {
+    let target = Self.target(of: path)
+    guard unlink(target) == 0 || errno == ENOENT || errno == ENOTDIR else {
+      throw FileStorageError.system("remove", target)
+    }
+  }
+
+  func watch(_ path: String, onChange: @escaping @Sendable () -> Void) throws -> SharedSubscription {
+    #if os(Linux)
+      try Inotify.shared.watch(path, onChange: onChange)
+    #else
+      SharedSubscription {}
+    #endif
+  }
+
+  /// Where a symbolic link leads in the end, so that what it leads to is replaced and not the link.
+  private static func target(of path: String) -> String {
+    var path = path
+    // The system itself gives up after 40 links.
+    for _ in 0..<40 {
+      guard let link = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { break }
+      path = link.hasPrefix("/") ? link : (path as NSString).deletingLastPathComponent + "/" + link
+    }
+    return path
+  }
+}
+
+extension FileStamp {
+  init(_ status: stat) {
+    #if os(Linux)
+      let (modified, changed) = (status.st_mtim, status.st_ctim)
+    #else
+      let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+    #endif
+    self.init(
+      device: UInt64(truncatingIfNeeded: status.st_dev),
+      inode: UInt64(status.st_ino),
+      size: Int64(status.st_size),
+      modified: Int64(modified.tv_sec) &* 1_000_000_000 &+ Int64(modified.tv_nsec),
+      changed: Int64(changed.tv_sec) &* 1_000_000_000 &+ Int64(changed.tv_nsec)
+    )
+  }
+}
+
+extension FileStorageError {
+  /// What `errno` says about an operation that has just failed.
+  static func system(_ operation: String, _ path: String) -> FileStorageError {
+    .system(operation: operation, path: path, code: errno)
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+/// What a document needs of files. Called from any thread, never with a lock held.
+protocol FileSystem: Sendable {
+  /// The least time between two writes of one document.
+  var saveInterval: Duration { get }
+
+  /// The content of a file; `nil` when there is none.
+  func read(_ path: String) throws -> FileContent?
+
+  /// What tells the present content from an earlier one, without reading it; `nil` when there is no file.
+  func stamp(of path: String) throws -> FileStamp?
+
+  /// Replaces the content of a file in one step; makes missing directories.
+  ///
+  /// - Returns: The stamp of what was written.
+  func write(_ data: Data, to path: String) throws -> FileStamp
+
+  /// Deletes a file, if there is one.
+  func remove(_ path: String) throws
+
+  /// Calls back, on any thread, whenever something may have happened to the file.
+  func watch(_ path: String, onChange: @escaping @Sendable () -> Void) throws -> SharedSubscription
+}
+
+/// What is in a file.
+struct FileContent {
+  var data: Data
+  var stamp: FileStamp
+}
+
+/// Tells one content of a file from another: which file it is, how long, and when it was changed.
+struct FileStamp: Hashable, Sendable {
+  var device: UInt64 = 0
+  var inode: UInt64 = 0
+  var size: Int64 = 0
+  var modified: Int64 = 0
+  var changed: Int64 = 0
+}
+
+/// Something went wrong with a file of ``SharedReaderKey/fileStorage(_:decoder:encoder:)``.
+public enum FileStorageError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The operating system refused to do something with a file.
+  case system(operation: String, path: String, code: Int32)
+  /// The content is not a document of the share's type. The reason contains no values.
+  case undecodable(path: String, reason: String)
+  /// The value could not be turned into a document. The reason contains no values.
+  case unencodable(path: String, reason: String)
+  /// A change was not saved, because it would replace content that cannot be read; `save()` replaces it.
+  case wouldReplaceUnreadable(path: String)
+
+  /// What went wrong, without any value.
+  public var description: String {
+    switch self {
+    case .system(let operation, let path, let code):
+      "Could not \(operation) '\(path)': \(String(cString: strerror(code)))"
+    case .undecodable(let path, let reason):
+      "'\(path)' is not a document of the expected type: \(reason)"
+    case .unencodable(let path, let reason):
+      "The value for '\(path)' could not be encoded: \(reason)"
+    case .wouldReplaceUnreadable(let path):
+      "'\(path)' could not be read, and was not replaced. Call 'save()' to replace it."
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+/// A value as `UserDefaults` stores it, whatever object stands for it in memory.
+enum PropertyListValue: Hashable, Sendable {
+  case boolean(Bool)
+  case integer(Int)
+  case real(Double)
+  case string(String)
+  case date(Date)
+  case data(Data)
+  case array([PropertyListValue])
+  case dictionary([String: PropertyListValue])
+  /// Something that no property list can hold.
+  case other
+
+  /// Reads what `UserDefaults.object(forKey:)` returns.
+  init(_ object: Any) {
+    switch object {
+    // First, because one object can be taken for a boolean, an integer and a real number.
+    case let number as NSNumber: self = Self.number(number)
+    case let value as String: self = .string(value)
+    case let value as Date: self = .date(value)
+    case let value as Data: self = .data(value)
+    case let values as [Any?]: self = .array(values.map { $0.map(PropertyListValue.init) ?? .other })
+    case let values as [AnyHashable: Any?]:
+      let pairs = values.map { (String(describing: $0.key.base), $0.value.map(PropertyListValue.init) ?? .other) }
+      self = .dictionary(Dictionary(pairs) { _, last in last })
+    default: self = .other
+    }
+  }
+
+  /// What kind of value it is, for messages that must not show it.
+  var kind: String {
+    switch self {
+    case .boolean: "a boolean"
+    case .integer: "an integer"
+    case .real: "a real number"
+    case .string: "a string"
+    case .date: "a date"
+    case .data: "data"
+    case .array: "an array"
+    case .dictionary: "a dictionary"
+    case .other: "an object"
+    }
+  }
+
+  private static func number(_ number: NSNumber) -> PropertyListValue {
+    switch UInt8(bitPattern: number.objCType.pointee) {
+    case UInt8(ascii: "c"), UInt8(ascii: "B"): .boolean(number.boolValue)
+    case UInt8(ascii: "d"), UInt8(ascii: "f"): .real(number.doubleValue)
+    default: .integer(number.intValue)
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/// Decides when a document is written: the first change at once, then at most one write in an interval, and at once
+/// when somebody asks for it.
+///
+/// It has no clock and no timer: the time is handed in, and whoever gets an action performs it.
+struct SaveThrottle {
+  /// What the caller has to do.
+  enum Action: Equatable {
+    case nothing
+    /// Write what is pending, then call ``finish(at:)``.
+    case write
+    /// Call ``wake(at:)`` at that time.
+    case wake(at: ContinuousClock.Instant)
+  }
+
+  private let interval: Duration
+  private var newestWrite: ContinuousClock.Instant?
+  private var isWakeUnderWay = false
+  private var isUrgent = false
+
+  /// Whether something has to be written.
+  private(set) var isPending = false
+  /// Whether a write is under way.
+  private(set) var isWriting = false
+
+  /// - Parameter interval: The least time from the start of one write to that of the next.
+  init(interval: Duration) {
+    self.interval = interval
+  }
+
+  /// Whether there is nothing to write, and nothing being written.
+  var isIdle: Bool { !isPending && !isWriting }
+
+  /// Something has changed.
+  mutating func request(at now: ContinuousClock.Instant, isUrgent: Bool) -> Action {
+    isPending = true
+    self.isUrgent = self.isUrgent || isUrgent
+    return proceed(at: now)
+  }
+
+  /// Somebody waits for what is pending, if anything is.
+  mutating func hurry(at now: ContinuousClock.Instant) -> Action {
+    guard isPending else { return .nothing }
+    return request(at: now, isUrgent: true)
+  }
+
+  /// The time that ``Action/wake(at:)`` named has come.
+  mutating func wake(at now: ContinuousClock.Instant) -> Action {
+    isWakeUnderWay = false
+    return proceed(at: now)
+  }
+
+  /// The write is done, well or badly.
+  mutating func finish(at now: ContinuousClock.Instant) -> Action {
+    isWriting = false
+    return proceed(at: now)
+  }
+
+  private mutating func proceed(at now: ContinuousClock.Instant) -> Action {
+    guard isPending, !isWriting else { return .nothing }
+    let due = newestWrite.map { $0.advanced(by: interval) } ?? now
+    if isUrgent || now >= due {
+      isPending = false
+      isUrgent = false
+      isWriting = true
+      newestWrite = now
+      return .write
+    }
+    guard !isWakeUnderWay else { return .nothing }
+    isWakeUnderWay = true
+    return .wake(at: due)
+  }
+}

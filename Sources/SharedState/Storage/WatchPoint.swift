@@ -1,0 +1,45 @@
+#if os(Linux)
+  import Foundation
+
+  /// A directory whose changes decide what a path leads to.
+  struct WatchPoint: Hashable {
+    /// The directory.
+    var directory: String
+    /// The name in it that matters; `nil` when only the directory's own fate does.
+    var name: String?
+
+    /// Everything on the way from the root to a path: each directory may be moved away, each symbolic link may be made
+    /// to lead elsewhere, and the first name that is missing may come into being.
+    static func points(on path: String) -> [WatchPoint] {
+      var points: [WatchPoint] = []
+      var rest = Array(path.split(separator: "/").map(String.init).reversed())
+      var directory = "/"
+      var links = 0
+      while let name = rest.popLast() {
+        if name == "." { continue }
+        if name == ".." {
+          directory = (directory as NSString).deletingLastPathComponent
+          continue
+        }
+        let full = directory == "/" ? "/\(name)" : "\(directory)/\(name)"
+        var status = stat()
+        let exists = lstat(full, &status) == 0
+        if exists, status.st_mode & S_IFMT == S_IFLNK, links < 40,
+          let target = try? FileManager.default.destinationOfSymbolicLink(atPath: full)
+        {
+          links += 1
+          points.append(WatchPoint(directory: directory, name: name))
+          if target.hasPrefix("/") { directory = "/" }
+          rest += target.split(separator: "/").map(String.init).reversed()
+        } else if exists, status.st_mode & S_IFMT == S_IFDIR, !rest.isEmpty {
+          directory = full
+          points.append(WatchPoint(directory: full, name: nil))
+        } else {
+          points.append(WatchPoint(directory: directory, name: name))
+          break
+        }
+      }
+      return points
+    }
+  }
+#endif

@@ -1,0 +1,222 @@
+import Foundation
+import SharedStateDependencies
+import Testing
+
+@testable import SharedState
+
+@Suite("App storage", .timeLimit(.minutes(1)))
+struct AppStorageTests {
+  enum Color: String, Codable, Sendable { case red, blue }
+  enum Size: Int, Sendable { case small, large }
+  struct User: Codable, Equatable, Sendable { var name: String }
+
+  @Dependency(\.defaultAppStorage) var defaults
+
+  // MARK: Types
+
+  @Test("Every kind of value is stored so that plain user defaults read it")
+  func kinds() throws {
+    @Shared(.appStorage("bool")) var bool = false
+    @Shared(.appStorage("int")) var int = 0
+    @Shared(.appStorage("double")) var double = 0.0
+    @Shared(.appStorage("string")) var string = ""
+    @Shared(.appStorage("strings")) var strings: [String] = []
+    @Shared(.appStorage("url")) var url = URL(fileURLWithPath: "/")
+    @Shared(.appStorage("data")) var data = Data()
+    @Shared(.appStorage("date")) var date = Date(timeIntervalSince1970: 0)
+    @Shared(.appStorage("color")) var color = Color.red
+    @Shared(.appStorage("size")) var size = Size.small
+    @Shared(.appStorage("user")) var user = User(name: "")
+    $bool.withLock { $0 = true }
+    $int.withLock { $0 = .max }
+    $double.withLock { $0 = 1.5 }
+    $string.withLock { $0 = "text" }
+    $strings.withLock { $0 = ["a", "b"] }
+    $url.withLock { $0 = URL(fileURLWithPath: "/tmp/file") }
+    $data.withLock { $0 = Data([1, 2]) }
+    $date.withLock { $0 = Date(timeIntervalSince1970: 1.25) }
+    $color.withLock { $0 = .blue }
+    $size.withLock { $0 = .large }
+    $user.withLock { $0 = User(name: "Blob") }
+    #expect(defaults.bool(forKey: "bool"))
+    #expect(defaults.integer(forKey: "int") == .max)
+    #expect(defaults.double(forKey: "double") == 1.5)
+    #expect(defaults.string(forKey: "string") == "text")
+    #expect(defaults.stringArray(forKey: "strings") == ["a", "b"])
+    #expect(defaults.url(forKey: "url") == URL(fileURLWithPath: "/tmp/file"))
+    #expect(defaults.data(forKey: "data") == Data([1, 2]))
+    #expect(defaults.object(forKey: "date") as? Date == Date(timeIntervalSince1970: 1.25))
+    #expect(defaults.string(forKey: "color") == "blue")
+    #expect(defaults.integer(forKey: "size") == 1)
+    let stored = try #require(defaults.data(forKey: "user"))
+    #expect(try JSONDecoder().decode(User.self, from: stored) == User(name: "Blob"))
+    let remote = try #require(URL(string: "https://example.com/path?q=1"))
+    $url.withLock { $0 = remote }
+    #expect(defaults.url(forKey: "url") == remote)
+  }
+
+  @Test("Optionals of every kind are stored, and nil removes the key")
+  func optionals() {
+    func check<Value: Equatable>(_ name: String, _ share: Shared<Value?>, _ value: Value) {
+      #expect(share.wrappedValue == nil)
+      share.withLock { $0 = value }
+      #expect(defaults.object(forKey: name) != nil)
+      share.withLock { $0 = nil }
+      #expect(defaults.object(forKey: name) == nil)
+    }
+    check("bool", Shared(.appStorage("bool")), true)
+    check("int", Shared(.appStorage("int")), 1)
+    check("double", Shared(.appStorage("double")), 1.5)
+    check("string", Shared(.appStorage("string")), "text")
+    check("strings", Shared(.appStorage("strings")), ["a"])
+    check("url", Shared(.appStorage("url")), URL(fileURLWithPath: "/"))
+    check("data", Shared(.appStorage("data")), Data([1]))
+    check("date", Shared(.appStorage("date")), Date(timeIntervalSince1970: 1))
+    check("color", Shared(.appStorage("color")), Color.blue)
+    check("size", Shared(.appStorage("size")), Size.large)
+    check("user", Shared(.appStorage("user")), User(name: "Blob"))
+  }
+
+  @Test("Values that are there are used, and the default is not evaluated")
+  func storedValues() {
+    defaults.set(7, forKey: "int")
+    defaults.set(1, forKey: "bool")
+    defaults.set(2, forKey: "double")
+    defaults.set(["a"], forKey: "strings")
+    defaults.set(URL(string: "https://example.com/path"), forKey: "url")
+    func unused() -> Int {
+      Issue.record("The default was evaluated.")
+      return 0
+    }
+    let int = Shared(wrappedValue: unused(), .appStorage("int"))
+    #expect(int.wrappedValue == 7)
+    @Shared(.appStorage("bool")) var bool = false
+    @Shared(.appStorage("double")) var double = 0.0
+    @Shared(.appStorage("strings")) var strings: [String] = []
+    @Shared(.appStorage("url")) var url: URL?
+    #expect(bool)
+    #expect(double == 2)
+    #expect(strings == ["a"])
+    #expect(url == URL(string: "https://example.com/path"))
+  }
+
+  // MARK: Changes by others
+
+  @Test("A direct write to the user defaults of a test is played back at once")
+  func directWrite() {
+    @Shared(.appStorage("count")) var count = 0
+    defaults.set(42, forKey: "count")
+    #expect(count == 42)
+    defaults.removeObject(forKey: "count")
+    #expect(count == 0)
+    $count.withLock { $0 = 1 }
+    #expect(defaults.integer(forKey: "count") == 1)
+  }
+
+  @Test("Shares of one key with different types of value hear of each other")
+  func twoTypes() {
+    @Shared(.appStorage("count")) var count = 0
+    @Shared(.appStorage("count")) var optional: Int?
+    $count.withLock { $0 = 1 }
+    #expect(optional == 1)
+    $optional.withLock { $0 = nil }
+    #expect(count == 0)
+  }
+
+  @Test("Every test has its own, and nothing of the real ones", arguments: 0..<3)
+  func isolation(round: Int) {
+    @Shared(.appStorage("isolated")) var count = -1
+    #expect(count == -1)
+    $count.withLock { $0 = round }
+    #expect(UserDefaults.standard.object(forKey: "isolated") == nil)
+  }
+
+  @Test("A value of another type is left alone: the default, a loadError, and no unasked replacement")
+  func otherType() async throws {
+    defaults.set("secret", forKey: "count")
+    @Shared(.appStorage("count")) var count = 3
+    #expect(count == 3)
+    #expect($count.loadError is AppStorageError)
+    #expect(!String(describing: $count.loadError).contains("secret"))
+    $count.withLock { $0 = 4 }
+    #expect(defaults.string(forKey: "count") == "secret")
+    #expect($count.saveError as? AppStorageError == .wouldReplaceUnreadable(key: "count"))
+    try await $count.save()
+    #expect(defaults.integer(forKey: "count") == 4)
+    defaults.set(5, forKey: "count")
+    #expect(count == 5)
+  }
+
+  @Test("An optional is no excuse to replace a value of another type")
+  func otherTypeOfOptional() {
+    defaults.set("text", forKey: "count")
+    @Shared(.appStorage("count")) var count: Int?
+    #expect(count == nil)
+    #expect($count.loadError is AppStorageError)
+    $count.withLock { $0 = 1 }
+    #expect(defaults.string(forKey: "count") == "text")
+  }
+
+  @Test("A name that key-value observing does not understand is reported once")
+  func format() {
+    withKnownIssue { _ = Shared(wrappedValue: 0, .appStorage("a.b")) }
+    _ = Shared(wrappedValue: 0, .appStorage("a.b"))
+    withKnownIssue { _ = Shared(wrappedValue: 0, .appStorage("@a")) }
+    withDependencies {
+      $0.appStorageKeyFormatWarningEnabled = false
+    } operation: {
+      _ = Shared(wrappedValue: 0, .appStorage("c.d"))
+    }
+  }
+
+  // MARK: Files
+
+  @Test("Another process's write to the file is played back, and ours reach the file")
+  func otherProcess() async throws {
+    let directory = try TemporaryDirectory()
+    let store = try #require(UserDefaults(suiteName: directory["suite"].path))
+    let file = directory["suite.plist"]
+    @Shared(.appStorage("count", store: store)) var count = 0
+    @Shared(.appStorage("name", store: store)) var name = ""
+    $count.withLock { $0 = 1 }
+    try await $count.save()
+    let written = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
+    #expect((written as? [String: Any])?["count"] as? Int == 1)
+    let theirs = ["count": 2, "name": "theirs"] as [String: Any]
+    let plist = try PropertyListSerialization.data(fromPropertyList: theirs, format: .xml, options: 0)
+    try plist.write(to: file, options: .atomic)
+    await wait(for: 2, in: $count)
+    await wait(for: "theirs", in: $name)
+    // A direct write is seen when it is synchronised.
+    store.set(3, forKey: "count")
+    store.synchronize()
+    await wait(for: 3, in: $count)
+    // Another object for the same suite is the same user defaults.
+    let same = try #require(UserDefaults(suiteName: directory["suite"].path))
+    let other = Shared(wrappedValue: 0, .appStorage("count", store: same))
+    $count.withLock { $0 = 4 }
+    #expect(other.wrappedValue == 4)
+    // No pending write recreates the directory of the test.
+    try await $count.save()
+  }
+
+  private static func count(to limit: Int, suite: String) throws {
+    let store = try #require(UserDefaults(suiteName: suite))
+    @Shared(.appStorage("count", store: store)) var count = 0
+    for _ in 0..<limit { $count.withLock { $0 += 1 } }
+  }
+
+  @Test("What is pending reaches the file when the process ends normally")
+  func normalExit() async throws {
+    let directory = try TemporaryDirectory()
+    let suite = directory["suite"].path
+    await #expect(processExitsWith: .success) { [suite = suite as String] in
+      try AppStorageTests.count(to: 1000, suite: suite)
+    }
+    let written = try PropertyListSerialization.propertyList(
+      from: Data(contentsOf: directory["suite.plist"]),
+      format: nil
+    )
+    #expect((written as? [String: Any])?["count"] as? Int == 1000)
+  }
+}

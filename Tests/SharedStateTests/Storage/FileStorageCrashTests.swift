@@ -1,0 +1,66 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import Testing
+
+@Suite("File storage when the process ends", .serialized, .timeLimit(.minutes(2)))
+struct FileStorageCrashTests {
+  let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private struct Document: Codable, Equatable, Sendable {
+    var number = 0
+    var copies: [Int] = []
+
+    init(_ number: Int) {
+      self.number = number
+      copies = Array(repeating: number, count: 2000)
+    }
+
+    var isWhole: Bool { self == Document(number) }
+  }
+
+  /// Changes the document until the process is killed.
+  private static func writeForEver(_ path: String) async throws {
+    try await withDisk {
+      @Shared(.fileStorage(URL(fileURLWithPath: path))) var document = Document(0)
+      for number in 0... {
+        $document.withLock { $0 = Document(number) }
+        if number % 100 == 0 { try? await $document.save() }
+      }
+    }
+  }
+
+  private static func count(to limit: Int, _ path: String) async throws {
+    try await withDisk {
+      @Shared(.fileStorage(URL(fileURLWithPath: path))) var number = 0
+      for _ in 0..<limit { $number.withLock { $0 += 1 } }
+    }
+  }
+
+  @Test("A killed process leaves the old or the new document, never half of one", arguments: 0..<6)
+  func killed(round: Int) async throws {
+    let path = directory["document.json"].path
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, round = round as Int] in
+      let delay = UInt32.random(in: 1000...60_000) * UInt32(round + 1)
+      Thread.detachNewThread {
+        usleep(delay)
+        kill(getpid(), SIGKILL)
+      }
+      try await FileStorageCrashTests.writeForEver(path)
+    }
+    // A process that was killed before its first save leaves no document at all.
+    guard let data = FileManager.default.contents(atPath: path) else { return }
+    #expect(try JSONDecoder().decode(Document.self, from: data).isWhole)
+  }
+
+  @Test("A hundred thousand small saves leave the last one, after a normal exit")
+  func normalExit() async throws {
+    let path = directory["document.json"].path
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      try await FileStorageCrashTests.count(to: 100_000, path)
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("100000".utf8))
+  }
+}

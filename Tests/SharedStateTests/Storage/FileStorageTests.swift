@@ -1,0 +1,301 @@
+import Foundation
+import SharedStateDependencies
+import Testing
+
+@testable import SharedState
+
+@Suite("File storage", .timeLimit(.minutes(1)))
+struct FileStorageTests {
+  let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private func numbers(in url: URL) throws -> [Int] {
+    try JSONDecoder().decode([Int].self, from: Data(contentsOf: url))
+  }
+
+  private static func bytes(_ url: URL) -> FileStorageKey<Data> {
+    .fileStorage(url, decode: { $0 }, encode: { $0 })
+  }
+
+  // MARK: Saving
+
+  @Test("The first change is in the file when withLock returns, in a directory that was missing")
+  func firstSave() async throws {
+    let url = directory["a/b/numbers.json"]
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var numbers: [Int] = []
+      $numbers.withLock { $0 = [1] }
+      #expect(try self.numbers(in: url) == [1])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory["a/b"].path) == ["numbers.json"])
+    }
+  }
+
+  @Test("Saving writes what is pending at once")
+  func explicitSave() async throws {
+    let url = directory["numbers.json"]
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var numbers: [Int] = []
+      for number in 0..<1000 { $numbers.withLock { $0 = [number] } }
+      try await $numbers.save()
+      #expect(try self.numbers(in: url) == [999])
+      #expect($numbers.saveError == nil)
+    }
+  }
+
+  @Test("What is pending is written later, also when the last share is gone")
+  func pendingSave() async throws {
+    let url = directory["numbers.json"]
+    @Sendable func change() {
+      @Shared(.fileStorage(url)) var numbers: [Int] = []
+      $numbers.withLock { $0 = [1] }
+      $numbers.withLock { $0 = [2] }
+    }
+    try await withDisk { () async throws in
+      change()
+    }
+    // Looked at as another process would: through the same document, the pending change would be written now.
+    try await withDependencies {
+      $0.defaultFileStorage = FileStorage(files: DiskFiles())
+    } operation: {
+      let bytes = Shared(wrappedValue: Data(), Self.bytes(url))
+      await wait(for: Data("[2]".utf8), in: bytes)
+      try #expect(self.numbers(in: url) == [2])
+    }
+  }
+
+  @Test("A stored value is used and the default is not evaluated")
+  func storedValue() async throws {
+    let url = directory["numbers.json"]
+    try Data("[7]".utf8).write(to: url)
+    func unused() -> [Int] {
+      Issue.record("The default was evaluated.")
+      return []
+    }
+    try await withDisk { () async throws in
+      let numbers = Shared(wrappedValue: unused(), .fileStorage(url))
+      #expect(numbers.wrappedValue == [7])
+    }
+  }
+
+  @Test("An edit that changes neither the length nor the beginning is noticed")
+  func lateDifference() async throws {
+    let url = directory["numbers.json"]
+    let before = Array(repeating: 1, count: 500)
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var numbers = before
+      try await $numbers.save()
+      try JSONEncoder().encode(before.dropLast() + [2]).write(to: url)
+      await wait(for: before.dropLast() + [2], in: $numbers)
+    }
+  }
+
+  @Test("Saving through a symbolic link keeps the link, and permissions stay")
+  func symbolicLink() async throws {
+    let (url, link) = (directory["real/numbers.json"], directory["link.json"])
+    try FileManager.default.createDirectory(at: directory["real"], withIntermediateDirectories: true)
+    try Data("[]".utf8).write(to: url)
+    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: url.path)
+    try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "real/numbers.json")
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(link)) var numbers: [Int] = []
+      $numbers.withLock { $0 = [1] }
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "real/numbers.json")
+      #expect(try self.numbers(in: url) == [1])
+      let mode = try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
+      #expect(mode == 0o640)
+    }
+  }
+
+  @Test("A file that cannot be written is a saveError, which goes away")
+  func saveError() async throws {
+    let url = directory["blocked/numbers.json"]
+    try Data().write(to: directory["blocked"])
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var numbers: [Int] = []
+      $numbers.withLock { $0 = [1] }
+      #expect($numbers.saveError is FileStorageError)
+      await #expect(throws: FileStorageError.self) { try await $numbers.save() }
+      #expect(numbers == [1])
+      try FileManager.default.removeItem(at: directory["blocked"])
+      try await $numbers.save()
+      #expect($numbers.saveError == nil)
+      #expect(try self.numbers(in: url) == [1])
+    }
+  }
+
+  @Test("A file that cannot be read is a loadError, and loading again after that helps")
+  func loadError() async throws {
+    let url = directory["numbers.json"]
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var numbers: [Int] = [0]
+      #expect($numbers.loadError is FileStorageError)
+      #expect(numbers == [0])
+      try FileManager.default.removeItem(at: url)
+      try Data("[1]".utf8).write(to: url)
+      try await $numbers.load()
+      #expect(numbers == [1])
+      await wait { [$numbers] in $numbers.loadError == nil }
+    }
+  }
+
+  // MARK: Changes by others
+
+  @Test("A file that is edited in place, replaced, deleted and made again is played back")
+  func outsideChanges() async throws {
+    let url = directory["numbers.json"]
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var numbers: [Int] = [0]
+      try Data("[1]".utf8).write(to: url)
+      await wait(for: [1], in: $numbers)
+      let handle = try FileHandle(forWritingTo: url)
+      try handle.truncate(atOffset: 0)
+      try handle.write(contentsOf: Data("[1,2]".utf8))
+      try handle.close()
+      await wait(for: [1, 2], in: $numbers)
+      try Data("[3]".utf8).write(to: url, options: .atomic)
+      await wait(for: [3], in: $numbers)
+      try FileManager.default.removeItem(at: url)
+      await wait(for: [0], in: $numbers)
+      try Data("[4]".utf8).write(to: directory["other.json"])
+      try FileManager.default.moveItem(at: directory["other.json"], to: url)
+      await wait(for: [4], in: $numbers)
+      try FileManager.default.moveItem(at: url, to: directory["away.json"])
+      await wait(for: [0], in: $numbers)
+    }
+  }
+
+  @Test("A directory that is missing, made, moved away and replaced is followed")
+  func directories() async throws {
+    let url = directory["a/b/numbers.json"]
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var numbers: [Int] = [0]
+      try FileManager.default.createDirectory(at: directory["a/b"], withIntermediateDirectories: true)
+      try Data("[1]".utf8).write(to: url, options: .atomic)
+      await wait(for: [1], in: $numbers)
+      try FileManager.default.moveItem(at: directory["a"], to: directory["away"])
+      await wait(for: [0], in: $numbers)
+      try FileManager.default.createDirectory(at: directory["new/b"], withIntermediateDirectories: true)
+      try Data("[2]".utf8).write(to: directory["new/b/numbers.json"])
+      try FileManager.default.moveItem(at: directory["new"], to: directory["a"])
+      await wait(for: [2], in: $numbers)
+      try Data("[3]".utf8).write(to: url)
+      await wait(for: [3], in: $numbers)
+    }
+  }
+
+  @Test("A directory link that is made to lead elsewhere is followed")
+  func retargetedLink() async throws {
+    for (name, text) in [("one", "[1]"), ("two", "[2]")] {
+      try FileManager.default.createDirectory(at: directory[name], withIntermediateDirectories: true)
+      try Data(text.utf8).write(to: directory["\(name)/numbers.json"])
+    }
+    try FileManager.default.createSymbolicLink(atPath: directory["data"].path, withDestinationPath: "one")
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(directory["data/numbers.json"])) var numbers: [Int] = [0]
+      #expect(numbers == [1])
+      try FileManager.default.createSymbolicLink(atPath: directory["next"].path, withDestinationPath: "two")
+      #expect(rename(directory["next"].path, directory["data"].path) == 0)
+      await wait(for: [2], in: $numbers)
+    }
+  }
+
+  @Test("Undecodable content keeps the last good value, is reported without values, and is not replaced unasked")
+  func undecodable() async throws {
+    let url = directory["numbers.json"]
+    try Data("[1]".utf8).write(to: url)
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var numbers: [Int] = []
+      try Data(#"["secret"]"#.utf8).write(to: url)
+      await wait { [$numbers] in $numbers.loadError != nil }
+      #expect(numbers == [1])
+      #expect(!"\(String(describing: $numbers.loadError))".contains("secret"))
+      $numbers.withLock { $0 = [2] }
+      #expect($numbers.saveError as? FileStorageError == .wouldReplaceUnreadable(path: url.path))
+      #expect(try Data(contentsOf: url) == Data(#"["secret"]"#.utf8))
+      try await $numbers.save()
+      #expect(try self.numbers(in: url) == [2])
+      try Data("[3]".utf8).write(to: url)
+      await wait(for: [3], in: $numbers)
+      await wait { [$numbers] in $numbers.loadError == nil }
+    }
+  }
+
+  @Test("Our own writes are not echoed")
+  func noEcho() async throws {
+    let url = directory["numbers.json"]
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var numbers: [Int] = []
+      let reference = $numbers.projection.place.reference
+      for number in 0..<20 {
+        $numbers.withLock { $0 = [number] }
+        try await $numbers.save()
+      }
+      // An edit by somebody else comes after all events of our own.
+      try Data("[99]".utf8).write(to: url)
+      await wait(for: [99], in: $numbers)
+      #expect(reference.stamp == 20)
+      #expect(reference.version == 21, "20 mutations and one edit")
+    }
+  }
+
+  // MARK: Several shares
+
+  @Test("Two types of value in one file play each other back, and neither replaces what it cannot read")
+  func twoTypes() async throws {
+    let url = directory["value.json"]
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var array: [Int] = []
+      @Shared(.fileStorage(url)) var set: Set<Int> = []
+      $array.withLock { $0 = [1] }
+      #expect(set == [1])
+      @Shared(.fileStorage(url)) var text = ""
+      #expect($text.loadError != nil)
+      $text.withLock { $0 = "x" }
+      #expect(try numbers(in: url) == [1])
+      #expect($text.saveError != nil)
+    }
+  }
+
+  @Test("Requiring a value throws when there is no file")
+  func required() async throws {
+    let url = directory["numbers.json"]
+    await #expect(throws: NothingStoredError.self) { try await Shared<[Int]>(require: .fileStorage(url)) }
+    @Shared(.fileStorage(url)) var numbers: [Int] = []
+    $numbers.withLock { $0 = [1] }
+    #expect(try await Shared<[Int]>(require: .fileStorage(url)).wrappedValue == [1])
+  }
+
+  @Test("Custom formats")
+  func customFormat() async throws {
+    let url = directory["value.txt"]
+    try await withDisk { () async throws in
+      let bytes = Shared(wrappedValue: Data(), Self.bytes(url))
+      bytes.withLock { $0 = Data("hello".utf8) }
+      #expect(try Data(contentsOf: url) == Data("hello".utf8))
+    }
+  }
+
+  @Test("In a test files exist in memory only, and changes by others are played back too")
+  func inMemory() async throws {
+    let url = directory["numbers.json"]
+    @Shared(.fileStorage(url)) var numbers: [Int] = []
+    $numbers.withLock { $0 = [1] }
+    #expect(!FileManager.default.fileExists(atPath: url.path))
+    let files = InMemoryFiles()
+    await withDependencies {
+      $0.defaultFileStorage = FileStorage(files: files)
+    } operation: {
+      @Shared(.fileStorage(url)) var others: [Int] = []
+      #expect(others == [])
+      $others.withLock { $0 = [2] }
+      #expect(files.read(url.path)?.data == Data("[2]".utf8))
+      files.write(Data("[3]".utf8), to: url.path)
+      await wait(for: [3], in: $others)
+      files.remove(url.path)
+      await wait(for: [], in: $others)
+    }
+    #expect(numbers == [1])
+  }
+}

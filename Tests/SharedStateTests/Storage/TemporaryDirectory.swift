@@ -1,0 +1,65 @@
+import Foundation
+import Observation
+import SharedState
+import SharedStateDependencies
+
+/// A directory of one test, removed with it.
+final class TemporaryDirectory: Sendable {
+  let url: URL
+
+  init() throws {
+    url = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("shared-state-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(at: url)
+  }
+
+  subscript(_ name: String) -> URL {
+    url.appendingPathComponent(name)
+  }
+}
+
+/// Runs the closure with files on the disk.
+func withDisk<Result>(_ operation: () async throws -> Result) async throws -> Result {
+  try await withDependencies {
+    $0.defaultFileStorage = .fileSystem
+  } operation: {
+    try await operation()
+  }
+}
+
+/// Returns once the share has the value; the test's time limit ends a wait in vain.
+func wait<Value: Equatable & Sendable>(for value: Value, in share: Shared<Value>) async {
+  for await present in share.updates where present == value { return }
+}
+
+/// Returns once the condition holds; it reads observable properties only.
+func wait(until condition: @escaping @Sendable () -> Bool) async {
+  while !condition(), !Task.isCancelled {
+    await withCheckedContinuation { continuation in
+      let once = Once { continuation.resume() }
+      withObservationTracking {
+        if condition() { once.run() }
+      } onChange: {
+        once.run()
+      }
+    }
+  }
+}
+
+private final class Once: @unchecked Sendable {
+  private let lock = NSLock()
+  private var body: (@Sendable () -> Void)?
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+  func run() {
+    lock.lock()
+    let body = self.body
+    self.body = nil
+    lock.unlock()
+    body?()
+  }
+}
