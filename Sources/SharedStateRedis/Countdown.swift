@@ -1,17 +1,19 @@
 import SharedState
 import Synchronization
 
-/// Waits for many outcomes, which may come before anybody knows how many there are; the first error is the outcome.
+/// Waits for many outcomes, which may come before anybody knows how many there are.
 final class Countdown: Sendable {
   private struct State {
     /// Below zero for outcomes that came before they were counted.
     var left = 0
-    var error: RedisSharedStateError?
+    var firstError: RedisSharedStateError?
+    var isOver = false
     var waiter: CancellableContinuation<Void>?
 
     var outcome: Result<Void, any Error>? {
-      if let error { return .failure(error) }
-      return left == 0 ? .success(()) : nil
+      guard isOver || left == 0 else { return nil }
+      if let firstError { return .failure(firstError) }
+      return .success(())
     }
   }
 
@@ -19,7 +21,7 @@ final class Countdown: Sendable {
 
   /// Returns once there were so many outcomes. Call it once.
   ///
-  /// - Throws: The first error, or `CancellationError`.
+  /// - Throws: The first error, once there are all outcomes; what ``end(with:)`` was given; `CancellationError`.
   func wait(for count: Int) async throws {
     try await withCancellableContinuation { continuation in
       update { state in
@@ -31,15 +33,18 @@ final class Countdown: Sendable {
 
   /// One outcome.
   func finishOne(_ result: Result<Void, RedisSharedStateError>) {
-    switch result {
-    case .success: update { $0.left -= 1 }
-    case .failure(let error): fail(with: error)
+    update { state in
+      state.left -= 1
+      if case .failure(let error) = result { state.firstError = state.firstError ?? error }
     }
   }
 
   /// Gives up waiting.
-  func fail(with error: RedisSharedStateError) {
-    update { $0.error = $0.error ?? error }
+  func end(with error: RedisSharedStateError) {
+    update { state in
+      state.firstError = error
+      state.isOver = true
+    }
   }
 
   private func update(_ change: (inout State) -> Void) {

@@ -15,8 +15,10 @@ final class RedisPersistence<Value: Codable & Sendable>: ReferencePersistence, R
   private let state = Mutex(State())
   /// The number of the newest state that was shown; written with the reference's lock held.
   private let shownSequence = Atomic<UInt64>(0)
-  /// The number of the newest status that was shown; written with the reference's lock held.
-  private let shownStatus = Atomic<UInt64>(0)
+  /// The numbers of the newest status that is shown; written with the reference's lock held.
+  private let loadingNumber = Atomic<UInt64>(0)
+  private let loadErrorNumber = Atomic<UInt64>(0)
+  private let saveErrorNumber = Atomic<UInt64>(0)
 
   init(key: RedisSharedKey<Value>, initialValue: Value) {
     self.key = key
@@ -52,8 +54,10 @@ final class RedisPersistence<Value: Codable & Sendable>: ReferencePersistence, R
     guard let reference else { return }
     switch membership {
     case .success(let id):
-      guard reference.claimMutation() else { return }
+      guard let watch = reference.mutationWatch else { return }
       key.store.link.changed(id, keeping: reference)
+      // Not before the link knows: who changes the value now and flushes counts on it.
+      reference.endMutationWatch(watch)
     case .failure(let error):
       reference.updateStatus { $0.saveError = error }
     }
@@ -68,8 +72,6 @@ final class RedisPersistence<Value: Codable & Sendable>: ReferencePersistence, R
     let (reference, membership) = state.withLock { ($0.reference, $0.membership) }
     let id = try membership.get()
     guard let reference else { return }
-    // The snapshot that answers this call is taken later, so from here on it need not be told of this change.
-    _ = reference.claimMutation()
     try await wait { completion in key.store.link.save(id, keeping: reference, completion: completion) }
   }
 
@@ -123,13 +125,27 @@ final class RedisPersistence<Value: Codable & Sendable>: ReferencePersistence, R
     return outcome
   }
 
-  func report(_ status: ShareStatus) {
-    state.withLock { $0.reference }?.updateStatus { shown in
-      guard status.number > shownStatus.load(ordering: .relaxed) else { return }
-      shownStatus.store(status.number, ordering: .relaxed)
-      shown.isLoading = status.isLoading
-      shown.loadError = status.loadError
-      shown.saveError = status.saveError
+  func setLoading(_ isLoading: Bool, number: UInt64) {
+    updateStatus(loadingNumber, number) { $0.isLoading = isLoading }
+  }
+
+  func setLoadError(_ error: RedisSharedStateError?, number: UInt64) {
+    updateStatus(loadErrorNumber, number) { $0.loadError = error }
+  }
+
+  func setSaveError(_ error: RedisSharedStateError?, number: UInt64) {
+    updateStatus(saveErrorNumber, number) { $0.saveError = error }
+  }
+
+  private func updateStatus(
+    _ newest: borrowing Atomic<UInt64>,
+    _ number: UInt64,
+    _ update: (inout ReferenceStatus) -> Void
+  ) {
+    state.withLock { $0.reference }?.updateStatus { status in
+      guard number > newest.load(ordering: .relaxed) else { return }
+      newest.store(number, ordering: .relaxed)
+      update(&status)
     }
   }
 }

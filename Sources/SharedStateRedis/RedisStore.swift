@@ -150,7 +150,8 @@ public final class RedisStore: Sendable {
   /// Returns once the server has acknowledged every change that was made so far through this store.
   ///
   /// - Parameter timeout: How long to wait at the longest. What is not acknowledged by then is still sent later.
-  /// - Throws: Why a change was not acknowledged; ``RedisSharedStateError/timedOut(operation:)``; `CancellationError`.
+  /// - Throws: Why a change was not acknowledged, once all the others are;
+  ///   ``RedisSharedStateError/timedOut(operation:)``; `CancellationError`.
   public func flush(within timeout: Duration) async throws {
     let countdown = Countdown()
     let waiters = link.flush { result in countdown.finishOne(result.map { _ in }) }
@@ -158,7 +159,7 @@ public final class RedisStore: Sendable {
     defer { link.forget(waiters) }
     let timer = Task {
       try await Task.sleep(for: timeout)
-      countdown.fail(with: timeoutError(of: "flush()"))
+      countdown.end(with: timeoutError(of: "flush()"))
     }
     defer { timer.cancel() }
     try await countdown.wait(for: waiters.count)

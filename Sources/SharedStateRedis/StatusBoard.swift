@@ -4,9 +4,9 @@ import Synchronization
 final class StatusBoard: Sendable {
   private struct State {
     var status: RedisStore.Status
-    /// The number of the report that the status comes from.
+    /// The number of the newest update.
     var number: UInt64 = 0
-    /// They are told that there is something new, and look themselves, so that none can keep what is older.
+    /// They are told that there is something new, and look here for what it is, so that none ends with what is old.
     var watchers: [UInt64: AsyncStream<Void>.Continuation] = [:]
     var nextWatcher: UInt64 = 0
   }
@@ -24,11 +24,8 @@ final class StatusBoard: Sendable {
   }
 
   /// The present status, then each newest one.
-  var statuses: some AsyncSequence<RedisStore.Status, Never> & Sendable {
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: Void.self,
-      bufferingPolicy: .bufferingNewest(1)
-    )
+  var statuses: AsyncMapSequence<AsyncStream<Void>, RedisStore.Status> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let (id, status) = state.withLock { state in
       state.nextWatcher += 1
       state.watchers[state.nextWatcher] = continuation
@@ -42,6 +39,7 @@ final class StatusBoard: Sendable {
     return stream.map { _ in self.status }
   }
 
+  /// Takes over the status of a session, unless a newer one is known.
   func update(_ session: Session, number: UInt64) {
     let status: RedisStore.Status =
       switch session.phase {
@@ -55,9 +53,9 @@ final class StatusBoard: Sendable {
         }
       }
     let watchers = state.withLock { state -> [AsyncStream<Void>.Continuation] in
-      guard number > state.number else { return [] }
+      guard number > state.number, state.status != .stopped else { return [] }
       state.number = number
-      guard state.status != status, state.status != .stopped else { return [] }
+      guard state.status != status else { return [] }
       state.status = status
       return Array(state.watchers.values)
     }

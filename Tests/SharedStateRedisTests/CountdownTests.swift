@@ -17,12 +17,20 @@ struct CountdownTests {
     try await done
   }
 
-  @Test("ends with the first error")
+  @Test("throws the first error, once all outcomes are there")
   func fails() async {
     let countdown = Countdown()
     countdown.finishOne(.failure(.stopped))
-    countdown.fail(with: .timedOut(operation: "flush()"))
-    await #expect(throws: RedisSharedStateError.stopped) { try await countdown.wait(for: 5) }
+    countdown.finishOne(.failure(.notPrimary))
+    countdown.finishOne(.success(()))
+    await #expect(throws: RedisSharedStateError.stopped) { try await countdown.wait(for: 3) }
+  }
+
+  @Test("ends at once when the time is over")
+  func timesOut() async {
+    let countdown = Countdown()
+    countdown.end(with: .timedOut(operation: "flush()"))
+    await #expect(throws: RedisSharedStateError.timedOut(operation: "flush()")) { try await countdown.wait(for: 5) }
   }
 
   @Test("ends when the task is cancelled")

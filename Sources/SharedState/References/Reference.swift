@@ -38,6 +38,9 @@ package class Reference: Observable, @unchecked Sendable {
   /// Those who wait for the next change.
   private final var waiters: [ObjectIdentifier: ChangeWaiter] = [:]
 
+  /// Counts how often the persistence has asked to be told of the next mutation.
+  private final var mutationWatches: UInt64 = 0
+
   /// Whether observers are about to be told of a remote change by the delivery queue.
   private final var isDeliveryScheduled = false
 
@@ -305,16 +308,24 @@ package class Reference: Observable, @unchecked Sendable {
 
   // MARK: Persistence
 
-  /// Calls back for the next local mutation. Call with the lock held.
+  /// Calls back for the next local mutations, until told that one is enough. Call with the lock held.
   package final func watchNextMutation() {
+    mutationWatches &+= 1
     attention.insert(.persistence)
   }
 
-  /// Whether nobody had been called back for a mutation yet; and from now on somebody has.
-  package final func claimMutation() -> Bool {
+  /// The number of the watch that is on; `nil` when it has ended.
+  package final var mutationWatch: UInt64? {
     lock.lock()
     defer { lock.unlock() }
-    return attention.remove(.persistence) != nil
+    return attention.contains(.persistence) ? mutationWatches : nil
+  }
+
+  /// Ends a watch, unless a newer one has begun.
+  package final func endMutationWatch(_ watch: UInt64) {
+    lock.lock()
+    defer { lock.unlock() }
+    if mutationWatches == watch { attention.remove(.persistence) }
   }
 }
 

@@ -26,13 +26,17 @@ package final class Link: Sendable {
     var members: [LinkState.ReplicaID: Member] = [:]
     var waiters: [LinkState.WaiterID: WaiterCallback] = [:]
     var running: Set<ConnectionPurpose> = []
+    /// Numbers what is told about a status, so that a thread that is late never overwrites what is newer.
+    var lastNumber: UInt64 = 0
   }
 
   /// An effect together with whom it concerns. References are released with it, never under the lock.
   private enum Task: @unchecked Sendable {
     // `@unchecked Sendable` is right because a kept reference is only held here, to be released, and not used.
     case show(any ReplicaAttachment, LinkState.ReplicaID, Replica.Delivery)
-    case report(any ReplicaAttachment, ShareStatus)
+    case loading(any ReplicaAttachment, Bool, number: UInt64)
+    case loadError(any ReplicaAttachment, RedisSharedStateError?, number: UInt64)
+    case saveError(any ReplicaAttachment, RedisSharedStateError?, number: UInt64)
     case release(AnyObject)
     case resume(WaiterCallback, Result<StoredValue?, RedisSharedStateError>)
     case wake(ConnectionPurpose)
@@ -49,14 +53,16 @@ package final class Link: Sendable {
   private let connectTimeout: Duration
   private let wakers: [ConnectionPurpose: Waker]
   private let logger: Logger
-  private let onStatusChange: @Sendable (Session, _ number: UInt64) -> Void
+  private let onStatusChange: @Sendable (_ session: Session, _ number: UInt64) -> Void
 
+  /// - Parameter onStatusChange: Is called from any thread, and maybe late: of two calls the one with the higher number
+  ///   counts.
   package init(
     connector: any RedisConnector,
     connectTimeout: Duration,
     configuration: LinkState.Configuration,
     logger: Logger,
-    onStatusChange: @escaping @Sendable (Session, _ number: UInt64) -> Void
+    onStatusChange: @escaping @Sendable (_ session: Session, _ number: UInt64) -> Void
   ) {
     self.connector = connector
     self.connectTimeout = connectTimeout
@@ -111,8 +117,10 @@ package final class Link: Sendable {
   ) -> LinkState.WaiterID? {
     let kept = Kept(reference)
     return begin(completion) { guarded throws(RedisSharedStateError) in
+      let waiter = try guarded.state.save(id, now: .now)
+      // Not before it has been accepted: nothing would ever settle it.
       guarded.members[id]?.unsettled = kept.object
-      return try guarded.state.save(id, now: .now)
+      return waiter
     }
   }
 
@@ -225,11 +233,13 @@ package final class Link: Sendable {
           return more
         }
         for task in more { tasks.append(task) }
-      case .report(let attachment, let status): attachment.report(status)
+      case .loading(let attachment, let isLoading, let number): attachment.setLoading(isLoading, number: number)
+      case .loadError(let attachment, let error, let number): attachment.setLoadError(error, number: number)
+      case .saveError(let attachment, let error, let number): attachment.setSaveError(error, number: number)
       case .release: break
       case .resume(let callback, let result): callback(result)
       case .wake(let purpose): wakers[purpose]?.wake()
-      case .statusChanged(let session, let number): report(session, number: number)
+      case .statusChanged(let session, let number): report(session, number)
       case .lostHistory(let name, let confirmed, let stored):
         Counter(label: "shared_state_lost_history").increment()
         logger.warning(
@@ -245,13 +255,20 @@ package final class Link: Sendable {
 
   private func resolve(_ guarded: inout Guarded, into tasks: inout [Task]) {
     for effect in guarded.state.takeEffects() {
+      guarded.lastNumber += 1
       switch effect {
       case .show(let id, let delivery):
         guard let attachment = guarded.members[id]?.attachment else { continue }
         tasks.append(.show(attachment, id, delivery))
-      case .report(let id, let status):
+      case .loading(let id, let isLoading):
         guard let attachment = guarded.members[id]?.attachment else { continue }
-        tasks.append(.report(attachment, status))
+        tasks.append(.loading(attachment, isLoading, number: guarded.lastNumber))
+      case .loadError(let id, let error):
+        guard let attachment = guarded.members[id]?.attachment else { continue }
+        tasks.append(.loadError(attachment, error, number: guarded.lastNumber))
+      case .saveError(let id, let error):
+        guard let attachment = guarded.members[id]?.attachment else { continue }
+        tasks.append(.saveError(attachment, error, number: guarded.lastNumber))
       case .settled(let id):
         guard let unsettled = guarded.members[id]?.unsettled else { continue }
         guarded.members[id]?.unsettled = nil
@@ -265,7 +282,7 @@ package final class Link: Sendable {
         guard let callback = guarded.waiters.removeValue(forKey: waiter) else { continue }
         tasks.append(.resume(callback, .success(stored)))
       case .wake(let purpose): tasks.append(.wake(purpose))
-      case .statusChanged(let session, let number): tasks.append(.statusChanged(session, number: number))
+      case .statusChanged: tasks.append(.statusChanged(guarded.state.session, number: guarded.lastNumber))
       case .lostHistory(let name, let confirmed, let stored):
         tasks.append(.lostHistory(name: name, confirmed: confirmed, stored: stored))
       case .malformedMessage(let channel): tasks.append(.malformedMessage(channel: channel))
@@ -273,7 +290,7 @@ package final class Link: Sendable {
     }
   }
 
-  private func report(_ session: Session, number: UInt64) {
+  private func report(_ session: Session, _ number: UInt64) {
     switch session.phase {
     case .connected:
       logger.info("Connected to Redis.")

@@ -6,6 +6,8 @@ package protocol ReplicaAttachment: AnyObject, Sendable {
   func encodeSnapshot() -> (stamp: UInt64, result: Result<Data, RedisSharedStateError>)
   /// Decodes a state of the server and shows it, unless something is in the way.
   func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome
-  /// Shows how the share stands, unless something newer was shown.
-  func report(_ status: ShareStatus)
+  // Any thread calls these, and maybe late: nothing is to be set when a higher number was set before.
+  func setLoading(_ isLoading: Bool, number: UInt64)
+  func setLoadError(_ error: RedisSharedStateError?, number: UInt64)
+  func setSaveError(_ error: RedisSharedStateError?, number: UInt64)
 }

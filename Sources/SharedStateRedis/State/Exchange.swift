@@ -1,7 +1,8 @@
 /// What one connection was asked and has not answered yet, with a deadline for each, as a pure value.
 ///
-/// A connection that owes an answer for too long counts as broken, and so does one that stays silent after a PING: a
-/// write that succeeds into the kernel's buffer proves nothing.
+/// A connection that owes an answer and has said nothing for too long counts as broken, and so does one that stays
+/// silent after a PING: a write that succeeds into the kernel's buffer proves nothing. One that is still answering what
+/// was asked earlier is only busy; to give it up would ask everything again.
 package struct Exchange<Request: Sendable>: Sendable {
   private var pending: [UInt64: Request] = [:]
   /// The numbers of requests in the order of their deadlines, answered ones among them.
@@ -55,7 +56,7 @@ package struct Exchange<Request: Sendable>: Sendable {
 
   /// Whether an answer is overdue.
   package func isOverdue(now: ContinuousClock.Instant) -> Bool {
-    firstUnanswered < order.count && order[firstUnanswered].deadline <= now
+    firstUnanswered < order.count && max(order[firstUnanswered].deadline, lastHeard + timeout) <= now
   }
 
   /// Whether it is time to ask whether anybody is there.
@@ -65,6 +66,7 @@ package struct Exchange<Request: Sendable>: Sendable {
 
   /// When to look at the two questions above again.
   package var nextDeadline: ContinuousClock.Instant {
-    firstUnanswered < order.count ? order[firstUnanswered].deadline : lastHeard + keepAlive
+    guard firstUnanswered < order.count else { return lastHeard + keepAlive }
+    return max(order[firstUnanswered].deadline, lastHeard + timeout)
   }
 }

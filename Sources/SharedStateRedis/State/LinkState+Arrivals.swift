@@ -52,11 +52,11 @@ extension LinkState {
         subscribedChannels.insert(channel)
         for id in ids { apply(members[id]?.replica.subscribed(), to: id) }
       }
-    case (.read(let ids), .values(let values)) where ids.count == values.count:
+    case (.read(let reads), .values(let values)) where reads.count == values.count:
       session.succeeded(epoch: epoch)
-      for (id, value) in zip(ids, values) {
-        let confirmed = members[id]?.replica.confirmed.revision
-        apply(members[id]?.replica.stored(value), to: id, confirmed: confirmed)
+      for (read, value) in zip(reads, values) {
+        let confirmed = members[read.id]?.replica.confirmed.revision
+        apply(members[read.id]?.replica.stored(value, read: read.number), to: read.id, confirmed: confirmed)
       }
     case (.readOnce(let waiter), .values(let values)) where values.count == 1:
       guard waiters.removeValue(forKey: waiter) != nil else { return }

@@ -4,7 +4,7 @@ extension LinkState {
   package mutating func start() {
     guard session.phase == .idle else { return }
     session.start()
-    reportSession()
+    effects.append(.statusChanged)
     for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
   }
 
@@ -13,7 +13,7 @@ extension LinkState {
     guard configuration.restsWhenUnused, members.isEmpty, waiters.isEmpty, session.phase != .idle else { return }
     session.rest()
     forgetConnections()
-    reportSession()
+    effects.append(.statusChanged)
     for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
   }
 
@@ -35,14 +35,11 @@ extension LinkState {
     effects.append(.resume(waiters.keys.sorted(), .stopped))
     waiters = [:]
     for id in members.ids {
-      let isPending = members[id]?.replica.hasPendingChange ?? false
-      report(id) { status in
-        status.loadError = .stopped
-        if isPending { status.saveError = .stopped }
-      }
+      effects += [.loading(id, false), .loadError(id, .stopped)]
+      if members[id]?.replica.hasPendingChange ?? false { effects.append(.saveError(id, .stopped)) }
       effects.append(.settled(id))
     }
-    reportSession()
+    effects.append(.statusChanged)
     for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
   }
 
@@ -75,7 +72,7 @@ extension LinkState {
     subscriptionQueue = Queue(channels.keys.map(Subscription.subscribe))
     for id in members.ids { members[id]?.replica.connected() }
     if channels.isEmpty { session.succeeded(epoch: epoch) }
-    reportSession()
+    effects.append(.statusChanged)
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }
 
@@ -92,9 +89,10 @@ extension LinkState {
     forgetConnections()
     for id in members.ids {
       members[id]?.isCommitQueued = false
+      members[id]?.isReadQueued = false
       apply(members[id]?.replica.disconnected(error), to: id)
     }
-    reportSession()
+    effects.append(.statusChanged)
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }
 }

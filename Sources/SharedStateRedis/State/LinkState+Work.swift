@@ -81,16 +81,16 @@ extension LinkState {
       request(.readOnce(waiter), .read([names]), on: .writer, into: &work, now: now)
     }
     while readQueue.first != nil {
-      var ids: [ReplicaID] = []
+      var reads: [(id: ReplicaID, number: UInt64)] = []
       var names: [KeyNames] = []
-      while ids.count < Self.keysInOneRead, let id = readQueue.popFirst() {
-        guard let member = members[id] else { continue }
-        members[id]?.replica.readSent()
-        ids.append(id)
-        names.append(member.names)
+      while reads.count < Self.keysInOneRead, let id = readQueue.popFirst() {
+        guard let number = members[id]?.replica.beginRead(), let name = members[id]?.names else { continue }
+        members[id]?.isReadQueued = false
+        reads.append((id, number))
+        names.append(name)
       }
-      guard !ids.isEmpty else { return }
-      request(.read(ids), .read(names), on: .writer, into: &work, now: now)
+      guard !reads.isEmpty else { return }
+      request(.read(reads), .read(names), on: .writer, into: &work, now: now)
     }
   }
 

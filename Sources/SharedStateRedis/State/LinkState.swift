@@ -10,14 +10,15 @@ package struct LinkState: Sendable {
   package enum Effect: Sendable {
     /// Decode and show a state, and report with ``LinkState/delivered(_:to:outcome:)``.
     case show(ReplicaID, Replica.Delivery)
-    case report(ReplicaID, ShareStatus)
+    case loading(ReplicaID, Bool)
+    case loadError(ReplicaID, RedisSharedStateError?)
+    case saveError(ReplicaID, RedisSharedStateError?)
     case settled(ReplicaID)
     case resume([WaiterID], RedisSharedStateError?)
     case answer(WaiterID, StoredValue)
     /// The thread of this connection has something to do.
     case wake(ConnectionPurpose)
-    /// The number tells which of two is newer, because threads may perform them in another order.
-    case statusChanged(Session, number: UInt64)
+    case statusChanged
     case lostHistory(name: String, confirmed: Revision, stored: Revision)
     case malformedMessage(channel: String)
   }
@@ -36,7 +37,7 @@ package struct LinkState: Sendable {
     case ping
     case subscribe([String])
     case unsubscribe
-    case read([ReplicaID])
+    case read([(id: ReplicaID, number: UInt64)])
     case readOnce(WaiterID)
     case commit(ReplicaID, Operation, bytes: Int)
   }
@@ -46,7 +47,7 @@ package struct LinkState: Sendable {
     let names: KeyNames
     let valueType: String
     var isCommitQueued = false
-    var status = ShareStatus()
+    var isReadQueued = false
   }
 
   enum Subscription: Sendable {
@@ -89,7 +90,6 @@ package struct LinkState: Sendable {
   var nextWaiterID: WaiterID = 1
 
   var effects: [Effect] = []
-  var nextReport: UInt64 = 0
 
   package init(configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
@@ -124,7 +124,7 @@ package struct LinkState: Sendable {
     }
     let id = members.insert(Member(replica: Replica(name: name), names: names, valueType: valueType))
     channels[names.channel, default: []].append(id)
-    report(id) { $0.isLoading = true }
+    effects.append(.loading(id, true))
     if session.phase == .connected {
       members[id]?.replica.connected()
       if subscribedChannels.contains(names.channel) {
@@ -157,8 +157,7 @@ package struct LinkState: Sendable {
   /// A local mutation was made since the last snapshot.
   package mutating func changed(_ id: ReplicaID) {
     if session.phase == .stopped {
-      report(id) { $0.saveError = .stopped }
-      effects.append(.settled(id))
+      effects += [.saveError(id, .stopped), .settled(id)]
     } else {
       apply(members[id]?.replica.changed(), to: id)
     }
@@ -184,11 +183,13 @@ package struct LinkState: Sendable {
     for action in actions ?? [] {
       switch action {
       case .show(let delivery): effects.append(.show(id, delivery))
-      case .loading(let isLoading): report(id) { $0.isLoading = isLoading }
-      case .loadError(let error): report(id) { $0.loadError = error }
-      case .saveError(let error): report(id) { $0.saveError = error }
+      case .loading(let isLoading): effects.append(.loading(id, isLoading))
+      case .loadError(let error): effects.append(.loadError(id, error))
+      case .saveError(let error): effects.append(.saveError(id, error))
       case .settled: effects.append(.settled(id))
       case .read:
+        guard !(members[id]?.isReadQueued ?? true) else { continue }
+        members[id]?.isReadQueued = true
         readQueue.append(id)
         wake(.writer)
       case .commit:
@@ -208,24 +209,6 @@ package struct LinkState: Sendable {
         )
       }
     }
-  }
-
-  /// Tells a share how it stands. Several changes of one decision are told together.
-  mutating func report(_ id: ReplicaID, _ change: (inout ShareStatus) -> Void) {
-    guard members[id] != nil else { return }
-    if case .report(id, _)? = effects.last { effects.removeLast() }
-    nextReport += 1
-    members[id]?.status.number = nextReport
-    if var status = members[id]?.status {
-      change(&status)
-      members[id]?.status = status
-      effects.append(.report(id, status))
-    }
-  }
-
-  mutating func reportSession() {
-    nextReport += 1
-    effects.append(.statusChanged(session, number: nextReport))
   }
 
   /// Wakes the thread of a connection, if it is waiting.

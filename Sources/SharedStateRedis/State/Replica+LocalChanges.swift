@@ -10,39 +10,39 @@ extension Replica {
 
   /// Somebody wants the present value to be kept, whether it has changed or not.
   package mutating func save(waiter: UInt64) -> [Action] {
-    saveWaiters.append(waiter)
+    waiters.save.insert(waiter)
+    waiters.isSave = true
     isDirty = true
     return proceed()
   }
 
   /// Somebody wants what is stored.
   package mutating func load(waiter: UInt64) -> [Action] {
-    reads.ask(waiter)
+    loadWaiters[waiter] = sentReads + 1
     hasLoadStatus = true
-    // Before that, the first read of the connection answers as well, if it has not been sent.
-    return [.loading(true)] + (phase == .live || phase == .reading ? read() : [])
+    return [.loading(true)] + (phase == .reading || phase == .live ? [.read] : [])
   }
 
   /// Somebody waits until every change so far is acknowledged.
   ///
   /// - Returns: Whether there is one to wait for.
   package mutating func flush(waiter: UInt64) -> Bool {
-    if isDirty || isEncoding {
-      flushWaiters.append(waiter)
-      return true
+    if isDirty {
+      waiters.flush.insert(waiter)
+    } else if isEncoding {
+      encodingWaiters.flush.insert(waiter)
+    } else {
+      inFlight?.waiters.flush.insert(waiter)
     }
-    inFlight?.flushWaiters.append(waiter)
-    return inFlight != nil
+    return hasPendingChange
   }
 
   /// Somebody has stopped waiting.
   package mutating func forget(waiter: UInt64) {
-    saveWaiters.removeAll { $0 == waiter }
-    flushWaiters.removeAll { $0 == waiter }
-    reads.forget(waiter)
-    answeredLoads.removeAll { $0 == waiter }
-    inFlight?.saveWaiters.removeAll { $0 == waiter }
-    inFlight?.flushWaiters.removeAll { $0 == waiter }
+    waiters.remove(waiter)
+    encodingWaiters.remove(waiter)
+    inFlight?.waiters.remove(waiter)
+    loadWaiters[waiter] = nil
   }
 
   /// Whether a snapshot is to be taken now.
@@ -52,6 +52,7 @@ extension Replica {
     guard phase == .live, isDirty, !isEncoding, inFlight == nil, showing == nil, mayCommit else { return false }
     isDirty = false
     isEncoding = true
+    (encodingWaiters, waiters) = (waiters, Waiters())
     return true
   }
 
@@ -70,25 +71,24 @@ extension Replica {
     operation: Operation
   ) -> [Action] {
     isEncoding = false
-    defer {
-      saveWaiters = []
-      flushWaiters = []
-    }
+    defer { encodingWaiters = Waiters() }
     switch result {
+    case .success where stamp <= settledStamp && !encodingWaiters.isSave:
+      // It was reported twice. Committing it again would overwrite what others have written since.
+      return resume(encodingWaiters.all, nil) + settle(stamp: stamp)
     case .success(let document):
       inFlight = InFlight(
         operation: operation,
         stamp: stamp,
         document: document,
         condition: unreadable == nil ? .unconditional : .revision(confirmed.revision),
-        saveWaiters: saveWaiters,
-        flushWaiters: flushWaiters
+        waiters: encodingWaiters
       )
       return []
     case .failure(let error):
       // The change stays in the box and is given up here; a later one may well be sent.
       hasSaveError = true
-      return [.saveError(error)] + resume(saveWaiters + flushWaiters, error) + settle(stamp: stamp)
+      return [.saveError(error)] + resume(encodingWaiters.all, error) + settle(stamp: stamp)
     }
   }
 
@@ -113,42 +113,44 @@ extension Replica {
     case .committed(let revision, _):
       floor = max(floor, revision)
       acknowledged = max(acknowledged, revision)
-      if revision > confirmed.revision {
-        confirmed = State(revision: revision, content: .document(inFlight.document))
-      }
+      let own = State(revision: revision, content: .document(inFlight.document))
+      if revision > confirmed.revision { confirmed = own }
+      // It has replaced what could not be read, unless that came after it.
+      if confirmed == own { unreadable = nil }
       var actions: [Action] = []
-      if inFlight.condition != .unconditional { unreadable = nil }
       if hasSaveError {
         hasSaveError = false
         actions.append(.saveError(nil))
       }
-      return actions + loaded() + resume(inFlight.waiters, nil) + settle(stamp: inFlight.stamp)
+      let settled = settle(stamp: inFlight.stamp)
+      return actions + loaded() + resume(inFlight.waiters.all, nil) + settled
     case .conflict(let stored):
       // Only a save that replaces what cannot be read carries a condition for now.
       isDirty = true
       hasSaveError = true
       let error = RedisSharedStateError.conflict(name: name)
-      return [.saveError(error)] + resume(inFlight.waiters, error) + self.stored(stored)
+      return [.saveError(error)] + resume(inFlight.waiters.all, error) + self.stored(stored)
     case .wrongType(let type):
       isDirty = true
-      saveWaiters = inFlight.saveWaiters + saveWaiters
-      flushWaiters = inFlight.flushWaiters + flushWaiters
+      waiters.save.formUnion(inFlight.waiters.save)
+      waiters.flush.formUnion(inFlight.waiters.flush)
+      waiters.isSave = waiters.isSave || inFlight.waiters.isSave
       confirmed.content = .otherType(type)
       let error = RedisSharedStateError.wrongRedisType(name: name, type: type)
       unreadable = error
       hasLoadStatus = true
-      return [.loadError(error)] + proceed()
+      return [.loadError(error)] + takeUp() + proceed()
     }
   }
 
   /// The server refused a commit. It is tried again later, unchanged.
   package mutating func commitRefused(_ error: RedisSharedStateError, operation: Operation) -> [Action] {
-    guard let inFlight, inFlight.operation == operation else { return [] }
-    self.inFlight?.isSent = false
-    self.inFlight?.saveWaiters = []
-    self.inFlight?.flushWaiters = []
+    guard inFlight?.operation == operation else { return [] }
+    inFlight?.isSent = false
     hasSaveError = true
-    return [.saveError(error)] + resume(inFlight.waiters, error) + [.retryLater]
+    // Those who wait for a later snapshot are told as well: it would have to wait behind this one.
+    let refused = (inFlight?.waiters.takeAll() ?? []) + waiters.takeAll()
+    return [.saveError(error)] + resume(refused, error) + takeUp() + [.retryLater]
   }
 
   /// The pause after a refusal is over.

@@ -31,8 +31,9 @@ package struct Replica: Sendable {
   /// A state to be decoded and shown.
   package struct Delivery: Hashable, Sendable {
     package var state: State
-    /// Show it only if the reference's stamp is this one.
-    package var stamp: UInt64
+    /// Show it only if the reference's stamp is this one; `nil`: a local change is on its way, so show nothing, and only
+    /// find out whether the state can be decoded.
+    package var stamp: UInt64?
     /// Show it only if nothing with a higher number was shown.
     package var sequence: UInt64
   }
@@ -80,10 +81,29 @@ package struct Replica: Sendable {
     var condition: Commit.Condition
     /// Whether the present connection has it.
     var isSent = false
-    var saveWaiters: [UInt64]
-    var flushWaiters: [UInt64]
+    var waiters: Waiters
+  }
 
-    var waiters: [UInt64] { saveWaiters + flushWaiters }
+  /// Those who wait for one snapshot to be acknowledged. Sets, because thousands may stop waiting one by one.
+  struct Waiters: Sendable {
+    var save: Set<UInt64> = []
+    /// Those who wait for changes made so far, and do not ask for more than that.
+    var flush: Set<UInt64> = []
+    /// Whether anybody asked for it, waiting or not, so that it is committed although nothing has changed.
+    var isSave = false
+
+    var all: [UInt64] { save.union(flush).sorted() }
+
+    mutating func remove(_ waiter: UInt64) {
+      save.remove(waiter)
+      flush.remove(waiter)
+    }
+
+    /// Hands over everybody who waits.
+    mutating func takeAll() -> [UInt64] {
+      defer { (save, flush) = ([], []) }
+      return all
+    }
   }
 
   package let name: String
@@ -114,13 +134,14 @@ package struct Replica: Sendable {
   /// The delivery whose outcome is awaited; until then nothing is committed, because it may turn out unreadable.
   var showing: UInt64?
 
-  /// Explicit saves that wait for the next snapshot.
-  var saveWaiters: [UInt64] = []
-  /// Those who wait for changes made so far, and do not ask for more than that.
-  var flushWaiters: [UInt64] = []
-  var reads = ReadSchedule()
-  /// Explicit loads whose answer is here, and has yet to be shown.
-  var answeredLoads: [UInt64] = []
+  /// Those who wait for the next snapshot.
+  var waiters = Waiters()
+  /// Those who wait for the snapshot that is being encoded. Who comes later may have changed the value since.
+  var encodingWaiters = Waiters()
+  /// Explicit loads, and which read has to be answered for each: an earlier one may not have seen what they ask for.
+  var loadWaiters: [UInt64: UInt64] = [:]
+  var sentReads: UInt64 = 0
+  var answeredRead: UInt64 = 0
 
   /// Whether `isLoading` or `loadError` is set, so that it has to be cleared once the value is up to date.
   var hasLoadStatus = true
@@ -133,6 +154,9 @@ package struct Replica: Sendable {
   /// Whether a local change has not been acknowledged.
   package var hasPendingChange: Bool { isDirty || isEncoding || inFlight != nil }
 
+  /// Whether the server is being asked, so that what it announces may be our own.
+  private var isCommitUnderWay: Bool { inFlight?.isSent ?? false }
+
   // MARK: The connection
 
   /// The link is connected: subscribe to the channel.
@@ -142,24 +166,27 @@ package struct Replica: Sendable {
   }
 
   /// The channel is subscribed to, so that nothing can be missed from now on: read.
+  ///
+  /// Also when it was before: a share that was dropped and made again in the meantime has unsubscribed in between.
   package mutating func subscribed() -> [Action] {
-    guard phase == .subscribing else { return [] }
-    phase = .reading
-    return read()
+    if phase == .subscribing { phase = .reading }
+    return [.read]
   }
 
-  /// The read that was asked for is on its way.
-  package mutating func readSent() {
-    reads.didSend()
+  /// A read is about to be sent. Returns its number.
+  package mutating func beginRead() -> UInt64 {
+    sentReads += 1
+    return sentReads
   }
 
   /// The connection is gone. What the box shows may be stale from now on, and says so.
   package mutating func disconnected(_ error: RedisSharedStateError) -> [Action] {
     phase = .offline
-    reads.interrupt()
     inFlight?.isSent = false
     hasLoadStatus = true
-    return [.loadError(error)]
+    // Everything is read again anyway.
+    announcedByReference = .none
+    return [.loadError(error)] + takeUp()
   }
 
   // MARK: What the server has
@@ -174,26 +201,27 @@ package struct Replica: Sendable {
     case .deleted: state = State(revision: message.revision, content: .absent)
     case .reference:
       // Most likely the echo of our own commit: wait for its reply, which tells.
-      if inFlight != nil {
+      if isCommitUnderWay {
         announcedByReference = max(announcedByReference, message.revision)
         return []
       }
-      return read()
+      return [.read]
     }
     confirmed = state
-    if inFlight != nil {
-      // Most likely the echo of our own commit. If it is not, it is shown after the reply.
+    if isCommitUnderWay {
+      // Most likely the echo of our own commit. If it is not, it is looked at after the reply.
       held = Held(state: state, isReadable: false)
       return []
     }
     return show(state)
   }
 
-  /// The reply to a read.
-  package mutating func stored(_ stored: StoredValue) -> [Action] {
+  /// What is stored, as the reply to a read with this number, or as part of another reply.
+  package mutating func stored(_ stored: StoredValue, read: UInt64? = nil) -> [Action] {
+    if let read { answeredRead = max(answeredRead, read) }
     let state = State(revision: stored.meta?.revision ?? .none, content: stored.content)
     floor = max(floor, state.revision)
-    var actions = answerReads()
+    var actions: [Action] = []
     if phase == .reading {
       phase = .live
       if state.revision < baseline { actions.append(.lostHistory(stored: state.revision)) }
@@ -208,29 +236,23 @@ package struct Replica: Sendable {
     return actions + show(state)
   }
 
-  /// A read was refused.
-  package mutating func readRefused(_ error: RedisSharedStateError) -> [Action] {
-    hasLoadStatus = true
-    return answerReads() + [.loadError(error)] + finishLoads(error)
-  }
-
   /// An attempt to show a state has ended.
   package mutating func delivered(_ delivery: Delivery, outcome: DeliveryOutcome) -> [Action] {
     if showing == delivery.sequence { showing = nil }
     let state = delivery.state
     if case .unreadable(let error) = outcome {
-      guard state == confirmed else { return proceed() }
+      guard state == confirmed else { return loaded() + proceed() }
       unreadable = error
       hasLoadStatus = true
-      return [.loading(false), .loadError(error)] + finishLoads(error) + proceed()
+      return loaded() + proceed()
     }
     if state == confirmed { unreadable = nil }
-    // Our own commit has overwritten what is older.
-    guard outcome == .superseded, state.revision > acknowledged || acknowledged == .none else {
+    // Our own commit has overwritten what is older, and what is newer has been dealt with on its own.
+    guard outcome == .superseded, !isOverwritten(state), state.revision >= confirmed.revision else {
       return loaded() + proceed()
     }
     if delivery.stamp != settledStamp && !hasPendingChange {
-      // An acknowledgement came between the decision and the attempt.
+      // What was in the way when this was decided is dealt with by now.
       return show(state)
     }
     // The change in the way is about to be reported, if it is not yet. It commits, and this is looked at afterwards.
@@ -243,66 +265,64 @@ package struct Replica: Sendable {
   mutating func show(_ state: State) -> [Action] {
     sequence += 1
     showing = sequence
-    return [.show(Delivery(state: state, stamp: settledStamp, sequence: sequence))]
+    // A save of an unchanged value is on its way as well, and leaves the stamp as it is.
+    return [.show(Delivery(state: state, stamp: hasPendingChange ? nil : settledStamp, sequence: sequence))]
   }
 
   /// Local changes up to the stamp are dealt with: looks at what came in meanwhile.
   mutating func settle(stamp: UInt64) -> [Action] {
     settledStamp = max(settledStamp, stamp)
-    var actions: [Action] = []
-    if announcedByReference > confirmed.revision { actions += read() }
-    announcedByReference = .none
-    // What is older than our own commit was overwritten by it.
-    if let held, held.state.revision <= acknowledged { self.held = nil }
-    if let held, !isDirty || !held.isReadable {
+    // What is older than our own commit was overwritten by it, and what is older than a read is history.
+    if let held, held.state.revision < confirmed.revision || isOverwritten(held.state) { self.held = nil }
+    var actions = takeUp()
+    if let held, !isDirty {
       self.held = nil
       actions += show(held.state)
     }
     return actions + (isDirty ? proceed() : [.settled])
   }
 
+  /// No commit is under way any more: looks at what was put off because it might have been the commit's echo.
+  ///
+  /// A commit that has to wait must not keep it from being decoded: it may be what the commit waits for.
+  mutating func takeUp() -> [Action] {
+    var actions: [Action] = announcedByReference > confirmed.revision ? [.read] : []
+    announcedByReference = .none
+    if let held, !held.isReadable {
+      self.held = nil
+      actions += show(held.state)
+    }
+    return actions
+  }
+
+  /// Whether our own newest commit is the same or came later. A value without a revision may have come at any time.
+  func isOverwritten(_ state: State) -> Bool {
+    acknowledged != .none && state.revision <= acknowledged
+  }
+
   /// A local change may be sent when what is stored can be read, or somebody asked to replace it.
   var mayCommit: Bool {
-    unreadable == nil || !saveWaiters.isEmpty || !(inFlight?.saveWaiters.isEmpty ?? true)
+    unreadable == nil || !waiters.save.isEmpty || !(inFlight?.waiters.save.isEmpty ?? true)
   }
 
   mutating func proceed() -> [Action] {
     guard phase == .live, showing == nil else { return [] }
-    if let inFlight { return !inFlight.isSent && mayCommit ? [.commit] : [] }
-    guard isDirty, !isEncoding else { return [] }
-    return mayCommit ? [.commit] : holdBack()
-  }
-
-  mutating func holdBack() -> [Action] {
-    guard isDirty, !mayCommit else { return [] }
+    guard inFlight.map({ !$0.isSent }) ?? (isDirty && !isEncoding) else { return [] }
+    if mayCommit { return [.commit] }
     hasSaveError = true
     return [.saveError(.storedValueUnreadable(name: name))]
   }
 
-  /// The box is up to date: says so, once.
+  /// The box is up to date, or what is stored cannot be read: says so, once nothing is on its way into the box.
   mutating func loaded() -> [Action] {
-    guard phase == .live, unreadable == nil else { return finishLoads(unreadable) }
-    guard hasLoadStatus else { return finishLoads(nil) }
-    // Somebody waits for an answer that is yet to come.
-    guard !reads.hasLoads else { return finishLoads(nil) }
-    hasLoadStatus = false
-    return [.loading(false), .loadError(nil)] + finishLoads(nil)
-  }
-
-  mutating func finishLoads(_ error: RedisSharedStateError?) -> [Action] {
-    guard phase == .live else { return [] }
-    defer { answeredLoads = [] }
-    return resume(answeredLoads, error)
-  }
-
-  mutating func read() -> [Action] {
-    reads.request() ? [.read] : []
-  }
-
-  private mutating func answerReads() -> [Action] {
-    let (waiters, isOutdated) = reads.didAnswer()
-    answeredLoads += waiters
-    return isOutdated ? read() : []
+    guard phase == .live, showing == nil else { return [] }
+    let finished = loadWaiters.filter { $0.value <= answeredRead }.keys.sorted()
+    for waiter in finished { loadWaiters[waiter] = nil }
+    let resumed = resume(finished, unreadable)
+    guard hasLoadStatus, loadWaiters.isEmpty else { return resumed }
+    // An error has to be taken away later.
+    hasLoadStatus = unreadable != nil
+    return [.loading(false), .loadError(unreadable)] + resumed
   }
 
   func resume(_ waiters: [UInt64], _ error: RedisSharedStateError?) -> [Action] {

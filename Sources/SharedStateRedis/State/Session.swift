@@ -108,6 +108,9 @@ package struct Session: Sendable {
     guard phase != .stopped else { return }
     epoch += 1
     phase = .idle
+    // What went wrong says nothing about the server that is asked next time.
+    failures = 0
+    lastError = nil
   }
 
   /// Nobody needs the server any more.

@@ -30,6 +30,18 @@ struct ExchangeTests {
     #expect(exchange.isOverdue(now: start + .seconds(5)))
   }
 
+  @Test("is not overdue while the other side works off what was asked earlier")
+  func busy() {
+    var exchange = exchange()
+    _ = exchange.register("a", now: start)
+    _ = exchange.register("b", now: start)
+    exchange.heard(now: start + .seconds(4))
+    _ = exchange.answered(1)
+    #expect(!exchange.isOverdue(now: start + .seconds(5)))
+    #expect(exchange.nextDeadline == start + .seconds(9))
+    #expect(exchange.isOverdue(now: start + .seconds(9)))
+  }
+
   @Test("asks whether anybody is there when nothing was heard for long and nothing is awaited")
   func keepAlive() {
     var exchange = exchange()

@@ -213,6 +213,47 @@ struct LinkStateTests {
     _ = try link.join("count")
     #expect(link.instruction(for: .writer, now: start) == .connect(epoch: 3))
   }
+
+  @Test("Converges: a share that was dropped and made again while its subscription was under way reads once more")
+  func sharedAgainWhileSubscribing() throws {
+    var link = LinkState.make()
+    let first = try link.join("count")
+    link.connect(at: start)
+    let subscribing = try link.someWork(for: .subscriber, now: start)
+    link.leave(first)
+    _ = try link.join("count")
+    link.arrived([.reply(id: subscribing.requests[0].id, .subscribed)], on: .subscriber, epoch: 1, now: start)
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads == [["count"]])
+    // What was announced between the two was announced to nobody.
+    let again = try link.someWork(for: .subscriber, now: start)
+    #expect(again.requests.count == 2)
+    link.arrived(
+      [.reply(id: again.requests[0].id, .unsubscribed), .reply(id: again.requests[1].id, .subscribed)],
+      on: .subscriber,
+      epoch: 1,
+      now: start
+    )
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads == [["count"]])
+  }
+
+  @Test("stopping during the first load ends the loading")
+  func stoppingEndsLoading() throws {
+    var link = LinkState.make()
+    let id = try link.join("count")
+    _ = link.takeEffects()
+    link.stop()
+    #expect(link.takeEffects().contains { if case .loading(id, false) = $0 { true } else { false } })
+  }
+
+  @Test("a link that rests forgets what went wrong before")
+  func restingForgetsErrors() throws {
+    var link = LinkState.make(restsWhenUnused: true)
+    let id = try link.liveReplica("count", at: start)
+    link.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start)
+    link.leave(id)
+    #expect(link.session.phase == .idle)
+    #expect(link.session.lastError == nil)
+  }
 }
 
 private struct Resumed: Equatable {
@@ -236,67 +277,6 @@ extension LinkState.Work {
 }
 
 extension LinkState {
-  fileprivate static func make(restsWhenUnused: Bool = false) -> LinkState {
-    LinkState(
-      configuration: Configuration(
-        backoff: .init(),
-        requestTimeout: .seconds(5),
-        keepAlive: .seconds(10),
-        operationTimeout: .seconds(10),
-        inlineLimit: 8_192,
-        writer: "test@host/1/n",
-        nonce: "n",
-        restsWhenUnused: restsWhenUnused
-      ),
-      seed: 1
-    )
-  }
-
-  fileprivate mutating func join(_ name: String, valueType: String = "Int") throws -> ReplicaID {
-    try join(KeyNames(namespace: "", name: name, database: 0), name: name, valueType: valueType)
-  }
-
-  fileprivate mutating func connect(at now: ContinuousClock.Instant) {
-    start()
-    for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
-  }
-
-  /// Confirms every subscription, and answers every read with nothing stored.
-  fileprivate mutating func goLive(at now: ContinuousClock.Instant) {
-    for purpose in [ConnectionPurpose.subscriber, .writer] {
-      for request in work(for: purpose, epoch: session.epoch, now: now)?.requests ?? [] {
-        let reply: RedisReply =
-          if case .read(let names) = request.command {
-            .values(names.map { _ in StoredValue(meta: nil, content: .absent) })
-          } else {
-            .subscribed
-          }
-        arrived([.reply(id: request.id, reply)], on: purpose, epoch: session.epoch, now: now)
-      }
-    }
-  }
-
-  fileprivate mutating func liveReplica(_ name: String, at now: ContinuousClock.Instant) throws -> ReplicaID {
-    let id = try join(name)
-    connect(at: now)
-    goLive(at: now)
-    return id
-  }
-
-  /// Sends a change, and returns the number of the request.
-  @discardableResult
-  fileprivate mutating func send(_ id: ReplicaID, _ text: String, at now: ContinuousClock.Instant) -> UInt64 {
-    #expect(work(for: .writer, epoch: session.epoch, now: now)?.snapshots == [id])
-    let request = encoded(id, result: .success(Data(text.utf8)), stamp: 1, now: now)
-    #expect(request != nil)
-    return request?.id ?? 0
-  }
-
-  fileprivate mutating func someWork(for purpose: ConnectionPurpose, now: ContinuousClock.Instant) throws -> Work {
-    let work = work(for: purpose, epoch: session.epoch, now: now)
-    return try #require(work)
-  }
-
   fileprivate mutating func takeWakes() -> [ConnectionPurpose] {
     takeEffects().compactMap { if case .wake(let purpose) = $0 { purpose } else { nil } }
   }

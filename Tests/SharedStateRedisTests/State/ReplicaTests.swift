@@ -13,7 +13,6 @@ struct ReplicaTests {
     replica.connected()
     #expect(replica.phase == .subscribing)
     #expect(replica.subscribed() == [.read])
-    replica.readSent()
     #expect(replica.stored(.absent) == [.loading(false), .loadError(nil)])
     #expect(replica.phase == .live)
   }
@@ -213,7 +212,7 @@ struct ReplicaTests {
     var replica = Replica.reading()
     #expect(replica.changed() == [])
     #expect(replica.beginEncoding() == false)
-    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1)
+    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: nil, sequence: 1)
     #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
     // Not before it is known that what is stored can be read.
     #expect(replica.beginEncoding() == false)
@@ -230,7 +229,7 @@ struct ReplicaTests {
     replica.connected()
     #expect(replica.subscribed() == [.read])
     // It had taken effect: what is stored is our own.
-    let own = Replica.Delivery(state: .document(8, "2"), stamp: 0, sequence: 2)
+    let own = Replica.Delivery(state: .document(8, "2"), stamp: nil, sequence: 2)
     #expect(replica.stored(.document(8, "2")) == [.show(own)])
     #expect(replica.delivered(own, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
     #expect(replica.takeDraft()?.operation == .number(1))
@@ -254,10 +253,9 @@ struct ReplicaTests {
   @Test("other bytes under the known revision are shown: somebody edited the value by hand")
   func foreignBytes() {
     var replica = Replica.live(at: 7, "1")
-    #expect(replica.load(waiter: 1) == [.loading(true), .read])
-    replica.readSent()
+    _ = replica.load(waiter: 1)
     let delivery = Replica.Delivery(state: .document(7, "5"), stamp: 0, sequence: 2)
-    #expect(replica.stored(.document(7, "5")) == [.show(delivery)])
+    #expect(replica.stored(.document(7, "5"), read: replica.beginRead()) == [.show(delivery)])
     #expect(replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil), .resume([1], nil)])
   }
 
@@ -300,7 +298,7 @@ struct ReplicaTests {
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     _ = replica.takeDraft()
     let error = RedisSharedStateError.conflict(name: "flags")
-    let newer = Replica.Delivery(state: .document(9, "3"), stamp: 0, sequence: 3)
+    let newer = Replica.Delivery(state: .document(9, "3"), stamp: nil, sequence: 3)
     #expect(
       replica.committed(.conflict(.document(9, "3")), operation: .number(1))
         == [.saveError(error), .resume([1], error), .show(newer)]
@@ -331,138 +329,93 @@ struct ReplicaTests {
     #expect(replica.takeDraft()?.condition == .revision(Revision(7)))
   }
 
-  // MARK: Waiting
-
-  @Test("those who save are told by the reply to a snapshot that was taken after they asked")
-  func saveWaiters() {
-    var replica = Replica.live(at: 7, "1")
-    replica.send("2", stamp: 1, number: 1)
-    #expect(replica.save(waiter: 5) == [])
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
-    replica.encodeAndSend("2", stamp: 1, number: 2)
-    #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
-  }
-
-  @Test("those who flush wait for the change under way, and for nothing when there is none")
-  func flushWaiters() {
-    var replica = Replica.live(at: 7, "1")
-    #expect(replica.flush(waiter: 4) == false)
-    replica.send("2", stamp: 1, number: 1)
-    #expect(replica.flush(waiter: 5) == true)
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .settled])
-  }
-
-  @Test("those who load wait for an answer to a read that was sent after they asked")
-  func loadWaiters() {
-    var replica = Replica.live(at: 7, "1")
-    let message = replica.delivery(of: .set(8, "2"))
-    #expect(replica.load(waiter: 1) == [.loading(true), .read])
-    // What happened to come before answers nobody.
-    #expect(replica.delivered(message, outcome: .shown) == [])
-    replica.readSent()
-    // Too late for the read that is under way.
-    #expect(replica.load(waiter: 2) == [.loading(true)])
-    #expect(replica.stored(.document(8, "2")) == [.read, .resume([1], nil)])
-    replica.readSent()
-    #expect(replica.stored(.document(8, "2")) == [.loading(false), .loadError(nil), .resume([2], nil)])
-  }
-
-  @Test("those who load wait for the next connection when this one is gone")
-  func loadWaitersOverDisconnection() {
+  @Test("our own commit that replaces an unreadable document ends the waiting")
+  func commitReplacesUnreadable() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.load(waiter: 1)
-    replica.readSent()
+    replica.send("2", stamp: 1, number: 1)
+    // It was read before the commit took effect.
+    guard case .show(let delivery)? = replica.stored(.document(8, "bad"), read: replica.beginRead()).last else {
+      fatalError("Nothing was shown.")
+    }
+    #expect(
+      replica.delivered(delivery, outcome: .unreadable(.bad)) == [
+        .loading(false), .loadError(.bad), .resume([1], .bad),
+      ]
+    )
+    #expect(replica.committed(.committed(9), operation: .number(1)) == [.loading(false), .loadError(nil), .settled])
+    #expect(replica.changed() == [.commit])
+  }
+
+  @Test("BadDataHeld: the late answer to a commit does not make readable what came after it")
+  func lateAnswerLeavesUnreadable() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.save(waiter: 1)
+    replica.encodeAndSend("2", stamp: 1, number: 1)
     _ = replica.disconnected(.lost)
     replica.connected()
-    #expect(replica.subscribed() == [.read])
-    replica.readSent()
-    #expect(replica.stored(.document(7, "1")) == [.loading(false), .loadError(nil), .resume([1], nil)])
-  }
-
-  @Test("those who have stopped waiting are not told")
-  func forgottenWaiters() {
-    var replica = Replica.live(at: 7, "1")
-    _ = replica.save(waiter: 5)
-    _ = replica.load(waiter: 6)
-    replica.forget(waiter: 5)
-    replica.forget(waiter: 6)
-    replica.encodeAndSend("2", stamp: 1, number: 1)
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.loading(false), .loadError(nil), .settled])
-  }
-}
-
-extension RedisSharedStateError {
-  fileprivate static let lost = RedisSharedStateError.disconnected(reason: "cut")
-  fileprivate static let bad = RedisSharedStateError.decodingFailed(name: "flags", reason: "the data is corrupt")
-}
-
-extension SharedStateRedis.Operation {
-  fileprivate static func number(_ number: UInt64) -> Self { Self(writer: "me", number: number) }
-}
-
-extension CommitReply {
-  fileprivate static func committed(_ revision: UInt64) -> Self {
-    .committed(revision: Revision(revision), parent: Revision(revision - 1))
-  }
-}
-
-extension StoredValue {
-  fileprivate static let absent = StoredValue(meta: nil, content: .absent)
-
-  fileprivate static func document(_ revision: UInt64, _ text: String) -> Self {
-    StoredValue(
-      meta: Meta(revision: Revision(revision), parent: Revision(revision - 1), kind: .set, writer: "other"),
-      content: .document(Data(text.utf8))
+    _ = replica.subscribed()
+    guard case .show(let delivery)? = replica.stored(.document(9, "bad"), read: replica.beginRead()).last else {
+      fatalError("Nothing was shown.")
+    }
+    #expect(
+      replica.delivered(delivery, outcome: .unreadable(.bad)) == [.loading(false), .loadError(.bad), .commit]
     )
+    #expect(replica.takeDraft() != nil)
+    _ = replica.committed(.committed(8), operation: .number(1))
+    #expect(replica.changed() == [.saveError(.storedValueUnreadable(name: "flags"))])
   }
-}
 
-extension Replica.State {
-  fileprivate static func document(_ revision: UInt64, _ text: String) -> Self {
-    Self(revision: Revision(revision), content: .document(Data(text.utf8)))
-  }
-}
-
-extension ChangeMessage {
-  fileprivate static func set(_ revision: UInt64, _ text: String) -> Self { make(revision, .document(Data(text.utf8))) }
-  fileprivate static func deleted(_ revision: UInt64) -> Self { make(revision, .deleted) }
-  fileprivate static func byReference(_ revision: UInt64) -> Self { make(revision, .reference) }
-
-  private static func make(_ revision: UInt64, _ content: Content) -> Self {
-    Self(revision: Revision(revision), parent: Revision(revision - 1), writer: "other", content: content)
-  }
-}
-
-extension Replica {
-  fileprivate static func reading() -> Replica {
-    var replica = Replica(name: "flags")
+  @Test("BadDataHeld: a commit that was cut off and now meets an unreadable document says that it waits")
+  func cutOffCommitMeetsUnreadable() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    _ = replica.disconnected(.lost)
     replica.connected()
     _ = replica.subscribed()
-    replica.readSent()
-    return replica
+    guard case .show(let delivery)? = replica.stored(.document(9, "bad"), read: replica.beginRead()).last else {
+      fatalError("Nothing was shown.")
+    }
+    #expect(
+      replica.delivered(delivery, outcome: .unreadable(.bad))
+        == [.loading(false), .loadError(.bad), .saveError(.storedValueUnreadable(name: "flags"))]
+    )
   }
 
-  fileprivate static func live(at revision: UInt64, _ text: String) -> Replica {
-    var replica = reading()
-    let stored = StoredValue.document(revision, text)
-    guard case .show(let delivery)? = replica.stored(stored).last else { fatalError("Nothing was shown.") }
-    _ = replica.delivered(delivery, outcome: .shown)
-    return replica
+  @Test("a readable document ends the waiting of a commit that was refused while another could not be read")
+  func refusedCommitMeetsReadable() {
+    var replica = Replica.live(at: 7, "1")
+    let bad = replica.delivery(of: .set(8, "bad"))
+    _ = replica.delivered(bad, outcome: .unreadable(.bad))
+    _ = replica.save(waiter: 1)
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    #expect(replica.announced(.set(9, "3")) == [])
+    let good = Replica.Delivery(state: .document(9, "3"), stamp: nil, sequence: 3)
+    #expect(
+      replica.commitRefused(.lost, operation: .number(1))
+        == [.saveError(.lost), .resume([1], .lost), .show(good), .retryLater]
+    )
+    #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
+    // Nor does one that comes later.
+    #expect(replica.takeDraft() != nil)
+    _ = replica.commitRefused(.lost, operation: .number(1))
+    let later = Replica.Delivery(state: .document(10, "4"), stamp: nil, sequence: 4)
+    #expect(replica.announced(.set(10, "4")) == [.show(later)])
   }
 
-  fileprivate mutating func delivery(of message: ChangeMessage) -> Delivery {
-    guard case .show(let delivery)? = announced(message).last else { fatalError("Nothing was shown.") }
-    return delivery
-  }
-
-  fileprivate mutating func send(_ text: String, stamp: UInt64, number: UInt64) {
-    _ = changed()
-    encodeAndSend(text, stamp: stamp, number: number)
-  }
-
-  fileprivate mutating func encodeAndSend(_ text: String, stamp: UInt64, number: UInt64) {
-    #expect(beginEncoding() == true)
-    _ = encoded(.success(Data(text.utf8)), stamp: stamp, operation: .number(number))
-    #expect(takeDraft() != nil)
+  @Test("Converges: a value without a revision is shown once the local change in its way is given up")
+  func unversionedAfterFailedEncoding() {
+    var replica = Replica.reading()
+    _ = replica.changed()
+    let foreign = StoredValue(meta: nil, content: .document(Data("5".utf8)))
+    guard case .show(let delivery)? = replica.stored(foreign, read: replica.beginRead()).last else {
+      fatalError("Nothing was shown.")
+    }
+    _ = replica.delivered(delivery, outcome: .superseded)
+    #expect(replica.beginEncoding() == true)
+    let again = Replica.Delivery(state: delivery.state, stamp: 1, sequence: 2)
+    #expect(
+      replica.encoded(.failure(.bad), stamp: 1, operation: .number(1)) == [.saveError(.bad), .show(again), .settled]
+    )
   }
 }

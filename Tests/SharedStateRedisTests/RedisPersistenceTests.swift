@@ -1,0 +1,83 @@
+import SharedState
+import Testing
+
+@testable import SharedStateRedis
+
+/// What happens between a share and its link, where a thread can be late.
+@Suite("The persistence of a share in Redis")
+struct RedisPersistenceTests {
+  private let error = RedisSharedStateError.disconnected(reason: "cut")
+
+  private func make() -> (reference: ValueReference<Int>, persistence: RedisPersistence<Int>) {
+    let key = RedisSharedKey<Int>("count", store: .inProcess(), options: .init())
+    let persistence = RedisPersistence(key: key, initialValue: 0)
+    let reference = ValueReference(0, persistence: persistence)
+    persistence.start(reference)
+    return (reference, persistence)
+  }
+
+  @Test("a status that was decided earlier and arrives later is not shown")
+  func lateStatus() {
+    let (reference, persistence) = make()
+    persistence.setLoading(false, number: .max)
+    persistence.setLoading(true, number: .max - 1)
+    persistence.setLoadError(nil, number: .max)
+    persistence.setLoadError(error, number: .max - 1)
+    persistence.setSaveError(nil, number: .max)
+    persistence.setSaveError(error, number: .max - 1)
+    #expect(!reference.observedStatus.isLoading)
+    #expect(reference.observedStatus.loadError == nil)
+    #expect(reference.observedStatus.saveError == nil)
+  }
+
+  @Test("a watch that ends late leaves the newer one alone")
+  func lateEndOfWatch() throws {
+    let (reference, _) = make()
+    let watch = try #require(reference.mutationWatch)
+    _ = reference.snapshot()
+    reference.endMutationWatch(watch)
+    let newer = try #require(reference.mutationWatch)
+    reference.endMutationWatch(newer)
+    #expect(reference.mutationWatch == nil)
+  }
+
+  @Test("saving after the shutdown keeps nothing alive", .timeLimit(.minutes(1)))
+  func saveAfterShutdown() async throws {
+    weak var kept: RedisStore?
+    do {
+      let store = RedisStore.inProcess()
+      kept = store
+      let count = Shared(wrappedValue: 0, .redis("count", store: store))
+      await store.shutdown(within: .seconds(30))
+      await #expect(throws: RedisSharedStateError.stopped) { try await count.save() }
+    }
+    // The last share may be released by a thread of the link that is about to end.
+    while kept != nil { await Task.yield() }
+    #expect(kept == nil)
+  }
+
+  @Test(
+    "PendingSurvives: a value that cannot be sent does not make a flush give up the others",
+    .timeLimit(.minutes(1))
+  )
+  func flushWaitsForAll() async throws {
+    let server = InProcessRedis()
+    let store = RedisStore.inProcess(server)
+    let tooLarge = Shared(wrappedValue: "", .redis("large", store: store, options: .init(maximumBytes: 4)))
+    // More than are sent at once, so that many are still to be sent when the first failure is known.
+    let counts = (0..<600).map { Shared(wrappedValue: 0, .redis("count\($0)", store: store)) }
+    try await tooLarge.load()
+    server.refuseConnections()
+    server.cutConnections()
+    while store.status == .inProcess { await Task.yield() }
+    tooLarge.withLock { $0 = "too large" }
+    for count in counts { count.withLock { $0 = 1 } }
+    let flush = Task.immediate { try await store.flush(within: .seconds(30)) }
+    server.acceptConnections()
+    await #expect(throws: RedisSharedStateError.valueTooLarge(name: "large", bytes: 11, maximumBytes: 4)) {
+      try await flush.value
+    }
+    #expect(counts.indices.allSatisfy { server.get("count\($0)") == "1" })
+    #expect(store.pendingChanges == 0)
+  }
+}

@@ -1,0 +1,27 @@
+@testable import SharedStateRedis
+
+/// One connection with delays: what was sent and has not reached the server, what was answered and has not arrived.
+final class SimulatedConnection {
+  let id: Int
+  var outbox: [RedisRequest] = []
+  /// Which operation each request carries.
+  private(set) var operations: [UInt64: UInt64] = [:]
+  var inbox: [RedisEvent] = []
+  var isBroken = false
+  /// Whether nothing moves any more, without anybody being told.
+  var isStalled = false
+
+  init(id: Int) {
+    self.id = id
+  }
+
+  func append(_ requests: [RedisRequest]) {
+    outbox += requests
+    for request in requests {
+      if case .commit(let commit) = request.command { operations[request.id] = commit.operation.number }
+    }
+  }
+
+  /// Whether something has arrived.
+  var hasArrivals: Bool { !isStalled && (!inbox.isEmpty || isBroken) }
+}

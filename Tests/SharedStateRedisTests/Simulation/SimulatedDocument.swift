@@ -1,0 +1,18 @@
+import Foundation
+
+/// What the simulated services write: every mutation writes another number, some of them as large documents.
+enum SimulatedDocument {
+  /// What is longer counts as large.
+  static let inlineLimit = 8
+
+  static func encode(_ value: Int) -> Data {
+    Data((value.isMultiple(of: 5) ? "\(value)           " : "\(value)").utf8)
+  }
+
+  /// `nil` for what does not decode.
+  static func decode(_ document: Data) -> Int? {
+    Int(String(decoding: document, as: UTF8.self).trimmingCharacters(in: .whitespaces))
+  }
+
+  static let unreadable = Data("?".utf8)
+}

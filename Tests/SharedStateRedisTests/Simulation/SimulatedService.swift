@@ -1,0 +1,166 @@
+@testable import SharedStateRedis
+
+/// One service: a real ``LinkState``, and a model of the shell around it with every thread's steps one by one.
+final class SimulatedService: CustomStringConvertible {
+  /// Something that is decided and not yet done; a step of its own, so that other threads come in between.
+  enum Task {
+    case show(SimulatedBox, Replica.Delivery)
+    case delivered(SimulatedBox, Replica.Delivery, Replica.DeliveryOutcome)
+    case status(SimulatedBox, ReferenceWritableKeyPath<SimulatedBox, SimulatedBox.Numbered>, Bool, number: UInt64)
+    case release(SimulatedBox)
+    case wake(ConnectionPurpose)
+    case resume(LinkState.WaiterID, succeeded: Bool)
+  }
+
+  /// What one of the program's threads still has to do.
+  enum Call {
+    case report(SimulatedBox)
+    case endWatch(SimulatedBox, Int)
+    case returned(SimulatedBox, stamp: UInt64)
+    case save(SimulatedBox)
+    case load(SimulatedBox)
+    case flush
+  }
+
+  /// A thread of the program, in the middle of something.
+  final class Caller {
+    var tasks: [Task] = []
+    var calls: [Call]
+    init(_ calls: [Call]) { self.calls = calls }
+  }
+
+  /// A thread of the link.
+  final class Thread {
+    enum Position {
+      case absent
+      case deciding
+      case waiting(until: ContinuousClock.Instant)
+      case connecting(epoch: UInt64)
+      case serving(epoch: UInt64)
+      case encoding(LinkState.Work, done: [(LinkState.ReplicaID, value: Int, stamp: UInt64)], epoch: UInt64)
+      case sending([RedisRequest], until: ContinuousClock.Instant, epoch: UInt64)
+      case receiving(until: ContinuousClock.Instant, epoch: UInt64)
+    }
+
+    let purpose: ConnectionPurpose
+    var position = Position.absent
+    var tasks: [Task] = []
+    var isWoken = false
+    var open: (connection: SimulatedConnection, epoch: UInt64)?
+    init(_ purpose: ConnectionPurpose) { self.purpose = purpose }
+  }
+
+  /// What a waiter was promised.
+  enum Promise {
+    /// The mutations up to this one are applied.
+    case applied(SimulatedBox, stamp: UInt64)
+    /// The box shows this revision, or a newer one.
+    case shows(SimulatedBox, Revision)
+  }
+
+  let index: Int
+  var link: LinkState
+  var boxes: [LinkState.ReplicaID: SimulatedBox] = [:]
+  var departures: [LinkState.ReplicaID] = []
+  let threads = ConnectionPurpose.allCases.map(Thread.init)
+  var callers: [Caller] = []
+  var promises: [LinkState.WaiterID: Promise] = [:]
+  /// Which mutation each operation carries.
+  var operations: [UInt64: (box: SimulatedBox, stamp: UInt64)] = [:]
+  private var lastNumber: UInt64 = 0
+
+  init(index: Int, restsWhenUnused: Bool, seed: UInt64) {
+    self.index = index
+    link = LinkState(
+      configuration: LinkState.Configuration(
+        backoff: .init(base: .milliseconds(50), cap: .seconds(1)),
+        requestTimeout: .seconds(5),
+        keepAlive: .seconds(10),
+        operationTimeout: .seconds(10),
+        inlineLimit: SimulatedDocument.inlineLimit,
+        writer: "service@host/1/\(Self.nonce(index))",
+        nonce: Self.nonce(index),
+        restsWhenUnused: restsWhenUnused
+      ),
+      seed: seed
+    )
+  }
+
+  static func nonce(_ index: Int) -> String { "n\(index)" }
+
+  /// As `Link.update`: a decision under the lock, and what is to be done about it.
+  func update<Result>(_ tasks: inout [Task], _ body: (inout LinkState) -> Result) -> Result {
+    for id in departures { leave(id, &tasks) }
+    departures = []
+    let result = body(&link)
+    for thread in threads where link.session.phase != .idle {
+      if case .absent = thread.position { thread.position = .deciding }
+    }
+    for effect in link.takeEffects() { resolve(effect, into: &tasks) }
+    return result
+  }
+
+  private func leave(_ id: LinkState.ReplicaID, _ tasks: inout [Task]) {
+    link.leave(id)
+    boxes[id] = nil
+  }
+
+  private func resolve(_ effect: LinkState.Effect, into tasks: inout [Task]) {
+    lastNumber += 1
+    switch effect {
+    case .show(let id, let delivery):
+      if let box = boxes[id] { tasks.append(.show(box, delivery)) }
+    case .loading(let id, let isLoading):
+      if let box = boxes[id] { tasks.append(.status(box, \.isLoading, isLoading, number: lastNumber)) }
+    case .loadError(let id, let error):
+      if let box = boxes[id] { tasks.append(.status(box, \.hasLoadError, error != nil, number: lastNumber)) }
+    case .saveError(let id, let error):
+      if let box = boxes[id] { tasks.append(.status(box, \.hasSaveError, error != nil, number: lastNumber)) }
+    case .settled(let id):
+      guard let box = boxes[id], box.isKept else { return }
+      tasks.append(.release(box))
+      box.isKept = false
+    case .resume(let waiters, let error):
+      for waiter in waiters {
+        // A local change is in the way of what was loaded, and may be out of it before the waiter is told.
+        if case .shows(let box, _)? = promises[waiter] {
+          let isPending = link.members[box.id]?.replica.hasPendingChange ?? false
+          if isPending || box.stamp > box.acknowledgedStamp { promises[waiter] = nil }
+        }
+        tasks.append(.resume(waiter, succeeded: error == nil))
+      }
+    case .answer(let waiter, _):
+      tasks.append(.resume(waiter, succeeded: true))
+    case .wake(let purpose):
+      tasks.append(.wake(purpose))
+    case .statusChanged, .lostHistory, .malformedMessage:
+      break
+    }
+  }
+
+  func thread(for purpose: ConnectionPurpose) -> Thread {
+    threads[purpose == threads[0].purpose ? 0 : 1]
+  }
+
+  /// The program or the link has let go of a box.
+  func leaveIfUnused(_ box: SimulatedBox) {
+    guard !box.hasShare, !box.isKept, !box.hasLeft else { return }
+    box.hasLeft = true
+    departures.append(box.id)
+    thread(for: .writer).isWoken = true
+  }
+
+  /// Whether nothing is under way, so that everything has to agree.
+  var isQuiet: Bool {
+    let isConnected = link.session.phase == .connected || link.session.phase == .idle && link.members.isEmpty
+    return isConnected && callers.isEmpty && departures.isEmpty && link.pendingChanges == 0 && link.waiters.isEmpty
+      && link.exchanges.values.allSatisfy { $0.count == 0 }
+      && link.members.elements.allSatisfy { $0.replica.phase == .live && $0.replica.held == nil }
+  }
+
+  /// What is under way.
+  var description: String {
+    "service \(index): \(link.session), \(link.waiters.count) waiters, \(callers.count) callers, "
+      + link.members.elements.map { "\($0.replica)" }.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,161 @@
+@testable import SharedStateRedis
+
+/// What the threads of a link do, as `Link.run` does it.
+extension Simulation {
+  func canProceed(_ thread: SimulatedService.Thread) -> Bool {
+    guard thread.tasks.isEmpty else { return true }
+    switch thread.position {
+    case .absent: return false
+    case .waiting(let until): return thread.isWoken || until <= now
+    case .receiving(let until, _): return thread.isWoken || until <= now || thread.open?.connection.hasArrivals ?? true
+    default: return true
+    }
+  }
+
+  func proceed(_ thread: SimulatedService.Thread, in service: SimulatedService) {
+    guard thread.tasks.isEmpty else { return perform(thread.tasks.removeFirst(), in: service, &thread.tasks) }
+    switch thread.position {
+    case .absent:
+      break
+    case .deciding:
+      decide(thread, in: service)
+    case .waiting:
+      thread.isWoken = false
+      thread.position = .deciding
+    case .connecting(let epoch):
+      thread.position = .deciding
+      connect(thread, epoch, in: service)
+    case .serving(let epoch):
+      guard let work = service.update(&thread.tasks, { $0.work(for: thread.purpose, epoch: epoch, now: now) }) else {
+        thread.position = .deciding
+        return
+      }
+      thread.position = .encoding(work, done: [], epoch: epoch)
+    case .encoding(let work, let done, let epoch):
+      encode(work, done, epoch, thread, in: service)
+    case .sending(let requests, let until, let epoch):
+      if !requests.isEmpty, thread.open?.connection.isBroken ?? true {
+        fail(thread, epoch, in: service)
+      } else {
+        thread.open?.connection.append(requests)
+        thread.position = .receiving(until: until, epoch: epoch)
+      }
+    case .receiving(_, let epoch):
+      receive(thread, epoch, in: service)
+    }
+  }
+
+  func decide(_ thread: SimulatedService.Thread, in service: SimulatedService) {
+    let instruction = service.update(&thread.tasks) { link in
+      let instruction = link.instruction(for: thread.purpose, now: now)
+      if instruction == .exit { thread.position = .absent }
+      return instruction
+    }
+    if let (connection, epoch) = thread.open, instruction != .serve(epoch: epoch) {
+      close(connection)
+      thread.open = nil
+    }
+    switch instruction {
+    case .exit: break
+    case .wait(let until): thread.position = .waiting(until: until)
+    case .connect(let epoch): thread.position = .connecting(epoch: epoch)
+    case .serve(let epoch): thread.position = .serving(epoch: epoch)
+    }
+  }
+
+  func connect(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {
+    let name = "service\(service.index)"
+    guard let id = try? server.connect(name: name, purpose: thread.purpose, waker: waker) else {
+      return service.update(&thread.tasks) { link in
+        link.failed(epoch: epoch, error: .unreachable(reason: "simulated"), now: now)
+      }
+    }
+    let connection = SimulatedConnection(id: id)
+    connections.append(connection)
+    thread.open = (connection, epoch)
+    service.update(&thread.tasks) { $0.connected(thread.purpose, epoch: epoch, now: now) }
+  }
+
+  func close(_ connection: SimulatedConnection) {
+    connections.removeAll { $0 === connection }
+    server.close(connection.id)
+  }
+
+  func fail(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {
+    thread.position = .deciding
+    service.update(&thread.tasks) { $0.failed(epoch: epoch, error: .disconnected(reason: "simulated"), now: now) }
+  }
+
+  func encode(
+    _ work: LinkState.Work,
+    _ done: [(LinkState.ReplicaID, value: Int, stamp: UInt64)],
+    _ epoch: UInt64,
+    _ thread: SimulatedService.Thread,
+    in service: SimulatedService
+  ) {
+    if done.count < work.snapshots.count {
+      let id = work.snapshots[done.count]
+      let (value, stamp) = service.boxes[id]?.snapshot() ?? (0, 0)
+      thread.position = .encoding(work, done: done + [(id, value, stamp)], epoch: epoch)
+      return
+    }
+    var requests = work.requests
+    if !done.isEmpty {
+      service.update(&thread.tasks) { link in
+        for (id, value, stamp) in done {
+          requests += encoded(id, value, stamp, &link, service).map { [$0] } ?? []
+        }
+      }
+    }
+    thread.position = .sending(requests, until: work.waitUntil, epoch: epoch)
+  }
+
+  func encoded(
+    _ id: LinkState.ReplicaID,
+    _ value: Int,
+    _ stamp: UInt64,
+    _ link: inout LinkState,
+    _ service: SimulatedService
+  ) -> RedisRequest? {
+    // Every now and then a value does not fit.
+    guard !value.isMultiple(of: 11), let box = service.boxes[id] else {
+      if let box = service.boxes[id] {
+        box.giveUp(stamp)
+      }
+      let error = RedisSharedStateError.valueTooLarge(name: "", bytes: 2, maximumBytes: 1)
+      return link.encoded(id, result: .failure(error), stamp: stamp, now: now)
+    }
+    service.operations[link.nextOperation] = (box, stamp)
+    return link.encoded(id, result: .success(SimulatedDocument.encode(value)), stamp: stamp, now: now)
+  }
+
+  func receive(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {
+    thread.isWoken = false
+    guard let connection = thread.open?.connection else { return fail(thread, epoch, in: service) }
+    if connection.isBroken, connection.inbox.isEmpty { return fail(thread, epoch, in: service) }
+    var events: [RedisEvent] = []
+    if connection.hasArrivals {
+      let count = Int.random(in: 1...connection.inbox.count, using: &random)
+      events = Array(connection.inbox.prefix(count))
+      connection.inbox.removeFirst(count)
+    }
+    thread.position = .deciding
+    note(events, on: connection, epoch, of: service)
+    service.update(&thread.tasks) { $0.arrived(events, on: thread.purpose, epoch: epoch, now: now) }
+  }
+
+  /// Learns which local changes are acknowledged by what is about to be handed in.
+  func note(
+    _ events: [RedisEvent],
+    on connection: SimulatedConnection,
+    _ epoch: UInt64,
+    of service: SimulatedService
+  ) {
+    guard epoch == service.link.session.epoch, service.link.exchanges[.writer] != nil else { return }
+    for case .reply(let id, .commit(.committed(let revision, _))) in events {
+      guard let number = connection.operations[id], let (box, stamp) = service.operations[number] else { continue }
+      box.acknowledge(stamp)
+      box.revision = max(box.revision, revision)
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+extension LinkState {
+  static func make(restsWhenUnused: Bool = false) -> LinkState {
+    LinkState(
+      configuration: Configuration(
+        backoff: .init(),
+        requestTimeout: .seconds(5),
+        keepAlive: .seconds(10),
+        operationTimeout: .seconds(10),
+        inlineLimit: 8_192,
+        writer: "test@host/1/n",
+        nonce: "n",
+        restsWhenUnused: restsWhenUnused
+      ),
+      seed: 1
+    )
+  }
+
+  mutating func join(_ name: String, valueType: String = "Int") throws -> ReplicaID {
+    try join(KeyNames(namespace: "", name: name, database: 0), name: name, valueType: valueType)
+  }
+
+  mutating func connect(at now: ContinuousClock.Instant) {
+    start()
+    for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
+  }
+
+  /// Confirms every subscription, and answers every read with nothing stored.
+  mutating func goLive(at now: ContinuousClock.Instant) {
+    for purpose in [ConnectionPurpose.subscriber, .writer] {
+      for request in work(for: purpose, epoch: session.epoch, now: now)?.requests ?? [] {
+        let reply: RedisReply =
+          if case .read(let names) = request.command {
+            .values(names.map { _ in StoredValue(meta: nil, content: .absent) })
+          } else {
+            .subscribed
+          }
+        arrived([.reply(id: request.id, reply)], on: purpose, epoch: session.epoch, now: now)
+      }
+    }
+  }
+
+  mutating func liveReplica(_ name: String, at now: ContinuousClock.Instant) throws -> ReplicaID {
+    let id = try join(name)
+    connect(at: now)
+    goLive(at: now)
+    return id
+  }
+
+  /// Sends a change, and returns the number of the request.
+  @discardableResult
+  mutating func send(_ id: ReplicaID, _ text: String, at now: ContinuousClock.Instant) -> UInt64 {
+    #expect(work(for: .writer, epoch: session.epoch, now: now)?.snapshots == [id])
+    let request = encoded(id, result: .success(Data(text.utf8)), stamp: 1, now: now)
+    #expect(request != nil)
+    return request?.id ?? 0
+  }
+
+  mutating func someWork(for purpose: ConnectionPurpose, now: ContinuousClock.Instant) throws -> Work {
+    let work = work(for: purpose, epoch: session.epoch, now: now)
+    return try #require(work)
+  }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+extension RedisSharedStateError {
+  static let lost = RedisSharedStateError.disconnected(reason: "cut")
+  static let bad = RedisSharedStateError.decodingFailed(name: "flags", reason: "the data is corrupt")
+}
+
+extension SharedStateRedis.Operation {
+  static func number(_ number: UInt64) -> Self { Self(writer: "me", number: number) }
+}
+
+extension CommitReply {
+  static func committed(_ revision: UInt64) -> Self {
+    .committed(revision: Revision(revision), parent: Revision(revision - 1))
+  }
+}
+
+extension StoredValue {
+  static let absent = StoredValue(meta: nil, content: .absent)
+
+  static func document(_ revision: UInt64, _ text: String) -> Self {
+    StoredValue(
+      meta: Meta(revision: Revision(revision), parent: Revision(revision - 1), kind: .set, writer: "other"),
+      content: .document(Data(text.utf8))
+    )
+  }
+}
+
+extension Replica.State {
+  static func document(_ revision: UInt64, _ text: String) -> Self {
+    Self(revision: Revision(revision), content: .document(Data(text.utf8)))
+  }
+}
+
+extension ChangeMessage {
+  static func set(_ revision: UInt64, _ text: String) -> Self { make(revision, .document(Data(text.utf8))) }
+  static func deleted(_ revision: UInt64) -> Self { make(revision, .deleted) }
+  static func byReference(_ revision: UInt64) -> Self { make(revision, .reference) }
+
+  private static func make(_ revision: UInt64, _ content: Content) -> Self {
+    Self(revision: Revision(revision), parent: Revision(revision - 1), writer: "other", content: content)
+  }
+}
+
+extension Replica {
+  static func reading() -> Replica {
+    var replica = Replica(name: "flags")
+    replica.connected()
+    _ = replica.subscribed()
+    return replica
+  }
+
+  static func live(at revision: UInt64, _ text: String) -> Replica {
+    var replica = reading()
+    let stored = StoredValue.document(revision, text)
+    guard case .show(let delivery)? = replica.stored(stored).last else { fatalError("Nothing was shown.") }
+    _ = replica.delivered(delivery, outcome: .shown)
+    return replica
+  }
+
+  mutating func delivery(of message: ChangeMessage) -> Delivery {
+    guard case .show(let delivery)? = announced(message).last else { fatalError("Nothing was shown.") }
+    return delivery
+  }
+
+  mutating func send(_ text: String, stamp: UInt64, number: UInt64) {
+    _ = changed()
+    encodeAndSend(text, stamp: stamp, number: number)
+  }
+
+  mutating func encodeAndSend(_ text: String, stamp: UInt64, number: UInt64) {
+    #expect(beginEncoding() == true)
+    _ = encoded(.success(Data(text.utf8)), stamp: stamp, operation: .number(number))
+    #expect(takeDraft() != nil)
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Transcripts: commits of a value that has not changed, so that its stamp tells nothing.
+@Suite("A replica whose value is saved unchanged")
+struct ReplicaUnchangedTests {
+  @Test("Converges: somebody else's older state does not slip into the box behind the snapshot")
+  func olderStateDuringEncoding() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.save(waiter: 1)
+    #expect(replica.beginEncoding() == true)
+    // The snapshot "1" is about to replace this one; shown now, it would stay in the box for ever.
+    let delivery = replica.delivery(of: .set(8, "2"))
+    #expect(delivery.stamp == nil)
+    _ = replica.encoded(.success(Data("1".utf8)), stamp: 0, operation: .number(1))
+    #expect(replica.delivered(delivery, outcome: .superseded) == [.commit])
+    #expect(replica.takeDraft() != nil)
+    #expect(replica.committed(.committed(9), operation: .number(1)) == [.resume([1], nil), .settled])
+    #expect(replica.confirmed == .document(9, "1"))
+  }
+
+  @Test("Ordered: a message that was held back is not shown after a newer reply to a read")
+  func heldMessageIsOutdatedByARead() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.save(waiter: 1)
+    replica.encodeAndSend("1", stamp: 0, number: 1)
+    #expect(replica.announced(.set(9, "2")) == [])
+    guard case .show(let delivery)? = replica.stored(.document(10, "3")).last else { fatalError("Nothing was shown.") }
+    #expect(replica.delivered(delivery, outcome: .superseded) == [])
+    // It was sent again after a lost reply, and had been the first of the three.
+    let newest = Replica.Delivery(state: .document(10, "3"), stamp: 0, sequence: 3)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([1], nil), .show(newest), .settled])
+  }
+
+  @Test("a change that was reported twice is committed once, so that nobody's newer one is overwritten")
+  func reportedTwice() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.changed() == [])
+    #expect(replica.flush(waiter: 3) == true)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
+    #expect(replica.beginEncoding() == true)
+    #expect(
+      replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2)) == [.resume([3], nil), .settled]
+    )
+    #expect(replica.takeDraft() == nil)
+  }
+}

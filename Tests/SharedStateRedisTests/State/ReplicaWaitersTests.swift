@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Transcripts: who waits for a replica, and what they are told when.
+@Suite("Those who wait for a replica")
+struct ReplicaWaitersTests {
+  @Test("those who save are told by the reply to a snapshot that was taken after they asked")
+  func saveWaiters() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.save(waiter: 5) == [])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
+    replica.encodeAndSend("2", stamp: 1, number: 2)
+    #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
+  }
+
+  @Test("those who flush wait for the change under way, and for nothing when there is none")
+  func flushWaiters() {
+    var replica = Replica.live(at: 7, "1")
+    #expect(replica.flush(waiter: 4) == false)
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.flush(waiter: 5) == true)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .settled])
+  }
+
+  @Test("those who have stopped waiting are not told")
+  func forgottenWaiters() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.save(waiter: 5)
+    _ = replica.load(waiter: 6)
+    replica.forget(waiter: 5)
+    replica.forget(waiter: 6)
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.loading(false), .loadError(nil), .settled])
+  }
+
+  @Test("a save that is asked for while an older snapshot is encoded waits for the next one")
+  func saveDuringEncoding() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginEncoding() == true)
+    // The value has changed again, and its share is saved, before the snapshot of the first change is encoded.
+    #expect(replica.save(waiter: 5) == [])
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft() != nil)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
+    replica.encodeAndSend("3", stamp: 2, number: 2)
+    #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
+  }
+
+  @Test("a flush waits for a change that was made while an older snapshot was encoded")
+  func flushDuringEncoding() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginEncoding() == true)
+    #expect(replica.flush(waiter: 4) == true)
+    _ = replica.changed()
+    #expect(replica.flush(waiter: 5) == true)
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft() != nil)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([4], nil), .commit])
+  }
+
+  @Test("a refusal is told to those who wait for a later snapshot as well")
+  func refusalTellsEverybody() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    _ = replica.save(waiter: 5)
+    let error = RedisSharedStateError.permissionDenied(operation: "EVALSHA")
+    #expect(
+      replica.commitRefused(error, operation: .number(1)) == [.saveError(error), .resume([5], error), .retryLater]
+    )
+    #expect(replica.hasPendingChange)
+  }
+
+  @Test("a load waits for a read that was sent after it, whatever else is answered before")
+  func loadWaitsForItsRead() {
+    var replica = Replica.live(at: 7, "1")
+    let earlier = replica.beginRead()
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.load(waiter: 6) == [.loading(true), .read])
+    #expect(replica.stored(.document(7, "1"), read: earlier) == [])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
+    #expect(
+      replica.stored(.document(8, "2"), read: replica.beginRead())
+        == [.loading(false), .loadError(nil), .resume([6], nil)]
+    )
+  }
+
+  @Test("a load during the first read waits for another one")
+  func loadDuringFirstRead() {
+    var replica = Replica.reading()
+    let first = replica.beginRead()
+    #expect(replica.load(waiter: 6) == [.loading(true), .read])
+    #expect(replica.stored(.absent, read: first) == [])
+    #expect(
+      replica.stored(.absent, read: replica.beginRead()) == [.loading(false), .loadError(nil), .resume([6], nil)]
+    )
+  }
+
+  @Test("a load ends when the value is visible, not while a message with it is still being decoded")
+  func loadWaitsForTheBox() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.load(waiter: 6)
+    let delivery = replica.delivery(of: .set(8, "2"))
+    #expect(replica.stored(.document(8, "2"), read: replica.beginRead()) == [])
+    #expect(replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil), .resume([6], nil)])
+  }
+}
