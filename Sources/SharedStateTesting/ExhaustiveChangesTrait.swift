@@ -15,7 +15,7 @@ public import Testing
 /// The test sees the changes that it and its child tasks make, and those that anybody makes to the shared values that
 /// it has made or changed: threads, detached tasks, other services. The failures appear when the test ends, at the line
 /// that made the first change of the value; for a change that came from elsewhere, at the test.
-/// ``SharedChangeTracker/current`` is the tracker of the test.
+/// `SharedChangeTracker.current` is the tracker of the test.
 ///
 /// In XCTest, track in `invokeTest()`:
 ///

@@ -37,7 +37,7 @@ struct WireFormatTests {
 
   @Test(arguments: [
     "", "1 7 5 s w", "2 7 5 s w\n1", "1 7 7 s w\n1", "1 5 7 s w\n1", "1 0 0 s w\n1", "1 7 5 x w\n1", "1 7 5 s \n1",
-    "1 7 5 s\n1", "1 +7 5 s w\n1", "11 7 5 s w\n1", "1 7 5 ss w\n1", "{\"a\":1}\n",
+    "1 7 5 s\n1", "1 +7 5 s w\n1", "11 7 5 s w\n1", "1 7 5 ss w\n1", "{\"a\":1}\n", "1 9007199254740993 5 s w\n1",
   ])
   func malformedMessagesAreNone(text: String) {
     #expect(ChangeMessage(payload: Data(text.utf8)) == nil)

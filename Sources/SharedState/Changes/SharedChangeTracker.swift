@@ -112,7 +112,9 @@ public final class SharedChangeTracker: Sendable {
 
   /// Asserts all changes so far, with a closure that suspends; otherwise the same.
   ///
-  /// - Parameter updateToExpectedResult: Makes the values of before the expected ones.
+  /// - Parameters:
+  ///   - isolation: The isolation of the caller, which the closure keeps.
+  ///   - updateToExpectedResult: Makes the values of before the expected ones.
   /// - Throws: What the closure throws.
   @discardableResult
   public func assert<Result>(

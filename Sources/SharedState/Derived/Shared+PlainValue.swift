@@ -1,7 +1,7 @@
 import IssueReporting
 
 extension Shared {
-  /// Shares a value that is held in memory only, like ``init(value:)``.
+  /// Shares a value that is held in memory only, as `init(value:)` does.
   ///
   /// When the value is itself a key, an issue is reported: what is meant is most likely a share of the value that the
   /// key keeps, and that needs a default.

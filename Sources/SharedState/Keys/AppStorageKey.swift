@@ -2,7 +2,7 @@ import Foundation
 import IssueReporting
 import SharedStateDependencies
 
-/// Keeps a value in user defaults; made with ``SharedReaderKey/appStorage(_:store:)-(String,_)`` and its overloads.
+/// Keeps a value in user defaults; made with `appStorage(_:store:)`, which has an overload for each type.
 ///
 /// Values that a property list knows are stored as such, so that plain `UserDefaults` reads them; raw values in place of
 /// their enumerations; a `nil` removes the key; anything else is stored as JSON data.

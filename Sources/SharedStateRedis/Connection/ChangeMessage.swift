@@ -31,7 +31,7 @@ package struct ChangeMessage: Hashable, Sendable {
         var scanner = ByteScanner(bytes)
         guard
           scanner.skip("1"), scanner.skip(" "),
-          let revision = scanner.number(), revision > 0, scanner.skip(" "),
+          let revision = scanner.number(), revision > 0, revision <= Revision.largest.rawValue, scanner.skip(" "),
           let parent = scanner.number(), parent < revision, scanner.skip(" "),
           let kind = scanner.byte(), scanner.skip(" "),
           let lineEnd = scanner.rest.firstIndex(of: UInt8(ascii: "\n")), lineEnd > scanner.rest.startIndex

@@ -12,6 +12,11 @@ package struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible
   /// The revision of a value that this library has never written.
   package static let none = Revision(0)
 
+  /// The largest one that the script, which computes with doubles, can count on from; the clock reaches it in 2255.
+  ///
+  /// Whoever announces a larger one would end all counting, so such a message is malformed.
+  package static let largest = Revision(1 << 53)
+
   package static func < (lhs: Revision, rhs: Revision) -> Bool {
     lhs.rawValue < rhs.rawValue
   }

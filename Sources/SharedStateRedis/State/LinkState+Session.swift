@@ -79,6 +79,7 @@ extension LinkState {
   /// A connection could not be opened, or broke.
   package mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: ContinuousClock.Instant) {
     let jitter = Double.random(in: 0..<1, using: &random)
+    let known = session.phase == .connected ? nil : session.lastError
     guard session.failed(epoch: epoch, error: error, now: now, random: jitter) else { return }
     for exchange in exchanges.values {
       for case .readOnce(let waiter) in exchange.unanswered {
@@ -87,7 +88,8 @@ extension LinkState {
       }
     }
     forgetConnections()
-    for id in members.ids {
+    // A hundred thousand shares need not be told again of every attempt that fails for the same reason.
+    for id in known == error ? [] : members.ids {
       members[id]?.isCommitQueued = false
       members[id]?.isReadQueued = false
       apply(members[id]?.replica.disconnected(error), to: id)

@@ -20,6 +20,8 @@ extension LinkState {
     now: ContinuousClock.Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: nil, operation: "reading", now: now)
+    // Without a connection nothing else shortens the queue.
+    while let (_, oldest) = readOnceQueue.first, waiters[oldest] == nil { _ = readOnceQueue.popFirst() }
     readOnceQueue.append((names, waiter))
     start()
     wake(.writer)

@@ -75,7 +75,7 @@ extension Replica {
     switch result {
     case .success where stamp <= settledStamp && !encodingWaiters.isSave:
       // It was reported twice. Committing it again would overwrite what others have written since.
-      return resume(encodingWaiters.all, nil) + settle(stamp: stamp)
+      return saved() + resume(encodingWaiters.all, nil) + settle(stamp: stamp)
     case .success(let document):
       inFlight = InFlight(
         operation: operation,
@@ -117,13 +117,8 @@ extension Replica {
       if revision > confirmed.revision { confirmed = own }
       // It has replaced what could not be read, unless that came after it.
       if confirmed == own { unreadable = nil }
-      var actions: [Action] = []
-      if hasSaveError {
-        hasSaveError = false
-        actions.append(.saveError(nil))
-      }
       let settled = settle(stamp: inFlight.stamp)
-      return actions + loaded() + resume(inFlight.waiters.all, nil) + settled
+      return saved() + loaded() + resume(inFlight.waiters.all, nil) + settled
     case .conflict(let stored):
       // Only a save that replaces what cannot be read carries a condition for now.
       isDirty = true
@@ -141,6 +136,12 @@ extension Replica {
       hasLoadStatus = true
       return [.loadError(error)] + takeUp() + proceed()
     }
+  }
+
+  /// The value is kept: says so, if it was said that it is not.
+  private mutating func saved() -> [Action] {
+    defer { hasSaveError = false }
+    return hasSaveError ? [.saveError(nil)] : []
   }
 
   /// The server refused a commit. It is tried again later, unchanged.

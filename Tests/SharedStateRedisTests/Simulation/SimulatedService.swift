@@ -24,9 +24,15 @@ final class SimulatedService: CustomStringConvertible {
 
   /// A thread of the program, in the middle of something.
   final class Caller {
+    /// Whose share it holds until it is done.
+    let box: SimulatedBox?
     var tasks: [Task] = []
     var calls: [Call]
-    init(_ calls: [Call]) { self.calls = calls }
+
+    init(holding box: SimulatedBox? = nil, _ calls: [Call]) {
+      self.box = box
+      self.calls = calls
+    }
   }
 
   /// A thread of the link.
@@ -144,7 +150,7 @@ final class SimulatedService: CustomStringConvertible {
 
   /// The program or the link has let go of a box.
   func leaveIfUnused(_ box: SimulatedBox) {
-    guard !box.hasShare, !box.isKept, !box.hasLeft else { return }
+    guard !box.hasShare, !box.isKept, !box.hasLeft, !callers.contains(where: { $0.box === box }) else { return }
     box.hasLeft = true
     departures.append(box.id)
     thread(for: .writer).isWoken = true

@@ -5,13 +5,14 @@ extension Simulation {
   func use() {
     guard let service = any(services) else { return }
     let shared = service.boxes.values.filter(\.hasShare).sorted { $0.id < $1.id }
-    guard let box = any(shared), !chance(8) else { return share(in: service) }
-    switch Int.random(in: 0..<14, using: &random) {
-    case 0..<8: mutate(box, in: service)
-    case 8, 9: service.callers.append(.init([.save(box)]))
-    case 10: service.callers.append(.init([.load(box)]))
-    case 11: service.callers.append(.init([.flush]))
-    default:
+    guard let box = any(shared) else { return share(in: service) }
+    switch any(habits.uses) {
+    case .share: share(in: service)
+    case .mutate, nil: mutate(box, in: service)
+    case .save: service.callers.append(.init(holding: box, [.save(box)]))
+    case .load: service.callers.append(.init(holding: box, [.load(box)]))
+    case .flush: service.callers.append(.init([.flush]))
+    case .drop:
       box.hasShare = false
       service.leaveIfUnused(box)
     }
@@ -20,12 +21,16 @@ extension Simulation {
   func mutate(_ box: SimulatedBox, in service: SimulatedService) {
     let isReported = box.mutate(to: makeValue())
     let returned = SimulatedService.Call.returned(box, stamp: box.stamp)
-    service.callers.append(.init(isReported ? [.report(box), returned] : [returned]))
+    service.callers.append(.init(holding: box, isReported ? [.report(box), returned] : [returned]))
   }
 
   func share(in service: SimulatedService) {
-    let shared = service.boxes.values.filter(\.hasShare).map(\.name)
-    guard let name = any(names), !shared.contains(name) else { return }
+    guard let name = any(names) else { return }
+    if let box = service.boxes.values.first(where: { $0.name == name && !$0.hasLeft }) {
+      // The registry finds what the link keeps.
+      box.hasShare = true
+      return
+    }
     let caller = SimulatedService.Caller([])
     let box = SimulatedBox(name: name, service: service.index)
     service.update(&caller.tasks) { link in
@@ -45,6 +50,7 @@ extension Simulation {
       make(call, by: caller, in: service)
     } else {
       service.callers.removeAll { $0 === caller }
+      if let box = caller.box { service.leaveIfUnused(box) }
     }
   }
 
@@ -54,7 +60,7 @@ extension Simulation {
       guard let watch = box.watch else { return }
       caller.calls.insert(.endWatch(box, watch), at: 0)
       service.update(&caller.tasks) { link in
-        box.isKept = !box.hasLeft
+        box.isKept = true
         link.changed(box.id)
       }
     case .endWatch(let box, let watch):
@@ -64,7 +70,7 @@ extension Simulation {
     case .save(let box):
       service.update(&caller.tasks) { link in
         guard let waiter = try? link.save(box.id, now: now) else { return violated("save() failed") }
-        box.isKept = !box.hasLeft
+        box.isKept = true
         service.promises[waiter] = .applied(box, stamp: box.stamp)
       }
     case .load(let box):
@@ -93,7 +99,7 @@ extension Simulation {
     switch task {
     case .show(let box, let delivery):
       let isOwn = authors[box.name]?[delivery.state.revision] == service.index
-      let (outcome, violation) = box.hasShare || box.isKept ? box.show(delivery, isOwn: isOwn) : (.outdated, nil)
+      let (outcome, violation) = box.hasLeft ? (.outdated, nil) : box.show(delivery, isOwn: isOwn)
       if let violation { violated("service \(service.index): \(violation)") }
       // In the shell this is a step of its own; a task in front makes it one here.
       tasks.insert(.delivered(box, delivery, outcome), at: 0)

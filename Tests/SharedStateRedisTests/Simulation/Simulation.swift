@@ -13,7 +13,8 @@ final class Simulation {
   var elapsed = Duration.zero
   let services: [SimulatedService]
   var connections: [SimulatedConnection] = []
-  let names = ["a", "b", "c"]
+  let names: [String]
+  let habits: SimulatedHabits
   let outsider: Int
   let waker = Waker()
 
@@ -29,6 +30,8 @@ final class Simulation {
     random = SplitMix64(seed: seed)
     server.tick(ServerTime(microseconds: 1_000))
     outsider = (try? server.connect(name: "outsider", purpose: .writer, waker: waker)).flatMap(\.self) ?? 0
+    habits = SimulatedHabits(using: &random)
+    names = Array(["a", "b", "c"].prefix(Int.random(in: 1...3, using: &random)))
     let count = Int.random(in: 1...3, using: &random)
     services = (0..<count).map { SimulatedService(index: $0, restsWhenUnused: $0 == 1, seed: seed &+ UInt64($0)) }
   }
@@ -36,7 +39,7 @@ final class Simulation {
   /// Runs the schedule, and says what went wrong, if anything did.
   func run(steps: Int) -> [String] {
     for _ in 0..<steps where violations.isEmpty {
-      if chance(6) { disturb() } else if chance(5) { use() } else { step() }
+      if chance(habits.patience) { disturb() } else if chance(habits.calmness) { use() } else { step() }
     }
     if violations.isEmpty { calm() }
     if violations.isEmpty { converge() }
@@ -60,25 +63,25 @@ final class Simulation {
   // MARK: What goes wrong
 
   func disturb() {
-    switch Int.random(in: 0..<12, using: &random) {
-    case 0:
+    switch any(habits.disturbances) {
+    case .cut:
       if let connection = any(connections) { cut(connection) }
-    case 1 where chance(3):
+    case .stall:
       any(connections)?.isStalled = true
-    case 2:
+    case .refuseConnections:
       server.faults.connectionError = server.faults.connectionError == nil ? .unreachable(reason: "simulated") : nil
-    case 3 where chance(3):
+    case .refuseWrites:
       server.faults.writeError = server.faults.writeError == nil ? .serverError(code: "OOM") : nil
-    case 4 where chance(4):
+    case .unreadable:
       commitFromOutside(SimulatedDocument.unreadable)
-    case 5:
+    case .outsider:
       commitFromOutside(SimulatedDocument.encode(makeValue()))
-    case 6 where chance(4):
+    case .longPause:
       advance(by: .seconds(6))
-    case 7:
+    case .recover, nil:
       server.faults.connectionError = nil
       server.faults.writeError = nil
-    default:
+    case .time:
       advance(by: .milliseconds(Int.random(in: 0...500, using: &random)))
     }
   }

@@ -236,6 +236,36 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.reads == [["count"]])
   }
 
+  @Test("Bounded: shares are told once of one and the same trouble, and again after they were in touch")
+  func toldOnce() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    let error = RedisSharedStateError.unreachable(reason: "down")
+    for (attempt, isTold) in [(1, true), (2, false), (3, false)] {
+      _ = link.takeEffects()
+      link.failed(epoch: UInt64(attempt), error: error, now: start)
+      #expect(link.takeEffects().contains { if case .loadError(id, error) = $0 { true } else { false } } == isTold)
+      _ = link.instruction(for: .writer, now: start + .seconds(60 * attempt))
+    }
+    _ = link.takeEffects()
+    for purpose in ConnectionPurpose.allCases { link.connected(purpose, epoch: 4, now: start) }
+    link.failed(epoch: 4, error: error, now: start)
+    #expect(link.takeEffects().contains { if case .loadError(id, error) = $0 { true } else { false } })
+  }
+
+  @Test("Bounded: reads that nobody waits for any more do not pile up without a connection")
+  func readsDoNotPileUp() throws {
+    var link = LinkState.make()
+    let names = KeyNames(namespace: "", name: "count", database: 0)
+    for second in 0..<100 {
+      _ = try link.read(names, now: start + .seconds(second))
+      _ = link.instruction(for: .writer, now: start + .seconds(second))
+    }
+    var queued = 0
+    while link.readOnceQueue.popFirst() != nil { queued += 1 }
+    #expect(queued <= 11)
+  }
+
   @Test("stopping during the first load ends the loading")
   func stoppingEndsLoading() throws {
     var link = LinkState.make()

@@ -1,0 +1,34 @@
+@testable import SharedStateRedis
+
+/// What one schedule does often, and what it does not do at all.
+///
+/// A schedule that does a bit of everything rarely does two rare things in a row. Source: Groce et al., "Swarm Testing",
+/// ISSTA 2012.
+struct SimulatedHabits {
+  enum Disturbance: CaseIterable {
+    case cut, stall, refuseConnections, refuseWrites, unreadable, outsider, longPause, recover, time
+  }
+
+  enum Use: CaseIterable {
+    case share, mutate, save, load, flush, drop
+  }
+
+  /// As often as each is to happen.
+  let disturbances: [Disturbance]
+  let uses: [Use]
+  /// One in so many steps is a disturbance.
+  let patience: Int
+  /// One in so many of the others is done by the program.
+  let calmness: Int
+
+  init(using random: inout SplitMix64) {
+    disturbances = Self.mixture(Disturbance.allCases, &random)
+    uses = Self.mixture(Use.allCases, &random)
+    patience = [4, 8, 16, 40].randomElement(using: &random) ?? 8
+    calmness = [3, 5, 10].randomElement(using: &random) ?? 5
+  }
+
+  private static func mixture<Element>(_ elements: [Element], _ random: inout SplitMix64) -> [Element] {
+    elements.flatMap { Array(repeating: $0, count: [0, 1, 1, 4].randomElement(using: &random) ?? 1) }
+  }
+}
