@@ -164,6 +164,13 @@ final class SimulatedService: CustomStringConvertible {
       && link.members.elements.allSatisfy { $0.replica.phase == .live && $0.replica.held == nil }
   }
 
+  /// Whether every thread waits although there is something to send.
+  var isAsleep: Bool {
+    guard link.session.phase == .connected, link.exchanges.values.allSatisfy({ $0.count == 0 }) else { return false }
+    return link.commitQueue.first != nil || link.readQueue.first != nil || link.readOnceQueue.first != nil
+      || link.subscriptionQueue.first != nil
+  }
+
   /// What is under way.
   var description: String {
     "service \(index): \(link.session), \(link.waiters.count) waiters, \(callers.count) callers, "

@@ -18,6 +18,7 @@ extension Simulation {
     while violations.isEmpty {
       while violations.isEmpty, step() {}
       if services.allSatisfy(\.isQuiet) { break }
+      for service in services where service.isAsleep { violated("a lost wake-up: \(service)") }
       waits += 1
       guard waits < 100 else { return violated("stuck: \(services.map(\.description))") }
       advance(by: .milliseconds(500))

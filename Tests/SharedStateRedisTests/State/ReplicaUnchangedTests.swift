@@ -34,6 +34,17 @@ struct ReplicaUnchangedTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([1], nil), .show(newest), .settled])
   }
 
+  @Test("Ordered: a message that was held back is not shown while a newer reply to a read is on its way")
+  func heldMessageIsOutdatedByAReadUnderWay() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.announced(.set(9, "3")) == [])
+    guard case .show(let delivery)? = replica.stored(.document(10, "4")).last else { fatalError("Nothing was shown.") }
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
+    let newest = Replica.Delivery(state: .document(10, "4"), stamp: 1, sequence: 3)
+    #expect(replica.delivered(delivery, outcome: .superseded) == [.show(newest)])
+  }
+
   @Test("a change that was reported twice is committed once, so that nobody's newer one is overwritten")
   func reportedTwice() {
     var replica = Replica.live(at: 7, "1")
