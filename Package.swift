@@ -67,6 +67,7 @@ let package = Package(
       dependencies: [
         "SharedState",
         "CHiredis",
+        .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
       ]

@@ -114,6 +114,55 @@ public struct Shared<Value> {
   public func save() async throws {
     try await projection.place.reference.persistence?.save()
   }
+
+  /// Deletes what is stored, so that everybody returns to their default, and returns once that is done.
+  ///
+  /// The default is the one of whoever shared the value first in this process. A value that no key keeps stays as it is.
+  /// - Throws: What the key says, or `CancellationError`; the deletion itself goes on after a cancellation.
+  public func reset() async throws {
+    let reference = projection.place.reference
+    guard let persistence = reference.persistence else { return reference.returnToDefault() }
+    try await persistence.reset()
+  }
+
+  /// Reads and changes the value as one step that nothing comes between, in whatever process, and returns once it is
+  /// kept.
+  ///
+  /// With a key whose store is shared with other processes the closure runs on the newest value of the store, after the
+  /// changes that were made here before. What it does takes effect exactly once, or not at all; when somebody else was
+  /// faster it runs again, on what they have made of the value. It runs on a thread of the store, so keep it short: it
+  /// must neither block nor use this value's shares. With every other key this is `withLock` and then `save()`.
+  ///
+  /// ```swift
+  /// try await $stock.updateAtomically { stock in
+  ///   guard stock > 0 else { throw SoldOut() }
+  ///   stock -= 1
+  /// }
+  /// ```
+  ///
+  /// - Parameter operation: Changes the value. When it throws, the value stays as it was.
+  /// - Returns: What the closure returned when it took effect.
+  /// - Throws: What the closure throws, what the key says, or `CancellationError`. A key whose store was asked and has not
+  ///   answered says that the outcome is unknown.
+  @discardableResult
+  public func updateAtomically<Result: Sendable>(
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column,
+    _ operation: @escaping @Sendable (inout Value) throws -> Result
+  ) async throws -> Result {
+    let place = projection.place
+    guard let persistence = place.reference.persistence as? any RemotePersistence else {
+      let result = try withLock(fileID: fileID, filePath: filePath, line: line, column: column, operation)
+      try await save()
+      return result
+    }
+    try Task.checkCancellation()
+    let update = AtomicUpdate(place, operation)
+    try await persistence.updateAtomically { update.run(in: $0) }
+    return try update.outcome()
+  }
 }
 
 // A share is a constant pointer to a projection, which locks every access; the value is handed from thread to thread,

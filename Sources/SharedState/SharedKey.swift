@@ -10,4 +10,20 @@ public protocol SharedKey<Value>: SharedReaderKey {
   ///   - context: Who asks: a mutation, or an explicit `save()`.
   ///   - continuation: Resume it exactly once.
   func save(_ value: Value, context: SaveContext, continuation: SaveContinuation)
+
+  /// Deletes what is stored, and tells the continuation how it went, now or later, from any thread.
+  ///
+  /// Called in the same order as the saves. A key that does not implement it saves the default.
+  ///
+  /// - Parameters:
+  ///   - initialValue: The default that the value has returned to.
+  ///   - continuation: Resume it exactly once.
+  func reset(to initialValue: Value, continuation: SaveContinuation)
+}
+
+extension SharedKey {
+  /// Saves the default, for keys that cannot delete.
+  public func reset(to initialValue: Value, continuation: SaveContinuation) {
+    save(initialValue, context: .userInitiated, continuation: continuation)
+  }
 }

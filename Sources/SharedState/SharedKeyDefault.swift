@@ -49,4 +49,9 @@ extension SharedKeyDefault: SharedKey where Base: SharedKey {
   public func save(_ value: Base.Value, context: SaveContext, continuation: SaveContinuation) {
     base.save(value, context: context, continuation: continuation)
   }
+
+  /// Deletes by way of the key.
+  public func reset(to initialValue: Base.Value, continuation: SaveContinuation) {
+    base.reset(to: initialValue, continuation: continuation)
+  }
 }

@@ -32,9 +32,10 @@ public final class InProcessRedis: Sendable {
     let (result, wakers) = state.withLock { server -> (Swift.Result<Result, Failure>, [Waker]) in
       server.tick(.system)
       do throws(Failure) {
-        return (.success(try step(&server)), server.takeWakers())
+        let result = try step(&server)
+        return (.success(result), server.endTurn())
       } catch {
-        return (.failure(error), server.takeWakers())
+        return (.failure(error), server.endTurn())
       }
     }
     for waker in wakers { waker.wake() }
@@ -79,7 +80,7 @@ extension InProcessRedis {
 
   /// Deletes every key, as FLUSHALL does.
   public func flushAll() {
-    perform { $0.keyspace = Keyspace() }
+    perform { $0.flushAll() }
   }
 
   /// Lets a key expire, as PEXPIRE does, and answers whether it was there. A time that is not positive deletes it.
@@ -89,6 +90,12 @@ extension InProcessRedis {
       let (expiry, overflow) = server.now.milliseconds.addingReportingOverflow(time.wholeMicroseconds / 1_000)
       return server.keyspace.expire(key, at: overflow ? .max : expiry, now: server.now)
     }
+  }
+
+  /// Renames a key, as RENAME does, over whatever has the new name, and answers whether it was there.
+  @discardableResult
+  public func rename(_ key: String, to newKey: String) -> Bool {
+    perform { $0.keyspace.rename(key, to: newKey, at: $0.now) }
   }
 
   /// The time left until a key expires, in whole milliseconds; `nil` when it is absent or never expires.

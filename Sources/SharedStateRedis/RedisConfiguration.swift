@@ -49,6 +49,14 @@ public struct RedisConfiguration: Sendable {
   /// How long `load()` and `save()` wait for the server. 10 seconds by default. A change goes on its way all the same.
   public var operationTimeout: Duration = .seconds(10)
 
+  /// How often every value is compared with what is stored, on average: what nobody has announced, or what was lost on
+  /// its way, is found then at the latest. A minute by default.
+  public var antiEntropy: Duration = .seconds(60)
+
+  /// What to do when the server has lost what it had acknowledged. The newest value that any live service has seen is
+  /// written back by default.
+  public var onServerDataLoss = DataLossPolicy.reseed
+
   /// The waits between attempts to connect.
   public var backoff = Backoff()
 
@@ -114,6 +122,8 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
         "requestTimeout": requestTimeout,
         "keepAlive": keepAlive,
         "operationTimeout": operationTimeout,
+        "antiEntropy": antiEntropy,
+        "onServerDataLoss": onServerDataLoss,
         "backoff": backoff,
         "inlineLimit": inlineLimit,
       ]

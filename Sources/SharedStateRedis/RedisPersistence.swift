@@ -3,7 +3,7 @@ import SharedState
 import Synchronization
 
 /// Keeps the value of one reference in Redis: joins it to its replica, encodes and decodes.
-final class RedisPersistence<Value: Codable & Sendable>: ReferencePersistence, ReplicaAttachment {
+final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, ReplicaAttachment {
   private struct State {
     weak var reference: ValueReference<Value>?
     /// The replica, or why there is none.
@@ -38,6 +38,7 @@ final class RedisPersistence<Value: Codable & Sendable>: ReferencePersistence, R
         names,
         name: key.name,
         valueType: String(reflecting: Value.self),
+        policy: key.policy,
         attachment: self
       )
       state.withLock { $0.membership = .success(id) }
@@ -75,6 +76,19 @@ final class RedisPersistence<Value: Codable & Sendable>: ReferencePersistence, R
     try await wait { completion in key.store.link.save(id, keeping: reference, completion: completion) }
   }
 
+  func reset() async throws {
+    let (reference, membership) = state.withLock { ($0.reference, $0.membership) }
+    let id = try membership.get()
+    guard let reference else { return }
+    let stamp = reference.versions.local
+    try await wait { completion in key.store.link.reset(id, stamp: stamp, keeping: reference, completion: completion) }
+  }
+
+  func updateAtomically(_ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool) async throws {
+    let id = try state.withLock { $0.membership }.get()
+    try await wait { completion in key.store.link.update(id, with: update, completion: completion) }
+  }
+
   private func wait(_ begin: (@escaping Link.WaiterCallback) -> LinkState.WaiterID?) async throws {
     let waiter = Mutex<LinkState.WaiterID?>(nil)
     let link = key.store.link
@@ -91,10 +105,20 @@ final class RedisPersistence<Value: Codable & Sendable>: ReferencePersistence, R
 
   // MARK: ReplicaAttachment
 
-  func encodeSnapshot() -> (stamp: UInt64, result: Result<Data, RedisSharedStateError>) {
-    guard let reference = state.withLock({ $0.reference }) else { return (0, .failure(.stopped)) }
+  func encode(_ encoding: Replica.Encoding, updates: [LinkState.WaiterID: AtomicUpdate]) -> Replica.Encoded {
+    guard encoding.updates.isEmpty else {
+      let result = key.coder.documents(default: initialValue, encoding) { waiter, value in
+        // Who has stopped waiting has no update any more.
+        withUnsafeMutablePointer(to: &value) { updates[waiter]?(UnsafeMutableRawPointer($0)) ?? false }
+      }
+      return Replica.Encoded(stamp: 0, result: result)
+    }
+    guard let reference = state.withLock({ $0.reference }) else {
+      return Replica.Encoded(stamp: 0, result: .failure(.stopped))
+    }
     let (value, stamp) = reference.snapshot()
-    return (stamp, key.encode(value))
+    let result = key.coder.documents(of: value, default: initialValue, encoding).map { Optional($0) }
+    return Replica.Encoded(stamp: stamp, result: result)
   }
 
   func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome {

@@ -31,14 +31,37 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, ReferencePro
     /// as its `saveError`.
     public var maximumBytes: Int
 
+    /// What becomes of a local change when somebody else has changed the value at the same time; both are merged by
+    /// default.
+    public var conflict: ConflictPolicy
+
+    /// How long the value is kept after its last change; `nil`, the default: for ever. At least a millisecond.
+    ///
+    /// When it is over, everybody returns to their default. Of services that disagree the one that wrote last decides.
+    public var timeToLive: Duration?
+
+    /// Whether edits by `redis-cli`, or a program in another language, are noticed at once, and get a revision; they are
+    /// by default. Otherwise they are noticed when everything is compared, once in a while.
+    public var detectsForeignEdits: Bool
+
     /// Makes the document. It may be called on any thread.
     public var encoder: JSONEncoder
 
     /// Reads the document. It may be called on any thread.
     public var decoder: JSONDecoder
 
-    /// The default options: up to 1 MiB, and JSON as Foundation makes it.
-    public init(maximumBytes: Int = 1 << 20, encoder: JSONEncoder = .init(), decoder: JSONDecoder = .init()) {
+    /// The default options: merged, kept for ever, up to 1 MiB, and JSON as Foundation makes it.
+    public init(
+      conflict: ConflictPolicy = .merge,
+      timeToLive: Duration? = nil,
+      maximumBytes: Int = 1 << 20,
+      encoder: JSONEncoder = .init(),
+      decoder: JSONDecoder = .init(),
+      detectsForeignEdits: Bool = true
+    ) {
+      self.conflict = conflict
+      self.timeToLive = timeToLive
+      self.detectsForeignEdits = detectsForeignEdits
       self.maximumBytes = maximumBytes
       self.encoder = encoder
       self.decoder = decoder
@@ -73,6 +96,22 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, ReferencePro
     } start: { reference in
       made?.start(reference)
     }
+  }
+
+  /// How the replica of the value deals with it.
+  var policy: ReplicaPolicy {
+    ReplicaPolicy(
+      conflict: options.conflict,
+      dataLoss: store.dataLoss,
+      timeToLive: options.timeToLive.map { UInt64(max(1, $0 / .milliseconds(1))) } ?? 0,
+      detectsForeignEdits: options.detectsForeignEdits,
+      writer: store.writer
+    )
+  }
+
+  /// Makes and reads the documents.
+  var coder: DocumentCoder<Value> {
+    DocumentCoder(encode: { encode($0) }, decode: { decode($0) })
   }
 
   // The methods below serve keys that are built on top of this one. They go through the same reference as everybody

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What can go wrong between a shared value and Redis, with a case for each thing that a caller can act on.
 ///
 /// No case carries a password or a value, so that every one of them may be logged.
@@ -34,8 +36,14 @@ public enum RedisSharedStateError: Error, Hashable, Sendable {
   case wrongRedisType(name: String, type: String)
   /// A local change waits, because what is stored cannot be read. `save()` replaces what is stored.
   case storedValueUnreadable(name: String)
-  /// Somebody else wrote while an explicit `save()` was replacing what could not be read. Try again.
-  case conflict(name: String)
+  /// A local change gave way to somebody else's: the key's policy is to reject conflicts, or the value was deleted, or
+  /// an explicit `save()` was replacing what could not be read. Carries both documents; `nil`: nothing is stored.
+  ///
+  /// They are for the caller who wants to change the value again; no description shows them.
+  case conflict(name: String, local: Data?, stored: Data?)
+  /// Nobody can tell whether an atomic update took effect: the server was replaced, or has not answered for too long,
+  /// after it had been sent. Look at the value, and decide.
+  case outcomeUnknown(name: String)
   /// The same name is already in use, in the same store, with another type of value.
   case valueTypeMismatch(name: String, existing: String, requested: String)
   /// Nothing is stored under the name.
@@ -44,7 +52,10 @@ public enum RedisSharedStateError: Error, Hashable, Sendable {
   case stopped
 }
 
-extension RedisSharedStateError: CustomStringConvertible {
+extension RedisSharedStateError: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The same as ``description``.
+  public var debugDescription: String { description }
+
   /// A sentence that says what happened and what to do, without a password or a value.
   public var description: String {
     switch self {
@@ -80,8 +91,10 @@ extension RedisSharedStateError: CustomStringConvertible {
       "The Redis key '\(name)' holds a \(type), not a string. The last good value stays."
     case .storedValueUnreadable(let name):
       "What is stored under '\(name)' cannot be read, so the local change waits. Call save() to replace it."
-    case .conflict(let name):
-      "Somebody else wrote '\(name)' at the same moment. Try again."
+    case .conflict(let name, _, _):
+      "Somebody else wrote or deleted '\(name)' at the same time, and the local change gave way. Look at it, and try again."
+    case .outcomeUnknown(let name):
+      "Whether the atomic update of '\(name)' took effect is unknown. Look at the value before you try again."
     case .valueTypeMismatch(let name, let existing, let requested):
       "'\(name)' is already shared as \(existing), so it cannot be shared as \(requested)."
     case .notStored(let name):

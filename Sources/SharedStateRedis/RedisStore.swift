@@ -31,6 +31,9 @@ public final class RedisStore: Sendable {
   /// Finds the one reference of each name.
   let registry = ReferenceRegistry()
 
+  /// How the store signs its commits.
+  let writer: String
+  let dataLoss: DataLossPolicy
   private let namespace: String
   private let database: Int
   private let statusBoard: StatusBoard
@@ -81,6 +84,9 @@ public final class RedisStore: Sendable {
   ) {
     let statusBoard = StatusBoard(isInProcess: isInProcess)
     let nonce = Self.makeNonce()
+    let writer = "\(configuration.label)@\(HostName.current)/\(getpid())/\(nonce)"
+    self.writer = writer
+    dataLoss = configuration.onServerDataLoss
     self.statusBoard = statusBoard
     self.logger = logger
     namespace = configuration.namespace
@@ -100,8 +106,11 @@ public final class RedisStore: Sendable {
         keepAlive: configuration.keepAlive,
         operationTimeout: configuration.operationTimeout,
         inlineLimit: configuration.inlineLimit,
-        writer: "\(configuration.label)@\(HostName.current)/\(getpid())/\(nonce)",
+        writer: writer,
         nonce: nonce,
+        namespace: configuration.namespace,
+        database: configuration.database,
+        antiEntropy: configuration.antiEntropy,
         restsWhenUnused: isInProcess
       ),
       logger: logger,

@@ -11,6 +11,7 @@ extension RedisConnectionContract {
     private var lastOperation: UInt64 = 0
     private var replies: [UInt64: RedisReply] = [:]
     private var messages: [(channel: String, payload: Data)] = []
+    private var invalidations: [[String]?] = []
 
     init(_ connection: any RedisConnection, _ waker: Waker) {
       self.connection = connection
@@ -154,6 +155,8 @@ extension RedisConnectionContract {
             }
           case .message(let channel, let payload):
             messages.append((channel, payload))
+          case .invalidated(let keys):
+            invalidations.append(keys)
           }
         }
         // Also what is found at the very end of the wait came unnoticed.

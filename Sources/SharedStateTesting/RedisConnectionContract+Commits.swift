@@ -100,7 +100,7 @@ extension RedisConnectionContract {
       try expect(client.read(names), is: [StoredValue(meta: nil, content: .otherType("list"))], "the key")
     },
 
-    RedisConnectionContract("a commit with the stored revision replaces a key of another type") { scene in
+    RedisConnectionContract("a replacing commit with the stored revision replaces a key of another type") { scene in
       let client = try scene.connect()
       let names = scene.names()
       var expected = Revision.none
@@ -111,7 +111,12 @@ extension RedisConnectionContract {
         let stored = try client.read(names)[0]
         let conflict = client.makeCommit(names, content, when: .revision(Revision(expected.rawValue + 1)))
         try expect(client.reply(to: conflict), is: .conflict(stored), "the answer with another revision")
-        expected = try client.commit(names, content, when: .revision(expected)).revision
+        try expect(
+          client.reply(to: client.makeCommit(names, content, when: .revision(expected))),
+          is: .wrongType("list"),
+          "the answer without replacing"
+        )
+        expected = try client.commit(names, content, when: .replacing(expected)).revision
         let isDeleted = try scene.foreign("EXISTS", names.value) == "0"
         try expect(scene.foreign("PTTL", names.value), is: isDeleted ? "-2" : "-1", "the time to live of the list")
       }

@@ -85,7 +85,7 @@ extension RedisConnectionContract {
       try scene.foreign("LPUSH", names.value, "x")
       _ = try client.reply(to: client.makeCommit(names, .text("1")))
       _ = try client.reply(to: client.makeCommit(names, .text("2"), when: .revision(Revision(1))))
-      let revision = try client.commit(names, .text("3"), when: .absent).revision
+      let revision = try client.commit(names, .text("3"), when: .replacing(.none)).revision
       try expect(subscriber.nextChange().revision, is: revision, "the first revision that is heard of")
     },
 

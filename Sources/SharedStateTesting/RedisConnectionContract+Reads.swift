@@ -62,17 +62,33 @@ extension RedisConnectionContract {
       try expect(contents, is: [.text("1"), .otherType("list"), .absent, .text("1")], "the keys")
     },
 
+    RedisConnectionContract("meta that begins with a revision has it, whatever comes behind") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      for meta in ["1 0 q 0 w", "1 0 s 0 ", "1 nonsense"] {
+        try client.commit(names, .text("1"))
+        try scene.foreign("SET", names.meta, meta)
+        try expect(client.read(names)[0].revision, is: Revision(1), "the revision of '\(meta)'")
+        let next = try client.commit(names, .text("2"), when: .revision(Revision(1)))
+        try expect(next.parent, is: Revision(1), "the parent after '\(meta)'")
+      }
+    },
+
     RedisConnectionContract("meta that is malformed, or of another type, counts as none") { scene in
       let client = try scene.connect()
       let names = scene.names()
-      for meta in ["", "nonsense", "x 0 s 0 w", "1 0 q 0 w", "1 0 s 0 ", "1 0 s 0", "-1 0 s 0 w"] {
+      for meta in [
+        "", "nonsense", "x 0 s 0 w", "-1 0 s 0 w", "1", "01 0 s 0 w", "0 0 s 0 w", "9007199254740994 0 s 0 w",
+        "99999999999999999999 0 s 0 w",
+      ] {
         try client.commit(names, .text("1"))
         try scene.foreign("SET", names.meta, meta)
         try expect(client.read(names), is: [StoredValue(meta: nil, content: .text("1"))], "the key with '\(meta)'")
+        try expect(client.commit(names, .text("2"), when: .absent).parent, is: .none, "the parent after '\(meta)'")
       }
       try scene.foreign("DEL", names.meta)
       try scene.foreign("LPUSH", names.meta, "1 0 s 0 w")
-      try expect(client.read(names), is: [StoredValue(meta: nil, content: .text("1"))], "the key with a list")
+      try expect(client.read(names), is: [StoredValue(meta: nil, content: .text("2"))], "the key with a list")
       try expect(client.commit(names, .text("2"), when: .absent).parent, is: .none, "the parent after a list")
     },
   ]

@@ -25,24 +25,26 @@ struct HandshakeTests {
     let text = String(decoding: formatter.bytes, as: UTF8.self)
     let start =
       "*3\r\n$4\r\nAUTH\r\n$4\r\nuser\r\n$6\r\nsecret\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n"
-      + "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nme:writer\r\n*1\r\n$4\r\nROLE\r\n*3\r\n$6\r\nSCRIPT\r\n"
+      + "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nme:writer\r\n*1\r\n$4\r\nROLE\r\n*2\r\n$4\r\nINFO\r\n"
     #expect(text.hasPrefix(start))
   }
 
   @Test func aPrimaryIsReadyOnceEverythingIsAnswered() throws {
     let role = "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
     #expect(try !handshake("+OK\r\n\(role)").isDone)
-    let done = try handshake("+OK\r\n\(role)$40\r\n\(digest)\r\n")
+    let info = "$21\r\nrun_id:1\r\nx:2\r\n# M\r\ny\r\n$28\r\nmaxmemory_policy:allkeys-lru\r\n"
+    let done = try handshake("+OK\r\n\(role)\(info)$40\r\n\(digest)\r\n$40\r\n\(digest)\r\n")
+    #expect(done.facts == ServerFacts(runID: "1", evicts: true))
     #expect(done.isDone)
-    #expect(done.scriptDigest == digest)
-    #expect(try handshake("+OK\r\n", purpose: .subscriber).isDone)
+    #expect(done.digests.commit == digest)
+    #expect(try handshake("+OK\r\n:7\r\n", purpose: .subscriber).facts.clientID == 7)
   }
 
   @Test func nameRoleAndScriptCanBeDoneWithout() throws {
     for error in ["NOPERM no", "ERR unknown command"] {
-      let handshake = try handshake(String(repeating: "-\(error)\r\n", count: 3))
+      let handshake = try handshake(String(repeating: "-\(error)\r\n", count: 6))
       #expect(handshake.isDone)
-      #expect(handshake.scriptDigest == nil)
+      #expect(handshake.digests.commit == nil)
     }
   }
 

@@ -108,6 +108,7 @@ struct HiredisConnectionTests {
       events += try connection.receive(until: soon).map { event in
         switch event {
         case .message(let channel, let payload): "\(channel) says \(String(decoding: payload, as: UTF8.self))"
+        case .invalidated: "invalidated"
         case .reply(let id, .failure(let error)): "\(id) \(error == .permissionDenied(operation: "SUBSCRIBE"))"
         case .reply(let id, let reply): "\(id) \(reply)"
         }

@@ -28,7 +28,8 @@ final class ScriptedPeer: Sendable {
       purpose: purpose,
       waker: waker,
       requestTimeout: requestTimeout,
-      scriptDigest: "digest"
+      digests: ScriptDigests(commit: "digest", restore: "digest"),
+      facts: ServerFacts()
     )
   }
 

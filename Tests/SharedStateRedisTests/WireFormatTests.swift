@@ -17,11 +17,16 @@ struct WireFormatTests {
   }
 
   @Test(arguments: [
-    "", "1", "1 0 s 0", "1 0 s 0 ", "1 0 x 0 w", "1 0 ss 0 w", "+1 0 s 0 w", "-1 0 s 0 w", "1  s 0 w", "a 0 s 0 w",
-    "18446744073709551616 0 s 0 w", "99999999999999999999999 0 s 0 w", " 1 0 s 0 w", "1 0 s w", "\u{661} 0 s 0 w",
+    "", "1", "+1 0 s 0 w", "-1 0 s 0 w", "a 0 s 0 w", "01 0 s 0 w", "0 0 s 0 w", "9007199254740993 0 s 0 w",
+    "18446744073709551616 0 s 0 w", "99999999999999999999999 0 s 0 w", " 1 0 s 0 w", "\u{661} 0 s 0 w",
   ])
   func malformedMetasAreNone(text: String) {
     #expect(Meta(text) == nil)
+  }
+
+  @Test(arguments: ["1 ", "1 0 s 0", "1 0 s 0 ", "1 0 x 0 w", "1 0 ss 0 w", "1  s 0 w", "1 0 s w"])
+  func ofAMalformedMetaTheRevisionCounts(text: String) {
+    #expect(Meta(text)?.revision == Revision(1))
   }
 
   @Test(arguments: [

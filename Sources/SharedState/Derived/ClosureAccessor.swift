@@ -15,7 +15,7 @@ final class ClosureAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
     return (compute(whole), version)
   }
 
-  override func modify(_ body: (inout Value) -> Bool) -> Bool {
+  override func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Value) -> Bool) -> Bool {
     preconditionFailure("A read-only part was mutated. This is a bug in SharedState.")
   }
 

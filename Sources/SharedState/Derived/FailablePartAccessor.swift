@@ -26,8 +26,8 @@ final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unc
     return (value, version)
   }
 
-  override func modify(_ body: (inout Part.Value) -> Bool) -> Bool {
-    whole.modifyLocked { whole in
+  override func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Part.Value) -> Bool) -> Bool {
+    whole.modify(in: memory) { whole in
       guard var value = part.value(in: whole) else {
         // The caller expects a result, so the closure runs, on a copy that nobody sees.
         var value = lastValue
@@ -37,7 +37,8 @@ final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unc
       guard body(&value) else { return false }
       part.write(value, to: &whole)
       let reference = self.whole.reference
-      remember(value, version: reference.stamp &+ reference.remoteChanges &+ 1)
+      // What is written elsewhere may never come to be.
+      if memory == reference.memory { remember(value, version: reference.stamp &+ reference.remoteChanges &+ 1) }
       return true
     }
   }

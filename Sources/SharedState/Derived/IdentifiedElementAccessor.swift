@@ -16,8 +16,8 @@ where Whole.ID: Sendable {
     return (whole[id: id], version)
   }
 
-  override func modify(_ body: (inout Whole.Element?) -> Bool) -> Bool {
-    whole.modifyLocked { whole in
+  override func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Whole.Element?) -> Bool) -> Bool {
+    whole.modify(in: memory) { whole in
       var element = whole[id: id]
       guard body(&element) else { return false }
       whole[id: id] = element

@@ -64,6 +64,11 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     }
   }
 
+  /// Removes what is stored.
+  public func reset(to initialValue: Value, continuation: SaveContinuation) {
+    domain.save(nil, name, as: ObjectIdentifier(Value.self), isExplicit: true, continuation: continuation)
+  }
+
   private func value(from stored: PropertyListValue?) throws -> Value? {
     var found = stored?.kind ?? "nothing"
     var value: Value?

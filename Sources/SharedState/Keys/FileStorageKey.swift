@@ -92,6 +92,11 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
     }
   }
 
+  /// Deletes the file.
+  public func reset(to initialValue: Value, continuation: SaveContinuation) {
+    document.save(as: ObjectIdentifier(Value.self), isExplicit: true, continuation: continuation) { nil }
+  }
+
   private func value(from result: Result<Data?, any Error>) -> Result<Value?, any Error> {
     result.flatMap { data in
       let type = ObjectIdentifier(Value.self)

@@ -80,7 +80,7 @@ public final class InMemoryStorage: Sendable {
   func reference<Value>(name: String, default initialValue: () -> Value) -> ValueReference<Value> {
     if let existing: ValueReference<Value> = existingReference(name: name) { return existing }
     // The default is somebody else's code, so it runs without the lock; the first one to arrive with a value wins.
-    let made = ValueReference(initialValue())
+    let made = ValueReference(initialValue(), hasDefault: true)
     let key = Key(name: name, type: ObjectIdentifier(Value.self))
     return Self.unwrap(
       references.withLock { references in

@@ -12,12 +12,13 @@ package class Accessor<Value>: @unchecked Sendable {
     preconditionFailure("A subclass of Accessor does not implement snapshot(). This is a bug in SharedState.")
   }
 
-  /// Runs the closure on a copy of the value and writes it back when the closure returns `true`. Called with the
-  /// reference's lock held, inside a `withLock`.
+  /// Runs the closure on a copy of the value and writes it back when the closure returns `true`.
   ///
+  /// - Parameter memory: Holds the reference's whole value: its own memory, with the lock held, inside a `withLock`, or
+  ///   a copy that belongs to the caller.
   /// - Returns: Whether something was written.
-  func modify(_ body: (inout Value) -> Bool) -> Bool {
-    preconditionFailure("A subclass of Accessor does not implement modify(_:). This is a bug in SharedState.")
+  func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Value) -> Bool) -> Bool {
+    preconditionFailure("A subclass of Accessor does not implement modify(in:_:). This is a bug in SharedState.")
   }
 
   /// Reads the value from a snapshot of the reference's whole value. Called without the reference's lock.
@@ -43,11 +44,11 @@ final class KeyPathAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
     return (whole[keyPath: keyPath], version)
   }
 
-  override func modify(_ body: (inout Value) -> Bool) -> Bool {
+  override func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Value) -> Bool) -> Bool {
     guard let keyPath = keyPath as? WritableKeyPath<Whole, Value> else {
       preconditionFailure("A read-only part was mutated. This is a bug in SharedState.")
     }
-    return whole.modifyLocked { whole in
+    return whole.modify(in: memory) { whole in
       // Not in place, because that writes back also what was not changed, and a setter may lose something.
       var value = whole[keyPath: keyPath]
       guard body(&value) else { return false }

@@ -13,6 +13,7 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   private let key: Key
   private let initialValue: Key.Value
   private let save: (@Sendable (Key.Value, SaveContext, SaveContinuation) -> Void)?
+  private let delete: (@Sendable (Key.Value, SaveContinuation) -> Void)?
   private let state = Mutex(State())
 
   /// Numbers what comes from the key: a load when it is asked for, a change when it is heard of. Older never replaces
@@ -22,12 +23,15 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   private let shownValue = Atomic<UInt64>(0)
   /// The number of the newest outcome that was shown; written with the reference's lock held.
   private let shownOutcome = Atomic<UInt64>(0)
+  /// The local mutation that has returned to the default; written with the reference's lock held.
+  private let resetStamp = Atomic<UInt64>(.max)
 
   /// For a key that is only read.
   init(reading key: Key, initialValue: Key.Value) {
     self.key = key
     self.initialValue = initialValue
     save = nil
+    delete = nil
   }
 
   /// For a key that is written as well.
@@ -35,6 +39,7 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     self.key = key
     self.initialValue = initialValue
     save = { value, context, continuation in key.save(value, context: context, continuation: continuation) }
+    delete = { initialValue, continuation in key.reset(to: initialValue, continuation: continuation) }
   }
 
   /// Loads and watches the value on behalf of the reference. Returns once the key has been asked for both.
@@ -128,6 +133,12 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     if state.withLock({ $0.saving.request() }) { drainSaves(of: reference) }
   }
 
+  func reset() async throws {
+    guard save != nil, let reference else { return }
+    reference.mutate(to: initialValue) { resetStamp.store($0, ordering: .relaxed) }
+    try await save()
+  }
+
   func save() async throws {
     guard save != nil, let reference else { return }
     try await withCancellableContinuation { continuation in
@@ -143,20 +154,23 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   /// key in the order of the mutations. The reference is held meanwhile, so that a change is saved also when whoever
   /// made it has let go of the last share.
   private func drainSaves(of reference: ValueReference<Key.Value>) {
-    guard let save else { return }
+    guard let save, let delete else { return }
     repeat {
       let (number, explicit) = state.withLock { state in
         defer { state.explicitSaves = [] }
         return (state.saving.begin(), state.explicitSaves)
       }
-      save(
-        reference.value,
-        explicit.isEmpty ? .didSet : .userInitiated,
-        SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self] result in
-          self?.finishSave(number, result)
-          for continuation in explicit { continuation.resume(with: result) }
-        }
-      )
+      let (value, stamp) = reference.valueAndStamp
+      let continuation = SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self] result in
+        self?.finishSave(number, result)
+        for continuation in explicit { continuation.resume(with: result) }
+      }
+      // Whoever has changed the value after a reset wants it to be kept.
+      if stamp == resetStamp.load(ordering: .relaxed) {
+        delete(initialValue, continuation)
+      } else {
+        save(value, explicit.isEmpty ? .didSet : .userInitiated, continuation)
+      }
     } while state.withLock { $0.saving.finishRound() }
   }
 

@@ -191,18 +191,25 @@ extension Place {
   ///
   /// - Returns: Whether something was written.
   func modifyLocked(_ body: (inout Value) -> Bool) -> Bool {
-    if let pointer {
-      body(&pointer.pointee)
-    } else {
-      unwrappedAccessor.modify(body)
-    }
+    modify(in: reference.memory, body)
+  }
+
+  /// Runs the closure on this part of a whole value in this memory: the reference's own, with the lock held, or a copy
+  /// that belongs to the caller. The closure says whether it changed anything.
+  ///
+  /// - Returns: Whether something was written.
+  func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Value) -> Bool) -> Bool {
+    guard let pointer else { return unwrappedAccessor.modify(in: memory, body) }
+    // The memory is laid out as the one that `pointer` points into, so the part is at the same offset.
+    let offset = UnsafeMutableRawPointer(pointer) - reference.memory
+    return body(&(memory + offset).assumingMemoryBound(to: Value.self).pointee)
   }
 
   /// This part of a snapshot of the whole.
   func project(_ snapshot: UnsafeRawPointer) -> Value {
     guard let pointer else { return unwrappedAccessor.project(snapshot) }
     // The snapshot is a copy of the memory that `pointer` points into, so the part is at the same offset.
-    let offset = UnsafeRawPointer(pointer) - reference.memory
+    let offset = UnsafeRawPointer(pointer) - UnsafeRawPointer(reference.memory)
     return (snapshot + offset).assumingMemoryBound(to: Value.self).pointee
   }
 

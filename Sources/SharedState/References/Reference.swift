@@ -151,6 +151,9 @@ package class Reference: Observable, @unchecked Sendable {
     if attention.contains(.persistence) { persistence?.referenceDidMutate() }
   }
 
+  /// Returns to the default that the reference was made with, if it has one.
+  func returnToDefault() {}
+
   // MARK: Value observers
 
   /// Keeps a snapshot of the value for each value observer. Called with the lock held, before ``deliverSnapshots()``.
@@ -178,7 +181,7 @@ package class Reference: Observable, @unchecked Sendable {
   }
 
   /// The memory that holds the value, and that snapshots of it are copies of.
-  var memory: UnsafeRawPointer {
+  var memory: UnsafeMutableRawPointer {
     preconditionFailure("A subclass of Reference has no memory. This is a bug in SharedState.")
   }
 
@@ -360,4 +363,15 @@ package protocol ReferencePersistence: AnyObject, Sendable {
   func load() async throws
   /// Returns once the present value is kept.
   func save() async throws
+  /// Deletes what is kept, and returns once the value is the default again.
+  func reset() async throws
+}
+
+/// Keeps a value where others may change it at the same time.
+package protocol RemotePersistence: ReferencePersistence {
+  /// Changes the kept value in one step that nobody comes between, and returns once it is kept and shown.
+  ///
+  /// - Parameter update: Takes a pointer to a value of the reference's type, and says whether it has changed it. It may
+  ///   run again, on a newer value; what it did before then counts for nothing.
+  func updateAtomically(_ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool) async throws
 }

@@ -11,7 +11,12 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   @exclusivity(unchecked)
   private var observers: [ValueObserver<Value>] = []
 
-  package init(_ value: Value, persistence: (any ReferencePersistence)? = nil) {
+  /// What ``Reference/returnToDefault()`` returns to; `nil` where that is the business of a persistence, or of nobody.
+  private let initialValue: Value?
+
+  /// - Parameter hasDefault: Whether the value is also the default.
+  package init(_ value: Value, persistence: (any ReferencePersistence)? = nil, hasDefault: Bool = false) {
+    initialValue = hasDefault ? value : nil
     pointer = .allocate(capacity: 1)
     pointer.initialize(to: value)
     super.init(persistence: persistence)
@@ -39,6 +44,34 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
     defer { lock.unlock() }
     watchNextMutation()
     return (pointer.pointee, stamp)
+  }
+
+  /// The value and the number of local mutations that made it.
+  var valueAndStamp: (value: Value, stamp: UInt64) {
+    lock.lock()
+    defer { lock.unlock() }
+    return (pointer.pointee, stamp)
+  }
+
+  override func returnToDefault() {
+    if let initialValue { mutate(to: initialValue) }
+  }
+
+  /// Replaces the value as `withLock` does.
+  ///
+  /// - Parameter note: Takes the number of this mutation. It is called with the lock held, so it takes no lock and calls
+  ///   nobody.
+  func mutate(to value: Value, note: (UInt64) -> Void = { _ in }) {
+    var value = value
+    let trackers = ChangeTracking.isActive ? trackersOfNextChange() : []
+    lock.lock()
+    lock.beginClosure()
+    change(at: nil, untrackedBy: trackers)?.note(with: trackers)
+    swap(&pointer.pointee, &value)
+    note(stamp &+ 1)
+    finishMutation()
+    // What was replaced is released here, after the lock, because its deinitialiser is somebody else's code.
+    withExtendedLifetime(value) {}
   }
 
   /// The changes so far.
@@ -136,7 +169,7 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
     for observer in observers { observer.onSwap() }
   }
 
-  override var memory: UnsafeRawPointer { UnsafeRawPointer(pointer) }
+  override var memory: UnsafeMutableRawPointer { UnsafeMutableRawPointer(pointer) }
 
   private func drain(_ observer: ValueObserver<Value>) {
     var batch: [Value] = []

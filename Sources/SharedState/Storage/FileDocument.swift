@@ -87,12 +87,12 @@ final class FileDocument: Sendable {
   /// - Parameters:
   ///   - type: The type of the value, whose own observers are not told.
   ///   - isExplicit: Whether somebody asked for it: then it is written at once, whatever the file holds.
-  ///   - encode: Makes the content, when it is its turn.
+  ///   - encode: Makes the content, when it is its turn; `nil` deletes the file.
   func save(
     as type: ObjectIdentifier,
     isExplicit: Bool,
     continuation: SaveContinuation,
-    encode: @escaping @Sendable () throws -> Data
+    encode: @escaping @Sendable () throws -> Data?
   ) {
     let isHeld = state.withLock { state in
       let isUnread = state.content == .unreadable || state.unreadableAs.contains(type)
@@ -113,12 +113,18 @@ final class FileDocument: Sendable {
     }
   }
 
-  private func write(_ data: Data, as type: ObjectIdentifier) throws {
+  private func write(_ data: Data?, as type: ObjectIdentifier) throws {
     // Counted here as well: a check that began before this write must not take it for somebody else's.
     state.withLock { $0.changes += 1 }
-    let stamp = try files.write(data, to: path)
+    let content: FileContent?
+    if let data {
+      content = FileContent(data: data, stamp: try files.write(data, to: path))
+    } else {
+      if try files.stamp(of: path) != nil { try files.remove(path) }
+      content = nil
+    }
     let others = state.withLock { state in
-      state.content = Self.content(of: FileContent(data: data, stamp: stamp))
+      state.content = Self.content(of: content)
       return state.observers.values.filter { $0.type != type }
     }
     for other in others { other.observer(.success(data)) }

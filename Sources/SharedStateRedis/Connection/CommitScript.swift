@@ -2,8 +2,10 @@
 ///
 /// Keys: the value, its meta, its operations, and for a large document the staging key that holds it.
 ///
-/// Arguments: the channel; the expected revision or `*`; the floor; the writer; the writer's nonce; the number of the
-/// operation; the kind (`s`, `r` for a large document, `d`); the document (empty unless the kind is `s`).
+/// Arguments: the channel; the expected revision, or `*`, or `!` and the expected revision to replace another type, too;
+/// the floor; the writer; the writer's nonce; the number of the operation; the kind (`s`, `r` for a large document, `d`,
+/// `a` for adopting what is there); the document (empty unless the kind is `s`; for `a` how many bytes are announced with
+/// the change at the most); the time to live in milliseconds, or 0.
 ///
 /// Answers `ok <revision> <parent>`, or an array: `conflict`, the meta and the document that are there (or nil), the
 /// type of the value; or `type` and the name of the other type that the key holds.
@@ -22,9 +24,10 @@ package enum CommitScript {
 
   package static let source = """
     local value, meta, operations, staging = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-    local channel, expected, floor, writer, nonce, number, kind, document = unpack(ARGV)
+    local channel, expected, floor, writer, nonce, number, kind, document, lifetime = unpack(ARGV)
     local stored = redis.call('MGET', meta, operations)
     local previous = stored[1] and string.match(stored[1], '^(%d+) ') or '0'
+    if string.byte(previous) == 48 or previous + 0 > 9007199254740992 then previous = '0' end
 
     -- Newest first: 'nonce number revision parent;nonce number revision parent;…'
     local remembered = stored[2] or ''
@@ -39,12 +42,14 @@ package enum CommitScript {
       remembered = string.sub(remembered, 1, first - 1) .. string.sub(remembered, close + 1)
     end
 
+    local replaces = string.byte(expected) == 33
+    if replaces then expected = string.sub(expected, 2) end
     local type = redis.call('TYPE', value).ok
     if expected ~= '*' and expected ~= previous then
       if staging then redis.call('UNLINK', staging) end
       return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type}
     end
-    if type ~= 'string' and type ~= 'none' and expected == '*' then
+    if type ~= 'string' and type ~= 'none' and not replaces then
       if staging then redis.call('UNLINK', staging) end
       return {'type', type}
     end
@@ -56,17 +61,36 @@ package enum CommitScript {
     local now = time[1] * 1000000 + time[2]
     local revision = string.format('%.0f', math.max(previous + 1, floor + 1, now))
 
-    if kind == 's' then
-      redis.call('SET', value, document, 'KEEPTTL')
+    if kind == 'a' then
+      if type == 'none' then
+        kind, document = 'd', ''
+      else
+        local limit, left = document + 0, redis.call('PTTL', value)
+        document = redis.call('GET', value)
+        kind = 's'
+        if #document > limit then kind, document = 'r', '' end
+        if left > 0 then lifetime = string.format('%.0f', left) end
+      end
+    elseif kind == 's' then
+      if lifetime == '0' then
+        redis.call('SET', value, document, 'KEEPTTL')
+      else
+        redis.call('SET', value, document, 'PX', lifetime)
+      end
     elseif kind == 'r' then
       local left = redis.call('PTTL', value)
+      if lifetime ~= '0' then left = lifetime + 0 end
       redis.call('RENAME', staging, value)
-      if left > 0 then redis.call('PEXPIRE', value, left) else redis.call('PERSIST', value) end
+      if left > 0 then redis.call('PEXPIRE', value, string.format('%.0f', left)) else redis.call('PERSIST', value) end
     else
       redis.call('UNLINK', value)
     end
     if kind == 'd' then
       redis.call('SET', meta, revision .. ' ' .. previous .. ' d 0 ' .. writer, 'EX', '\(tombstoneLifetimeInSeconds)')
+    elseif lifetime ~= '0' then
+      local expiry = string.format('%.0f', math.floor(now / 1000) + lifetime)
+      local outlives = string.format('%.0f', lifetime + \(tombstoneLifetimeInSeconds)000)
+      redis.call('SET', meta, revision .. ' ' .. previous .. ' s ' .. expiry .. ' ' .. writer, 'PX', outlives)
     else
       redis.call('SET', meta, revision .. ' ' .. previous .. ' s 0 ' .. writer)
     end

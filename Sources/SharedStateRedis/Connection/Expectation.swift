@@ -1,6 +1,8 @@
 /// What a reply, or a confirmation, that is still to come belongs to.
 enum Expectation {
   case pong(id: UInt64)
+  case role(id: UInt64)
+  case tracking(id: UInt64)
   case values(PendingRead)
   /// The type of one key of a read.
   case type(PendingRead, index: Int)
@@ -8,13 +10,13 @@ enum Expectation {
   case value(PendingRead, index: Int)
   /// The SET of a large document, in front of its commit.
   case staging
-  /// A commit, by its place in the batch that it came in: a commit is too large to be copied for nothing.
-  case commit(batch: [RedisRequest], index: Int, attempt: CommitAttempt)
+  /// A commit or a restore, by its place in the batch that it came in: it is too large to be copied for nothing.
+  case script(batch: [RedisRequest], index: Int, attempt: ScriptAttempt)
   case confirmations(id: UInt64, isSubscription: Bool, missing: Int)
 }
 
-/// How often a commit was tried, and how.
-struct CommitAttempt {
+/// How often a script was tried, and how.
+struct ScriptAttempt {
   /// The script's source was sent with it, so that the server knows the script when it has answered.
   var isBySource = false
   /// How often the server did not know the script.

@@ -1,11 +1,11 @@
 /// What is said on a new connection before it is of use: the commands, and what their replies mean.
 package struct Handshake {
   private enum Step {
-    case authenticate, select, name, role, script
+    case authenticate, select, name, clientID, role, server, memory, commitScript, restoreScript
   }
 
-  /// The digest that the server knows ``CommitScript`` by; `nil`: the user may not load scripts.
-  package private(set) var scriptDigest: String?
+  package private(set) var digests = ScriptDigests()
+  package private(set) var facts = ServerFacts()
   private var steps: ArraySlice<Step> = []
 
   /// Adds all commands at once: they need one round trip.
@@ -31,14 +31,30 @@ package struct Handshake {
       command.argument("SETNAME")
       command.argument("\(configuration.label):\(purpose.rawValue)")
     }
-    guard purpose == .writer else { return }
+    guard purpose == .writer else {
+      steps.append(.clientID)
+      formatter.add { command in
+        command.argument("CLIENT")
+        command.argument("ID")
+      }
+      return
+    }
     steps.append(.role)
     formatter.add { $0.argument("ROLE") }
-    steps.append(.script)
-    formatter.add { command in
-      command.argument("SCRIPT")
-      command.argument("LOAD")
-      command.argument(CommitScript.source)
+    for (step, section) in [(Step.server, "server"), (.memory, "memory")] {
+      steps.append(step)
+      formatter.add { command in
+        command.argument("INFO")
+        command.argument(section)
+      }
+    }
+    for (step, source) in [(Step.commitScript, CommitScript.source), (.restoreScript, RestoreScript.source)] {
+      steps.append(step)
+      formatter.add { command in
+        command.argument("SCRIPT")
+        command.argument("LOAD")
+        command.argument(source)
+      }
     }
   }
 
@@ -51,19 +67,38 @@ package struct Handshake {
     guard let step = steps.popFirst() else {
       throw .protocolViolation(reason: "the handshake was answered with more than was asked")
     }
-    if reply.kind == .error {
-      try handle(error: reply.string, step)
-    } else if step == .role {
+    if reply.kind == .error { return try handle(error: reply.string, step) }
+    switch step {
+    case .role:
       guard reply.count > 0 else { throw .protocolViolation(reason: "the answer to ROLE has an unknown form") }
       guard reply[0].isEqual(to: "master") else { throw .notPrimary }
-    } else if step == .script {
-      guard reply.kind == .string, reply.bytes.count == 40 else {
-        throw .protocolViolation(reason: "the answer to SCRIPT LOAD has an unknown form")
-      }
-      scriptDigest = reply.string
-    } else if !reply.isEqual(to: "OK") {
-      throw .protocolViolation(reason: "the handshake has an unknown answer")
+    case .clientID:
+      guard reply.kind == .integer else { throw .protocolViolation(reason: "the answer to CLIENT ID is no number") }
+      facts.clientID = reply.integer
+    case .server:
+      facts.runID = Self.field("run_id", of: reply.string)
+    case .memory:
+      facts.evicts = Self.field("maxmemory_policy", of: reply.string).map { $0 != "noeviction" }
+    case .commitScript:
+      digests.commit = try Self.digest(reply)
+    case .restoreScript:
+      digests.restore = try Self.digest(reply)
+    case .authenticate, .select, .name:
+      guard reply.isEqual(to: "OK") else { throw .protocolViolation(reason: "the handshake has an unknown answer") }
     }
+  }
+
+  private static func digest(_ reply: RedisReplyView) throws(RedisSharedStateError) -> String {
+    guard reply.kind == .string, reply.bytes.count == 40 else {
+      throw .protocolViolation(reason: "the answer to SCRIPT LOAD has an unknown form")
+    }
+    return reply.string
+  }
+
+  /// A line `name:value` of what INFO answers.
+  private static func field(_ name: String, of info: String) -> String? {
+    let lines = info.split(whereSeparator: \.isNewline)
+    return lines.first { $0.hasPrefix("\(name):") }.map { String($0.dropFirst(name.count + 1)) }
   }
 
   private func handle(error: String, _ step: Step) throws(RedisSharedStateError) {
@@ -72,8 +107,10 @@ package struct Handshake {
       case .authenticate: "AUTH"
       case .select: "SELECT"
       case .name: "CLIENT SETNAME"
+      case .clientID: "CLIENT ID"
       case .role: "ROLE"
-      case .script: "SCRIPT LOAD"
+      case .server, .memory: "INFO"
+      case .commitScript, .restoreScript: "SCRIPT LOAD"
       }
     let error = RedisSharedStateError(errorReply: error, operation: operation)
     switch (step, error) {
@@ -82,8 +119,9 @@ package struct Handshake {
       throw .authenticationFailed
     case (.select, .serverError(code: "ERR")):
       throw .invalidURL(reason: "the server has no database of its number")
-    case (.name, .serverError(code: "ERR")), (.role, .serverError(code: "ERR")), (.script, .serverError(code: "ERR")),
-      (.name, .permissionDenied), (.role, .permissionDenied), (.script, .permissionDenied):
+    case (.authenticate, _), (.select, _):
+      throw error
+    case (_, .serverError(code: "ERR")), (_, .permissionDenied):
       // All of these can be done without.
       break
     default:

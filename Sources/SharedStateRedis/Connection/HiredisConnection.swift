@@ -2,6 +2,7 @@
 package final class HiredisConnection: RedisConnection {
   /// What the connection talks over.
   package let stream: RedisStream
+  package let facts: ServerFacts
   private let purpose: ConnectionPurpose
   private let waker: Waker
   private let requestTimeout: Duration
@@ -24,13 +25,15 @@ package final class HiredisConnection: RedisConnection {
     purpose: ConnectionPurpose,
     waker: Waker,
     requestTimeout: Duration,
-    scriptDigest: String?
+    digests: ScriptDigests,
+    facts: ServerFacts
   ) {
     self.stream = stream
+    self.facts = facts
     self.purpose = purpose
     self.waker = waker
     self.requestTimeout = requestTimeout
-    encoder = RequestEncoder(formatter: stream.formatter, scriptDigest: scriptDigest)
+    encoder = RequestEncoder(formatter: stream.formatter, digests: digests)
   }
 
   package func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
@@ -69,14 +72,21 @@ package final class HiredisConnection: RedisConnection {
     case .ping:
       encoder.ping()
       expectations.append(.pong(id: id))
+    case .role:
+      encoder.role()
+      expectations.append(.role(id: id))
+    case .track(let redirect, let prefix):
+      requirePurpose(.writer)
+      encoder.track(redirect: redirect, prefix: prefix)
+      expectations.append(.tracking(id: id))
     case .read(let keys):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .values([])) }
       encoder.read(keys)
       expectations.append(.values(PendingRead(id: id, keys: keys)))
-    case .commit:
+    case .commit, .restore:
       requirePurpose(.writer)
-      addCommit(batch, index, CommitAttempt(), isStaged: false)
+      addScript(batch, index, ScriptAttempt(), isStaged: false)
     case .subscribe(let channels):
       requirePurpose(.subscriber)
       guard !channels.isEmpty else { return answer(id, .subscribed) }
@@ -91,11 +101,17 @@ package final class HiredisConnection: RedisConnection {
     }
   }
 
-  private func addCommit(_ batch: [RedisRequest], _ index: Int, _ attempt: CommitAttempt, isStaged: Bool = true) {
-    guard case .commit(let commit) = batch[index].command else { return }
-    if !isStaged, encoder.stage(commit) { expectations.append(.staging) }
-    encoder.commit(commit, bySource: attempt.isBySource)
-    expectations.append(.commit(batch: batch, index: index, attempt: attempt))
+  private func addScript(_ batch: [RedisRequest], _ index: Int, _ attempt: ScriptAttempt, isStaged: Bool = true) {
+    switch batch[index].command {
+    case .commit(let commit):
+      if !isStaged, encoder.stage(commit) { expectations.append(.staging) }
+      encoder.commit(commit, bySource: attempt.isBySource)
+    case .restore(let restore):
+      encoder.restore(restore, bySource: attempt.isBySource)
+    default:
+      return
+    }
+    expectations.append(.script(batch: batch, index: index, attempt: attempt))
   }
 
   private func requirePurpose(_ required: ConnectionPurpose) {
@@ -117,6 +133,11 @@ package final class HiredisConnection: RedisConnection {
     switch expectation {
     case .pong(let id):
       answer(id, Self.failure(reply, "PING") ?? .pong)
+    case .role(let id):
+      let isPrimary = reply.count > 0 && reply[0].isEqual(to: "master")
+      answer(id, Self.failure(reply, "ROLE") ?? (isPrimary ? .pong : .failure(.notPrimary)))
+    case .tracking(let id):
+      answer(id, Self.failure(reply, "CLIENT TRACKING") ?? .tracking)
     case .values(let read):
       try handleValues(of: read, reply)
     case .type(let read, let index):
@@ -125,8 +146,8 @@ package final class HiredisConnection: RedisConnection {
       try handleValue(of: read, index, reply)
     case .staging:
       stagingFailure = Self.error(reply, "SET")
-    case .commit(let batch, let index, let attempt):
-      try handleCommit(batch, index, attempt, reply)
+    case .script(let batch, let index, let attempt):
+      try handleScript(batch, index, attempt, reply)
     case .confirmations(let id, let isSubscription, _):
       let operation = isSubscription ? "SUBSCRIBE" : "UNSUBSCRIBE"
       guard let failure = Self.failure(reply, operation) else { throw Self.unknownReply(operation) }
@@ -139,6 +160,11 @@ package final class HiredisConnection: RedisConnection {
     guard push.count >= 2 else { throw Self.unknownReply("SUBSCRIBE") }
     let kind = push[0]
     if kind.isEqual(to: "message"), push.count == 3 {
+      if push[1].isEqual(to: KeyNames.invalidationChannel) {
+        let keys = push[2].kind == .array ? (0..<push[2].count).map { push[2][$0].string } : nil
+        events.append(.invalidated(keys))
+        return true
+      }
       events.append(.message(channel: push[1].string, payload: push[2].data))
       return true
     }
@@ -157,10 +183,10 @@ package final class HiredisConnection: RedisConnection {
     return true
   }
 
-  private func handleCommit(
+  private func handleScript(
     _ batch: [RedisRequest],
     _ index: Int,
-    _ attempt: CommitAttempt,
+    _ attempt: ScriptAttempt,
     _ reply: RedisReplyView
   ) throws(RedisSharedStateError) {
     let stagingFailure = self.stagingFailure.take()
@@ -176,7 +202,7 @@ package final class HiredisConnection: RedisConnection {
       // Of many commits that the server did not know the script of, one brings it along.
       attempt.isBySource = attempt.unknownScripts > 1 || !isScriptUnderWay
       if attempt.isBySource { isScriptUnderWay = true }
-      addCommit(batch, index, attempt)
+      addScript(batch, index, attempt)
       return
     }
     switch ScriptAnswer(reply) {
@@ -187,10 +213,10 @@ package final class HiredisConnection: RedisConnection {
       var attempt = attempt
       attempt.isBySource = false
       attempt.lostStagings += 1
-      guard attempt.lostStagings < CommitAttempt.maximumLostStagings else {
+      guard attempt.lostStagings < ScriptAttempt.maximumLostStagings else {
         return answer(batch[index].id, .failure(.serverError(code: "STAGING")))
       }
-      addCommit(batch, index, attempt, isStaged: false)
+      addScript(batch, index, attempt, isStaged: false)
     case nil:
       throw Self.unknownReply("EVALSHA")
     }

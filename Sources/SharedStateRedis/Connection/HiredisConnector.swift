@@ -33,7 +33,8 @@ package struct HiredisConnector: RedisConnector {
       purpose: purpose,
       waker: waker,
       requestTimeout: configuration.requestTimeout,
-      scriptDigest: handshake.scriptDigest
+      digests: handshake.digests,
+      facts: handshake.facts
     )
   }
 }

@@ -12,13 +12,21 @@ package struct KeyNames: Hashable, Sendable {
   /// The channel on which every change is announced.
   package let channel: String
 
+  /// The channel on which the server tells which keys were written.
+  package static let invalidationChannel: StaticString = "__redis__:invalidate"
+
   /// Pub/sub ignores SELECT, so the channel of every database but the first carries the database's number.
   package init(namespace: String, name: String, database: Int) {
     let value = namespace + name
     self.value = value
     self.meta = "\(namespace)meta:{\(value)}"
     self.operations = "\(namespace)ops:{\(value)}"
-    self.channel = "\(namespace)changes:{\(value)}" + (database == 0 ? "" : "@\(database)")
+    self.channel = Self.channel(namespace: namespace, value: value, database: database)
+  }
+
+  /// The channel of the value that has this key.
+  static func channel(namespace: String, value: String, database: Int) -> String {
+    "\(namespace)changes:{\(value)}" + (database == 0 ? "" : "@\(database)")
   }
 
   /// A key for a document on its way to the value's key, used by nobody else.

@@ -14,8 +14,12 @@ package struct Meta: Hashable, Sendable {
   package var kind: Kind
   /// When the value expires, in milliseconds since 1970; 0: never.
   package var expiry: UInt64
-  /// Who wrote it.
+  /// Who wrote it; for a foreign edit ``foreignMark`` and who gave it a revision.
   package var writer: String
+
+  /// Begins the writer of a value that was written, or deleted, by something that does not know revisions. A label
+  /// has no slash, so no service is called that.
+  package static let foreignMark = "foreign/"
 
   package init(revision: Revision, parent: Revision, kind: Kind, expiry: UInt64 = 0, writer: String) {
     self.revision = revision
@@ -25,7 +29,7 @@ package struct Meta: Hashable, Sendable {
     self.writer = writer
   }
 
-  /// Reads the string; `nil` when it has another form, which is never fatal: the value then counts as unversioned.
+  /// Reads the string; `nil` when it does not begin with a revision: the value then counts as unversioned.
   package init?(_ string: String) {
     var string = string
     guard let meta = string.withUTF8({ Meta(bytes: UnsafeRawBufferPointer($0)) }) else { return nil }
@@ -35,13 +39,19 @@ package struct Meta: Hashable, Sendable {
   /// Reads the string's bytes.
   package init?(bytes: UnsafeRawBufferPointer) {
     var scanner = ByteScanner(bytes)
+    // As the script has it, so that both mean the same by the revision of whatever somebody has put there.
+    guard bytes.first != UInt8(ascii: "0"), let revision = scanner.number(), revision <= Revision.largest.rawValue,
+      scanner.skip(" ")
+    else { return nil }
     guard
-      let revision = scanner.number(), scanner.skip(" "),
       let parent = scanner.number(), scanner.skip(" "),
       let kind = scanner.byte().flatMap({ Kind(rawValue: Character(Unicode.Scalar($0))) }), scanner.skip(" "),
       let expiry = scanner.number(), scanner.skip(" "),
       !scanner.rest.isEmpty
-    else { return nil }
+    else {
+      self.init(revision: Revision(revision), parent: .none, kind: .set, writer: "?")
+      return
+    }
     self.init(
       revision: Revision(revision),
       parent: Revision(parent),

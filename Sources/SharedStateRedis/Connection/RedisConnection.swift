@@ -5,6 +5,9 @@ package import Foundation
 /// A connection belongs to the thread that opened it and is used by no other; only its ``Waker`` may be used from
 /// anywhere. Once a method has thrown, the connection is of no further use but to be closed.
 package protocol RedisConnection: AnyObject {
+  /// What the server has told about itself while the connection was opened.
+  var facts: ServerFacts { get }
+
   /// Starts sending a batch of requests, as one write where that is possible.
   ///
   /// Returns without waiting for any reply. Replies that arrive in the meantime are kept for ``receive(until:)``.
@@ -46,10 +49,17 @@ package enum ConnectionPurpose: String, Hashable, Sendable, CaseIterable {
 package struct RedisRequest: Sendable {
   package enum Command: Sendable {
     case ping
+    /// Answered like a ping by a primary, and with ``RedisSharedStateError/notPrimary`` by a replica.
+    case role
+    /// Invalidations of keys go to the connection with this number, from now on: of all keys with the prefix, or of
+    /// every key that this connection has read since.
+    case track(redirect: Int64, prefix: String?)
     /// Values and metas of some keys, each pair read at one moment.
     case read([KeyNames])
     /// The commit script.
     case commit(Commit)
+    /// The restore script; answered as a commit is.
+    case restore(Restore)
     /// Answered once every one of the channels is confirmed.
     case subscribe([String])
     case unsubscribe([String])
@@ -67,10 +77,13 @@ package struct RedisRequest: Sendable {
 package enum RedisEvent: Sendable {
   case reply(id: UInt64, RedisReply)
   case message(channel: String, payload: Data)
+  /// These keys were written or deleted by somebody; `nil`: any key may have been.
+  case invalidated([String]?)
 }
 
 package enum RedisReply: Sendable {
   case pong
+  case tracking
   /// One for each key of the request, in its order.
   case values([StoredValue])
   case commit(CommitReply)
@@ -97,6 +110,13 @@ package struct StoredValue: Hashable, Sendable {
     self.meta = meta
     self.content = content
   }
+
+  /// ``Revision/none`` for a value that was written by something else.
+  package var revision: Revision { meta?.revision ?? .none }
+
+  package var document: Data? {
+    if case .document(let document) = content { document } else { nil }
+  }
 }
 
 /// A change on its way into Redis.
@@ -106,14 +126,18 @@ package struct Commit: Sendable {
     case document(Data, isLarge: Bool)
     /// Leaves a tombstone.
     case deleted
+    /// Whatever is there, or nothing, gets a revision, because somebody wrote or deleted it without one. A document
+    /// of more bytes than the limit is announced by reference.
+    case adopted(inlineLimit: Int)
   }
 
   package enum Condition: Hashable, Sendable {
     /// Write whatever is there.
     case unconditional
-    /// Only when the stored revision is this one (``Revision/none``: there is no meta). Also replaces a key of
-    /// another type, which an unconditional commit never does.
+    /// Only when the stored revision is this one (``Revision/none``: there is no meta).
     case revision(Revision)
+    /// Only when the stored revision is this one, and also when the key has another type, which is then replaced.
+    case replacing(Revision)
   }
 
   package var names: KeyNames
@@ -124,6 +148,8 @@ package struct Commit: Sendable {
   package var operation: Operation
   /// Who writes: label, host, process and nonce, without spaces.
   package var writer: String
+  /// How long the value lives, in milliseconds; 0: for ever, or as long as somebody else has said.
+  package var timeToLive: UInt64
 
   package init(
     names: KeyNames,
@@ -131,7 +157,8 @@ package struct Commit: Sendable {
     condition: Condition,
     floor: Revision,
     operation: Operation,
-    writer: String
+    writer: String,
+    timeToLive: UInt64 = 0
   ) {
     self.names = names
     self.content = content
@@ -139,6 +166,43 @@ package struct Commit: Sendable {
     self.floor = floor
     self.operation = operation
     self.writer = writer
+    self.timeToLive = timeToLive
+  }
+}
+
+/// A state that the server has lost, on its way back: with the revision, the parent and the writer that it had.
+///
+/// It takes effect only where what is stored is older. It makes no new revision, so any number of services may restore
+/// at once, in any order.
+package struct Restore: Hashable, Sendable {
+  package var names: KeyNames
+  /// Not another type.
+  package var content: StoredValue.Content
+  package var meta: Meta
+  /// Whether the document is announced by reference.
+  package var isLarge: Bool
+
+  package init(names: KeyNames, content: StoredValue.Content, meta: Meta, isLarge: Bool) {
+    self.names = names
+    self.content = content
+    self.meta = meta
+    self.isLarge = isLarge
+  }
+}
+
+/// What a server tells about itself; `nil` for what its access control does not let us ask.
+package struct ServerFacts: Hashable, Sendable {
+  /// The number of this connection, for redirecting invalidations to it.
+  package var clientID: Int64?
+  /// Another one after every restart, so that it tells whether a server may have lost something.
+  package var runID: String?
+  /// Whether the server throws keys away when its memory is full.
+  package var evicts: Bool?
+
+  package init(clientID: Int64? = nil, runID: String? = nil, evicts: Bool? = nil) {
+    self.clientID = clientID
+    self.runID = runID
+    self.evicts = evicts
   }
 }
 

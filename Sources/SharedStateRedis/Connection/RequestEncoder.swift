@@ -1,11 +1,31 @@
 /// Turns requests into commands.
 struct RequestEncoder {
   let formatter: RedisFormatter
-  /// The digest that the server knows ``CommitScript`` by; `nil`: it is not known, and the source is sent each time.
-  let scriptDigest: String?
+  /// What the server knows the scripts by; `nil`: it is not known, and the source is sent each time.
+  let digests: ScriptDigests
 
   func ping() {
     formatter.add { $0.argument("PING") }
+  }
+
+  func role() {
+    formatter.add { $0.argument("ROLE") }
+  }
+
+  /// Turns the tracking of keys on.
+  func track(redirect: Int64, prefix: String?) {
+    formatter.add { command in
+      command.argument("CLIENT")
+      command.argument("TRACKING")
+      command.argument("ON")
+      command.argument("REDIRECT")
+      command.argument(String(redirect))
+      if let prefix {
+        command.argument("BCAST")
+        command.argument("PREFIX")
+        command.argument(prefix)
+      }
+    }
   }
 
   /// All values, each followed by its meta.
@@ -44,9 +64,9 @@ struct RequestEncoder {
   /// Runs the commit script, by its digest or by its source.
   func commit(_ commit: Commit, bySource: Bool) {
     formatter.add { command in
-      if !bySource, let scriptDigest {
+      if !bySource, let digest = digests.commit {
         command.argument("EVALSHA")
-        command.argument(scriptDigest)
+        command.argument(digest)
       } else {
         command.argument("EVAL")
         command.argument(CommitScript.source)
@@ -56,12 +76,38 @@ struct RequestEncoder {
       switch commit.condition {
       case .unconditional: command.argument("*")
       case .revision(let revision): command.argument(revision.rawValue)
+      case .replacing(let revision): command.argument("!\(revision)")
       }
       command.argument(commit.floor.rawValue)
       command.argument(commit.writer)
       command.argument(commit.operation.writer)
       command.argument(commit.operation.number)
       addContent(of: commit, to: &command)
+      command.argument(commit.timeToLive)
+    }
+  }
+
+  /// Runs the restore script, by its digest or by its source.
+  func restore(_ restore: Restore, bySource: Bool) {
+    formatter.add { command in
+      if !bySource, let digest = digests.restore {
+        command.argument("EVALSHA")
+        command.argument(digest)
+      } else {
+        command.argument("EVAL")
+        command.argument(RestoreScript.source)
+      }
+      command.argument("2")
+      command.argument(restore.names.value)
+      command.argument(restore.names.meta)
+      command.argument(restore.names.channel)
+      command.argument(restore.meta.revision.rawValue)
+      command.argument(restore.meta.parent.rawValue)
+      command.argument(String(restore.meta.kind.rawValue))
+      command.argument(restore.meta.expiry)
+      command.argument(restore.meta.writer)
+      command.argument(restore.isLarge ? "r" : String(restore.meta.kind.rawValue))
+      if case .document(let document) = restore.content { command.argument(document) } else { command.argument("") }
     }
   }
 
@@ -100,6 +146,9 @@ struct RequestEncoder {
     case .deleted:
       command.argument("d")
       command.argument("")
+    case .adopted(let inlineLimit):
+      command.argument("a")
+      command.argument(UInt64(inlineLimit))
     }
   }
 }

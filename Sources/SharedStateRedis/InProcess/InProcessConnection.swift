@@ -3,11 +3,13 @@ final class InProcessConnection: RedisConnection {
   private let server: InProcessRedis
   private let id: Int
   private let waker: Waker
+  let facts: ServerFacts
 
   init(server: InProcessRedis, id: Int, waker: Waker) {
     self.server = server
     self.id = id
     self.waker = waker
+    facts = server.perform { $0.facts(for: id) }
   }
 
   deinit {
@@ -24,7 +26,9 @@ final class InProcessConnection: RedisConnection {
       // Before taking, so that whatever arrives after it wakes again.
       waker.clear()
     } else {
-      waker.wait(until: deadline)
+      // What expires is noticed in time, as the server's own cycle does.
+      let expiry = server.perform { $0.untilNextExpiry }.map { ContinuousClock.now + $0 }
+      waker.wait(until: min(deadline, expiry ?? deadline))
     }
     return try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) }
   }

@@ -72,6 +72,34 @@ extension InProcessRedis {
   }
 }
 
+// MARK: Role, memory and rights
+
+extension InProcessRedis {
+  /// Makes the server a replica, as a failover does: it refuses writes, and says so when it is asked for its role.
+  public func demote() {
+    perform { $0.faults.isReplica = true }
+  }
+
+  /// Makes the server a primary again.
+  public func promote() {
+    perform { $0.faults.isReplica = false }
+  }
+
+  /// Throws a key away for want of memory, as a server does whose `maxmemory-policy` lets it; those who connect from now
+  /// on know that it may.
+  public func evict(_ key: String) {
+    perform { server in
+      server.faults.evicts = true
+      server.keyspace.remove(key, at: server.now)
+    }
+  }
+
+  /// Does not tell those who ask from now on which keys were written, as an ACL without CLIENT TRACKING.
+  public func refuseTracking() {
+    perform { $0.faults.refusesTracking = true }
+  }
+}
+
 // MARK: Messages
 
 extension InProcessRedis {

@@ -9,6 +9,8 @@ struct InProcessServer: Sendable {
   private(set) var now = ServerTime(microseconds: 0)
   private var clockOffset: Int64 = 0
   private var clients: [Int: ServerClient] = [:]
+  /// Another one after every restart.
+  private var runID = 1
   private var lastClient = 0
   /// Clients that wait for a paused server to accept them.
   private var callers: [ObjectIdentifier: Waker] = [:]
@@ -20,12 +22,48 @@ struct InProcessServer: Sendable {
   /// Sets the clock by the time of the machine.
   mutating func tick(_ system: ServerTime) {
     now.microseconds = system.microseconds &+ clockOffset
+    keyspace.sweep(at: now)
   }
 
-  /// Whom to wake for what has happened.
-  mutating func takeWakers() -> [Waker] {
+  /// Ends a turn of the server's loop: tells who tracks keys which ones were touched. Returns whom to wake.
+  mutating func endTurn() -> [Waker] {
+    let touched = keyspace.takeTouched()
+    if !touched.isEmpty {
+      for id in clients.keys.sorted() {
+        guard let keys = clients[id]?.tracking?.take(touched), !keys.isEmpty else { continue }
+        invalidate(keys, for: id)
+      }
+    }
     defer { wakers = [:] }
     return Array(wakers.values)
+  }
+
+  /// Deletes every key, as FLUSHALL does.
+  mutating func flushAll() {
+    keyspace = Keyspace()
+    for id in clients.keys.sorted() where clients[id]?.tracking != nil {
+      clients[id]?.tracking?.read = []
+      invalidate(nil, for: id)
+    }
+  }
+
+  private mutating func invalidate(_ keys: [String]?, for id: Int) {
+    // The redirection only reaches who is subscribed to something.
+    guard let redirect = clients[id]?.tracking?.redirect, let recipient = clients[redirect],
+      !recipient.channels.isEmpty
+    else { return }
+    clients[redirect]?.invalidate(keys)
+    wake(recipient.waker)
+  }
+
+  /// What a client is told of the server when it connects.
+  func facts(for id: Int) -> ServerFacts {
+    ServerFacts(clientID: Int64(id), runID: String(runID), evicts: faults.evicts)
+  }
+
+  /// How long until a key expires.
+  var untilNextExpiry: Duration? {
+    keyspace.nextExpiry.map { .milliseconds(max(0, $0 - now.milliseconds) + 1) }
   }
 
   // MARK: Connections
@@ -37,6 +75,7 @@ struct InProcessServer: Sendable {
     waker: Waker
   ) throws(RedisSharedStateError) -> Int? {
     if let error = faults.connectionError { throw error }
+    if faults.isReplica, purpose == .writer { throw .notPrimary }
     guard !faults.isPaused else {
       callers[ObjectIdentifier(waker)] = waker
       return nil
@@ -109,6 +148,7 @@ struct InProcessServer: Sendable {
     cut("the server was restarted")
     clients = clients.filter { !$0.value.isAbandoned }
     self.keyspace = keyspace
+    runID += 1
     faults.heldMessages = []
   }
 
@@ -164,23 +204,39 @@ struct InProcessServer: Sendable {
     switch command {
     case .ping:
       return .pong
+    case .role:
+      return faults.isReplica ? .failure(.notPrimary) : .pong
+    case .track(let redirect, let prefix):
+      if faults.refusesTracking { return .failure(.permissionDenied(operation: "CLIENT TRACKING")) }
+      clients[id]?.tracking = ServerClient.Tracking(redirect: Int(redirect), prefix: prefix)
+      return .tracking
     case .subscribe(let channels):
       if clients[id]?.isAbandoned == false { clients[id]?.channels.formUnion(channels) }
       return .subscribed
     case .unsubscribe(let channels):
       clients[id]?.channels.subtract(channels)
       return .unsubscribed
-    case .read where isSubscribed, .commit where isSubscribed:
+    case .read where isSubscribed, .commit where isSubscribed, .restore where isSubscribed:
       // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
       return .failure(.serverError(code: "ERR"))
     case .read(let names):
+      if clients[id]?.tracking != nil {
+        for name in names { clients[id]?.tracking?.read.formUnion([name.value, name.meta]) }
+      }
       return .values(names.map { keyspace.stored($0, at: now) })
     case .commit(let commit):
-      return reply(to: commit, of: id)
+      return run(of: id, on: commit.names.channel) { $0.commit(commit, at: $1) }
+    case .restore(let restore):
+      return run(of: id, on: restore.names.channel) { $0.restore(restore, at: $1) }
     }
   }
 
-  private mutating func reply(to commit: Commit, of id: Int) -> RedisReply? {
+  private mutating func run(
+    of id: Int,
+    on channel: String,
+    _ script: (inout Keyspace, ServerTime) -> CommitOutcome
+  ) -> RedisReply? {
+    if faults.isReplica { return .failure(.notPrimary) }
     if let error = faults.writeError { return .failure(error) }
     let commitCut = faults.commitCut
     faults.commitCut = nil
@@ -188,8 +244,8 @@ struct InProcessServer: Sendable {
       clients[id]?.cut("it was cut before a commit")
       return nil
     }
-    let outcome = keyspace.commit(commit, at: now)
-    if let announcement = outcome.announcement { publish(announcement, on: commit.names.channel) }
+    let outcome = script(&keyspace, now)
+    if let announcement = outcome.announcement { publish(announcement, on: channel) }
     if commitCut == .afterEffect {
       clients[id]?.cut("it was cut after a commit")
       return nil

@@ -23,19 +23,25 @@ extension Keyspace {
     at now: ServerTime
   ) throws(RememberedOperations.Malformed) -> CommitOutcome {
     let names = commit.names
-    let storedMeta = string(names.meta, at: now).map { String(decoding: $0, as: UTF8.self) }
-    let previous = storedMeta.flatMap(Self.leadingNumber) ?? "0"
+    let previous = storedRevision(names, at: now)
 
     var remembered = RememberedOperations(string(names.operations, at: now) ?? Data())
     if let answer = try remembered.answer(to: commit.operation) {
       return CommitOutcome(reply: Self.committed(revision: answer.revision, parent: answer.parent))
     }
 
-    if case .revision(let expected) = commit.condition, expected.description != previous {
-      return CommitOutcome(reply: .commit(.conflict(stored(names, at: now))))
+    var isReplaced = false
+    switch commit.condition {
+    case .unconditional:
+      break
+    case .revision(let expected), .replacing(let expected):
+      if case .replacing = commit.condition { isReplaced = true }
+      guard expected.description == previous else {
+        return CommitOutcome(reply: .commit(.conflict(stored(names, at: now))))
+      }
     }
     if case .other(let type)? = value(names.value, at: now) {
-      guard commit.condition != .unconditional else { return CommitOutcome(reply: .commit(.wrongType(type))) }
+      guard isReplaced else { return CommitOutcome(reply: .commit(.wrongType(type))) }
       remove(names.value, at: now)
     }
 
@@ -44,28 +50,30 @@ extension Keyspace {
     let number = candidates.reduce(Double(now.microseconds), max)
     let revision = String(format: "%.0f", number)
 
-    var meta = "\(revision) \(previous) s 0 \(commit.writer)"
-    var metaExpiry: Int64?
-    var announcement = "1 \(revision) \(previous) s \(commit.writer)\n"
-    var announcedDocument = Data()
+    var kind: Meta.Kind = .set
+    var lifetime = Int64(commit.timeToLive)
+    var announced = "s"
+    var document = Data()
+    let left = millisecondsLeft(names.value, at: now)
     switch commit.content {
-    case .document(let document, let isLarge):
-      let left = millisecondsLeft(names.value, at: now)
+    case .document(let content, let isLarge):
       // SET KEEPTTL keeps an expiry of this very millisecond; the RENAME of a large document cannot.
       let isKept = left.map { $0 > 0 || !isLarge } ?? false
-      set(names.value, .string(document), expiry: isKept ? left.map { now.milliseconds + $0 } : nil)
-      if isLarge {
-        announcement = "1 \(revision) \(previous) r \(commit.writer)\n"
+      let kept = isKept ? left.map { now.milliseconds + $0 } : nil
+      set(names.value, .string(content), expiry: lifetime > 0 ? now.milliseconds + lifetime : kept)
+      if isLarge { announced = "r" } else { document = content }
+    case .adopted(let inlineLimit):
+      if let content = string(names.value, at: now) {
+        if content.count > inlineLimit { announced = "r" } else { document = content }
+        if let left, left > 0 { lifetime = left }
       } else {
-        announcedDocument = document
+        (kind, announced) = (.deleted, "d")
       }
     case .deleted:
       remove(names.value, at: now)
-      meta = "\(revision) \(previous) d 0 \(commit.writer)"
-      metaExpiry = now.milliseconds + Int64(CommitScript.tombstoneLifetimeInSeconds) * 1_000
-      announcement = "1 \(revision) \(previous) d \(commit.writer)\n"
+      (kind, announced) = (.deleted, "d")
     }
-    set(names.meta, .string(Data(meta.utf8)), expiry: metaExpiry)
+    setMeta(names, "\(revision) \(previous)", kind, lifetime: lifetime, writer: commit.writer, at: now)
 
     try remembered.remember(commit.operation, revision: revision, parent: previous)
     let operationsExpiry = now.milliseconds + Int64(CommitScript.operationLifetimeInSeconds) * 1_000
@@ -73,8 +81,67 @@ extension Keyspace {
 
     return CommitOutcome(
       reply: Self.committed(revision: revision, parent: previous),
-      announcement: Data(announcement.utf8) + announcedDocument
+      announcement: Data("1 \(revision) \(previous) \(announced) \(commit.writer)\n".utf8) + document
     )
+  }
+
+  /// The twin of ``RestoreScript``.
+  mutating func restore(_ restore: Restore, at now: ServerTime) -> CommitOutcome {
+    let (names, meta) = (restore.names, restore.meta)
+    let previous = Revision(UInt64(storedRevision(names, at: now)) ?? 0)
+    let type = type(names.value, at: now)
+    let left = Int64(meta.expiry) - now.milliseconds
+    let isNewer =
+      previous < meta.revision || previous == meta.revision && type == "none" && meta.kind == .set
+    let isForeign = type != "none" && (type != "string" || previous == .none)
+    if !isNewer || isForeign || meta.expiry != 0 && left <= 0 {
+      return CommitOutcome(reply: .commit(.conflict(stored(names, at: now))))
+    }
+    let revisions = "\(meta.revision) \(meta.parent)"
+    var document = Data()
+    if meta.kind == .set, case .document(let content) = restore.content {
+      set(names.value, .string(content), expiry: meta.expiry == 0 ? nil : now.milliseconds + left)
+      if !restore.isLarge { document = content }
+    } else {
+      remove(names.value, at: now)
+    }
+    setMeta(names, revisions, meta.kind, lifetime: meta.expiry == 0 ? 0 : left, writer: meta.writer, at: now)
+    let announced = restore.isLarge ? "r" : String(meta.kind.rawValue)
+    return CommitOutcome(
+      reply: .commit(.committed(revision: meta.revision, parent: meta.parent)),
+      announcement: Data("1 \(revisions) \(announced) \(meta.writer)\n".utf8) + document
+    )
+  }
+
+  /// - Parameter lifetime: In milliseconds; 0: for ever.
+  private mutating func setMeta(
+    _ names: KeyNames,
+    _ revisions: String,
+    _ kind: Meta.Kind,
+    lifetime: Int64,
+    writer: String,
+    at now: ServerTime
+  ) {
+    // When the value is gone, or `nil`: it stays.
+    let end: Int64? =
+      switch kind {
+      case .deleted: now.milliseconds
+      case .set: lifetime > 0 ? now.milliseconds + lifetime : nil
+      }
+    let expiry = kind == .set ? end ?? 0 : 0
+    set(
+      names.meta,
+      .string(Data("\(revisions) \(kind.rawValue) \(expiry) \(writer)".utf8)),
+      expiry: end.map { $0 + Int64(CommitScript.tombstoneLifetimeInSeconds) * 1_000 }
+    )
+  }
+
+  private func storedRevision(_ names: KeyNames, at now: ServerTime) -> String {
+    let meta = string(names.meta, at: now).map { String(decoding: $0, as: UTF8.self) }
+    guard let number = meta.flatMap(Self.leadingNumber), !number.hasPrefix("0"), let value = Double(number),
+      value <= Double(Revision.largest.rawValue)
+    else { return "0" }
+    return number
   }
 
   /// What the script's pattern `^(%d+) ` captures.

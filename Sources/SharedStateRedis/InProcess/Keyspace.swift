@@ -15,6 +15,10 @@ struct Keyspace: Sendable {
   }
 
   private var entries: [String: Entry] = [:]
+  /// The keys that were written, deleted or have expired since somebody asked.
+  private var touched: Set<String> = []
+  /// No key expires before.
+  private(set) var nextExpiry: Int64?
 
   // MARK: Reading
 
@@ -64,6 +68,8 @@ struct Keyspace: Sendable {
   /// Sets a key, and when it expires: never, unless told otherwise.
   mutating func set(_ key: String, _ value: Value, expiry: Int64? = nil) {
     entries[key] = Entry(value: value, expiry: expiry)
+    touched.insert(key)
+    note(expiry)
   }
 
   /// Removes a key, and answers whether it was there.
@@ -71,6 +77,7 @@ struct Keyspace: Sendable {
   mutating func remove(_ key: String, at now: ServerTime) -> Bool {
     let wasThere = entry(key, at: now) != nil
     entries[key] = nil
+    if wasThere { touched.insert(key) }
     return wasThere
   }
 
@@ -80,7 +87,43 @@ struct Keyspace: Sendable {
     guard var entry = entry(key, at: now) else { return false }
     entry.expiry = expiry
     entries[key] = expiry.map { $0 <= now.milliseconds } == true ? nil : entry
+    touched.insert(key)
+    note(expiry)
     return true
+  }
+
+  /// Gives a value another name, with its expiry, and answers whether it was there.
+  mutating func rename(_ key: String, to newKey: String, at now: ServerTime) -> Bool {
+    guard let entry = entry(key, at: now) else { return false }
+    remove(key, at: now)
+    set(newKey, entry.value, expiry: entry.expiry)
+    return true
+  }
+
+  /// Removes what has expired.
+  mutating func sweep(at now: ServerTime) {
+    guard let next = nextExpiry, now.milliseconds > next else { return }
+    nextExpiry = nil
+    for (key, entry) in entries {
+      guard let expiry = entry.expiry else { continue }
+      if now.milliseconds > expiry { remove(expired: key) } else { note(expiry) }
+    }
+  }
+
+  /// The keys that were touched since the last call.
+  mutating func takeTouched() -> Set<String> {
+    defer { touched = [] }
+    return touched
+  }
+
+  private mutating func remove(expired key: String) {
+    entries[key] = nil
+    touched.insert(key)
+  }
+
+  private mutating func note(_ expiry: Int64?) {
+    guard let expiry else { return }
+    nextExpiry = min(nextExpiry ?? expiry, expiry)
   }
 
   private func entry(_ key: String, at now: ServerTime) -> Entry? {

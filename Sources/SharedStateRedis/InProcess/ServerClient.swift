@@ -9,12 +9,28 @@ struct ServerClient: Sendable {
   let purpose: ConnectionPurpose
   let waker: Waker
   var channels: Set<String> = []
+  /// Who is told when keys that this client has to do with are touched.
+  var tracking: Tracking?
   /// Requests that a paused server has not looked at.
   var requests: [RedisRequest] = []
   /// Why the connection is down, once it is.
   var failure: RedisSharedStateError?
   /// The client is gone, but what it sent to a paused server is still to be done.
   var isAbandoned = false
+
+  /// As CLIENT TRACKING has it.
+  struct Tracking: Sendable {
+    let redirect: Int
+    /// `nil`: only what was read, and each key once.
+    let prefix: String?
+    var read: Set<String> = []
+
+    /// The touched keys that are to be told of.
+    mutating func take(_ touched: Set<String>) -> [String] {
+      let keys = touched.filter { key in prefix.map { key.hasPrefix($0) } ?? (read.remove(key) != nil) }
+      return keys.sorted()
+    }
+  }
 
   private var output: [RedisEvent] = []
   private var messageBytes = 0
@@ -43,11 +59,16 @@ struct ServerClient: Sendable {
     }
   }
 
+  mutating func invalidate(_ keys: [String]?) {
+    output.append(.invalidated(keys))
+  }
+
   /// Breaks the connection. What has arrived stays readable, what was not looked at is lost.
   mutating func cut(_ reason: String) {
     guard failure == nil else { return }
     failure = .disconnected(reason: reason)
     channels = []
+    tracking = nil
     requests = []
   }
 

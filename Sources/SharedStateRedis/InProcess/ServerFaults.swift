@@ -15,6 +15,11 @@ struct ServerFaults: Sendable {
 
   var connectionError: RedisSharedStateError?
   var writeError: RedisSharedStateError?
+  var refusesTracking = false
+  /// Whether the server has become a replica of another one.
+  var isReplica = false
+  /// Whether the server throws keys away when its memory is full.
+  var evicts = false
   var isPaused = false
   /// Where the next commit's connection breaks.
   var commitCut: CommitCut?

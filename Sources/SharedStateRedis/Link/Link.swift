@@ -25,6 +25,7 @@ package final class Link: Sendable {
     var state: LinkState
     var members: [LinkState.ReplicaID: Member] = [:]
     var waiters: [LinkState.WaiterID: WaiterCallback] = [:]
+    var updates: [LinkState.WaiterID: AtomicUpdate] = [:]
     var running: Set<ConnectionPurpose> = []
     /// Numbers what is told about a status, so that a thread that is late never overwrites what is newer.
     var lastNumber: UInt64 = 0
@@ -41,8 +42,9 @@ package final class Link: Sendable {
     case resume(WaiterCallback, Result<StoredValue?, RedisSharedStateError>)
     case wake(ConnectionPurpose)
     case statusChanged(Session, number: UInt64)
-    case lostHistory(name: String, confirmed: Revision, stored: Revision)
+    case incident(name: String, Replica.Incident)
     case malformedMessage(channel: String)
+    case trackingRefused(RedisSharedStateError)
   }
 
   private let guarded: Mutex<Guarded>
@@ -81,11 +83,12 @@ package final class Link: Sendable {
     _ names: KeyNames,
     name: String,
     valueType: String,
+    policy: ReplicaPolicy,
     attachment: any ReplicaAttachment
   ) throws(RedisSharedStateError) -> LinkState.ReplicaID {
     try update { guarded in
       Result { () throws(RedisSharedStateError) in
-        let id = try guarded.state.join(names, name: name, valueType: valueType)
+        let id = try guarded.state.join(names, name: name, valueType: valueType, policy: policy)
         guarded.members[id] = Member(attachment: attachment)
         return id
       }
@@ -124,6 +127,34 @@ package final class Link: Sendable {
     }
   }
 
+  /// Calls back once the update has taken effect, or was found to change nothing, and the box shows it.
+  package func update(
+    _ id: LinkState.ReplicaID,
+    with update: @escaping AtomicUpdate,
+    completion: @escaping WaiterCallback
+  ) -> LinkState.WaiterID? {
+    begin(completion) { guarded throws(RedisSharedStateError) in
+      let waiter = try guarded.state.update(id, now: .now)
+      guarded.updates[waiter] = update
+      return waiter
+    }
+  }
+
+  /// Calls back once what was stored for a replica is deleted, and the box shows its default.
+  package func reset(
+    _ id: LinkState.ReplicaID,
+    stamp: UInt64,
+    keeping reference: AnyObject,
+    completion: @escaping WaiterCallback
+  ) -> LinkState.WaiterID? {
+    let kept = Kept(reference)
+    return begin(completion) { guarded throws(RedisSharedStateError) in
+      let waiter = try guarded.state.reset(id, stamp: stamp, now: .now)
+      guarded.members[id]?.unsettled = kept.object
+      return waiter
+    }
+  }
+
   /// Calls back once what is stored for a replica is shown.
   package func load(_ id: LinkState.ReplicaID, completion: @escaping WaiterCallback) -> LinkState.WaiterID? {
     begin(completion) { guarded throws(RedisSharedStateError) in try guarded.state.load(id, now: .now) }
@@ -149,6 +180,7 @@ package final class Link: Sendable {
       for waiter in waiters {
         guarded.state.forget(waiter)
         guarded.waiters[waiter] = nil
+        guarded.updates[waiter] = nil
       }
     }
   }
@@ -240,11 +272,11 @@ package final class Link: Sendable {
       case .resume(let callback, let result): callback(result)
       case .wake(let purpose): wakers[purpose]?.wake()
       case .statusChanged(let session, let number): report(session, number)
-      case .lostHistory(let name, let confirmed, let stored):
-        Counter(label: "shared_state_lost_history").increment()
-        logger.warning(
-          "Redis has lost history.",
-          metadata: ["name": "\(name)", "confirmed": "\(confirmed)", "stored": "\(stored)"]
+      case .incident(let name, let incident): IncidentReport(incident, name: name).send(to: logger)
+      case .trackingRefused(let error):
+        logger.notice(
+          "Redis does not tell which keys are written. Foreign edits are found by comparing, once in a while.",
+          metadata: ["error": "\(error)"]
         )
       case .malformedMessage(let channel):
         Counter(label: "shared_state_malformed_messages").increment()
@@ -275,6 +307,7 @@ package final class Link: Sendable {
         tasks.append(.release(unsettled))
       case .resume(let waiters, let error):
         for waiter in waiters {
+          guarded.updates[waiter] = nil
           guard let callback = guarded.waiters.removeValue(forKey: waiter) else { continue }
           tasks.append(.resume(callback, error.map(Result.failure) ?? .success(nil)))
         }
@@ -283,8 +316,8 @@ package final class Link: Sendable {
         tasks.append(.resume(callback, .success(stored)))
       case .wake(let purpose): tasks.append(.wake(purpose))
       case .statusChanged: tasks.append(.statusChanged(guarded.state.session, number: guarded.lastNumber))
-      case .lostHistory(let name, let confirmed, let stored):
-        tasks.append(.lostHistory(name: name, confirmed: confirmed, stored: stored))
+      case .incident(let name, let incident): tasks.append(.incident(name: name, incident))
+      case .trackingRefused(let error): tasks.append(.trackingRefused(error))
       case .malformedMessage(let channel): tasks.append(.malformedMessage(channel: channel))
       }
     }
@@ -346,7 +379,8 @@ package final class Link: Sendable {
         do throws(RedisSharedStateError) {
           let connection = try connector.connect(purpose: purpose, waker: waker, deadline: .now + connectTimeout)
           open = (connection, epoch)
-          update { $0.state.connected(purpose, epoch: epoch, now: .now) }
+          let facts = connection.facts
+          update { $0.state.connected(purpose, facts, epoch: epoch, now: .now) }
         } catch {
           update { $0.state.failed(epoch: epoch, error: error, now: .now) }
         }
@@ -371,23 +405,28 @@ package final class Link: Sendable {
     epoch: UInt64
   ) throws(RedisSharedStateError) {
     guard let work = update({ $0.state.work(for: purpose, epoch: epoch, now: .now) }) else { return }
-    let requests = work.requests + encode(work.snapshots)
+    let requests = work.requests + encode(work.encodings)
     if !requests.isEmpty { try connection.send(requests) }
     let events = try connection.receive(until: work.waitUntil)
     update { $0.state.arrived(events, on: purpose, epoch: epoch, now: .now) }
   }
 
-  private func encode(_ snapshots: [LinkState.ReplicaID]) -> [RedisRequest] {
-    guard !snapshots.isEmpty else { return [] }
-    let attachments = guarded.withLock { guarded in snapshots.map { ($0, guarded.members[$0]?.attachment) } }
-    let encoded = attachments.map { id, attachment in
-      (id, attachment?.encodeSnapshot() ?? (stamp: 0, result: .failure(RedisSharedStateError.stopped)))
+  private func encode(_ encodings: [(id: LinkState.ReplicaID, encoding: Replica.Encoding)]) -> [RedisRequest] {
+    guard !encodings.isEmpty else { return [] }
+    let attachments = guarded.withLock { guarded in
+      encodings.map { id, encoding in
+        let updates = encoding.updates.compactMap { waiter in guarded.updates[waiter].map { (waiter, $0) } }
+        return (guarded.members[id]?.attachment, Dictionary(uniqueKeysWithValues: updates))
+      }
+    }
+    let encoded = zip(encodings, attachments).map { work, target in
+      let (attachment, updates) = target
+      let stopped = Replica.Encoded(stamp: 0, result: .failure(.stopped))
+      return (work.id, attachment?.encode(work.encoding, updates: updates) ?? stopped)
     }
     return update { guarded in
       let now = ContinuousClock.now
-      return encoded.compactMap { id, snapshot in
-        guarded.state.encoded(id, result: snapshot.result, stamp: snapshot.stamp, now: now)
-      }
+      return encoded.compactMap { id, encoded in guarded.state.encoded(id, encoded, now: now) }
     }
   }
 }

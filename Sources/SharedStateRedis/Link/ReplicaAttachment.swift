@@ -1,9 +1,13 @@
-package import Foundation
+/// Changes a value of which only the caller knows the type, and keeps what came of it for the caller.
+///
+/// It may run several times, each time on a newer value; it says whether it has changed anything.
+package typealias AtomicUpdate = @Sendable (UnsafeMutableRawPointer) -> Bool
 
 /// What a link calls to reach the reference behind one of its replicas. Never called with a lock held.
 package protocol ReplicaAttachment: AnyObject, Sendable {
-  /// Takes the newest value, to be committed, and encodes it. From then on the next mutation is reported again.
-  func encodeSnapshot() -> (stamp: UInt64, result: Result<Data, RedisSharedStateError>)
+  /// Takes the newest value, to be committed, and makes documents of it; from then on the next mutation is reported
+  /// again. Or runs atomic updates on what is stored.
+  func encode(_ encoding: Replica.Encoding, updates: [LinkState.WaiterID: AtomicUpdate]) -> Replica.Encoded
   /// Decodes a state of the server and shows it, unless something is in the way.
   func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome
   // Any thread calls these, and maybe late: nothing is to be set when a higher number was set before.

@@ -17,6 +17,8 @@ extension LinkState {
       switch event {
       case .message(let channel, let payload):
         announced(payload, on: channel)
+      case .invalidated(let keys):
+        invalidated(keys, now: now)
       case .reply(let id, let reply):
         guard let request = exchanges[purpose]?.answered(id) else { continue }
         answered(request, reply, epoch: epoch, now: now)
@@ -44,19 +46,24 @@ extension LinkState {
       commitBytesUnderWay -= bytes
     }
     switch (request, reply) {
-    case (.ping, .pong), (.unsubscribe, .unsubscribed):
+    case (.ping, .pong), (.role, .pong), (.track, .tracking), (.subscribeInvalidations, .subscribed),
+      (.unsubscribe, .unsubscribed):
       break
+    case (.role, .failure(let error)) where error.isPermanent:
+      asksForRole = false
+    case (.track, .failure(let error)), (.subscribeInvalidations, .failure(let error)):
+      trackingRefused(error)
     case (.subscribe(let names), .subscribed):
       for channel in names {
         guard let ids = channels[channel] else { continue }
         subscribedChannels.insert(channel)
         for id in ids { apply(members[id]?.replica.subscribed(), to: id) }
       }
-    case (.read(let reads), .values(let values)) where reads.count == values.count:
+    case (.read(let reads, let isCheck), .values(let values)) where reads.count == values.count:
       session.succeeded(epoch: epoch)
+      if isCheck { checked(values, now: now) }
       for (read, value) in zip(reads, values) {
-        let confirmed = members[read.id]?.replica.confirmed.revision
-        apply(members[read.id]?.replica.stored(value, read: read.number), to: read.id, confirmed: confirmed)
+        apply(members[read.id]?.replica.stored(value, read: read.number), to: read.id)
       }
     case (.readOnce(let waiter), .values(let values)) where values.count == 1:
       guard waiters.removeValue(forKey: waiter) != nil else { return }

@@ -9,6 +9,10 @@ extension LinkState {
     package var inlineLimit: Int
     package var writer: String
     package var nonce: String
+    package var namespace: String
+    package var database: Int
+    /// How often everything is compared with what is stored, on average.
+    package var antiEntropy: Duration
     /// Whether the link rests, without threads and connections, while it has no replica.
     package var restsWhenUnused: Bool
 
@@ -20,6 +24,9 @@ extension LinkState {
       inlineLimit: Int,
       writer: String,
       nonce: String,
+      namespace: String = "",
+      database: Int = 0,
+      antiEntropy: Duration = .seconds(60),
       restsWhenUnused: Bool
     ) {
       self.backoff = backoff
@@ -29,6 +36,9 @@ extension LinkState {
       self.inlineLimit = inlineLimit
       self.writer = writer
       self.nonce = nonce
+      self.namespace = namespace
+      self.database = database
+      self.antiEntropy = antiEntropy
       self.restsWhenUnused = restsWhenUnused
     }
   }

@@ -24,6 +24,11 @@ extension LinkState {
     readQueue = Queue()
     commitQueue = Queue()
     retries = Queue()
+    checks = Checks()
+    facts = [:]
+    tracking = .off
+    isTrackingQueued = false
+    asksForRole = true
     commitsUnderWay = 0
     commitBytesUnderWay = 0
   }
@@ -61,16 +66,29 @@ extension LinkState {
   }
 
   /// A connection is open.
-  package mutating func connected(_ purpose: ConnectionPurpose, epoch: UInt64, now: ContinuousClock.Instant) {
+  package mutating func connected(
+    _ purpose: ConnectionPurpose,
+    _ facts: ServerFacts = ServerFacts(),
+    epoch: UInt64,
+    now: ContinuousClock.Instant
+  ) {
     guard epoch == session.epoch else { return }
+    self.facts[purpose] = facts
     exchanges[purpose] = Exchange(
       openedAt: now,
       timeout: configuration.requestTimeout,
       keepAlive: configuration.keepAlive
     )
     guard session.connected(purpose, epoch: epoch) else { return }
-    subscriptionQueue = Queue(channels.keys.map(Subscription.subscribe))
-    for id in members.ids { members[id]?.replica.connected() }
+    circumstances = Replica.Circumstances(
+      runID: self.facts[.writer]?.runID,
+      evicts: self.facts[.writer]?.evicts ?? false,
+      mayRestore: lastConnected.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true
+    )
+    // Before everything else, so that nothing is read that is not tracked.
+    askForTracking()
+    for channel in channels.keys { subscriptionQueue.append(.subscribe(channel)) }
+    for id in members.ids { members[id]?.replica.connected(circumstances) }
     if channels.isEmpty { session.succeeded(epoch: epoch) }
     effects.append(.statusChanged)
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
@@ -80,6 +98,7 @@ extension LinkState {
   package mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: ContinuousClock.Instant) {
     let jitter = Double.random(in: 0..<1, using: &random)
     let known = session.phase == .connected ? nil : session.lastError
+    if session.phase == .connected, epoch == session.epoch { lastConnected = now }
     guard session.failed(epoch: epoch, error: error, now: now, random: jitter) else { return }
     for exchange in exchanges.values {
       for case .readOnce(let waiter) in exchange.unanswered {
@@ -92,6 +111,7 @@ extension LinkState {
     for id in known == error ? [] : members.ids {
       members[id]?.isCommitQueued = false
       members[id]?.isReadQueued = false
+      members[id]?.isCheckQueued = false
       apply(members[id]?.replica.disconnected(error), to: id)
     }
     effects.append(.statusChanged)

@@ -7,6 +7,25 @@ extension LinkState {
     return waiter
   }
 
+  /// Somebody wants to change what is stored for a replica, in one step.
+  package mutating func update(_ id: ReplicaID, now: ContinuousClock.Instant) throws(RedisSharedStateError) -> WaiterID
+  {
+    let waiter = try makeWaiter(for: id, operation: "updateAtomically()", now: now)
+    apply(members[id]?.replica.update(waiter: waiter), to: id)
+    return waiter
+  }
+
+  /// Somebody wants to delete what is stored for a replica, and the local changes up to a stamp.
+  package mutating func reset(
+    _ id: ReplicaID,
+    stamp: UInt64,
+    now: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> WaiterID {
+    let waiter = try makeWaiter(for: id, operation: "reset()", now: now)
+    apply(members[id]?.replica.reset(waiter: waiter, stamp: stamp), to: id)
+    return waiter
+  }
+
   /// Somebody wants what is stored for a replica to be shown.
   package mutating func load(_ id: ReplicaID, now: ContinuousClock.Instant) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "load()", now: now)
@@ -64,7 +83,12 @@ extension LinkState {
   mutating func expireWaiters(now: ContinuousClock.Instant) {
     while let (deadline, waiter) = waiterOrder.first, deadline <= now || waiters[waiter] == nil {
       _ = waiterOrder.popFirst()
-      guard let (_, operation) = waiters[waiter] else { continue }
+      guard let (id, operation) = waiters[waiter] else { continue }
+      if let replica = id.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) {
+        forget(waiter)
+        effects.append(.resume([waiter], .outcomeUnknown(name: replica.name)))
+        continue
+      }
       forget(waiter)
       // Why the server does not answer says more than that it does not.
       let reason = session.phase == .connected ? nil : session.lastError

@@ -1,5 +1,3 @@
-package import Foundation
-
 /// What is sent: subscriptions, reads, and commits, in batches and within bounds.
 extension LinkState {
   /// What the thread of a connection sends now, and how long it may wait for an answer afterwards.
@@ -22,43 +20,63 @@ extension LinkState {
       switch purpose {
       case .subscriber: takeSubscriptions(into: &work, now: now)
       case .writer:
+        takeTracking(into: &work, now: now)
         takeReads(into: &work, now: now)
+        takeChecks(into: &work, now: now)
         takeCommits(into: &work, now: now)
       }
     }
     if exchanges[purpose]?.needsPing(now: now) ?? false {
-      request(.ping, .ping, on: purpose, into: &work, now: now)
+      // A primary may have become a replica without closing anything.
+      if purpose == .writer && asksForRole {
+        request(.role, .role, on: purpose, into: &work, now: now)
+      } else {
+        request(.ping, .ping, on: purpose, into: &work, now: now)
+      }
     }
-    if work.requests.isEmpty && work.snapshots.isEmpty {
+    if work.requests.isEmpty && work.encodings.isEmpty {
       // From now on a change has to wake the thread; as long as it is busy, it comes by here anyway.
       waiting.insert(purpose)
       var deadline = exchanges[purpose]?.nextDeadline ?? now
       if purpose == .writer {
         if let (at, _) = retries.first { deadline = min(deadline, at) }
         if let (at, _) = waiterOrder.first { deadline = min(deadline, at) }
+        if let at = nextCheck, session.phase == .connected { deadline = min(deadline, at) }
       }
       work.waitUntil = deadline
     }
     return work
   }
 
-  /// A snapshot that ``Work/snapshots`` asked for is encoded, or cannot be. Returns what to send for it.
+  /// What ``Work/encodings`` asked for is done. Returns what to send for it.
   package mutating func encoded(
     _ id: ReplicaID,
-    result: Result<Data, RedisSharedStateError>,
-    stamp: UInt64,
+    _ encoded: Replica.Encoded,
     now: ContinuousClock.Instant
   ) -> RedisRequest? {
-    let operation = Operation(writer: configuration.nonce, number: nextOperation)
-    nextOperation += 1
-    apply(members[id]?.replica.encoded(result, stamp: stamp, operation: operation), to: id)
+    let operation = makeOperation()
+    apply(members[id]?.replica.encoded(encoded, operation: operation), to: id)
     return commitRequest(for: id, now: now)
+  }
+
+  private mutating func makeOperation() -> Operation {
+    defer { nextOperation += 1 }
+    return Operation(writer: configuration.nonce, number: nextOperation)
   }
 
   mutating func takeSubscriptions(into work: inout Work, now: ContinuousClock.Instant) {
     while let next = subscriptionQueue.first {
       var batch: [String] = []
       switch next {
+      case .subscribeInvalidations:
+        _ = subscriptionQueue.popFirst()
+        request(
+          .subscribeInvalidations,
+          .subscribe(["\(KeyNames.invalidationChannel)"]),
+          on: .subscriber,
+          into: &work,
+          now: now
+        )
       case .subscribe:
         while batch.count < Self.channelsInOneSubscribe, case .subscribe(let channel)? = subscriptionQueue.first {
           batch.append(channel)
@@ -80,18 +98,27 @@ extension LinkState {
       guard waiters[waiter] != nil else { continue }
       request(.readOnce(waiter), .read([names]), on: .writer, into: &work, now: now)
     }
-    while readQueue.first != nil {
-      var reads: [(id: ReplicaID, number: UInt64)] = []
-      var names: [KeyNames] = []
-      while reads.count < Self.keysInOneRead, let id = readQueue.popFirst() {
-        guard let number = members[id]?.replica.beginRead(), let name = members[id]?.names else { continue }
-        members[id]?.isReadQueued = false
-        reads.append((id, number))
-        names.append(name)
-      }
-      guard !reads.isEmpty else { return }
-      request(.read(reads), .read(names), on: .writer, into: &work, now: now)
+    while takeRead(into: &work, isCheck: false, now: now) {}
+  }
+
+  /// Asks for what is stored for the first ones of a queue, unless there are none.
+  mutating func takeRead(into work: inout Work, isCheck: Bool, now: ContinuousClock.Instant) -> Bool {
+    var reads: [(id: ReplicaID, number: UInt64)] = []
+    var names: [KeyNames] = []
+    var bytes = 0
+    while reads.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
+      let id = isCheck ? checks.queue.popFirst() : readQueue.popFirst()
+    {
+      guard let number = members[id]?.replica.beginRead(), let member = members[id] else { continue }
+      if isCheck { members[id]?.isCheckQueued = false } else { members[id]?.isReadQueued = false }
+      reads.append((id, number))
+      names.append(member.names)
+      // What is known of it; for all else the number of keys is the bound.
+      if case .document(let document) = member.replica.confirmed.content { bytes += document.count }
     }
+    guard !reads.isEmpty else { return false }
+    request(.read(reads, isCheck: isCheck), .read(names), on: .writer, into: &work, now: now)
+    return true
   }
 
   mutating func takeCommits(into work: inout Work, now: ContinuousClock.Instant) {
@@ -99,45 +126,57 @@ extension LinkState {
       _ = retries.popFirst()
       apply(members[id]?.replica.retry(), to: id)
     }
-    while work.snapshots.count + work.requests.count < Self.commitsInOneBatch,
-      commitsUnderWay + work.snapshots.count < Self.maximumCommits,
+    while work.encodings.count + work.requests.count < Self.commitsInOneBatch,
+      commitsUnderWay + work.encodings.count < Self.maximumCommits,
       commitBytesUnderWay < Self.maximumCommitBytes,
       let id = commitQueue.popFirst()
     {
       members[id]?.isCommitQueued = false
       if let request = commitRequest(for: id, now: now) {
         work.requests.append(request)
-      } else if members[id]?.replica.beginEncoding() ?? false {
-        work.snapshots.append(id)
+      } else if let encoding = members[id]?.replica.beginEncoding() {
+        work.encodings.append((id, encoding))
       }
     }
   }
 
   mutating func commitRequest(for id: ReplicaID, now: ContinuousClock.Instant) -> RedisRequest? {
-    guard session.phase == .connected, exchanges[.writer] != nil, let draft = members[id]?.replica.takeDraft(),
-      let names = members[id]?.names
+    let next = Operation(writer: configuration.nonce, number: nextOperation)
+    guard session.phase == .connected, exchanges[.writer] != nil,
+      let draft = members[id]?.replica.takeDraft(nextOperation: { next }), let member = members[id]
     else { return nil }
+    nextOperation = max(nextOperation, draft.operation.number + 1)
+    let bytes = draft.size
     commitsUnderWay += 1
-    commitBytesUnderWay += draft.document.count
-    let number = exchanges[.writer]?.register(
-      .commit(id, draft.operation, bytes: draft.document.count),
-      now: now
+    commitBytesUnderWay += bytes
+    let number = exchanges[.writer]?.register(.commit(id, draft.operation, bytes: bytes), now: now)
+    return number.map { RedisRequest(id: $0, command: command(of: draft, member)) }
+  }
+
+  private func command(of draft: Replica.Draft, _ member: Member) -> RedisRequest.Command {
+    var commit = Commit(
+      names: member.names,
+      content: .deleted,
+      condition: draft.condition,
+      floor: draft.floor,
+      operation: draft.operation,
+      writer: configuration.writer,
+      timeToLive: member.replica.policy.timeToLive
     )
-    return number.map {
-      RedisRequest(
-        id: $0,
-        command: .commit(
-          Commit(
-            names: names,
-            content: .document(draft.document, isLarge: draft.document.count > configuration.inlineLimit),
-            condition: draft.condition,
-            floor: draft.floor,
-            operation: draft.operation,
-            writer: configuration.writer
-          )
-        )
-      )
+    switch draft.content {
+    case .document(let document):
+      commit.content = .document(document, isLarge: document.count > configuration.inlineLimit)
+    case .deleted:
+      break
+    case .adopted:
+      commit.content = .adopted(inlineLimit: configuration.inlineLimit)
+      commit.writer = Meta.foreignMark + commit.writer
+      commit.timeToLive = 0
+    case .restored(let content, let meta):
+      let isLarge = draft.size > configuration.inlineLimit
+      return .restore(Restore(names: member.names, content: content, meta: meta, isLarge: isLarge))
     }
+    return .commit(commit)
   }
 
   mutating func request(

@@ -19,25 +19,30 @@ package struct LinkState: Sendable {
     /// The thread of this connection has something to do.
     case wake(ConnectionPurpose)
     case statusChanged
-    case lostHistory(name: String, confirmed: Revision, stored: Revision)
+    case incident(name: String, Replica.Incident)
     case malformedMessage(channel: String)
+    /// The server does not tell which keys were written.
+    case trackingRefused(RedisSharedStateError)
   }
 
   /// What the thread of a connection does next while it is connected.
   package struct Work: Sendable {
     /// To be sent as they are.
     package var requests: [RedisRequest] = []
-    /// Their values are to be encoded and handed to ``LinkState/encoded(_:result:stamp:now:)``.
-    package var snapshots: [ReplicaID] = []
+    /// Their values are to be encoded, or their updates run, and handed to ``LinkState/encoded(_:_:now:)``.
+    package var encodings: [(id: ReplicaID, encoding: Replica.Encoding)] = []
     /// Until when the thread may wait for something to arrive; already over when there is more to do.
     package var waitUntil: ContinuousClock.Instant
   }
 
   enum Request: Sendable {
     case ping
+    case role
+    case track
+    case subscribeInvalidations
     case subscribe([String])
     case unsubscribe
-    case read([(id: ReplicaID, number: UInt64)])
+    case read([(id: ReplicaID, number: UInt64)], isCheck: Bool)
     case readOnce(WaiterID)
     case commit(ReplicaID, Operation, bytes: Int)
   }
@@ -48,9 +53,11 @@ package struct LinkState: Sendable {
     let valueType: String
     var isCommitQueued = false
     var isReadQueued = false
+    var isCheckQueued = false
   }
 
   enum Subscription: Sendable {
+    case subscribeInvalidations
     case subscribe(String)
     case unsubscribe(String)
   }
@@ -60,6 +67,7 @@ package struct LinkState: Sendable {
   static let maximumCommitBytes = 8 << 20
   static let commitsInOneBatch = 256
   static let keysInOneRead = 512
+  static let bytesInOneRead = 4 << 20
   static let channelsInOneSubscribe = 512
   /// How long a commit that the server refused waits until it is tried again.
   static let pauseAfterRefusal = Duration.seconds(2)
@@ -75,6 +83,19 @@ package struct LinkState: Sendable {
   var exchanges: [ConnectionPurpose: Exchange<Request>] = [:]
   var waiting: Set<ConnectionPurpose> = []
 
+  /// What the servers behind the connections have told about themselves.
+  var facts: [ConnectionPurpose: ServerFacts] = [:]
+  var circumstances = Replica.Circumstances()
+  /// When there was a connection last.
+  var lastConnected: ContinuousClock.Instant?
+  var tracking = Tracking.off
+  var isTrackingQueued = false
+  /// How many replicas want to know of foreign edits.
+  var detecting = 0
+  /// Whether the server lets itself be asked for its role.
+  var asksForRole = true
+
+  var checks = Checks()
   var subscriptionQueue = Queue<Subscription>()
   var readQueue = Queue<ReplicaID>()
   var readOnceQueue = Queue<(KeyNames, WaiterID)>()
@@ -114,7 +135,8 @@ package struct LinkState: Sendable {
   package mutating func join(
     _ names: KeyNames,
     name: String,
-    valueType: String
+    valueType: String,
+    policy: ReplicaPolicy
   ) throws(RedisSharedStateError) -> ReplicaID {
     if session.phase == .stopped { throw .stopped }
     for id in channels[names.channel] ?? [] {
@@ -122,11 +144,13 @@ package struct LinkState: Sendable {
         throw .valueTypeMismatch(name: name, existing: existing, requested: valueType)
       }
     }
-    let id = members.insert(Member(replica: Replica(name: name), names: names, valueType: valueType))
+    let id = members.insert(Member(replica: Replica(name: name, policy: policy), names: names, valueType: valueType))
     channels[names.channel, default: []].append(id)
     effects.append(.loading(id, true))
+    if policy.detectsForeignEdits { detecting += 1 }
     if session.phase == .connected {
-      members[id]?.replica.connected()
+      askForTracking()
+      members[id]?.replica.connected(circumstances)
       if subscribedChannels.contains(names.channel) {
         apply(members[id]?.replica.subscribed(), to: id)
       } else if channels[names.channel]?.count == 1 {
@@ -143,6 +167,7 @@ package struct LinkState: Sendable {
   /// The last share of a name is gone, and has nothing left to save.
   package mutating func leave(_ id: ReplicaID) {
     guard let member = members.remove(id) else { return }
+    if member.replica.policy.detectsForeignEdits { detecting -= 1 }
     let channel = member.names.channel
     channels[channel]?.removeAll { $0 == id }
     guard channels[channel]?.isEmpty ?? false else { return }
@@ -177,7 +202,6 @@ package struct LinkState: Sendable {
   mutating func apply(
     _ actions: [Replica.Action]?,
     to id: ReplicaID,
-    confirmed: Revision? = nil,
     retryAt: ContinuousClock.Instant? = nil
   ) {
     for action in actions ?? [] {
@@ -192,6 +216,9 @@ package struct LinkState: Sendable {
         members[id]?.isReadQueued = true
         readQueue.append(id)
         wake(.writer)
+      case .readLater(let milliseconds):
+        checks.requested.append((id, .milliseconds(Int64(clamping: milliseconds))))
+        wake(.writer)
       case .commit:
         guard !(members[id]?.isCommitQueued ?? true) else { continue }
         members[id]?.isCommitQueued = true
@@ -202,11 +229,8 @@ package struct LinkState: Sendable {
       case .resume(let ids, let error):
         let known = ids.filter { waiters.removeValue(forKey: $0) != nil }
         if !known.isEmpty { effects.append(.resume(known, error)) }
-      case .lostHistory(let stored):
-        guard let member = members[id] else { continue }
-        effects.append(
-          .lostHistory(name: member.replica.name, confirmed: confirmed ?? stored, stored: stored)
-        )
+      case .report(let incident):
+        if let name = members[id]?.replica.name { effects.append(.incident(name: name, incident)) }
       }
     }
   }

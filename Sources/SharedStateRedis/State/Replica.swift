@@ -1,17 +1,14 @@
-import Foundation
+package import Foundation
 
 /// What one service knows of one value in Redis, as a pure state machine: what is confirmed, what is on its way.
 ///
 /// The value that the program sees lives in its reference; a replica knows it by its stamp, the count of local
 /// mutations. Events go in, actions come out. There is no I/O, no lock, no clock in here.
 ///
-/// Two rules make a box converge without ever going back. A remote state is shown only when it is newer than the
+/// Two rules make a box converge without ever going back. A remote state is confirmed only when it is newer than the
 /// confirmed one, whatever order messages and replies come in. And it is shown only when the reference's stamp is the
 /// settled one, so that it never replaces a local change that the server has not acknowledged; the change commits, and
-/// what came in meanwhile is shown after it if it is newer still. Effects are suppressed by revision, not by sender.
-///
-/// Later work has its place here: merging where `encoded` makes the commit, healing and adopting where `stored` finds
-/// an older revision or other bytes, tombstones of a pending change where `show` is superseded.
+/// the newest confirmed state is shown after it. Effects are suppressed by revision, not by sender.
 package struct Replica: Sendable {
   package enum Phase: Equatable, Sendable {
     case offline
@@ -26,6 +23,11 @@ package struct Replica: Sendable {
   package struct State: Hashable, Sendable {
     package var revision: Revision
     package var content: StoredValue.Content
+
+    package init(revision: Revision, content: StoredValue.Content) {
+      self.revision = revision
+      self.content = content
+    }
   }
 
   /// A state to be decoded and shown.
@@ -52,7 +54,9 @@ package struct Replica: Sendable {
     case show(Delivery)
     /// Ask for what is stored.
     case read
-    /// There is something to commit: call ``Replica/takeDraft()`` and ``Replica/beginEncoding()``.
+    /// Ask for what is stored, once so much time is over: the value has expired then.
+    case readLater(milliseconds: UInt64)
+    /// There is something to commit: call ``Replica/takeDraft(nextOperation:)`` and ``Replica/beginEncoding()``.
     case commit
     /// Everything local is acknowledged, or given up: the reference need not be kept any longer.
     case settled
@@ -62,26 +66,62 @@ package struct Replica: Sendable {
     case loadError(RedisSharedStateError?)
     case saveError(RedisSharedStateError?)
     case resume([UInt64], RedisSharedStateError?)
-    /// What is stored is older than what was confirmed: the server has lost history.
-    case lostHistory(stored: Revision)
+    case report(Incident)
   }
 
-  /// A remote state that could not be shown, because a local change was in the way.
-  struct Held: Sendable {
-    var state: State
-    /// Whether it is known to decode.
-    var isReadable: Bool
+  /// What somebody who watches over the services wants to know.
+  package enum Incident: Hashable, Sendable {
+    /// The server does not have any more what it had confirmed.
+    case lostHistory(confirmed: Revision, stored: Revision)
+    /// This service has given the server back what it had lost.
+    case restored(Revision)
+    /// This service has given a revision to what somebody wrote without one.
+    case adopted(Revision)
+    /// A message was lost on its way.
+    case missedMessage
   }
 
-  /// A commit that the server has not answered yet. It survives the connection, and is tried again unchanged.
-  struct InFlight: Sendable {
-    var operation: Operation
-    var stamp: UInt64
-    var document: Data
-    var condition: Commit.Condition
-    /// Whether the present connection has it.
-    var isSent = false
-    var waiters: Waiters
+  /// What the box has to do with the confirmed state.
+  enum Sight: Hashable, Sendable {
+    /// The box shows it, but for local changes that came after it.
+    case reflected
+    /// It was not decoded yet.
+    case unknown
+    /// It can be decoded, and a local change was in the way of showing it when only this stamp was acceptable.
+    case blocked(stamp: UInt64?)
+    case unreadable(RedisSharedStateError)
+  }
+
+  /// Where the value in the box comes from, without the local changes that are not acknowledged.
+  package enum Base: Hashable, Sendable {
+    case defaultValue
+    /// A document that was decoded.
+    case stored(Data)
+    /// A document as this service encodes it.
+    case encoded(Data)
+  }
+
+  /// What is known of the circumstances of a connection.
+  package struct Circumstances: Hashable, Sendable {
+    /// `nil`: the server does not tell.
+    package var runID: String?
+    package var evicts = false
+    /// Whether the last connection was not so long ago that tombstones may have expired since.
+    package var mayRestore = true
+
+    package init(runID: String? = nil, evicts: Bool = false, mayRestore: Bool = true) {
+      self.runID = runID
+      self.evicts = evicts
+      self.mayRestore = mayRestore
+    }
+  }
+
+  /// What the server is to be told although nobody has changed anything here.
+  enum Repair: Hashable, Sendable {
+    /// Somebody wrote or deleted the value without a revision: it gets one, if what is stored has still this one.
+    case adopt(Revision)
+    /// The server has lost the confirmed state.
+    case restore
   }
 
   /// Those who wait for one snapshot to be acknowledged. Sets, because thousands may stop waiting one by one.
@@ -99,6 +139,12 @@ package struct Replica: Sendable {
       flush.remove(waiter)
     }
 
+    mutating func merge(_ other: Waiters) {
+      save.formUnion(other.save)
+      flush.formUnion(other.flush)
+      isSave = isSave || other.isSave
+    }
+
     /// Hands over everybody who waits.
     mutating func takeAll() -> [UInt64] {
       defer { (save, flush) = ([], []) }
@@ -107,25 +153,32 @@ package struct Replica: Sendable {
   }
 
   package let name: String
+  package let policy: ReplicaPolicy
   package internal(set) var phase = Phase.offline
+  var circumstances = Circumstances()
+  /// Whether a read has told what is stored since the connection was made.
+  var isVerified = false
+
   /// The newest state known to be in Redis, whether it is shown yet or not.
   package internal(set) var confirmed = State(revision: .none, content: .absent)
+  /// What was stored beside it: parent, writer and expiry.
+  var meta: Meta?
+  var sight = Sight.reflected
   /// The highest revision ever seen.
   package internal(set) var floor = Revision.none
-
-  /// The confirmed revision when the link was last connected: less than that means that the server lost history.
-  var baseline = Revision.none
-  var held: Held?
   /// The newest change that was announced without its document, while a commit of our own was under way.
   var announcedByReference = Revision.none
-  /// Why what is stored cannot be read; a local change waits while it is there.
-  var unreadable: RedisSharedStateError?
+
+  var base = Base.defaultValue
+  /// The revision that the box reflects.
+  var baseRevision = Revision.none
 
   var isDirty = false
-  var isEncoding = false
-  var inFlight: InFlight?
-  /// The newest revision of our own making.
-  var acknowledged = Revision.none
+  var encoding: Encoding?
+  var inFlight: Job?
+  var repair: Repair?
+  /// Whether the server has just refused a commit.
+  var isPausing = false
   /// The local mutations that the server has acknowledged, or that were given up.
   var settledStamp: UInt64 = 0
 
@@ -138,31 +191,71 @@ package struct Replica: Sendable {
   var waiters = Waiters()
   /// Those who wait for the snapshot that is being encoded. Who comes later may have changed the value since.
   var encodingWaiters = Waiters()
+  /// Atomic updates that have not run.
+  var updates: [UInt64] = []
+  /// Whether the local change that was there before them has to be committed first.
+  var isLocalChangeFirst = false
+  /// Atomic updates that have changed nothing, and are to be told so once a read says that nobody else has.
+  var verification: Verification?
+  /// Deleting what is stored, and who wants that.
+  var reset: Reset?
+  /// Those who are told once what they did is shown.
+  var finished: [UInt64] = []
   /// Explicit loads, and which read has to be answered for each: an earlier one may not have seen what they ask for.
   var loadWaiters: [UInt64: UInt64] = [:]
   var sentReads: UInt64 = 0
   var answeredRead: UInt64 = 0
+  /// The reads that are not answered, and what was confirmed when each was sent: the server had that at least.
+  var reads: [(number: UInt64, confirmed: Revision)] = []
 
   /// Whether `isLoading` or `loadError` is set, so that it has to be cleared once the value is up to date.
   var hasLoadStatus = true
+  /// The `loadError` that was told last.
+  var toldUnreadable: RedisSharedStateError?
   var hasSaveError = false
 
-  package init(name: String) {
+  struct Verification: Sendable {
+    var updates: [UInt64]
+    /// What they saw.
+    var state: State
+    /// The read that has to be answered.
+    var read: UInt64
+  }
+
+  struct Reset: Sendable {
+    /// The local mutations that were made before it.
+    var stamp: UInt64
+    var waiters: Set<UInt64>
+  }
+
+  package init(name: String, policy: ReplicaPolicy) {
     self.name = name
+    self.policy = policy
   }
 
   /// Whether a local change has not been acknowledged.
-  package var hasPendingChange: Bool { isDirty || isEncoding || inFlight != nil }
+  package var hasPendingChange: Bool {
+    isDirty || encoding?.updates.isEmpty ?? false || inFlight?.isLocalChange ?? false || reset != nil
+  }
+
+  /// Whether a remote state has not found its way into the box.
+  package var isBehind: Bool { showing != nil || sight == .unknown || announcedByReference > confirmed.revision }
 
   /// Whether the server is being asked, so that what it announces may be our own.
-  private var isCommitUnderWay: Bool { inFlight?.isSent ?? false }
+  var isCommitUnderWay: Bool { inFlight?.isSent ?? false }
+
+  /// Why what is stored cannot be read; a local change waits while it is there.
+  var unreadable: RedisSharedStateError? {
+    if case .unreadable(let error) = sight { error } else { nil }
+  }
 
   // MARK: The connection
 
   /// The link is connected: subscribe to the channel.
-  package mutating func connected() {
+  package mutating func connected(_ circumstances: Circumstances) {
     phase = .subscribing
-    baseline = confirmed.revision
+    isPausing = false
+    self.circumstances = circumstances
   }
 
   /// The channel is subscribed to, so that nothing can be missed from now on: read.
@@ -176,128 +269,78 @@ package struct Replica: Sendable {
   /// A read is about to be sent. Returns its number.
   package mutating func beginRead() -> UInt64 {
     sentReads += 1
+    reads.append((sentReads, confirmed.revision))
     return sentReads
   }
 
   /// The connection is gone. What the box shows may be stale from now on, and says so.
   package mutating func disconnected(_ error: RedisSharedStateError) -> [Action] {
     phase = .offline
-    inFlight?.isSent = false
+    isVerified = false
+    reads = []
+    repair = nil
     hasLoadStatus = true
     // Everything is read again anyway.
     announcedByReference = .none
-    return [.loadError(error)] + takeUp()
+    if let verification {
+      updates = verification.updates + updates
+      self.verification = nil
+    }
+    inFlight = inFlight?.interrupted
+    return [.loadError(error)] + advance()
   }
 
-  // MARK: What the server has
+  // MARK: What is next
 
-  /// A change was announced.
-  package mutating func announced(_ message: ChangeMessage) -> [Action] {
-    floor = max(floor, message.revision)
-    guard message.revision > confirmed.revision else { return [] }
-    let state: State
-    switch message.content {
-    case .document(let document): state = State(revision: message.revision, content: .document(document))
-    case .deleted: state = State(revision: message.revision, content: .absent)
-    case .reference:
-      // Most likely the echo of our own commit: wait for its reply, which tells.
-      if isCommitUnderWay {
-        announcedByReference = max(announcedByReference, message.revision)
-        return []
-      }
-      return [.read]
-    }
-    confirmed = state
-    if isCommitUnderWay {
-      // Most likely the echo of our own commit. If it is not, it is looked at after the reply.
-      held = Held(state: state, isReadable: false)
-      return []
-    }
-    return show(state)
-  }
-
-  /// What is stored, as the reply to a read with this number, or as part of another reply.
-  package mutating func stored(_ stored: StoredValue, read: UInt64? = nil) -> [Action] {
-    if let read { answeredRead = max(answeredRead, read) }
-    let state = State(revision: stored.meta?.revision ?? .none, content: stored.content)
-    floor = max(floor, state.revision)
+  /// What there is to do now: showing comes first, because it may turn out that nothing may be committed.
+  mutating func advance() -> [Action] {
+    guard showing == nil else { return [] }
     var actions: [Action] = []
-    if phase == .reading {
-      phase = .live
-      if state.revision < baseline { actions.append(.lostHistory(stored: state.revision)) }
+    if !isCommitUnderWay {
+      if announcedByReference > confirmed.revision { actions.append(.read) }
+      announcedByReference = .none
     }
-    // An older state was overtaken by a message, or is all that the server has left. Other bytes under the same
-    // revision were written by somebody who does not know revisions.
-    let isNews =
-      state.revision > confirmed.revision
-      || state.revision == confirmed.revision && (state.content != confirmed.content || unreadable != nil)
-    guard isNews else { return actions + loaded() + proceed() }
-    confirmed = state
-    return actions + show(state)
+    if let delivery = nextDelivery() { return actions + [.show(delivery)] }
+    let finished = finished
+    self.finished = []
+    return actions + loaded() + resume(finished, nil) + nextCommit()
   }
 
-  /// An attempt to show a state has ended.
-  package mutating func delivered(_ delivery: Delivery, outcome: DeliveryOutcome) -> [Action] {
-    if showing == delivery.sequence { showing = nil }
-    let state = delivery.state
-    if case .unreadable(let error) = outcome {
-      guard state == confirmed else { return loaded() + proceed() }
-      unreadable = error
-      hasLoadStatus = true
-      return loaded() + proceed()
+  private mutating func nextDelivery() -> Delivery? {
+    // What came in meanwhile is most likely the echo of our own commit. If it is not, it is looked at after the reply.
+    guard !isCommitUnderWay else { return nil }
+    switch sight {
+    case .reflected, .unreadable: return nil
+    // Not before what was in the way is dealt with.
+    case .blocked(let stamp): guard !hasPendingChange, stamp != settledStamp else { return nil }
+    case .unknown: break
     }
-    if state == confirmed { unreadable = nil }
-    // Our own commit has overwritten what is older, and what is newer has been dealt with on its own.
-    guard outcome == .superseded, !isOverwritten(state), state.revision >= confirmed.revision else {
-      return loaded() + proceed()
-    }
-    if delivery.stamp != settledStamp && !hasPendingChange {
-      // What was in the way when this was decided is dealt with by now.
-      return show(state)
-    }
-    // The change in the way is about to be reported, if it is not yet. It commits, and this is looked at afterwards.
-    if held.map({ $0.state.revision <= state.revision }) ?? true { held = Held(state: state, isReadable: true) }
-    return loaded() + proceed()
-  }
-
-  // MARK: -
-
-  mutating func show(_ state: State) -> [Action] {
     sequence += 1
     showing = sequence
     // A save of an unchanged value is on its way as well, and leaves the stamp as it is.
-    return [.show(Delivery(state: state, stamp: hasPendingChange ? nil : settledStamp, sequence: sequence))]
+    return Delivery(state: confirmed, stamp: hasPendingChange ? nil : settledStamp, sequence: sequence)
   }
 
-  /// Local changes up to the stamp are dealt with: looks at what came in meanwhile.
-  mutating func settle(stamp: UInt64) -> [Action] {
-    settledStamp = max(settledStamp, stamp)
-    // What is older than our own commit was overwritten by it, and what is older than a read is history.
-    if let held, held.state.revision < confirmed.revision || isOverwritten(held.state) { self.held = nil }
-    var actions = takeUp()
-    if let held, !isDirty {
-      self.held = nil
-      actions += show(held.state)
+  private mutating func nextCommit() -> [Action] {
+    guard phase == .live, encoding == nil, !isPausing else { return [] }
+    if let inFlight {
+      guard !inFlight.isSent else { return [] }
+      return inFlight.isLocalChange ? commitUnlessUnreadable() : [.commit]
     }
-    return actions + (isDirty ? proceed() : [.settled])
-  }
-
-  /// No commit is under way any more: looks at what was put off because it might have been the commit's echo.
-  ///
-  /// A commit that has to wait must not keep it from being decoded: it may be what the commit waits for.
-  mutating func takeUp() -> [Action] {
-    var actions: [Action] = announcedByReference > confirmed.revision ? [.read] : []
-    announcedByReference = .none
-    if let held, !held.isReadable {
-      self.held = nil
-      actions += show(held.state)
+    if repair != nil || reset != nil { return [.commit] }
+    if !updates.isEmpty, verification == nil, !(isDirty && isLocalChangeFirst) {
+      guard let unreadable else { return [.commit] }
+      let refused = updates
+      updates = []
+      return resume(refused, unreadable) + nextCommit()
     }
-    return actions
+    return isDirty ? commitUnlessUnreadable() : []
   }
 
-  /// Whether our own newest commit is the same or came later. A value without a revision may have come at any time.
-  func isOverwritten(_ state: State) -> Bool {
-    acknowledged != .none && state.revision <= acknowledged
+  private mutating func commitUnlessUnreadable() -> [Action] {
+    if mayCommit { return [.commit] }
+    hasSaveError = true
+    return [.saveError(.storedValueUnreadable(name: name))]
   }
 
   /// A local change may be sent when what is stored can be read, or somebody asked to replace it.
@@ -305,23 +348,15 @@ package struct Replica: Sendable {
     unreadable == nil || !waiters.save.isEmpty || !(inFlight?.waiters.save.isEmpty ?? true)
   }
 
-  mutating func proceed() -> [Action] {
-    guard phase == .live, showing == nil else { return [] }
-    guard inFlight.map({ !$0.isSent }) ?? (isDirty && !isEncoding) else { return [] }
-    if mayCommit { return [.commit] }
-    hasSaveError = true
-    return [.saveError(.storedValueUnreadable(name: name))]
-  }
-
   /// The box is up to date, or what is stored cannot be read: says so, once nothing is on its way into the box.
-  mutating func loaded() -> [Action] {
-    guard phase == .live, showing == nil else { return [] }
+  private mutating func loaded() -> [Action] {
+    guard phase == .live, sight != .unknown else { return [] }
     let finished = loadWaiters.filter { $0.value <= answeredRead }.keys.sorted()
     for waiter in finished { loadWaiters[waiter] = nil }
     let resumed = resume(finished, unreadable)
-    guard hasLoadStatus, loadWaiters.isEmpty else { return resumed }
-    // An error has to be taken away later.
-    hasLoadStatus = unreadable != nil
+    guard hasLoadStatus || toldUnreadable != unreadable, loadWaiters.isEmpty else { return resumed }
+    hasLoadStatus = false
+    toldUnreadable = unreadable
     return [.loading(false), .loadError(unreadable)] + resumed
   }
 

@@ -116,12 +116,12 @@ struct CommitTests {
   }
 
   @Test(arguments: [false, true])
-  func anotherTypeIsReplacedOnlyByAConditionalCommit(isLarge: Bool) throws {
+  func anotherTypeIsReplacedOnlyByAReplacingCommit(isLarge: Bool) throws {
     try server.command("RPUSH", names.value, "x")
     let document = Commit.Content.text("1", isLarge: isLarge)
     #expect(try writer.commit(.sample(names, document)) == .wrongType("list"))
     #expect(try server.command("DBSIZE").text == "1")
-    _ = try writer.committed(.sample(names, document, if: .revision(.none), number: 2))
+    _ = try writer.committed(.sample(names, document, if: .replacing(.none), number: 2))
     #expect(try writer.read([names])[0].content == .document(Data("1".utf8)))
   }
 

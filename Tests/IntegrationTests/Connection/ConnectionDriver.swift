@@ -99,6 +99,8 @@ final class ConnectionDriver {
     for event in events {
       switch event {
       case .reply(let id, let reply): handle(id, reply)
+      case .invalidated:
+        break
       case .message(let channel, let payload):
         guard let message = ChangeMessage(payload: payload) else { throw NoAnswer() }
         channels.append(channel)

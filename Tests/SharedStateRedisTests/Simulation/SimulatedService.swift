@@ -43,7 +43,7 @@ final class SimulatedService: CustomStringConvertible {
       case waiting(until: ContinuousClock.Instant)
       case connecting(epoch: UInt64)
       case serving(epoch: UInt64)
-      case encoding(LinkState.Work, done: [(LinkState.ReplicaID, value: Int, stamp: UInt64)], epoch: UInt64)
+      case encoding(LinkState.Work, done: [(LinkState.ReplicaID, Replica.Encoded)], epoch: UInt64)
       case sending([RedisRequest], until: ContinuousClock.Instant, epoch: UInt64)
       case receiving(until: ContinuousClock.Instant, epoch: UInt64)
     }
@@ -139,7 +139,7 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.resume(waiter, succeeded: true))
     case .wake(let purpose):
       tasks.append(.wake(purpose))
-    case .statusChanged, .lostHistory, .malformedMessage:
+    case .statusChanged, .incident, .trackingRefused, .malformedMessage:
       break
     }
   }
@@ -161,7 +161,7 @@ final class SimulatedService: CustomStringConvertible {
     let isConnected = link.session.phase == .connected || link.session.phase == .idle && link.members.isEmpty
     return isConnected && callers.isEmpty && departures.isEmpty && link.pendingChanges == 0 && link.waiters.isEmpty
       && link.exchanges.values.allSatisfy { $0.count == 0 }
-      && link.members.elements.allSatisfy { $0.replica.phase == .live && $0.replica.held == nil }
+      && link.members.elements.allSatisfy { $0.replica.phase == .live && !$0.replica.isBehind }
   }
 
   /// Whether every thread waits although there is something to send.

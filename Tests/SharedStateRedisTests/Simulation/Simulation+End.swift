@@ -46,7 +46,8 @@ extension Simulation {
       $0.name == "service\(service.index)" && $0.purpose == .subscriber
     }
     let channels = Set(service.boxes.values.map { "changes:{\($0.name)}" })
-    if service.link.session.phase == .connected, subscriber.first?.channels != channels {
+    let listens = subscriber.first?.channels.subtracting(["\(KeyNames.invalidationChannel)"])
+    if service.link.session.phase == .connected, listens != channels {
       violated("service \(service.index) listens to \(subscriber.map(\.channels)), not to \(channels)")
     }
     if service.link.members.ids.count != service.boxes.count { violated("members that never leave") }

@@ -34,7 +34,13 @@ extension Simulation {
     let caller = SimulatedService.Caller([])
     let box = SimulatedBox(name: name, service: service.index)
     service.update(&caller.tasks) { link in
-      guard let id = try? link.join(KeyNames(namespace: "", name: name, database: 0), name: name, valueType: "Int")
+      guard
+        let id = try? link.join(
+          KeyNames(namespace: "", name: name, database: 0),
+          name: name,
+          valueType: "Int",
+          policy: ReplicaPolicy(writer: link.configuration.writer)
+        )
       else { return violated("joining \(name) failed") }
       box.id = id
       service.boxes[id] = box

@@ -73,7 +73,7 @@ extension Simulation {
     let connection = SimulatedConnection(id: id)
     connections.append(connection)
     thread.open = (connection, epoch)
-    service.update(&thread.tasks) { $0.connected(thread.purpose, epoch: epoch, now: now) }
+    service.update(&thread.tasks) { $0.connected(thread.purpose, server.facts(for: id), epoch: epoch, now: now) }
   }
 
   func close(_ connection: SimulatedConnection) {
@@ -88,45 +88,46 @@ extension Simulation {
 
   func encode(
     _ work: LinkState.Work,
-    _ done: [(LinkState.ReplicaID, value: Int, stamp: UInt64)],
+    _ done: [(LinkState.ReplicaID, Replica.Encoded)],
     _ epoch: UInt64,
     _ thread: SimulatedService.Thread,
     in service: SimulatedService
   ) {
-    if done.count < work.snapshots.count {
-      let id = work.snapshots[done.count]
-      let (value, stamp) = service.boxes[id]?.snapshot() ?? (0, 0)
-      thread.position = .encoding(work, done: done + [(id, value, stamp)], epoch: epoch)
+    if done.count < work.encodings.count {
+      let (id, encoding) = work.encodings[done.count]
+      let encoded = encode(encoding, of: service.boxes[id])
+      thread.position = .encoding(work, done: done + [(id, encoded)], epoch: epoch)
       return
     }
     var requests = work.requests
     if !done.isEmpty {
       service.update(&thread.tasks) { link in
-        for (id, value, stamp) in done {
-          requests += encoded(id, value, stamp, &link, service).map { [$0] } ?? []
-        }
+        for (id, encoded) in done { requests += report(encoded, of: id, &link, service).map { [$0] } ?? [] }
       }
     }
     thread.position = .sending(requests, until: work.waitUntil, epoch: epoch)
   }
 
-  func encoded(
-    _ id: LinkState.ReplicaID,
-    _ value: Int,
-    _ stamp: UInt64,
+  func encode(_ encoding: Replica.Encoding, of box: SimulatedBox?) -> Replica.Encoded {
+    let (value, stamp) = box?.snapshot() ?? (0, 0)
+    let result = SimulatedDocument.coder.documents(of: value, default: 0, encoding)
+    return Replica.Encoded(stamp: stamp, result: result.map { $0 })
+  }
+
+  func report(
+    _ encoded: Replica.Encoded,
+    of id: LinkState.ReplicaID,
     _ link: inout LinkState,
     _ service: SimulatedService
   ) -> RedisRequest? {
-    // Every now and then a value does not fit.
-    guard !value.isMultiple(of: 11), let box = service.boxes[id] else {
-      if let box = service.boxes[id] {
-        box.giveUp(stamp)
+    if let box = service.boxes[id] {
+      if case .failure = encoded.result {
+        box.giveUp(encoded.stamp)
+      } else {
+        service.operations[link.nextOperation] = (box, encoded.stamp)
       }
-      let error = RedisSharedStateError.valueTooLarge(name: "", bytes: 2, maximumBytes: 1)
-      return link.encoded(id, result: .failure(error), stamp: stamp, now: now)
     }
-    service.operations[link.nextOperation] = (box, stamp)
-    return link.encoded(id, result: .success(SimulatedDocument.encode(value)), stamp: stamp, now: now)
+    return link.encoded(id, encoded, now: now)
   }
 
   func receive(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {

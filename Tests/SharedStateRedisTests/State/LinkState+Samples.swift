@@ -21,7 +21,12 @@ extension LinkState {
   }
 
   mutating func join(_ name: String, valueType: String = "Int") throws -> ReplicaID {
-    try join(KeyNames(namespace: "", name: name, database: 0), name: name, valueType: valueType)
+    try join(
+      KeyNames(namespace: "", name: name, database: 0),
+      name: name,
+      valueType: valueType,
+      policy: ReplicaPolicy(writer: configuration.writer)
+    )
   }
 
   mutating func connect(at now: ContinuousClock.Instant) {
@@ -54,8 +59,9 @@ extension LinkState {
   /// Sends a change, and returns the number of the request.
   @discardableResult
   mutating func send(_ id: ReplicaID, _ text: String, at now: ContinuousClock.Instant) -> UInt64 {
-    #expect(work(for: .writer, epoch: session.epoch, now: now)?.snapshots == [id])
-    let request = encoded(id, result: .success(Data(text.utf8)), stamp: 1, now: now)
+    #expect(work(for: .writer, epoch: session.epoch, now: now)?.encodings.map(\.id) == [id])
+    let documents = Replica.Documents(encoded: Data(text.utf8), merged: Data(text.utf8))
+    let request = encoded(id, Replica.Encoded(stamp: 1, result: .success(documents)), now: now)
     #expect(request != nil)
     return request?.id ?? 0
   }

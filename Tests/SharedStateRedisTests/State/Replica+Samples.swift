@@ -53,6 +53,33 @@ extension Replica {
     return replica
   }
 
+  init(name: String, conflict: ConflictPolicy = .merge, dataLoss: DataLossPolicy = .reseed) {
+    self.init(name: name, policy: ReplicaPolicy(conflict: conflict, dataLoss: dataLoss, writer: "me"))
+  }
+
+  mutating func connected() {
+    connected(Circumstances(runID: "1"))
+  }
+
+  mutating func stored(_ stored: StoredValue) -> [Action] {
+    self.stored(stored, read: beginRead())
+  }
+
+  mutating func beginsEncoding() -> Bool { beginEncoding() != nil }
+
+  mutating func encoded(
+    _ result: Result<Data, RedisSharedStateError>,
+    stamp: UInt64,
+    operation: SharedStateRedis.Operation
+  ) -> [Action] {
+    let documents = result.map { Optional(Documents(encoded: $0, merged: $0)) }
+    return encoded(Encoded(stamp: stamp, result: documents), operation: operation)
+  }
+
+  mutating func takeDraft() -> Draft? {
+    takeDraft { .number(99) }
+  }
+
   static func live(at revision: UInt64, _ text: String) -> Replica {
     var replica = reading()
     let stored = StoredValue.document(revision, text)
@@ -72,7 +99,7 @@ extension Replica {
   }
 
   mutating func encodeAndSend(_ text: String, stamp: UInt64, number: UInt64) {
-    #expect(beginEncoding() == true)
+    #expect(beginsEncoding() == true)
     _ = encoded(.success(Data(text.utf8)), stamp: stamp, operation: .number(number))
     #expect(takeDraft() != nil)
   }

@@ -29,9 +29,10 @@ struct ReplicaTests {
   func messageOvertakesFirstRead() {
     var replica = Replica.reading()
     let newer = Replica.Delivery(state: .document(9, "2"), stamp: 0, sequence: 1)
+    let read = replica.beginRead()
     #expect(replica.announced(.set(9, "2")) == [.show(newer)])
     #expect(replica.delivered(newer, outcome: .shown) == [])
-    #expect(replica.stored(.document(7, "1")) == [.loading(false), .loadError(nil)])
+    #expect(replica.stored(.document(7, "1"), read: read) == [.loading(false), .loadError(nil)])
     #expect(replica.confirmed == .document(9, "2"))
   }
 
@@ -60,13 +61,15 @@ struct ReplicaTests {
     #expect(replica.announced(.byReference(7)) == [])
   }
 
-  @Test("Ordered: an outdated delivery leaves the newer one alone")
-  func outdatedDelivery() {
+  @Test("Bounded: what comes in while a state is being decoded is shown after it, and only the newest of it")
+  func conflation() {
     var replica = Replica.live(at: 7, "1")
-    let (older, newer) = (replica.delivery(of: .set(8, "2")), replica.delivery(of: .set(9, "3")))
-    #expect(replica.delivered(newer, outcome: .shown) == [])
-    #expect(replica.delivered(older, outcome: .outdated) == [])
-    #expect(replica.confirmed == .document(9, "3"))
+    let older = replica.delivery(of: .set(8, "2"))
+    #expect(replica.announced(.set(9, "3")) == [])
+    #expect(replica.announced(.set(10, "4")) == [])
+    let newest = Replica.Delivery(state: .document(10, "4"), stamp: 0, sequence: 3)
+    #expect(replica.delivered(older, outcome: .shown) == [.show(newest)])
+    #expect(replica.delivered(newest, outcome: .shown) == [])
   }
 
   // MARK: Local changes
@@ -75,12 +78,12 @@ struct ReplicaTests {
   func commitsAChange() throws {
     var replica = Replica.live(at: 7, "1")
     #expect(replica.changed() == [.commit])
-    #expect(replica.beginEncoding() == true)
+    #expect(replica.beginsEncoding() == true)
     #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1)) == [])
     let taken = replica.takeDraft()
     let draft = try #require(taken)
-    #expect(draft.document == Data("2".utf8))
-    #expect(draft.condition == .unconditional)
+    guard case .document(Data("2".utf8)) = draft.content else { return }
+    #expect(draft.condition == .revision(Revision(7)))
     #expect(draft.floor == Revision(7))
     #expect(replica.hasPendingChange)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
@@ -94,7 +97,7 @@ struct ReplicaTests {
     replica.send("2", stamp: 1, number: 1)
     #expect(replica.takeDraft() == nil)
     #expect(replica.changed() == [])
-    #expect(replica.beginEncoding() == false)
+    #expect(replica.beginsEncoding() == false)
   }
 
   @Test("a change during a commit follows it")
@@ -103,7 +106,7 @@ struct ReplicaTests {
     replica.send("2", stamp: 1, number: 1)
     #expect(replica.changed() == [])
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
-    #expect(replica.beginEncoding() == true)
+    #expect(replica.beginsEncoding() == true)
   }
 
   @Test("NoEcho: the message of our own commit shows nothing, before the reply and after it")
@@ -131,17 +134,19 @@ struct ReplicaTests {
   func othersByReference() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
+    _ = replica.announced(.set(8, "2"))
     #expect(replica.announced(.byReference(9)) == [])
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.read, .settled])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .read])
   }
 
   @Test("Converges: somebody else's change after ours is shown once ours is answered")
   func othersAfterOurs() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
+    _ = replica.announced(.set(8, "2"))
     #expect(replica.announced(.set(9, "3")) == [])
     let delivery = Replica.Delivery(state: .document(9, "3"), stamp: 1, sequence: 2)
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.show(delivery), .settled])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(delivery)])
     #expect(replica.confirmed == .document(9, "3"))
   }
 
@@ -176,7 +181,7 @@ struct ReplicaTests {
     replica.encodeAndSend("2", stamp: 1, number: 1)
     // Ours came first: what was held back is shown, with the new stamp.
     let again = Replica.Delivery(state: .document(9, "3"), stamp: 1, sequence: 3)
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.show(again), .settled])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(again)])
     #expect(replica.delivered(again, outcome: .shown) == [])
   }
 
@@ -184,7 +189,7 @@ struct ReplicaTests {
   func encodingFails() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
-    #expect(replica.beginEncoding() == true)
+    #expect(replica.beginsEncoding() == true)
     let error = RedisSharedStateError.valueTooLarge(name: "flags", bytes: 2, maximumBytes: 1)
     #expect(replica.encoded(.failure(error), stamp: 1, operation: .number(1)) == [.saveError(error), .settled])
     #expect(!replica.hasPendingChange)
@@ -211,13 +216,13 @@ struct ReplicaTests {
   func changeBeforeFirstRead() {
     var replica = Replica.reading()
     #expect(replica.changed() == [])
-    #expect(replica.beginEncoding() == false)
+    #expect(replica.beginsEncoding() == false)
     let delivery = Replica.Delivery(state: .document(7, "1"), stamp: nil, sequence: 1)
     #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
     // Not before it is known that what is stored can be read.
-    #expect(replica.beginEncoding() == false)
+    #expect(replica.beginsEncoding() == false)
     #expect(replica.delivered(delivery, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
-    #expect(replica.beginEncoding() == true)
+    #expect(replica.beginsEncoding() == true)
   }
 
   @Test("PendingSurvives: a commit whose reply was lost is sent again with its number")
@@ -244,8 +249,13 @@ struct ReplicaTests {
     _ = replica.subscribed()
     #expect(
       replica.stored(.document(5, "0"))
-        == [.lostHistory(stored: Revision(5)), .loading(false), .loadError(nil)]
+        == [
+          .report(.lostHistory(confirmed: Revision(7), stored: Revision(5))), .loading(false), .loadError(nil), .commit,
+        ]
     )
+    guard case .restored(.document(Data("1".utf8)), _)? = replica.takeDraft()?.content else {
+      fatalError("Nothing was restored.")
+    }
     #expect(replica.confirmed == .document(7, "1"))
     #expect(replica.floor == Revision(7))
   }
@@ -256,7 +266,10 @@ struct ReplicaTests {
     _ = replica.load(waiter: 1)
     let delivery = Replica.Delivery(state: .document(7, "5"), stamp: 0, sequence: 2)
     #expect(replica.stored(.document(7, "5"), read: replica.beginRead()) == [.show(delivery)])
-    #expect(replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil), .resume([1], nil)])
+    // And it gets a revision.
+    #expect(
+      replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil), .resume([1], nil), .commit]
+    )
   }
 
   // MARK: Bad data
@@ -267,7 +280,7 @@ struct ReplicaTests {
     let delivery = replica.delivery(of: .set(8, "bad"))
     #expect(replica.delivered(delivery, outcome: .unreadable(.bad)) == [.loading(false), .loadError(.bad)])
     #expect(replica.changed() == [.saveError(.storedValueUnreadable(name: "flags"))])
-    #expect(replica.beginEncoding() == false)
+    #expect(replica.beginsEncoding() == false)
     // A readable one ends the waiting.
     let good = replica.delivery(of: .set(9, "3"))
     #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
@@ -279,12 +292,12 @@ struct ReplicaTests {
     let delivery = replica.delivery(of: .set(8, "bad"))
     _ = replica.delivered(delivery, outcome: .unreadable(.bad))
     #expect(replica.save(waiter: 1) == [.commit])
-    #expect(replica.beginEncoding() == true)
+    #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft()?.condition == .revision(Revision(8)))
+    #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
     #expect(
       replica.committed(.committed(9), operation: .number(1))
-        == [.loading(false), .loadError(nil), .resume([1], nil), .settled]
+        == [.resume([1], nil), .settled, .loading(false), .loadError(nil)]
     )
   }
 
@@ -297,7 +310,7 @@ struct ReplicaTests {
     _ = replica.beginEncoding()
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     _ = replica.takeDraft()
-    let error = RedisSharedStateError.conflict(name: "flags")
+    let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("3".utf8))
     let newer = Replica.Delivery(state: .document(9, "3"), stamp: nil, sequence: 3)
     #expect(
       replica.committed(.conflict(.document(9, "3")), operation: .number(1))
@@ -311,7 +324,7 @@ struct ReplicaTests {
     #expect(replica.save(waiter: 1) == [])
     guard case .show(let delivery)? = replica.stored(.document(7, "bad")).last else { fatalError("Nothing was shown.") }
     #expect(replica.delivered(delivery, outcome: .unreadable(.bad)) == [.loading(false), .loadError(.bad), .commit])
-    #expect(replica.beginEncoding() == true)
+    #expect(replica.beginsEncoding() == true)
   }
 
   @Test("a key of another type is reported, and replaced only by an explicit save")
@@ -321,12 +334,12 @@ struct ReplicaTests {
     let error = RedisSharedStateError.wrongRedisType(name: "flags", type: "list")
     #expect(
       replica.committed(.wrongType("list"), operation: .number(1))
-        == [.loadError(error), .saveError(.storedValueUnreadable(name: "flags"))]
+        == [.loading(false), .loadError(error), .saveError(.storedValueUnreadable(name: "flags"))]
     )
     #expect(replica.save(waiter: 1) == [.commit])
-    #expect(replica.beginEncoding() == true)
+    #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
-    #expect(replica.takeDraft()?.condition == .revision(Revision(7)))
+    #expect(replica.takeDraft()?.condition == .replacing(Revision(7)))
   }
 
   @Test("our own commit that replaces an unreadable document ends the waiting")
@@ -334,16 +347,13 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     _ = replica.load(waiter: 1)
     replica.send("2", stamp: 1, number: 1)
-    // It was read before the commit took effect.
-    guard case .show(let delivery)? = replica.stored(.document(8, "bad"), read: replica.beginRead()).last else {
-      fatalError("Nothing was shown.")
-    }
+    // It was read before the commit took effect, and is looked at after it.
+    #expect(replica.stored(.document(8, "bad"), read: replica.beginRead()) == [])
     #expect(
-      replica.delivered(delivery, outcome: .unreadable(.bad)) == [
-        .loading(false), .loadError(.bad), .resume([1], .bad),
+      replica.committed(.committed(9), operation: .number(1)) == [
+        .settled, .loading(false), .loadError(nil), .resume([1], nil),
       ]
     )
-    #expect(replica.committed(.committed(9), operation: .number(1)) == [.loading(false), .loadError(nil), .settled])
     #expect(replica.changed() == [.commit])
   }
 
@@ -395,7 +405,8 @@ struct ReplicaTests {
       replica.commitRefused(.lost, operation: .number(1))
         == [.saveError(.lost), .resume([1], .lost), .show(good), .retryLater]
     )
-    #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
+    #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil)])
+    #expect(replica.retry() == [.commit])
     // Nor does one that comes later.
     #expect(replica.takeDraft() != nil)
     _ = replica.commitRefused(.lost, operation: .number(1))
@@ -412,10 +423,13 @@ struct ReplicaTests {
       fatalError("Nothing was shown.")
     }
     _ = replica.delivered(delivery, outcome: .superseded)
-    #expect(replica.beginEncoding() == true)
+    // It gets a revision first.
+    guard case .adopted? = replica.takeDraft()?.content else { fatalError("It was not adopted.") }
+    _ = replica.committed(.committed(8), operation: .number(99))
+    #expect(replica.beginsEncoding() == true)
     let again = Replica.Delivery(state: delivery.state, stamp: 1, sequence: 2)
     #expect(
-      replica.encoded(.failure(.bad), stamp: 1, operation: .number(1)) == [.saveError(.bad), .show(again), .settled]
+      replica.encoded(.failure(.bad), stamp: 1, operation: .number(1)) == [.saveError(.bad), .settled, .show(again)]
     )
   }
 }

@@ -33,14 +33,14 @@ struct ReplicaWaitersTests {
     replica.forget(waiter: 5)
     replica.forget(waiter: 6)
     replica.encodeAndSend("2", stamp: 1, number: 1)
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.loading(false), .loadError(nil), .settled])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .loading(false), .loadError(nil)])
   }
 
   @Test("a save that is asked for while an older snapshot is encoded waits for the next one")
   func saveDuringEncoding() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
-    #expect(replica.beginEncoding() == true)
+    #expect(replica.beginsEncoding() == true)
     // The value has changed again, and its share is saved, before the snapshot of the first change is encoded.
     #expect(replica.save(waiter: 5) == [])
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
@@ -54,7 +54,7 @@ struct ReplicaWaitersTests {
   func flushDuringEncoding() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
-    #expect(replica.beginEncoding() == true)
+    #expect(replica.beginsEncoding() == true)
     #expect(replica.flush(waiter: 4) == true)
     _ = replica.changed()
     #expect(replica.flush(waiter: 5) == true)

@@ -1,0 +1,118 @@
+import HeapModule
+
+/// Finding out what nobody announces: edits without a revision, expired values, lost messages.
+///
+/// An invalidation says that a key was written, by whomever, so it always means a look at what is stored. Many come for
+/// one key, and our own commits cause them as well: they are collected for a moment, and asked for in one batch at a
+/// time, with a pause behind it that grows with what came.
+extension LinkState {
+  /// Whether the server tells which keys were written.
+  enum Tracking: Sendable {
+    case off
+    case on
+    /// Not allowed, or not known to the server.
+    case refused
+  }
+
+  struct Checks: Sendable {
+    /// How long invalidations are collected.
+    static let pause = Duration.milliseconds(20)
+    /// What checks may cost, at the most.
+    static let bytesPerSecond = 16 << 20
+
+    var queue = Queue<ReplicaID>()
+    /// Not before.
+    var nextAt: ContinuousClock.Instant?
+    var isUnderWay = false
+    /// When everything is checked again.
+    var antiEntropyAt: ContinuousClock.Instant?
+    /// What is to be checked after a while, and was not put in its place yet.
+    var requested: [(id: ReplicaID, after: Duration)] = []
+    /// What expires, the first one first.
+    var expiries = Heap<Expiry>()
+  }
+
+  struct Expiry: Comparable, Sendable {
+    let at: ContinuousClock.Instant
+    let id: ReplicaID
+
+    static func < (lhs: Expiry, rhs: Expiry) -> Bool { lhs.at < rhs.at }
+  }
+
+  /// Keys were written, by whomever; `nil`: any key may have been.
+  mutating func invalidated(_ keys: [String]?, now: ContinuousClock.Instant) {
+    guard let keys else {
+      for id in members.ids { check(id, now: now) }
+      return
+    }
+    for key in keys {
+      let channel = KeyNames.channel(namespace: configuration.namespace, value: key, database: configuration.database)
+      for id in channels[channel] ?? [] where members[id]?.replica.policy.detectsForeignEdits ?? false {
+        check(id, now: now)
+      }
+    }
+  }
+
+  mutating func check(_ id: ReplicaID, now: ContinuousClock.Instant) {
+    guard members[id]?.isCheckQueued == false else { return }
+    members[id]?.isCheckQueued = true
+    if checks.queue.first == nil {
+      checks.nextAt = max(checks.nextAt ?? now, now + Checks.pause)
+      wake(.writer)
+    }
+    checks.queue.append(id)
+  }
+
+  mutating func takeChecks(into work: inout Work, now: ContinuousClock.Instant) {
+    for (id, after) in checks.requested { checks.expiries.insert(Expiry(at: now + after + Checks.pause, id: id)) }
+    checks.requested = []
+    while let expiry = checks.expiries.min, expiry.at <= now {
+      checks.expiries.removeMin()
+      check(expiry.id, now: now)
+    }
+    if checks.antiEntropyAt.map({ $0 <= now }) ?? true {
+      if checks.antiEntropyAt != nil { for id in members.ids { check(id, now: now) } }
+      // Services that were started together are not to ask together for ever.
+      let jitter = Double.random(in: 0.5..<1.5, using: &random)
+      checks.antiEntropyAt = now + configuration.antiEntropy * jitter
+    }
+    guard !checks.isUnderWay, checks.nextAt.map({ $0 <= now }) ?? true else { return }
+    checks.isUnderWay = takeRead(into: &work, isCheck: true, now: now)
+  }
+
+  /// A batch was answered: the more it brought, the longer the next one waits.
+  mutating func checked(_ values: [StoredValue], now: ContinuousClock.Instant) {
+    let bytes = values.reduce(0) { $0 + ($1.document?.count ?? 0) }
+    checks.isUnderWay = false
+    checks.nextAt = now + max(Checks.pause, .seconds(1) * (Double(bytes) / Double(Checks.bytesPerSecond)))
+  }
+
+  /// When there is something to check.
+  var nextCheck: ContinuousClock.Instant? {
+    let batch = checks.queue.first == nil || checks.isUnderWay ? nil : checks.nextAt
+    return [batch, checks.expiries.min?.at, checks.antiEntropyAt].compactMap { $0 }.min()
+  }
+
+  /// Asks the server to tell which keys are written, if anybody wants to know.
+  mutating func askForTracking() {
+    guard tracking == .off, detecting > 0, facts[.subscriber]?.clientID != nil else { return }
+    tracking = .on
+    subscriptionQueue.append(.subscribeInvalidations)
+    isTrackingQueued = true
+    wake(.subscriber)
+    wake(.writer)
+  }
+
+  mutating func takeTracking(into work: inout Work, now: ContinuousClock.Instant) {
+    guard isTrackingQueued, let client = facts[.subscriber]?.clientID else { return }
+    isTrackingQueued = false
+    let prefix = configuration.namespace.isEmpty ? nil : configuration.namespace
+    request(.track, .track(redirect: client, prefix: prefix), on: .writer, into: &work, now: now)
+  }
+
+  mutating func trackingRefused(_ error: RedisSharedStateError) {
+    guard tracking != .refused else { return }
+    tracking = .refused
+    effects.append(.trackingRefused(error))
+  }
+}

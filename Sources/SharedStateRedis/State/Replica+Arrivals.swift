@@ -1,0 +1,150 @@
+import Foundation
+
+/// What the server says, and what came of showing it.
+extension Replica {
+  /// A change was announced.
+  package mutating func announced(_ message: ChangeMessage) -> [Action] {
+    let isMissed = message.parent > floor
+    floor = max(floor, message.revision)
+    guard message.revision > confirmed.revision else { return [] }
+    var actions: [Action] = []
+    if isVerified, isMissed {
+      // What is missing is older than this message, but others may have been lost as well.
+      actions += [.report(.missedMessage), .read]
+    } else if isVerified, message.parent < confirmed.revision {
+      actions.append(.report(.lostHistory(confirmed: confirmed.revision, stored: message.parent)))
+    }
+    let kind: Meta.Kind = message.content == .deleted ? .deleted : .set
+    let meta = Meta(
+      revision: message.revision,
+      parent: message.parent,
+      kind: kind,
+      expiry: kind == .set ? expectedExpiry(of: message.revision) : 0,
+      writer: message.writer
+    )
+    switch message.content {
+    case .document(let document): actions += confirm(.document(document), message.revision, meta)
+    case .deleted: actions += confirm(.absent, message.revision, meta)
+    case .reference:
+      // Most likely the echo of our own commit: wait for its reply, which tells.
+      guard isCommitUnderWay else { return actions + [.read] }
+      announcedByReference = max(announcedByReference, message.revision)
+      return actions
+    }
+    return actions + advance()
+  }
+
+  /// What is stored, as the answer to a read with this number.
+  package mutating func stored(_ stored: StoredValue, read number: UInt64) -> [Action] {
+    answeredRead = max(answeredRead, number)
+    var known = Revision.none
+    while let read = reads.first, read.number <= number {
+      known = read.confirmed
+      reads.removeFirst()
+    }
+    let isFirst = !isVerified
+    if phase == .reading { phase = .live }
+    isVerified = true
+    let actions = look(at: stored, known: known, isFirst: isFirst)
+    if let verification, verification.read <= number {
+      self.verification = nil
+      if State(revision: stored.revision, content: stored.content) == verification.state {
+        finished += verification.updates
+      } else {
+        updates = verification.updates + updates
+      }
+    }
+    return actions + advance()
+  }
+
+  /// An attempt to show a state has ended.
+  package mutating func delivered(_ delivery: Delivery, outcome: DeliveryOutcome) -> [Action] {
+    if showing == delivery.sequence { showing = nil }
+    if outcome == .shown {
+      baseRevision = delivery.state.revision
+      base = if case .document(let document) = delivery.state.content { .stored(document) } else { .defaultValue }
+    }
+    guard delivery.state == confirmed else { return advance() }
+    switch outcome {
+    case .shown, .outdated: sight = .reflected
+    case .superseded: sight = .blocked(stamp: delivery.stamp)
+    case .unreadable(let error):
+      sight = .unreadable(error)
+      hasLoadStatus = true
+    }
+    return advance()
+  }
+
+  // MARK: -
+
+  /// Compares what is stored with what was known.
+  ///
+  /// - Parameters:
+  ///   - known: What the server had confirmed before it was asked.
+  ///   - isFirst: Whether this is the first answer of a connection, so that it may be another server by now.
+  mutating func look(at stored: StoredValue, known: Revision, isFirst: Bool = false) -> [Action] {
+    let revision = stored.revision
+    floor = max(floor, revision)
+    if revision > confirmed.revision {
+      let isFork = stored.meta.map { $0.parent < known } ?? false
+      let report: [Action] = isFork ? [.report(.lostHistory(confirmed: known, stored: revision))] : []
+      return report + confirm(stored.content, revision, stored.meta)
+    }
+    if revision == confirmed.revision {
+      guard stored.content != confirmed.content || unreadable != nil else { return [] }
+      return lookAtEdit(stored)
+    }
+    // An older state was overtaken by a message, or is all that the server has left.
+    guard revision < known else { return [] }
+    let report = Action.report(.lostHistory(confirmed: known, stored: revision))
+    let isDeletion = !isFirst && stored.meta == nil
+    if revision == .none && stored.content != .absent || isDeletion {
+      // Somebody has written since, or has deleted everything before our eyes: that counts, once it has a revision.
+      repair = .adopt(revision)
+      return [report]
+    }
+    if policy.dataLoss == .adoptServer || !circumstances.mayRestore {
+      return [report] + confirm(stored.content, revision, stored.meta)
+    }
+    if case .otherType = confirmed.content { return [report] }
+    repair = .restore
+    return [report]
+  }
+
+  /// Other bytes under the same revision were written by somebody who does not know revisions.
+  private mutating func lookAtEdit(_ stored: StoredValue) -> [Action] {
+    if stored.content == .absent, confirmed.content != .absent, let meta = stored.meta, meta.kind == .set {
+      if meta.expiry == 0, circumstances.evicts, circumstances.mayRestore, policy.dataLoss == .reseed {
+        repair = .restore
+        return [.report(.lostHistory(confirmed: confirmed.revision, stored: .none))]
+      }
+      // An expiry that was foretold is no deletion by somebody else.
+      if meta.expiry == 0, policy.detectsForeignEdits { repair = .adopt(stored.revision) }
+    } else if case .document = stored.content, stored.content != confirmed.content, policy.detectsForeignEdits {
+      repair = .adopt(stored.revision)
+    }
+    return confirm(stored.content, stored.revision, stored.meta)
+  }
+
+  /// Something else than before is in Redis.
+  mutating func confirm(_ content: StoredValue.Content, _ revision: Revision, _ meta: Meta?) -> [Action] {
+    self.meta = meta
+    // What a repair was for has been overtaken.
+    if revision > confirmed.revision { repair = nil }
+    if content == confirmed.content, sight == .reflected {
+      // Somebody wrote what was there: nothing to be told to anybody.
+      confirmed.revision = revision
+      baseRevision = revision
+    } else {
+      confirmed = State(revision: revision, content: content)
+      sight = .unknown
+    }
+    if revision == .none, case .document = content, policy.detectsForeignEdits { repair = .adopt(.none) }
+    return policy.timeToLive > 0 && content != .absent ? [.readLater(milliseconds: policy.timeToLive)] : []
+  }
+
+  /// When a value of this revision expires, if nobody says otherwise: its time to live after it was made.
+  func expectedExpiry(of revision: Revision) -> UInt64 {
+    policy.timeToLive == 0 ? 0 : revision.rawValue / 1_000 + policy.timeToLive
+  }
+}
