@@ -8,6 +8,8 @@ case "--observe-library" where arguments.count == 3:
   try await Observer.library(url: arguments[1], name: arguments[2])
 case "--observe-floor" where arguments.count == 4:
   try Observer.floor(host: arguments[1], port: Int32(arguments[2]) ?? 0, channel: arguments[3])
+case "--update-atomically" where arguments.count == 4:
+  try await AtomicUpdatesBenchmark.child(url: arguments[1], name: arguments[2], times: Int(arguments[3]) ?? 0)
 case _ where Set(arguments).isSubset(of: ["--local", "--redis", "--quick"]):
   let isQuick = arguments.contains("--quick")
   let scene = try await Scene()
@@ -24,6 +26,8 @@ case _ where Set(arguments).isSubset(of: ["--local", "--redis", "--quick"]):
     let throughput = ThroughputBenchmark(scene: scene, isQuick: isQuick)
     table.append("10,000 keys", try await throughput.manyKeys())
     table.append("One key", try await throughput.oneKey())
+    let atomic = AtomicUpdatesBenchmark(scene: scene, isQuick: isQuick)
+    table.append("One key, two processes, 64 callers in each", try await atomic.run())
   }
   table.print()
   await scene.store.shutdown(within: .seconds(5))

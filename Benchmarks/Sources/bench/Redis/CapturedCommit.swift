@@ -6,8 +6,9 @@ struct CapturedCommit {
   private let name: String
   private let arguments: [[UInt8]]
 
-  /// Where the number of the operation and the document are: EVALSHA, digest, 3, three keys, channel, expected, floor,
-  /// writer, nonce, number, kind, document.
+  /// Where the expected revision, the number of the operation and the document are: EVALSHA, digest, 3, three keys, channel, expected, floor,
+  /// writer, nonce, number, kind, document, time to live.
+  private static let expected = 7
   private static let number = 11
   private static let document = 13
 
@@ -25,13 +26,15 @@ struct CapturedCommit {
     }
     self.name = name
     arguments = commits[1]
-    guard arguments.count == Self.document + 1 else { throw BenchmarkError.notCaptured }
+    guard arguments.count == Self.document + 2 else { throw BenchmarkError.notCaptured }
   }
 
   /// The same commit of another value.
   func command(for other: String) -> BareCommand {
     BareCommand(
       arguments.enumerated().map { index, argument in
+        // Whatever is there, because nobody tells the floor which revision that is.
+        if index == Self.expected { return [UInt8(ascii: "*")] }
         guard (3...6).contains(index) else { return argument }
         return Array(String(decoding: argument, as: UTF8.self).replacing(name, with: other).utf8)
       }
