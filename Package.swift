@@ -130,6 +130,22 @@ let package = Package(
       ]
     ),
     .testTarget(
+      name: "SampleTests",
+      dependencies: [
+        "SharedState",
+        "SharedStateCombine",
+        "SharedStateDependencies",
+        "SharedStateTesting",
+        .product(
+          name: "OpenCombine",
+          package: "OpenCombine",
+          condition: .when(platforms: [.linux, .android, .windows])
+        ),
+        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ],
+      exclude: ["README.md", "CompileErrors/Proofs"]
+    ),
+    .testTarget(
       name: "IntegrationTests",
       dependencies: [
         "SharedState",

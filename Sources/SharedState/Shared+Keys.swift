@@ -26,6 +26,12 @@ extension Shared where Value: Sendable {
     self.init(wrappedValue: nil, key, fileID: fileID, line: line)
   }
 
+  /// Not available: a key without a default needs one here.
+  @available(*, unavailable, message: "Give a default: '@Shared(key) var value = default'.")
+  public init(_ key: some SharedKey<Value>) {
+    fatalError("This initialiser is unavailable: give a default.")
+  }
+
   /// Shares a value that a key with a default keeps.
   public init<Key: SharedKey<Value>>(
     _ key: Key.Default,
@@ -100,6 +106,12 @@ extension SharedReader where Value: Sendable {
   /// Reads an optional value that a key keeps; `nil` when nothing is stored.
   public init<Wrapped>(_ key: some SharedReaderKey<Value>) where Value == Wrapped? {
     self.init(wrappedValue: nil, key)
+  }
+
+  /// Not available: a key without a default needs one here.
+  @available(*, unavailable, message: "Give a default: '@SharedReader(key) var value = default'.")
+  public init(_ key: some SharedReaderKey<Value>) {
+    fatalError("This initialiser is unavailable: give a default.")
   }
 
   /// Reads a value that a key with a default keeps.

@@ -27,6 +27,13 @@ extension SharedReaderKey {
 
   /// Keeps a value in a file of any format.
   ///
+  /// After a leading dot Swift 6.3 does not take a closure for `@Sendable`, and says so in an error. Name the type, or
+  /// say it in the closure:
+  ///
+  /// ```swift
+  /// @Shared(FileStorageKey.fileStorage(url, decode: { $0 }, encode: { $0 })) var file = Data()
+  /// @Shared(.fileStorage(url, decode: { @Sendable in $0 }, encode: { @Sendable in $0 })) var same = Data()
+  /// ```
   /// - Parameters:
   ///   - url: The file; its directory is made when it is missing.
   ///   - decode: Reads the file. Called on any thread.

@@ -1,0 +1,5 @@
+/// An error of the compiler in a file.
+struct CompileError: Equatable {
+  let line: Int
+  let text: String
+}

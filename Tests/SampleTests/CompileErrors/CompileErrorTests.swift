@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+/// What the compiler refuses.
+///
+/// A file in `Proofs` has to compile, and with `WRONG` defined to have exactly the errors that its comments say.
+@Suite(.timeLimit(.minutes(2)))
+struct CompileErrorTests {
+  private static let proofs = URL(filePath: #filePath).deletingLastPathComponent().appending(component: "Proofs")
+
+  @Test(arguments: [
+    "AKeyNeedsADefault",
+    "AReaderIsNotMutated",
+    "AShareIsNotCodable",
+    "AShareIsNotHashable",
+    "AShareOfANonSendableValueStaysWhereItIs",
+    "ATypedKeyHasOneType",
+    "OnlyAReaderHasAReadOnlyKey",
+  ])
+  func doesNotCompile(proof: String) throws {
+    let file = Self.proofs.appending(component: "\(proof).swift")
+    #expect(try Compiler.errors(in: file) == [])
+
+    let errors = try Compiler.errors(in: file, defining: "WRONG")
+    let expected = try expectedErrors(in: file)
+    #expect(!expected.isEmpty)
+    #expect(errors.map(\.line) == expected.map(\.line))
+    for (error, expected) in zip(errors, expected) { #expect(error.text.contains(expected.text)) }
+  }
+
+  @Test func everyProofIsChecked() throws {
+    #expect(try FileManager.default.contentsOfDirectory(atPath: Self.proofs.path).count == 7)
+  }
+
+  /// The comments `// error: …`; one on a line of its own is about the next line.
+  private func expectedErrors(in file: URL) throws -> [CompileError] {
+    let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+    var errors: [CompileError] = []
+    for (index, line) in lines.enumerated() {
+      guard let comment = line.firstRange(of: "// error: ") else { continue }
+      let isAlone = line[..<comment.lowerBound].allSatisfy(\.isWhitespace)
+      errors.append(CompileError(line: index + (isAlone ? 2 : 1), text: String(line[comment.upperBound...])))
+    }
+    return errors
+  }
+}

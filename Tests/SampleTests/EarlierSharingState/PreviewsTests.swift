@@ -1,0 +1,13 @@
+import SharedState
+import Testing
+
+@Suite struct PreviewsTests {
+  @Test func settingAgainOverridesTheDefaultOfAnEntryPoint() {
+    @Shared(.appStorage("isOn")) var entryPoint = false
+
+    @Shared(.appStorage("isOn")) var isOn = true
+    #expect(!isOn)
+    $isOn.withLock { $0 = true }
+    #expect(entryPoint)
+  }
+}

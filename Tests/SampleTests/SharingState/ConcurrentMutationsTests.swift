@@ -1,0 +1,27 @@
+import SharedState
+import Testing
+
+@Suite struct ConcurrentMutationsTests {
+  private struct State {
+    @Shared var count: Int
+  }
+
+  @Test func aMutationIsOneStepWhateverOthersDo() async {
+    let state = State(count: Shared(value: 0))
+    await withTaskGroup { group in
+      for _ in 0..<1000 {
+        group.addTask { state.$count.withLock { $0 += 1 } }
+      }
+    }
+    #expect(state.count == 1000)
+  }
+
+  @Test func aMutationInTwoStepsOverwritesWhatHappenedInBetween() {
+    let state = State(count: Shared(value: 0))
+    let currentCount = state.count
+    // Somebody else, between reading and writing.
+    state.$count.withLock { $0 += 10 }
+    state.$count.withLock { $0 = currentCount + 1 }
+    #expect(state.count == 1)
+  }
+}

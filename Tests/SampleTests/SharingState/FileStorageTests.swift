@@ -1,0 +1,38 @@
+import Foundation
+import SharedState
+import Testing
+
+@Suite struct FileStorageTests {
+  @Test func usersAreKeptInAFileAsJSON() async throws {
+    @Shared(.fileStorage(URL(filePath: "/samples/users.json"))) var users: [User] = []
+    $users.withLock { $0.append(User(id: 1, name: "Blob")) }
+    try await $users.save()
+
+    // The same file, whatever is in it: what was written is JSON.
+    @Shared(FileStorageKey.fileStorage(.users, decode: { $0 }, encode: { $0 })) var file = Data()
+    #expect(try JSONDecoder().decode([User].self, from: file) == [User(id: 1, name: "Blob")])
+  }
+
+  /// A closure after a leading dot is not taken for `@Sendable` by Swift 6.3: it says so itself, or the type is named.
+  @Test func anyFormatWillDo() async throws {
+    let notes = URL(filePath: "/samples/notes.txt")
+    let takeNotes = {
+      @Shared(
+        .fileStorage(
+          notes,
+          decode: { @Sendable in String(decoding: $0, as: UTF8.self) },
+          encode: { @Sendable in Data($0.utf8) }
+        )
+      )
+      var text = ""
+      $text.withLock { $0 += "Buy milk." }
+      try await $text.save()
+    }
+    try await takeNotes()
+    @Shared(
+      FileStorageKey.fileStorage(notes, decode: { String(decoding: $0, as: UTF8.self) }, encode: { Data($0.utf8) })
+    )
+    var text = ""
+    #expect(text == "Buy milk.")
+  }
+}

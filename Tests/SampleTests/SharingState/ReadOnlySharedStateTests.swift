@@ -1,0 +1,58 @@
+import SharedState
+import Synchronization
+import Testing
+
+@Suite struct ReadOnlySharedStateTests {
+  @Test func aReaderSeesWhatAShareWrites() {
+    @Shared(.appStorage("isOn")) var isOn = false
+    @SharedReader(.appStorage("isOn")) var isReallyOn = false
+    $isOn.withLock { $0 = true }
+    #expect(isReallyOn)
+  }
+
+  @Test func aStrategyMayOnlyRead() {
+    @SharedReader(.remoteConfig) var remoteConfig
+    #expect(remoteConfig == RemoteConfig())
+    RemoteConfigServer.shared.publish(RemoteConfig(maximumItems: 20))
+    #expect(remoteConfig.maximumItems == 20)
+  }
+}
+
+private struct RemoteConfig: Equatable {
+  var maximumItems = 10
+}
+
+/// Holds the configuration, and tells its subscriber of a new one.
+private final class RemoteConfigServer: Sendable {
+  static let shared = RemoteConfigServer()
+
+  private let subscriber = Mutex<SharedSubscriber<RemoteConfig>?>(nil)
+
+  func subscribe(_ new: SharedSubscriber<RemoteConfig>?) {
+    subscriber.withLock { $0 = new }
+  }
+
+  func publish(_ config: RemoteConfig) {
+    subscriber.withLock { $0 }?.yield(config)
+  }
+}
+
+private struct RemoteConfigKey: SharedReaderKey, Hashable {
+  func load(context: LoadContext<RemoteConfig>, continuation: LoadContinuation<RemoteConfig>) {
+    continuation.resume(returning: RemoteConfig())
+  }
+
+  func subscribe(
+    context: LoadContext<RemoteConfig>,
+    subscriber: SharedSubscriber<RemoteConfig>
+  ) -> SharedSubscription {
+    RemoteConfigServer.shared.subscribe(subscriber)
+    return SharedSubscription { RemoteConfigServer.shared.subscribe(nil) }
+  }
+}
+
+extension SharedReaderKey where Self == RemoteConfigKey.Default {
+  fileprivate static var remoteConfig: Self {
+    Self[RemoteConfigKey(), default: RemoteConfig()]
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import SharedState
+import Testing
+
+@Suite struct TypeSafeKeysTests {
+  @Test(.timeLimit(.minutes(1))) func withoutATypeInTheKeyOneFileHasTwoValues() async throws {
+    @Shared(.fileStorage(.users)) var users: [User] = []
+    @Shared(.fileStorage(.users)) var identifiedUsers: IdentifiedArrayOf<User> = []
+    $users.withLock { $0.append(User(id: 1, name: "Blob")) }
+    // Each has a value of its own. They meet in the file, for their JSON happens to be the same.
+    try await $users.save()
+    for await present in $identifiedUsers.updates where present.elements == users { break }
+    $identifiedUsers.withLock { $0[id: 1]?.name = "Blob Jr." }
+    try await $identifiedUsers.save()
+    for await present in $users.updates where present == identifiedUsers.elements { break }
+  }
+
+  @Test func aKeyInAFile() {
+    @Shared(.users) var users: IdentifiedArrayOf<User> = []
+    @Shared(.fileStorage(.users)) var same: IdentifiedArrayOf<User> = []
+    $users.withLock { $0.append(User(id: 1, name: "Blob")) }
+    #expect(same[id: 1]?.name == "Blob")
+  }
+
+  @Test func aKeyInMemory() {
+    @Shared(.usersInMemory) var users: IdentifiedArrayOf<User> = []
+    @Shared(.inMemory("users")) var same: IdentifiedArrayOf<User> = []
+    $users.withLock { $0.append(User(id: 1, name: "Blob")) }
+    #expect(same[id: 1]?.name == "Blob")
+  }
+
+  @Test func aKeyInAppStorage() {
+    @Shared(.count) var count = 0
+    @Shared(.appStorage("count")) var same = 0
+    $count.withLock { $0 = 42 }
+    #expect(same == 42)
+  }
+
+  @Test func aKeyWithItsDefaultNeedsNeitherTypeNorDefault() {
+    @Shared(.usersByDefault) var users
+    #expect(users == [])
+    $users.withLock { $0.append(User(id: 1, name: "Blob")) }
+    @Shared(.users) var same: IdentifiedArrayOf<User> = []
+    #expect(same == users)
+  }
+}
+
+extension SharedReaderKey where Self == FileStorageKey<IdentifiedArrayOf<User>> {
+  fileprivate static var users: Self {
+    fileStorage(.users)
+  }
+}
+
+extension SharedReaderKey where Self == InMemoryKey<IdentifiedArrayOf<User>> {
+  fileprivate static var usersInMemory: Self {
+    inMemory("users")
+  }
+}
+
+extension SharedReaderKey where Self == AppStorageKey<Int> {
+  fileprivate static var count: Self {
+    appStorage("count")
+  }
+}
+
+extension SharedReaderKey where Self == FileStorageKey<IdentifiedArrayOf<User>>.Default {
+  fileprivate static var usersByDefault: Self {
+    Self[.fileStorage(.users), default: []]
+  }
+}
