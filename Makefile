@@ -1,7 +1,7 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo test check bench clean
-.PHONY: check-format check-readme check-compose check-build check-docs check-core check-threads
+.PHONY: demo test check bench docs clean
+.PHONY: check-format check-samples check-compose check-build check-docs check-core check-threads
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
 demo:
@@ -16,11 +16,16 @@ test:
 	swift test
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
-check: check-format check-readme check-compose check-build check-docs check-core check-threads
+check: check-format check-samples check-compose check-build check-docs check-core check-threads
 
 bench:
 	@scripts/require hiredis redis-server
 	cd Benchmarks && swift run -c release bench
+
+docs:
+	@scripts/require hiredis
+	swift build
+	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
 clean:
 	rm -rf .build .build-check .build-core Benchmarks/.build
@@ -30,8 +35,8 @@ SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks
 check-format:
 	swift format lint --strict --parallel --recursive $(SWIFT_FILES)
 
-check-readme:
-	scripts/check-readme
+check-samples:
+	scripts/check-samples
 
 check-compose:
 	@scripts/require compose
@@ -46,7 +51,7 @@ check-build:
 	$(CHECK_ENVIRONMENT) swift build --build-tests $(CHECK_FLAGS)
 
 check-docs: check-build
-	scripts/check-docs "$$($(CHECK_ENVIRONMENT) swift build --show-bin-path $(CHECK_FLAGS))"
+	scripts/build-docs "$$($(CHECK_ENVIRONMENT) swift build --show-bin-path $(CHECK_FLAGS))" .build-check/docs
 
 check-core:
 	scripts/check-core

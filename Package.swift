@@ -135,6 +135,7 @@ let package = Package(
         "SharedState",
         "SharedStateCombine",
         "SharedStateDependencies",
+        "SharedStateRedis",
         "SharedStateTesting",
         .product(
           name: "OpenCombine",

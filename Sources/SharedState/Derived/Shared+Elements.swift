@@ -45,14 +45,14 @@ extension Shared where Value: IdentifiedCollection, Value.ID: Sendable, Value.In
 }
 
 extension RangeReplaceableCollection {
-  /// Makes a collection of shares of the elements of a shared collection: its ``Shared/elements``.
+  /// Makes a collection of shares of the elements of a shared collection: its `elements`.
   public init<Base: MutableCollection & RandomAccessCollection>(_ base: Shared<Base>)
   where Element == Shared<Base.Element>, Base.Index: Sendable {
     let elements: [Shared<Base.Element>] = base.elements
     self.init(elements)
   }
 
-  /// Makes a collection of shares of the elements of a shared collection: its ``Shared/elements``.
+  /// Makes a collection of shares of the elements of a shared collection: its `elements`.
   public init<Base: IdentifiedCollection>(_ base: Shared<Base>)
   where Element == Shared<Base.Element>, Base.Index: Sendable, Base.ID: Sendable {
     let elements: [Shared<Base.Element>] = base.elements

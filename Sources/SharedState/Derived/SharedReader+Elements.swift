@@ -37,14 +37,14 @@ extension SharedReader where Value: IdentifiedCollection, Value.ID: Sendable, Va
 }
 
 extension RangeReplaceableCollection {
-  /// Makes a collection of readers of the elements of a shared collection: its ``SharedReader/elements``.
+  /// Makes a collection of readers of the elements of a shared collection: its `elements`.
   public init<Base: RandomAccessCollection>(_ base: SharedReader<Base>)
   where Element == SharedReader<Base.Element>, Base.Index: Sendable {
     let elements: [SharedReader<Base.Element>] = base.elements
     self.init(elements)
   }
 
-  /// Makes a collection of readers of the elements of a shared collection: its ``SharedReader/elements``.
+  /// Makes a collection of readers of the elements of a shared collection: its `elements`.
   public init<Base: IdentifiedCollection>(_ base: SharedReader<Base>)
   where Element == SharedReader<Base.Element>, Base.Index: Sendable, Base.ID: Sendable {
     let elements: [SharedReader<Base.Element>] = base.elements

@@ -1,0 +1,63 @@
+import Observation
+import SharedState
+import Testing
+
+@Suite struct InitializationArticleTests {
+  struct Toolbar {
+    @Shared var zoom: Double
+
+    init(zoom: Shared<Double>) {
+      _zoom = zoom
+    }
+  }
+
+  struct Window {
+    @Shared var zoom: Double
+
+    init(zoom: Double) {
+      _zoom = Shared(value: zoom)
+    }
+  }
+
+  struct Preferences {
+    @Shared var zoom: Double
+
+    init(zoom: @autoclosure () -> Double) {
+      _zoom = Shared(wrappedValue: zoom(), .appStorage("zoom"))
+    }
+  }
+
+  @Observable
+  final class EditorModel {
+    @ObservationIgnored @Shared var zoom: Double
+
+    init(zoom: Shared<Double>) {
+      _zoom = zoom
+    }
+  }
+
+  @Test func sharesComeFromInitialisers() async throws {
+    let window = Window(zoom: 1)
+    let toolbar = Toolbar(zoom: window.$zoom)
+    let model = EditorModel(zoom: window.$zoom)
+    toolbar.$zoom.withLock { $0 = 1.5 }
+    #expect(window.zoom == 1.5)
+    #expect(model.zoom == 1.5)
+
+    await #expect(throws: NothingStoredError.self) {
+      try await Shared<Double>(require: .appStorage("zoom"))
+    }
+    let preferences = Preferences(zoom: 3)
+    preferences.$zoom.withLock { $0 = 4 }
+    let zoom = try await Shared(require: .appStorage("zoom")) as Shared<Double>
+    #expect(zoom.wrappedValue == 4)
+  }
+
+  @Test func aSharePointsToSomethingElse() {
+    @Shared(value: 1.0) var zoom: Double
+    let other = $zoom
+    $zoom = Shared(value: 2)
+    #expect(zoom == 2)
+    #expect(other.wrappedValue == 2)
+  }
+}

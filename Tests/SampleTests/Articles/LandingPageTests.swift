@@ -1,0 +1,37 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import Testing
+
+@Suite struct LandingPageTests {
+  struct Player {
+    @Shared(.appStorage("volume")) var volume = 0.5
+
+    func louder() {
+      $volume.withLock { $0 = min(1, $0 + 0.1) }
+    }
+  }
+
+  @Test func aPlayerGetsLouder() {
+    let player = Player()
+    player.louder()
+    #expect(Player().volume == 0.6)
+  }
+
+  @Test func aKeyHasItsDefault() async throws {
+    @Dependency(\.defaultAppStorage) var defaults
+    @Shared(.volume) var volume
+    #expect(volume == 0.5)
+    Player().louder()
+    #expect(volume == 0.6)
+    try await $volume.save()
+    if let error = $volume.saveError { print("The volume is not saved: \(error)") }
+    #expect(defaults.double(forKey: "volume") == 0.6)
+  }
+}
+
+extension SharedReaderKey where Self == AppStorageKey<Double>.Default {
+  static var volume: Self {
+    Self[.appStorage("volume"), default: 0.5]
+  }
+}

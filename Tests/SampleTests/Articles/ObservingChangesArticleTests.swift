@@ -1,0 +1,49 @@
+import Observation
+import OpenCombine
+import SharedState
+import SharedStateCombine
+import Testing
+
+@Suite struct ObservingChangesArticleTests {
+  @Test func aTaskIsToldOfChanges() async {
+    @Shared(value: 0) var count
+    let task = Task { [$count] in
+      for await count in $count.updates {
+        print("Now it is \(count).")
+      }
+    }
+    $count.withLock { $0 += 1 }
+    task.cancel()
+    await task.value
+  }
+
+  @Test func aModelIsObserved() {
+    let model = CounterModel()
+    withObservationTracking {
+      print("The model has counted to \(model.count).")
+    } onChange: {
+      print("It goes on.")
+    }
+    model.incrementButtonTapped()
+    #expect(model.count == 1)
+  }
+
+  @Test func aPublisherIsObserved() {
+    @Shared(value: 0) var count
+    let cancellable = $count.publisher.sink { count in
+      print("Now it is \(count).")
+    }
+    $count.withLock { $0 += 1 }
+    cancellable.cancel()
+  }
+
+  @Test func aLimitIsKept() {
+    @Shared(value: 0) var count
+    let cancellable = $count.publisher.sink { [$count] count in
+      if count > 10 { $count.withLock { $0 = 10 } }
+    }
+    $count.withLock { $0 = 42 }
+    #expect(count == 10)
+    cancellable.cancel()
+  }
+}

@@ -1,0 +1,41 @@
+import SharedState
+import SharedStateDependencies
+import SharedStateRedis
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RedisLandingPageTests {
+  struct CheckoutConfig: Codable, Sendable {
+    var maximumItems = 10
+  }
+
+  @Test func aConfigIsSharedAndDelivered() async throws {
+    @Dependency(\.defaultRedisStore) var store
+    @Shared(.redis("checkout:config")) var config = CheckoutConfig()
+    $config.withLock { $0.maximumItems = 20 }
+    try await $config.save()
+    try await store.flush(within: .seconds(5))
+    #expect(try await store.metadata(for: "checkout:config") != nil)
+    await store.shutdown(within: .seconds(5))
+    #expect(store.status == .stopped)
+  }
+
+  @Test func aProgramDecidesForItself() {
+    let configuration = RedisConfiguration.inProcess
+    prepareDependencies {
+      $0.defaultRedisStore = RedisStore(configuration)
+    }
+    @Dependency(\.defaultRedisStore) var store
+    #expect(store.status != .inProcess)
+  }
+
+  @Test func twoStoresAreTwoServices() async {
+    let server = InProcessRedis()
+    let (checkout, catalog) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
+    @Shared(.redis("checkout:config", store: checkout)) var config = CheckoutConfig()
+    @Shared(.redis("checkout:config", store: catalog)) var copy = CheckoutConfig()
+    $config.withLock { $0.maximumItems = 20 }
+    for await config in $copy.updates where config.maximumItems == 20 { break }
+    #expect(copy.maximumItems == 20)
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import SharedStateTesting
+import Testing
+
+@Suite struct TestingArticleTests {
+  @Test func increment() {
+    let model = CounterModel()
+    model.incrementButtonTapped()
+    #expect(model.count == 1)
+  }
+
+  @Test func incrementAtTheLimit() {
+    @Shared(.appStorage("count")) var count = 99
+    let model = CounterModel()
+    model.incrementButtonTapped()
+    #expect(count == 100)
+  }
+
+  @Test(.exhaustiveChanges) func incrementChangesTheCountOnly() {
+    let model = CounterModel()
+    model.incrementButtonTapped()
+    model.$count.assert { $0 = 1 }
+  }
+
+  @Test func aPieceOfATestIsTracked() {
+    let model = CounterModel()
+    let tracker = SharedChangeTracker()
+    tracker.track { model.incrementButtonTapped() }
+    tracker.assert {
+      model.$count.withLock { $0 = 1 }
+    }
+    #expect(!tracker.hasChanges)
+  }
+
+  @Test func aTestAsksForRealFiles() async throws {
+    let file = URL(filePath: NSTemporaryDirectory()).appending(component: "\(UUID().uuidString).json")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try await withDependencies {
+      $0.defaultFileStorage = .fileSystem
+    } operation: {
+      @Shared(.fileStorage(file)) var names: [String] = []
+      $names.withLock { $0.append("Blob") }
+      try await $names.save()
+    }
+    #expect(try JSONDecoder().decode([String].self, from: Data(contentsOf: file)) == ["Blob"])
+  }
+
+  @Test func aProgramIsPreparedForTests() async throws {
+    prepareDependencies {
+      $0.defaultFileStorage = .inMemory
+    }
+    @Shared(.fileStorage(.users)) var users: [User] = []
+    $users.withLock { $0 = [User(id: 1, name: "Blob")] }
+    try await $users.save()
+    #expect(!FileManager.default.fileExists(atPath: URL.users.path))
+  }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import Synchronization
+import Testing
+
+@Suite struct WritingAKeyTests {
+  @Test func theEnvironmentIsRead() {
+    @SharedReader(.environment("HOME")) var home = "/"
+    #expect(home == ProcessInfo.processInfo.environment["HOME"] ?? "/")
+    @SharedReader(.environment("SHARED_STATE_IS_NOT_SET")) var missing = "default"
+    #expect(missing == "default")
+  }
+
+  @Test(arguments: 1...2) func aNoteIsReadWrittenAndWatched(run: Int) {
+    @Dependency(\.whiteboard) var whiteboard
+    @Shared(.whiteboard("greeting")) var greeting = "Hello"
+    #expect(greeting == "Hello")
+    $greeting.withLock { $0 += " world" }
+    #expect(whiteboard.note("greeting") == "Hello world")
+    whiteboard.write("Goodbye", as: "greeting")
+    #expect(greeting == "Goodbye")
+    whiteboard.write("Something else", as: "other")
+    #expect(greeting == "Goodbye")
+  }
+}
+
+struct EnvironmentKey: SharedReaderKey, Hashable {
+  let name: String
+
+  func load(context: LoadContext<String>, continuation: LoadContinuation<String>) {
+    continuation.resume(with: .success(ProcessInfo.processInfo.environment[name]))
+  }
+
+  func subscribe(context: LoadContext<String>, subscriber: SharedSubscriber<String>) -> SharedSubscription {
+    SharedSubscription {}
+  }
+}
+
+extension SharedReaderKey where Self == EnvironmentKey {
+  static func environment(_ name: String) -> Self {
+    EnvironmentKey(name: name)
+  }
+}
+
+final class Whiteboard: Sendable {
+  typealias Watcher = @Sendable (String) -> Void
+
+  private struct State {
+    var notes: [String: String] = [:]
+    var watchers: [UUID: (name: String, watcher: Watcher)] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  func note(_ name: String) -> String? {
+    state.withLock { $0.notes[name] }
+  }
+
+  func write(_ text: String, as name: String) {
+    let watchers = state.withLock { state in
+      state.notes[name] = text
+      return state.watchers.values.filter { $0.name == name }
+    }
+    for (_, watcher) in watchers { watcher(text) }
+  }
+
+  func watch(_ name: String, _ watcher: @escaping Watcher) -> UUID {
+    let id = UUID()
+    state.withLock { $0.watchers[id] = (name, watcher) }
+    return id
+  }
+
+  func stopWatching(_ id: UUID) {
+    state.withLock { $0.watchers[id] = nil }
+  }
+}
+
+struct WhiteboardKey: SharedKey {
+  struct ID: Hashable {
+    let name: String
+    let whiteboard: ObjectIdentifier
+  }
+
+  let name: String
+  let whiteboard: Whiteboard
+
+  var id: ID { ID(name: name, whiteboard: ObjectIdentifier(whiteboard)) }
+
+  func load(context: LoadContext<String>, continuation: LoadContinuation<String>) {
+    continuation.resume(with: .success(whiteboard.note(name)))
+  }
+
+  func subscribe(context: LoadContext<String>, subscriber: SharedSubscriber<String>) -> SharedSubscription {
+    let watcher = whiteboard.watch(name) { subscriber.yield($0) }
+    return SharedSubscription { [whiteboard] in whiteboard.stopWatching(watcher) }
+  }
+
+  func save(_ value: String, context: SaveContext, continuation: SaveContinuation) {
+    whiteboard.write(value, as: name)
+    continuation.resume()
+  }
+}
+
+extension SharedReaderKey where Self == WhiteboardKey {
+  static func whiteboard(_ name: String) -> Self {
+    @Dependency(\.whiteboard) var whiteboard
+    return WhiteboardKey(name: name, whiteboard: whiteboard)
+  }
+}
+
+extension DependencyValues {
+  var whiteboard: Whiteboard {
+    get { self[Whiteboard.self] }
+    set { self[Whiteboard.self] = newValue }
+  }
+}
+
+extension Whiteboard: DependencyKey {
+  static let liveValue = Whiteboard()
+  static var testValue: Whiteboard { Whiteboard() }
+}
