@@ -57,22 +57,20 @@ final class Whiteboard: Sendable {
     state.withLock { $0.notes[name] }
   }
 
-  func write(_ text: String, as name: String) {
-    let watchers = state.withLock { state in
+  func write(_ text: String, as name: String, by author: UUID? = nil) {
+    let others = state.withLock { state in
       state.notes[name] = text
-      return state.watchers.values.filter { $0.name == name }
+      return state.watchers.filter { $0.key != author && $0.value.name == name }
     }
-    for (_, watcher) in watchers { watcher(text) }
+    for other in others.values { other.watcher(text) }
   }
 
-  func watch(_ name: String, _ watcher: @escaping Watcher) -> UUID {
-    let id = UUID()
-    state.withLock { $0.watchers[id] = (name, watcher) }
-    return id
+  func watch(_ name: String, by author: UUID, _ watcher: @escaping Watcher) {
+    state.withLock { $0.watchers[author] = (name, watcher) }
   }
 
-  func stopWatching(_ id: UUID) {
-    state.withLock { $0.watchers[id] = nil }
+  func stopWatching(by author: UUID) {
+    state.withLock { $0.watchers[author] = nil }
   }
 }
 
@@ -84,6 +82,12 @@ struct WhiteboardKey: SharedKey {
 
   let name: String
   let whiteboard: Whiteboard
+  private let author = UUID()
+
+  init(name: String, whiteboard: Whiteboard) {
+    self.name = name
+    self.whiteboard = whiteboard
+  }
 
   var id: ID { ID(name: name, whiteboard: ObjectIdentifier(whiteboard)) }
 
@@ -92,12 +96,12 @@ struct WhiteboardKey: SharedKey {
   }
 
   func subscribe(context: LoadContext<String>, subscriber: SharedSubscriber<String>) -> SharedSubscription {
-    let watcher = whiteboard.watch(name) { subscriber.yield($0) }
-    return SharedSubscription { [whiteboard] in whiteboard.stopWatching(watcher) }
+    whiteboard.watch(name, by: author) { subscriber.yield($0) }
+    return SharedSubscription { whiteboard.stopWatching(by: author) }
   }
 
   func save(_ value: String, context: SaveContext, continuation: SaveContinuation) {
-    whiteboard.write(value, as: name)
+    whiteboard.write(value, as: name, by: author)
     continuation.resume()
   }
 }
