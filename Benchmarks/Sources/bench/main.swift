@@ -10,19 +10,22 @@ case "--observe-floor" where arguments.count == 4:
   try Observer.floor(host: arguments[1], port: Int32(arguments[2]) ?? 0, channel: arguments[3])
 case "--update-atomically" where arguments.count == 4:
   try await AtomicUpdatesBenchmark.child(url: arguments[1], name: arguments[2], times: Int(arguments[3]) ?? 0)
-case _ where Set(arguments).isSubset(of: ["--local", "--redis", "--quick"]):
+case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput", "--quick"]):
   let isQuick = arguments.contains("--quick")
+  let parts = Set(arguments).subtracting(["--quick"])
   let scene = try await Scene()
   var table = Table()
-  if arguments.contains("--local") || !arguments.contains("--redis") {
+  if parts.isEmpty || parts.contains("--local") {
     let local = LocalBenchmarks(store: scene.store, isQuick: isQuick)
     table.append("Local, one thread (a = allocations for each)", try await local.accesses())
     table.append("Local, two threads on two values", local.threads())
     table.append("Keys and observers", try await local.keys())
   }
-  if arguments.contains("--redis") || !arguments.contains("--local") {
+  if parts.isEmpty || parts.contains("--latency") {
     let latency = LatencyBenchmark(scene: scene, isQuick: isQuick)
     for (heading, rows) in try await latency.run() { table.append(heading, rows) }
+  }
+  if parts.isEmpty || parts.contains("--throughput") {
     let throughput = ThroughputBenchmark(scene: scene, isQuick: isQuick)
     table.append("10,000 keys", try await throughput.manyKeys())
     table.append("One key", try await throughput.oneKey())
@@ -32,6 +35,6 @@ case _ where Set(arguments).isSubset(of: ["--local", "--redis", "--quick"]):
   table.print()
   await scene.store.shutdown(within: .seconds(5))
 default:
-  print("usage: bench [--local] [--redis] [--quick]")
+  print("usage: bench [--local] [--latency] [--throughput] [--quick]")
   exit(2)
 }
