@@ -7,3 +7,8 @@
 #else
 #error "hiredis was not found. Install it: apt-get install libhiredis-dev, brew install hiredis, or yum install hiredis-devel"
 #endif
+
+// Swift's own module of the C library leaves it out.
+#if defined(__linux__)
+#include <sys/eventfd.h>
+#endif

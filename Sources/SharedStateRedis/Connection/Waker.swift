@@ -1,4 +1,6 @@
+internal import CHiredis
 import Foundation
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -8,81 +10,68 @@ import Foundation
 
 /// Wakes one thread that waits here, or in `poll` with the waker's descriptor, from any thread.
 ///
-/// Waking twice before the thread looks is the same as waking once. The descriptor is made only when somebody asks for
-/// it, so that the many stores of a test suite that have no socket need none.
-package final class Waker: @unchecked Sendable {
-  // `@unchecked Sendable` is right because both properties are only touched with `condition` locked.
-
+/// Waking twice before the thread looks is the same as waking once. The descriptor is made only when its thread asks
+/// for it, so that the many stores of a test suite that have no socket need none; until then a condition does.
+package final class Waker: Sendable {
+  private let isWoken = Atomic(false)
+  /// An `eventfd`, closed at the end; negative as long as there is none. Only the thread that waits makes it.
+  private let event = Atomic<CInt>(-1)
   private let condition = NSCondition()
-  private var isWoken = false
-  private var ends: (read: CInt, write: CInt)?
 
   package init() {}
 
   deinit {
-    guard let ends else { return }
-    close(ends.read)
-    close(ends.write)
+    let event = event.load(ordering: .relaxed)
+    if event >= 0 { close(event) }
   }
 
-  /// Becomes readable when somebody calls ``wake()``.
+  /// Becomes readable when somebody calls ``wake()``. Only the thread that waits may ask for it.
   package var descriptor: CInt {
-    condition.lock()
-    defer { condition.unlock() }
-    if let ends { return ends.read }
-    let made = Self.makeEnds()
-    ends = made
-    if isWoken { Self.signal(made.write) }
-    return made.read
+    let known = event.load(ordering: .relaxed)
+    if known >= 0 { return known }
+    let made = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
+    precondition(made >= 0, "No eventfd: the process has run out of file descriptors. Raise `ulimit -n`.")
+    event.store(made, ordering: .sequentiallyConsistent)
+    // Who has woken already may not have seen it.
+    if isWoken.load(ordering: .sequentiallyConsistent) { eventfd_write(made, 1) }
+    return made
   }
 
   package func wake() {
-    condition.lock()
-    let isFirst = !isWoken
-    isWoken = true
-    condition.signal()
-    let writeEnd = ends?.write
-    condition.unlock()
-    if isFirst, let writeEnd { Self.signal(writeEnd) }
+    guard !isWoken.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    let event = event.load(ordering: .sequentiallyConsistent)
+    if event >= 0 {
+      eventfd_write(event, 1)
+    } else {
+      condition.lock()
+      condition.signal()
+      condition.unlock()
+    }
   }
 
-  /// Forgets the wake-ups so far.
+  /// Forgets the wake-ups so far. What they were for is to be looked at afterwards.
   package func clear() {
-    condition.lock()
-    isWoken = false
-    let readEnd = ends?.read
-    condition.unlock()
-    if let readEnd { Self.drain(readEnd) }
+    let event = event.load(ordering: .relaxed)
+    var count: eventfd_t = 0
+    // Emptied before the flag falls: whoever wakes in between has nothing to write, and is looked at all the same.
+    if event >= 0 { eventfd_read(event, &count) }
+    _ = isWoken.exchange(false, ordering: .sequentiallyConsistent)
   }
 
   /// Blocks until somebody wakes, or the deadline passes; then forgets the wake-ups so far.
   package func wait(until deadline: ContinuousClock.Instant) {
-    let date = Date(timeIntervalSinceNow: ContinuousClock.now.duration(to: deadline) / .seconds(1))
-    condition.lock()
-    while !isWoken, condition.wait(until: date) {}
-    condition.unlock()
-    clear()
-  }
-
-  private static func makeEnds() -> (read: CInt, write: CInt) {
-    // A socket pair rather than a pipe: it is made non-blocking and closed on exec in one step.
-    var ends: [CInt] = [-1, -1]
-    let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    let result = socketpair(AF_UNIX, type, 0, &ends)
-    precondition(result == 0, "No socket pair: the process has run out of file descriptors. Raise `ulimit -n`.")
-    return (ends[0], ends[1])
-  }
-
-  private static func signal(_ writeEnd: CInt) {
-    var byte: UInt8 = 0
-    // A full buffer is as good as a written byte: the thread has not looked yet.
-    _ = send(writeEnd, &byte, 1, CInt(MSG_NOSIGNAL))
-  }
-
-  private static func drain(_ readEnd: CInt) {
-    withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
-      while read(readEnd, buffer.baseAddress, buffer.count) == buffer.count {}
+    let event = event.load(ordering: .relaxed)
+    if event >= 0 {
+      var watched = pollfd(fd: event, events: Int16(POLLIN), revents: 0)
+      // An interruption by a signal looks like a wake-up, which does no harm.
+      _ = poll(&watched, 1, deadline.pollTimeout())
+    } else {
+      let date = Date(timeIntervalSinceNow: ContinuousClock.now.duration(to: deadline) / .seconds(1))
+      condition.lock()
+      while !isWoken.load(ordering: .sequentiallyConsistent), condition.wait(until: date) {}
+      condition.unlock()
     }
+    clear()
   }
 }
 

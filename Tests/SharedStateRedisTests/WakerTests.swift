@@ -1,0 +1,68 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("A waker", .timeLimit(.minutes(1)))
+struct WakerTests {
+  @Test("wakes a thread that waits before there is a descriptor, and one that waits after", arguments: [false, true])
+  func wakes(withDescriptor: Bool) async throws {
+    let waker = Waker()
+    if withDescriptor { _ = waker.descriptor }
+    for _ in 0..<1_000 {
+      let done = Countdown()
+      Thread {
+        waker.wait(until: .now + .seconds(300))
+        done.finishOne(.success(()))
+      }.start()
+      waker.wake()
+      try await done.wait(for: 1)
+    }
+  }
+
+  @Test("a wake-up before the descriptor is made, is seen through it; clearing forgets it")
+  func descriptorMadeLate() {
+    let waker = Waker()
+    waker.wake()
+    #expect(isReadable(waker.descriptor))
+    waker.clear()
+    #expect(!isReadable(waker.descriptor))
+    waker.wake()
+    waker.wake()
+    #expect(isReadable(waker.descriptor))
+    waker.clear()
+    #expect(!isReadable(waker.descriptor))
+  }
+
+  @Test("no wake-up is lost: each is followed by a look at what it was for")
+  func losesNothing() async throws {
+    let waker = Waker()
+    _ = waker.descriptor
+    let done = Countdown()
+    let count = 20_000
+    let made = Mutex(0)
+    let seen = Mutex(0)
+    Thread {
+      // Every look sees all that was made before the wake-up that caused it.
+      while seen.withLock({ $0 }) < count {
+        waker.wait(until: .now + .seconds(300))
+        let present = made.withLock { $0 }
+        seen.withLock { $0 = present }
+      }
+      done.finishOne(.success(()))
+    }.start()
+    Thread {
+      for _ in 0..<count {
+        made.withLock { $0 += 1 }
+        waker.wake()
+      }
+    }.start()
+    try await done.wait(for: 1)
+  }
+
+  private func isReadable(_ descriptor: CInt) -> Bool {
+    var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&watched, 1, 0) == 1
+  }
+}
