@@ -163,15 +163,26 @@ public final class RedisStore: Sendable {
   ///   ``RedisSharedStateError/timedOut(operation:)``; `CancellationError`.
   public func flush(within timeout: Duration) async throws {
     let countdown = Countdown()
-    let waiters = link.flush { result in countdown.finishOne(result.map { _ in }) }
+    let waiters = link.flush(until: .now + timeout) { result in countdown.finishOne(result.map { _ in }) }
     guard !waiters.isEmpty else { return }
     defer { link.forget(waiters) }
-    let timer = Task {
-      try await Task.sleep(for: timeout)
-      countdown.end(with: timeoutError(of: "flush()"))
-    }
-    defer { timer.cancel() }
+    // The writer's thread watches the deadline, unless it is busy connecting. A timer wakes two more threads.
+    let timer =
+      isInTouch
+      ? nil
+      : Task {
+        try await Task.sleep(for: timeout)
+        countdown.end(with: timeoutError(of: "flush()"))
+      }
+    defer { timer?.cancel() }
     try await countdown.wait(for: waiters.count)
+  }
+
+  private var isInTouch: Bool {
+    switch status {
+    case .inProcess, .connected: true
+    case .connecting, .reconnecting, .stopped: false
+    }
   }
 
   /// Why there is no connection says more than that the time is over.

@@ -165,10 +165,13 @@ package final class Link: Sendable {
     begin(completion) { guarded throws(RedisSharedStateError) in try guarded.state.read(names, now: .now) }
   }
 
-  /// Calls back once for each change that is not acknowledged yet. Returns how many times.
-  package func flush(completion: @escaping WaiterCallback) -> [LinkState.WaiterID] {
+  /// Calls back once for each change that is not acknowledged yet, at the deadline at the latest.
+  package func flush(
+    until deadline: ContinuousClock.Instant,
+    completion: @escaping WaiterCallback
+  ) -> [LinkState.WaiterID] {
     update { guarded in
-      let waiters = guarded.state.flush()
+      let waiters = guarded.state.flush(until: deadline)
       for waiter in waiters { guarded.waiters[waiter] = completion }
       return waiters
     }

@@ -58,8 +58,10 @@ extension LinkState {
     var instruction = session.instruction(for: purpose, now: now)
     // The other thread is waiting for the end of the pause as well; whoever is first begins for both.
     if session.epoch != epoch { for other in ConnectionPurpose.allCases where other != purpose { wake(other) } }
-    if case .wait(let until) = instruction, let (deadline, _) = waiterOrder.first, purpose == .writer {
-      instruction = .wait(until: min(until, deadline))
+    if case .wait(let until) = instruction, purpose == .writer {
+      let deadline = nextExpiry.map { min($0, until) } ?? until
+      writerLooksAt = deadline
+      instruction = .wait(until: deadline)
     }
     if case .wait = instruction { waiting.insert(purpose) }
     return instruction

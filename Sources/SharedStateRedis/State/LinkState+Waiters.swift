@@ -47,8 +47,8 @@ extension LinkState {
     return waiter
   }
 
-  /// Somebody wants every change so far to be acknowledged: one waiter for each replica that has one.
-  package mutating func flush() -> [WaiterID] {
+  /// Somebody wants every change so far to be acknowledged until a deadline: one waiter for each replica that has one.
+  package mutating func flush(until deadline: ContinuousClock.Instant) -> [WaiterID] {
     var flushed: [WaiterID] = []
     for id in members.ids {
       let waiter = nextWaiterID
@@ -56,6 +56,14 @@ extension LinkState {
       nextWaiterID += 1
       waiters[waiter] = (id, "flush()")
       flushed.append(waiter)
+    }
+    if session.phase == .stopped {
+      for waiter in flushed { forget(waiter) }
+      effects.append(.resume(flushed, .stopped))
+    } else if !flushed.isEmpty {
+      let index = flushes.firstIndex { $0.deadline > deadline } ?? flushes.endIndex
+      flushes.insert((deadline, Queue(flushed)), at: index)
+      watch(deadline)
     }
     return flushed
   }
@@ -74,25 +82,48 @@ extension LinkState {
     if session.phase == .stopped { throw .stopped }
     defer { nextWaiterID += 1 }
     waiters[nextWaiterID] = (replica, operation)
-    waiterOrder.append((now + configuration.operationTimeout, nextWaiterID))
-    // Its thread watches the deadlines.
-    wake(.writer)
+    let deadline = now + configuration.operationTimeout
+    waiterOrder.append((deadline, nextWaiterID))
+    watch(deadline)
     return nextWaiterID
   }
 
   mutating func expireWaiters(now: ContinuousClock.Instant) {
     while let (deadline, waiter) = waiterOrder.first, deadline <= now || waiters[waiter] == nil {
       _ = waiterOrder.popFirst()
-      guard let (id, operation) = waiters[waiter] else { continue }
-      if let replica = id.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) {
-        forget(waiter)
-        effects.append(.resume([waiter], .outcomeUnknown(name: replica.name)))
-        continue
-      }
-      forget(waiter)
-      // Why the server does not answer says more than that it does not.
-      let reason = session.phase == .connected ? nil : session.lastError
-      effects.append(.resume([waiter], reason ?? .timedOut(operation: operation)))
+      expire(waiter)
     }
+    while let deadline = flushes.first?.deadline {
+      while let waiter = flushes[0].waiters.first, deadline <= now || waiters[waiter] == nil {
+        _ = flushes[0].waiters.popFirst()
+        expire(waiter)
+      }
+      guard flushes[0].waiters.first == nil else { return }
+      flushes.removeFirst()
+    }
+  }
+
+  private mutating func expire(_ waiter: WaiterID) {
+    guard let (id, operation) = waiters[waiter] else { return }
+    if let replica = id.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) {
+      forget(waiter)
+      effects.append(.resume([waiter], .outcomeUnknown(name: replica.name)))
+      return
+    }
+    forget(waiter)
+    // Why the server does not answer says more than that it does not.
+    let reason = session.phase == .connected ? nil : session.lastError
+    effects.append(.resume([waiter], reason ?? .timedOut(operation: operation)))
+  }
+
+  /// When the first of those who wait has waited for long enough.
+  var nextExpiry: ContinuousClock.Instant? {
+    guard let single = waiterOrder.first?.deadline else { return flushes.first?.deadline }
+    return flushes.first.map { min($0.deadline, single) } ?? single
+  }
+
+  /// The writer's thread watches the deadlines: it need not be woken when it looks before this one anyway.
+  private mutating func watch(_ deadline: ContinuousClock.Instant) {
+    if writerLooksAt.map({ deadline < $0 }) ?? true { wake(.writer) }
   }
 }

@@ -40,8 +40,9 @@ extension LinkState {
       var deadline = exchanges[purpose]?.nextDeadline ?? now
       if purpose == .writer {
         if let (at, _) = retries.first { deadline = min(deadline, at) }
-        if let (at, _) = waiterOrder.first { deadline = min(deadline, at) }
         if let at = nextCheck, session.phase == .connected { deadline = min(deadline, at) }
+        if let at = nextExpiry { deadline = min(deadline, at) }
+        writerLooksAt = deadline
       }
       work.waitUntil = deadline
     }

@@ -108,6 +108,10 @@ package struct LinkState: Sendable {
   /// Who waits for what, in the order of the deadlines, those who are done among them.
   var waiters: [WaiterID: (replica: ReplicaID?, operation: String)] = [:]
   var waiterOrder = Queue<(deadline: ContinuousClock.Instant, WaiterID)>()
+  /// Each flush, in the order of the deadlines: there are few at a time, with many waiters each.
+  var flushes: [(deadline: ContinuousClock.Instant, waiters: Queue<WaiterID>)] = []
+  /// Until when the writer's thread waits at the longest, if it does.
+  var writerLooksAt: ContinuousClock.Instant?
   var nextWaiterID: WaiterID = 1
 
   var effects: [Effect] = []

@@ -87,7 +87,7 @@ extension Simulation {
     case .flush:
       // What is not waited for has to be done already.
       var settled = service.boxes
-      for waiter in service.update(&caller.tasks, { $0.flush() }) {
+      for waiter in service.update(&caller.tasks, { $0.flush(until: now + .seconds(5)) }) {
         guard let id = service.link.waiters[waiter]?.replica, let box = settled.removeValue(forKey: id) else {
           continue
         }

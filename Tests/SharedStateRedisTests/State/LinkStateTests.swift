@@ -42,6 +42,39 @@ struct LinkStateTests {
     }
   }
 
+  @Test("a flush ends at its deadline, and wakes the writer only when that would look later")
+  func flushDeadline() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    link.changed(id)
+    link.send(id, "1", at: start)
+    // The answer is awaited for five seconds.
+    _ = link.work(for: .writer, epoch: 1, now: start)
+    _ = link.takeEffects()
+    let later = link.flush(until: start + .seconds(6))
+    #expect(link.takeWakes() == [])
+    let sooner = link.flush(until: start + .seconds(1))
+    #expect(link.takeWakes() == [.writer])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.waitUntil == start + .seconds(1))
+    #expect(link.takeResumed() == [])
+    _ = link.work(for: .writer, epoch: 1, now: start + .seconds(1))
+    #expect(link.takeResumed() == [.init(sooner, .timedOut(operation: "flush()"))])
+    link.stop()
+    #expect(link.takeResumed() == [.init(later, .stopped)])
+  }
+
+  @Test("a flush of a link that was stopped ends at once")
+  func flushAfterStop() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    link.changed(id)
+    link.stop()
+    _ = link.takeEffects()
+    let waiters = link.flush(until: start + .seconds(1))
+    #expect(waiters.count == 1)
+    #expect(link.takeResumed() == [.init(waiters, .stopped)])
+  }
+
   @Test("wakes a thread that waits, and no thread that is busy")
   func wakesOnce() throws {
     var link = LinkState.make()
