@@ -73,7 +73,10 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     let (reference, membership) = state.withLock { ($0.reference, $0.membership) }
     let id = try membership.get()
     guard let reference else { return }
-    try await wait { completion in key.store.link.save(id, keeping: reference, completion: completion) }
+    let stamp = reference.versions.local
+    try await wait { completion in
+      key.store.link.save(id, stamp: stamp, keeping: reference, completion: completion)
+    }
   }
 
   func reset() async throws {

@@ -112,15 +112,16 @@ package final class Link: Sendable {
 
   // MARK: Waiting
 
-  /// Calls back once the present value of a replica is kept.
+  /// Calls back once the present value of a replica, with this stamp, is kept.
   package func save(
     _ id: LinkState.ReplicaID,
+    stamp: UInt64,
     keeping reference: AnyObject,
     completion: @escaping WaiterCallback
   ) -> LinkState.WaiterID? {
     let kept = Kept(reference)
     return begin(completion) { guarded throws(RedisSharedStateError) in
-      let waiter = try guarded.state.save(id, now: .now)
+      let waiter = try guarded.state.save(id, stamp: stamp, now: .now)
       // Not before it has been accepted: nothing would ever settle it.
       guarded.members[id]?.unsettled = kept.object
       return waiter

@@ -1,9 +1,13 @@
 /// Those who wait for a replica, or for an answer, each until a deadline.
 extension LinkState {
-  /// Somebody wants the present value of a replica to be kept.
-  package mutating func save(_ id: ReplicaID, now: ContinuousClock.Instant) throws(RedisSharedStateError) -> WaiterID {
+  /// Somebody wants the present value of a replica, with this stamp, to be kept.
+  package mutating func save(
+    _ id: ReplicaID,
+    stamp: UInt64 = .max,
+    now: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "save()", now: now)
-    apply(members[id]?.replica.save(waiter: waiter), to: id)
+    apply(members[id]?.replica.save(waiter: waiter, stamp: stamp), to: id)
     return waiter
   }
 

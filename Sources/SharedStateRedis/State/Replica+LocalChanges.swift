@@ -9,7 +9,14 @@ extension Replica {
   }
 
   /// Somebody wants the present value to be kept, whether it has changed or not.
-  package mutating func save(waiter: UInt64) -> [Action] {
+  ///
+  /// - Parameter stamp: The reference's stamp: a commit under way that carries it, or a later one, will do.
+  package mutating func save(waiter: UInt64, stamp: UInt64 = .max) -> [Action] {
+    if !isDirty, let inFlight, inFlight.stamp >= stamp {
+      self.inFlight?.waiters.save.insert(waiter)
+      self.inFlight?.waiters.isSave = true
+      return proceed()
+    }
     waiters.save.insert(waiter)
     waiters.isSave = true
     isDirty = true

@@ -75,7 +75,7 @@ extension Simulation {
       box.returnedStamp = max(box.returnedStamp, stamp)
     case .save(let box):
       service.update(&caller.tasks) { link in
-        guard let waiter = try? link.save(box.id, now: now) else { return violated("save() failed") }
+        guard let waiter = try? link.save(box.id, stamp: box.stamp, now: now) else { return violated("save() failed") }
         box.isKept = true
         service.promises[waiter] = .applied(box, stamp: box.stamp)
       }

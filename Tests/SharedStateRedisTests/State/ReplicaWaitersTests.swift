@@ -16,6 +16,25 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
   }
 
+  @Test("those who save what is under way wait for that, and not for another commit")
+  func saveOfWhatIsUnderWay() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.save(waiter: 5, stamp: 1) == [])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .settled])
+  }
+
+  @Test("those who save a value that has changed since the commit under way wait for the next one")
+  func saveOfWhatHasChanged() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    // The mutation is visible, and about to be reported.
+    #expect(replica.save(waiter: 5, stamp: 2) == [])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
+    replica.encodeAndSend("3", stamp: 2, number: 2)
+    #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
+  }
+
   @Test("those who flush wait for the change under way, and for nothing when there is none")
   func flushWaiters() {
     var replica = Replica.live(at: 7, "1")
