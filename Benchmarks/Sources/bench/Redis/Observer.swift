@@ -1,9 +1,17 @@
 import Foundation
 import SharedState
 import SharedStateRedis
+import Synchronization
 
 /// What the other process does: it sees ticks, and says afterwards how long each was on its way.
 enum Observer {
+  /// The ticks that were decoded, on the store's own thread: next the box shows them.
+  private static let decoded = Mutex<[(phase: Int, latency: UInt64)]>([])
+
+  static func noteDecoded(_ tick: Tick, at time: UInt64) {
+    decoded.withLock { $0.append((tick.phase, time - min(time, tick.sentAt))) }
+  }
+
   /// Through the library: as a user sees them, in `updates`.
   static func library(url: String, name: String) async throws {
     endWithParent()
@@ -58,6 +66,8 @@ enum Observer {
         seen.append((tick.phase, time - min(time, tick.sentAt)))
         return false
       }
+      let decoded = Observer.decoded.withLock { $0 }
+      print(decoded.map { "decoded \($0.phase) \($0.latency)\n" }.joined())
       print(seen.map { "\($0.phase) \($0.latency)\n" }.joined() + "last \(tick.sequence)")
       return true
     }
@@ -73,6 +83,7 @@ final class ObserverProcess: Sendable {
   /// What it has seen.
   struct Report {
     var latencies: [Int: Samples] = [:]
+    var decoded: [Int: Samples] = [:]
     /// The number of the last tick; `nil` when that has not arrived.
     var last: Int?
   }
@@ -98,6 +109,9 @@ final class ObserverProcess: Sendable {
     var report = Report()
     for line in text.split(separator: "\n") {
       let fields = line.split(separator: " ")
+      if fields.count == 3, let phase = Int(fields[1]), let number = UInt64(fields[2]) {
+        report.decoded[phase, default: Samples()].append(number)
+      }
       guard fields.count == 2, let number = UInt64(fields[1]) else { continue }
       if fields[0] == "last" {
         report.last = Int(number)

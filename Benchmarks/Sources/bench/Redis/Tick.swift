@@ -10,6 +10,16 @@ struct Tick: Codable, Sendable, Equatable {
 }
 
 extension Tick {
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    phase = try container.decode(Int.self, forKey: .phase)
+    sequence = try container.decode(Int.self, forKey: .sequence)
+    sentAt = try container.decode(UInt64.self, forKey: .sentAt)
+    Observer.noteDecoded(self, at: monotonicNanoseconds())
+  }
+}
+
+extension Tick {
   /// The JSON document, without an encoder.
   func write(into bytes: inout [UInt8]) {
     bytes.removeAll(keepingCapacity: true)
