@@ -14,6 +14,14 @@ public struct LoadContinuation<Value: Sendable>: Sendable {
     oneShot = OneShot(description, callback: callback)
   }
 
+  /// Makes a continuation that reports its misuse elsewhere: issues that are reported on a thread are lost to a test.
+  package init(
+    report: @escaping @Sendable (String) -> Void,
+    callback: @escaping @Sendable (Result<Value?, any Error>) -> Void
+  ) {
+    oneShot = OneShot("A LoadContinuation", report: report, callback: callback)
+  }
+
   /// Hands over a value.
   public func resume(returning value: Value) {
     resume(with: .success(value))

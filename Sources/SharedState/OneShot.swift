@@ -5,16 +5,22 @@ import Synchronization
 final class OneShot<Outcome: Sendable>: Sendable {
   private let isUsed = Atomic(false)
   private let description: String
+  private let report: @Sendable (String) -> Void
   private let callback: @Sendable (Result<Outcome, any Error>) -> Void
 
-  init(_ description: String, callback: @escaping @Sendable (Result<Outcome, any Error>) -> Void) {
+  init(
+    _ description: String,
+    report: @escaping @Sendable (String) -> Void = { reportIssue($0) },
+    callback: @escaping @Sendable (Result<Outcome, any Error>) -> Void
+  ) {
     self.description = description
+    self.report = report
     self.callback = callback
   }
 
   func resume(with result: Result<Outcome, any Error>) {
     guard !isUsed.exchange(true, ordering: .relaxed) else {
-      reportIssue("\(description) was resumed more than once. Resume a continuation exactly once.")
+      report("\(description) was resumed more than once. Resume a continuation exactly once.")
       return
     }
     callback(result)
@@ -22,7 +28,7 @@ final class OneShot<Outcome: Sendable>: Sendable {
 
   deinit {
     guard !isUsed.load(ordering: .relaxed) else { return }
-    reportIssue("\(description) was never resumed. Resume a continuation exactly once, also when nothing was done.")
+    report("\(description) was never resumed. Resume a continuation exactly once, also when nothing was done.")
     callback(.failure(ContinuationLeakedError(continuation: description)))
   }
 }

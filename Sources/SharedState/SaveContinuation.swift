@@ -14,6 +14,14 @@ public struct SaveContinuation: Sendable {
     oneShot = OneShot(description, callback: callback)
   }
 
+  /// Makes a continuation that reports its misuse elsewhere: issues that are reported on a thread are lost to a test.
+  package init(
+    report: @escaping @Sendable (String) -> Void,
+    callback: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    oneShot = OneShot("A SaveContinuation", report: report, callback: callback)
+  }
+
   /// Says that the value is kept.
   public func resume() {
     resume(with: .success(()))

@@ -27,6 +27,32 @@ struct ContinuationTests {
     #expect(results.count == 1)
   }
 
+  @Test func keyThatResumesTwiceIsAnIssueAndTheFirstResultCounts() {
+    let backend = ScriptedBackend<Int>(
+      onLoad: { load in
+        load.continuation.resume(returning: 2)
+        load.continuation.resume(returning: 3)
+      },
+      onSave: { save in
+        save.continuation.resume()
+        save.continuation.resume(throwing: TestError())
+      }
+    )
+    withKnownIssue {
+      @Shared(.scripted(backend)) var value = 1
+      #expect(value == 2)
+    } matching: { issue in
+      "\(issue)".contains("The LoadContinuation of ScriptedKey<Int> was resumed more than once")
+    }
+    let shared = Shared(wrappedValue: 1, ScriptedKey(backend: ScriptedBackend<Int>(onSave: { backend.save($0) })))
+    withKnownIssue {
+      shared.withLock { $0 = 4 }
+      #expect(shared.saveError == nil)
+    } matching: { issue in
+      "\(issue)".contains("The SaveContinuation of ScriptedKey<Int> was resumed more than once")
+    }
+  }
+
   @Test func leakedContinuationIsAnIssueAndFails() {
     let results = Recorder<Result<Int?, any Error>>()
     withKnownIssue {

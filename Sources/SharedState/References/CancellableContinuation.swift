@@ -1,18 +1,27 @@
 import Synchronization
 
-/// Waits for a callback, or until the task is cancelled, whichever is first. What was begun goes on after a cancellation.
+/// Waits for a callback, or until the task is cancelled, whichever is first.
 ///
+/// What was begun goes on after a cancellation, except for the tasks of asynchronous keys.
+/// - Parameters:
+///   - body: Begins what calls back.
+///   - onCancel: Called after a cancellation, when the continuation does not wait any more.
 /// - Throws: What the callback says, or `CancellationError`.
 package func withCancellableContinuation<Value: Sendable>(
-  _ body: (CancellableContinuation<Value>) -> Void
+  _ body: (CancellableContinuation<Value>) -> Void,
+  onCancel: @escaping @Sendable () -> Void = {}
 ) async throws -> Value {
   let continuation = CancellableContinuation<Value>()
+  let tasks = KeyTasks()
   return try await withTaskCancellationHandler {
     try await withCheckedThrowingContinuation { checked in
-      if continuation.install(checked) { body(continuation) }
+      guard continuation.install(checked) else { return }
+      KeyTasks.$current.withValue(tasks) { body(continuation) }
     }
   } onCancel: {
     continuation.resume(with: .failure(CancellationError()))
+    tasks.cancel()
+    onCancel()
   }
 }
 
@@ -35,6 +44,13 @@ package final class CancellableContinuation<Value: Sendable>: Sendable {
     }
     if isCancelled { checked.resume(throwing: CancellationError()) }
     return !isCancelled
+  }
+
+  /// Whether there was no result yet.
+  var isWaiting: Bool {
+    state.withLock { state in
+      if case .done = state { false } else { true }
+    }
   }
 
   /// Resumes the task. Only the first result counts.

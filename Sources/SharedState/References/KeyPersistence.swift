@@ -1,3 +1,4 @@
+import SharedStateDependencies
 import Synchronization
 
 /// Keeps the value of a reference by way of a key: loads it, watches it, and saves each mutation in order.
@@ -6,8 +7,18 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     weak var reference: ValueReference<Key.Value>?
     var subscription: SharedSubscription?
     var saving = SaveOrder()
-    /// The explicit saves that wait for the next call of the key.
-    var explicitSaves: [SaveContinuation] = []
+    /// Those who wait for the next call of the key.
+    var saveRequests = SaveRequests()
+    /// The call of the key that was begun last.
+    var save: (requests: SaveRequests, tasks: KeyTasks)?
+    /// Whether the key has been seen to save in tasks, which go on when it has returned.
+    var savesInTasks = false
+    /// Whether the newest change could not be saved.
+    var isUnsaved = false
+    /// What has to wait while the key saves.
+    var afterSaves: [@Sendable () -> Void] = []
+    /// Whether one of those is to load what was heard of meanwhile.
+    var isReloadPending = false
   }
 
   private let key: Key
@@ -15,6 +26,10 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   private let save: (@Sendable (Key.Value, SaveContext, SaveContinuation) -> Void)?
   private let delete: (@Sendable (Key.Value, SaveContinuation) -> Void)?
   private let state = Mutex(State())
+  /// Those of whoever made the reference; the key is called with them.
+  private let dependencies = withEscapedDependencies { $0 }
+  /// What the key does in tasks as long as the reference lives.
+  private let tasks = KeyTasks()
 
   /// Numbers what comes from the key: a load when it is asked for, a change when it is heard of. Older never replaces
   /// newer.
@@ -42,19 +57,25 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     delete = { initialValue, continuation in key.reset(to: initialValue, continuation: continuation) }
   }
 
+  deinit {
+    tasks.cancel()
+  }
+
   /// Loads and watches the value on behalf of the reference. Returns once the key has been asked for both.
   func start(_ reference: ValueReference<Key.Value>) {
     state.withLock { $0.reference = reference }
-    // Before the load, so that no change falls in between.
-    let subscription = key.subscribe(
-      context: .initialValue(initialValue),
-      subscriber: SharedSubscriber(
-        onResult: { [weak self] result in self?.receiveChange(result) },
-        onLoading: { [weak self] isLoading in self?.reference?.updateStatus { $0.isLoading = isLoading } }
-      )
+    let subscriber = SharedSubscriber<Key.Value>(
+      onResult: { [weak self] result in self?.receiveChange(result) },
+      onLoading: { [weak self] isLoading in self?.reference?.updateStatus { $0.isLoading = isLoading } }
     )
-    state.withLock { $0.subscription = subscription }
-    beginLoad(context: .initialValue(initialValue)) { _ in }
+    KeyTasks.$current.withValue(tasks) {
+      // Before the load, so that no change falls in between.
+      let subscription = dependencies.yield {
+        key.subscribe(context: .initialValue(initialValue), subscriber: subscriber)
+      }
+      state.withLock { $0.subscription = subscription }
+      beginLoad(context: .initialValue(initialValue)) { _ in }
+    }
   }
 
   private var reference: ValueReference<Key.Value>? {
@@ -65,7 +86,9 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
 
   func load() async throws {
     try await withCancellableContinuation { continuation in
-      self.beginLoad(context: .userInitiated) { continuation.resume(with: $0) }
+      self.afterSaves {
+        self.beginLoad(context: .userInitiated) { continuation.resume(with: $0) }
+      }
     }
   }
 
@@ -80,11 +103,19 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     let isInitial = context.initialValue != nil
     let valueOfNothing = isInitial ? nil : initialValue
     reference.updateStatus { $0.loadsUnderWay += 1 }
+    let (tasks, savesBefore) = (KeyTasks.current, savesBefore)
     let continuation = LoadContinuation<Key.Value>("The LoadContinuation of \(Key.self)") { [weak self] result in
-      self?.finishLoad(result.map { $0 ?? valueOfNothing }, number: number, stamp: stamp, isInitial: isInitial)
+      if result.failure != nil, tasks?.areCancelled == true {
+        // A load that was called off says nothing.
+        self?.reference?.updateStatus { $0.loadsUnderWay -= 1 }
+      } else {
+        let isCrossed = self?.hasCrossedSaves(since: savesBefore) == true
+        let result = result.map { isCrossed ? nil : $0 ?? valueOfNothing }
+        self?.finishLoad(result, number: number, stamp: stamp, isInitial: isInitial)
+      }
       completion(result.map { _ in })
     }
-    key.load(context: context, continuation: continuation)
+    dependencies.yield { key.load(context: context, continuation: continuation) }
   }
 
   /// A value that was asked for before a change never replaces it.
@@ -108,6 +139,7 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     guard let reference else { return }
     let number = nextNumber()
     if case .success(let value) = result {
+      if hasCrossedSaves(since: savesBefore) { return }
       _ = reference.replace(with: value ?? initialValue) { _ in advance(shownValue, to: number) }
     }
     reference.updateStatus { status in
@@ -126,11 +158,64 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     return true
   }
 
+  // MARK: Loading and saving at the same time
+
+  // A key that saves in tasks returns before the value is saved. Nobody knows then whether what is loaded or heard of
+  // is older or newer than our own change, once both are stored. So it is not shown; the value is loaded again
+  // afterwards.
+
+  /// The number of saves so far; `nil` while there is one.
+  private var savesBefore: UInt64? {
+    state.withLock { $0.saving.isDraining ? nil : $0.saving.begun }
+  }
+
+  private func hasCrossedSaves(since before: UInt64?) -> Bool {
+    let hasCrossed = state.withLock { state in
+      state.savesInTasks = state.savesInTasks || state.save?.tasks.areUsed == true
+      return state.savesInTasks && (before != state.saving.begun || state.saving.isDraining)
+    }
+    if hasCrossed { reloadAfterSaves() }
+    return hasCrossed
+  }
+
+  private func reloadAfterSaves() {
+    let isFirst = state.withLock { state in
+      defer { state.isReloadPending = true }
+      return !state.isReloadPending
+    }
+    guard isFirst else { return }
+    KeyTasks.$current.withValue(tasks) {
+      afterSaves { [weak self] in
+        // A change that could not be saved stays, and replaces what is stored when it can.
+        let isUnsaved = self?.state.withLock { state in
+          state.isReloadPending = false
+          return state.isUnsaved
+        }
+        if isUnsaved == false { self?.beginLoad(context: .userInitiated) { _ in } }
+      }
+    }
+  }
+
+  /// Runs the body once the key is not saving.
+  private func afterSaves(_ body: @escaping @Sendable () -> Void) {
+    let tasks = KeyTasks.current
+    let isNow = state.withLock { state in
+      guard state.saving.isDraining else { return true }
+      state.afterSaves.append { KeyTasks.$current.withValue(tasks, operation: body) }
+      return false
+    }
+    if isNow { body() }
+  }
+
   // MARK: Saving
 
   func referenceDidMutate() {
     guard save != nil, let reference else { return }
-    if state.withLock({ $0.saving.request() }) { drainSaves(of: reference) }
+    let isFirst = state.withLock { state in
+      state.saveRequests.areOfMutation = true
+      return state.saving.request()
+    }
+    if isFirst { drainSaves(of: reference) }
   }
 
   func reset() async throws {
@@ -143,42 +228,78 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     guard save != nil, let reference else { return }
     try await withCancellableContinuation { continuation in
       let isFirst = self.state.withLock { state in
-        state.explicitSaves.append(SaveContinuation("save()") { continuation.resume(with: $0) })
+        state.saveRequests.waiters.append(continuation)
         return state.saving.request()
       }
       if isFirst { self.drainSaves(of: reference) }
+    } onCancel: {
+      self.cancelUnwantedSave()
     }
   }
 
-  /// Hands the newest value to the key until nobody has asked for more: one thread at a time, so that saves reach the
-  /// key in the order of the mutations. The reference is held meanwhile, so that a change is saved also when whoever
-  /// made it has let go of the last share.
+  /// Hands the newest value to the key until nobody has asked for more: one thread or task at a time, so that saves
+  /// reach the key in the order of the mutations. The reference is held meanwhile, so that a change is saved also when
+  /// whoever made it has let go of the last share.
   private func drainSaves(of reference: ValueReference<Key.Value>) {
     guard let save, let delete else { return }
     repeat {
-      let (number, explicit) = state.withLock { state in
-        defer { state.explicitSaves = [] }
-        return (state.saving.begin(), state.explicitSaves)
+      let tasks = KeyTasks()
+      let (number, requests) = state.withLock { state in
+        let requests = state.saveRequests
+        state.saveRequests = SaveRequests()
+        state.save = (requests, tasks)
+        return (state.saving.begin(), requests)
       }
+      cancelUnwantedSave()
       let (value, stamp) = reference.valueAndStamp
       let continuation = SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self] result in
-        self?.finishSave(number, result)
-        for continuation in explicit { continuation.resume(with: result) }
+        self?.finishSave(number, result, tasks: tasks)
+        for waiter in requests.waiters { waiter.resume(with: result) }
       }
-      // Whoever has changed the value after a reset wants it to be kept.
-      if stamp == resetStamp.load(ordering: .relaxed) {
-        delete(initialValue, continuation)
-      } else {
-        save(value, explicit.isEmpty ? .didSet : .userInitiated, continuation)
+      KeyTasks.$current.withValue(tasks) {
+        dependencies.yield {
+          // Whoever has changed the value after a reset wants it to be kept.
+          if stamp == resetStamp.load(ordering: .relaxed) {
+            delete(initialValue, continuation)
+          } else {
+            save(value, requests.context, continuation)
+          }
+        }
       }
-    } while state.withLock { $0.saving.finishRound() }
+      if tasks.areUsed { state.withLock { $0.savesInTasks = true } }
+      if tasks.whenEnded({ [self] in if finishRound() { drainSaves(of: reference) } }) { return }
+    } while finishRound()
   }
 
-  private func finishSave(_ number: UInt64, _ result: Result<Void, any Error>) {
+  /// Whether the drainer has to go on; what had to wait for the end of the saves is done otherwise.
+  private func finishRound() -> Bool {
+    let (goesOn, bodies): (Bool, [@Sendable () -> Void]) = state.withLock { state in
+      guard !state.saving.finishRound() else { return (true, []) }
+      defer { state.afterSaves = [] }
+      state.save = nil
+      return (false, state.afterSaves)
+    }
+    for body in bodies { body() }
+    return goesOn
+  }
+
+  private func finishSave(_ number: UInt64, _ result: Result<Void, any Error>, tasks: KeyTasks) {
+    // A save that was called off says nothing.
+    if result.failure != nil, tasks.areCancelled { return }
     // The outcome of an older save says nothing about the newest value.
-    let (isNewest, reference) = state.withLock { ($0.saving.isNewestOutcome(number), $0.reference) }
-    guard isNewest else { return }
+    let reference: ValueReference<Key.Value>? = state.withLock { state in
+      guard state.saving.isNewestOutcome(number) else { return nil }
+      state.isUnsaved = result.failure != nil
+      return state.reference
+    }
     reference?.updateStatus { $0.saveError = result.failure }
+  }
+
+  private func cancelUnwantedSave() {
+    let unwanted = state.withLock { state in
+      state.save.flatMap { $0.requests.areWithdrawn ? $0.tasks : nil }
+    }
+    unwanted?.cancel()
   }
 }
 

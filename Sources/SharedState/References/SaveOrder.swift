@@ -1,8 +1,10 @@
 /// Decides which thread hands values to a key, so that saves keep the order of the mutations and none is forgotten.
 struct SaveOrder {
-  private var isDraining = false
+  /// Whether somebody is handing values to the key.
+  private(set) var isDraining = false
   private var isRequested = false
-  private var begun: UInt64 = 0
+  /// How many saves were begun.
+  private(set) var begun: UInt64 = 0
   private var newestOutcome: UInt64 = 0
 
   /// Something has to be saved. Returns whether the caller becomes the one who drains.

@@ -46,7 +46,6 @@ final class AppStorageDomain: Sendable {
     self.path = path
     queue = DispatchQueue(label: "SharedState.AppStorageDomain")
     writer = ThrottledWriter(interval: .seconds(1), queue: queue) {}
-    (store as? InMemoryUserDefaults)?.tell(self)
   }
 
   // MARK: Reading and writing
@@ -116,6 +115,7 @@ final class AppStorageDomain: Sendable {
       return (state.observationsEver, state.observations.count == 1)
     }
     if isFirst { startWatching() }
+    look(at: name)
     // Something may have happened since the value was loaded.
     check([name])
     return SharedSubscription { [self] in
@@ -126,6 +126,17 @@ final class AppStorageDomain: Sendable {
         return state.watch
       }
       watch?.cancel()
+    }
+  }
+
+  /// Remembers what is stored, unless it was looked at before: what is not known cannot be told from a change.
+  private func look(at name: String) {
+    guard state.withLock({ $0.seen[name] == nil }) else { return }
+    access.lock()
+    defer { access.unlock() }
+    let value = present(name)
+    state.withLock { state in
+      if state.seen[name] == nil { state.seen[name] = .some(value) }
     }
   }
 

@@ -27,6 +27,8 @@ final class AppStorageDomains: Sendable {
       // Few user defaults come into being; those that are gone are forgotten now and then.
       if domains.count % 64 == 63 { domains = domains.filter { $0.value.domain != nil } }
       domains[identity] = Entry(domain: made)
+      // Not when it is made: the one that is found would not be told any more.
+      (store as? InMemoryUserDefaults)?.tell(made)
       return made
     }
   }

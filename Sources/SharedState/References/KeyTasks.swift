@@ -1,0 +1,79 @@
+import Synchronization
+
+/// The tasks that a key begins while it is called: whoever calls it can cancel them, and wait for their end.
+///
+/// It is bound to the task or thread that calls the key, so that keys which are built on top of others need not know.
+final class KeyTasks: Sendable {
+  private struct State {
+    var tasks: [Task<Void, Never>] = []
+    var begun = 0
+    var ended = 0
+    var isCancelled = false
+    var onEnd: (@Sendable () -> Void)?
+  }
+
+  /// Those of the call that is going on.
+  @TaskLocal static var current: KeyTasks?
+
+  private let state = Mutex(State())
+
+  /// Runs the operation in a task, which belongs to the call that is going on, if any.
+  @discardableResult
+  static func run(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    guard let current else { return Task(operation: operation) }
+    return current.run(operation)
+  }
+
+  /// Whether there are tasks, or were.
+  var areUsed: Bool { state.withLock { $0.begun > 0 } }
+
+  /// Whether there were tasks, and they were cancelled.
+  var areCancelled: Bool { state.withLock { $0.isCancelled && $0.begun > 0 } }
+
+  /// Cancels the tasks, also those that are yet to come.
+  func cancel() {
+    let tasks = state.withLock { state in
+      state.isCancelled = true
+      return state.tasks
+    }
+    for task in tasks { task.cancel() }
+  }
+
+  /// Calls back once, when the last task has ended, on its thread.
+  ///
+  /// - Returns: `false` when none is running; nobody is called then.
+  func whenEnded(_ body: @escaping @Sendable () -> Void) -> Bool {
+    state.withLock { state in
+      guard state.begun > state.ended else { return false }
+      state.onEnd = body
+      return true
+    }
+  }
+
+  private func run(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    state.withLock { $0.begun += 1 }
+    let task = Task {
+      // What the key calls in its task are calls of their own.
+      await Self.$current.withValue(nil) {
+        await operation()
+        end()
+      }
+    }
+    let isCancelled = state.withLock { state in
+      state.tasks.append(task)
+      return state.isCancelled
+    }
+    if isCancelled { task.cancel() }
+    return task
+  }
+
+  private func end() {
+    let onEnd: (@Sendable () -> Void)? = state.withLock { state in
+      state.ended += 1
+      guard state.ended == state.begun else { return nil }
+      defer { state.onEnd = nil }
+      return state.onEnd
+    }
+    onEnd?()
+  }
+}

@@ -1,0 +1,63 @@
+public import SharedState
+
+/// One thing that every strategy must do: a check for authors of keys.
+///
+/// Run all of them in a parameterised test, each on a storage of its own:
+///
+/// ```swift
+/// @Test(arguments: SharedKeyContract<ConfigKey>.allChecks)
+/// func keepsItsPromise(check: SharedKeyContract<ConfigKey>) async throws {
+///   let service = FakeConfigService()
+///   try await check.run(
+///     on: .init(values: [0, 1, 2, 3], outsider: service.outsider) { name in
+///       ConfigKey(service: service, name: name)
+///     }
+///   )
+/// }
+/// ```
+///
+/// The checks look at a key through shares, and by calling its methods. They know nothing of how it keeps its values.
+public struct SharedKeyContract<Key: SharedReaderKey>: Sendable, CustomStringConvertible where Key.Value: Equatable {
+  /// What must hold, as a sentence.
+  public let name: String
+  private let body: @Sendable (Scene) async throws -> Void
+
+  init(_ name: String, _ body: @escaping @Sendable (Scene) async throws -> Void) {
+    self.name = name
+    self.body = body
+  }
+
+  /// The checks of a key that is only read. They need an outsider.
+  public static var readerChecks: [Self] { nothingStoredChecks + followingChecks }
+
+  /// Runs the check.
+  ///
+  /// - Parameter storage: A storage that nobody else uses, and in which nothing is stored.
+  /// - Throws: ``SharedKeyContractViolation``, or what the key and the outsider throw.
+  public func run(on storage: Storage) async throws {
+    try await body(try Scene(check: name, storage: storage))
+  }
+
+  /// The name.
+  public var description: String { name }
+}
+
+extension SharedKeyContract where Key: SharedKey {
+  /// All checks of a key that is read and written. They need an outsider.
+  public static var allChecks: [Self] { nothingStoredChecks + followingChecks + savingChecks + exchangeChecks }
+
+  /// Those of all checks that a key can pass whose storage nobody else can reach.
+  public static var checksWithoutOutsider: [Self] { nothingStoredChecks + savingChecks }
+}
+
+/// A promise that a key does not keep.
+public struct SharedKeyContractViolation: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the check.
+  public let check: String
+
+  /// What went wrong.
+  public let reason: String
+
+  /// The name of the check, and what went wrong.
+  public var description: String { "A key is expected to keep this promise: \(check). But \(reason)." }
+}

@@ -1,0 +1,16 @@
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("Keys of the in-process server keep the contract of keys", .timeLimit(.minutes(2)))
+struct RedisKeyContractTests {
+  @Test(arguments: SharedKeyContract<RedisSharedKey<Int>>.allChecks)
+  func `keeps its promise`(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {
+    let server = InProcessRedis()
+    let store = RedisStore.inProcess(server)
+    try await check.run(
+      on: .init(values: [0, 1, 2, 3], outsider: server.contractServer("").outsider) { .redis($0, store: store) }
+    )
+  }
+}

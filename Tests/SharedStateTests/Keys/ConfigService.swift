@@ -1,0 +1,108 @@
+import SharedState
+import SharedStateTesting
+import Synchronization
+
+/// A service as it is over HTTP: everything takes a while, every document has a version, and watchers are told of all
+/// changes, their own included.
+actor ConfigService {
+  struct Document: Sendable {
+    var value: Int?
+    var version = 0
+  }
+
+  struct Unavailable: Error {}
+
+  private var documents: [String: Document] = [:]
+  private var unavailable: Set<String> = []
+  private var watchers: [String: [Int: AsyncStream<Document>.Continuation]] = [:]
+  private var count = 0
+
+  func get(_ name: String) async throws -> Int? {
+    await Task.yield()
+    guard !unavailable.contains(name) else { throw Unavailable() }
+    return documents[name]?.value
+  }
+
+  @discardableResult
+  func put(_ name: String, _ value: Int?) async -> Int {
+    await Task.yield()
+    let document = Document(value: value, version: documents[name, default: Document()].version + 1)
+    documents[name] = document
+    unavailable.remove(name)
+    for watcher in watchers[name, default: [:]].values { watcher.yield(document) }
+    return document.version
+  }
+
+  /// Takes the document off the net until somebody stores it again.
+  func takeDown(_ name: String) {
+    unavailable.insert(name)
+  }
+
+  /// What is stored, and then every change.
+  func changes(_ name: String) -> AsyncStream<Document> {
+    count += 1
+    let number = count
+    return AsyncStream { continuation in
+      if let document = documents[name] { continuation.yield(document) }
+      watchers[name, default: [:]][number] = continuation
+      continuation.onTermination = { [weak self] _ in
+        Task { await self?.forget(name, number) }
+      }
+    }
+  }
+
+  private func forget(_ name: String, _ number: Int) {
+    watchers[name]?[number] = nil
+  }
+
+  /// Another client of the service.
+  nonisolated var outsider: SharedKeyContract<ConfigKey>.Outsider {
+    .init(
+      read: { try await self.get($0) },
+      write: { await self.put($0, $1) },
+      remove: { await self.put($0, nil) },
+      damage: { await self.takeDown($0) }
+    )
+  }
+}
+
+/// A document that the service keeps.
+struct ConfigKey: AsyncSharedKey {
+  let client: ConfigClient
+  let name: String
+
+  struct ID: Hashable {
+    let client: ObjectIdentifier
+    let name: String
+  }
+
+  var id: ID { ID(client: ObjectIdentifier(client), name: name) }
+
+  func load(context: LoadContext<Int>) async throws -> Int? {
+    try await client.service.get(name)
+  }
+
+  func subscribe(_ subscriber: SharedSubscriber<Int>) async throws {
+    for await document in await client.service.changes(name) where client.isNews(document, name) {
+      subscriber.yield(with: .success(document.value))
+    }
+  }
+
+  func save(_ value: Int, context: SaveContext) async throws {
+    client.didSave(name, version: await client.service.put(name, value))
+  }
+}
+
+/// Remembers which versions are its own, so that news of what it has replaced comes too late.
+final class ConfigClient: Sendable {
+  let service = ConfigService()
+  private let saved = Mutex<[String: Int]>([:])
+
+  func didSave(_ name: String, version: Int) {
+    saved.withLock { $0[name] = version }
+  }
+
+  func isNews(_ document: ConfigService.Document, _ name: String) -> Bool {
+    saved.withLock { document.version > $0[name, default: 0] }
+  }
+}
