@@ -64,6 +64,11 @@ extension Replica {
     var waiters = Waiters()
     var updates: [UInt64] = []
 
+    /// The local mutations that it carries; `nil`: it is no local change.
+    var stamp: UInt64? {
+      if case .change(let stamp, _, _) = purpose { stamp } else { nil }
+    }
+
     /// The revision that it takes to be there.
     var expected: Revision {
       switch condition {

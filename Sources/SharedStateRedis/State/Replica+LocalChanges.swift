@@ -12,10 +12,10 @@ extension Replica {
   ///
   /// - Parameter stamp: The reference's stamp: a commit under way that carries it, or a later one, will do.
   package mutating func save(waiter: UInt64, stamp: UInt64 = .max) -> [Action] {
-    if !isDirty, let inFlight, inFlight.stamp >= stamp {
+    if !isDirty, encoding == nil, reset == nil, let carried = inFlight?.stamp, carried >= stamp {
       self.inFlight?.waiters.save.insert(waiter)
       self.inFlight?.waiters.isSave = true
-      return proceed()
+      return advance()
     }
     waiters.save.insert(waiter)
     waiters.isSave = true
