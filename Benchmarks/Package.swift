@@ -19,6 +19,7 @@ let package = Package(
       dependencies: [
         "CBench",
         .product(name: "SharedState", package: "swift-shared-state"),
+        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
         .product(name: "SharedStateRedis", package: "swift-shared-state"),
         .product(name: "SharedStateTesting", package: "swift-shared-state"),
       ],

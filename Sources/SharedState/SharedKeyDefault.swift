@@ -36,11 +36,11 @@ public struct SharedKeyDefault<Base: SharedReaderKey>: SharedReaderKey {
   ) -> SharedSubscription {
     base.subscribe(context: context, subscriber: subscriber)
   }
-}
 
-extension SharedKeyDefault: ReferenceProvidingKey where Base: ReferenceProvidingKey {
-  package func reference(default initialValue: () -> Base.Value) -> ValueReference<Base.Value> {
-    base.reference(default: initialValue)
+  /// The reference of the key.
+  @_documentation(visibility: private)
+  public func _ownReference(default initialValue: () -> Base.Value) -> _OwnReference<Base.Value>? {
+    base._ownReference(default: initialValue)
   }
 }
 

@@ -29,6 +29,16 @@ public protocol SharedReaderKey<Value>: Sendable {
   ///   - subscriber: Takes values in the order in which they are yielded, from any thread.
   /// - Returns: The subscription, which is cancelled when the last share is gone.
   func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription
+
+  /// Finds the key's reference without the methods above. For keys of this library only: nobody else can make one.
+  @_documentation(visibility: private)
+  func _ownReference(default initialValue: () -> Value) -> _OwnReference<Value>?
+}
+
+extension SharedReaderKey {
+  /// None: the key is loaded and watched through its methods.
+  @_documentation(visibility: private)
+  public func _ownReference(default initialValue: () -> Value) -> _OwnReference<Value>? { nil }
 }
 
 extension SharedReaderKey where ID == Self {

@@ -15,14 +15,14 @@ extension SharedReaderKey {
   public static func redis<Value: Codable & Sendable>(
     _ name: String,
     store: RedisStore? = nil,
-    options: RedisSharedKey<Value>.Options = .init()
+    options: RedisSharedKey<Value>.Options = .standard
   ) -> Self where Self == RedisSharedKey<Value> {
     RedisSharedKey(name, store: store, options: options)
   }
 }
 
 /// Shares a value through Redis; made with `.redis(_:store:options:)`.
-public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, ReferenceProvidingKey {
+public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
   /// How a value is kept.
   public struct Options: Sendable {
     /// The largest document that is sent, in bytes; 1 MiB by default.
@@ -66,19 +66,28 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, ReferencePro
       self.encoder = encoder
       self.decoder = decoder
     }
+
+    /// The default options, whose encoder and decoder all keys share: making them costs as much as a look-up.
+    ///
+    /// Nobody outside can get hold of them to set them up differently.
+    @usableFromInline
+    static var standard: Self {
+      Self(encoder: standardEncoder, decoder: standardDecoder)
+    }
   }
 
   let name: String
   let store: RedisStore
   let options: Options
-  let names: Result<KeyNames, RedisSharedStateError>
+
+  /// The names in Redis, or why the name is not usable. Made when they are needed, which is only for a new reference.
+  var names: Result<KeyNames, RedisSharedStateError> { store.names(for: name) }
 
   init(_ name: String, store: RedisStore?, options: Options) {
     let store = store ?? RedisStore.dependency
     self.name = name
     self.store = store
     self.options = options
-    names = store.names(for: name)
   }
 
   /// The name, and the store that keeps it.
@@ -86,9 +95,15 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, ReferencePro
     RedisKeyID(name: name, store: ObjectIdentifier(store))
   }
 
-  package func reference(default initialValue: () -> Value) -> ValueReference<Value> {
+  /// The reference that the store's registry holds.
+  @_documentation(visibility: private)
+  public func _ownReference(default initialValue: () -> Value) -> _OwnReference<Value>? {
+    _OwnReference(reference(default: initialValue))
+  }
+
+  private func reference(default initialValue: () -> Value) -> ValueReference<Value> {
     var made: RedisPersistence<Value>?
-    return store.registry.reference(id: name) {
+    return store.registry.reference(id: .name(name)) {
       let value = initialValue()
       let persistence = RedisPersistence(key: self, initialValue: value)
       made = persistence
@@ -163,6 +178,9 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, ReferencePro
     }
   }
 }
+
+private let standardEncoder = JSONEncoder()
+private let standardDecoder = JSONDecoder()
 
 extension RedisSharedKey {
   /// Encodes a value. The error names the case and the coding path, never a value.

@@ -32,7 +32,7 @@ struct ReferenceRegistryTests {
     let registry = ReferenceRegistry()
     let started = Recorder<Int>()
     func reference(_ value: Int) -> ValueReference<Int> {
-      registry.reference(id: "a") {
+      registry.reference(id: .name("a")) {
         ValueReference(value)
       } start: {
         started.append($0.value)
@@ -52,8 +52,8 @@ struct ReferenceRegistryTests {
 
   @Test func keepsTypesApart() {
     let registry = ReferenceRegistry()
-    let number = registry.reference(id: "a", make: { ValueReference(1) }, start: { _ in })
-    let text = registry.reference(id: "a", make: { ValueReference("a") }, start: { _ in })
+    let number = registry.reference(id: .name("a"), make: { ValueReference(1) }, start: { _ in })
+    let text = registry.reference(id: .name("a"), make: { ValueReference("a") }, start: { _ in })
     #expect(registry.count == 2)
     #expect(number.value == 1)
     #expect(text.value == "a")
@@ -62,8 +62,8 @@ struct ReferenceRegistryTests {
   @Test func referenceMayBeAskedForWhileItStarts() {
     let registry = ReferenceRegistry()
     var inner: ValueReference<Int>?
-    let outer = registry.reference(id: "a", make: { ValueReference(1) }) { _ in
-      inner = registry.reference(id: "a", make: { ValueReference(2) }, start: { _ in })
+    let outer = registry.reference(id: .name("a"), make: { ValueReference(1) }) { _ in
+      inner = registry.reference(id: .name("a"), make: { ValueReference(2) }, start: { _ in })
     }
     #expect(inner === outer)
   }
@@ -83,7 +83,7 @@ struct ReferenceRegistryTests {
     let steps = Recorder<String>()
     let mayFinish = DispatchSemaphore(value: 0)
     let first = Task.detached {
-      registry.reference(id: "a", make: { ValueReference(1) }) { reference in
+      registry.reference(id: .name("a"), make: { ValueReference(1) }) { reference in
         steps.append("starting")
         mayFinish.wait()
         _ = reference.replace(with: 2)
@@ -92,7 +92,7 @@ struct ReferenceRegistryTests {
     }
     await steps.wait(count: 1)
     let second = Thread {
-      let found = registry.reference(id: "a", make: { ValueReference(3) }, start: { _ in })
+      let found = registry.reference(id: .name("a"), make: { ValueReference(3) }, start: { _ in })
       steps.append("found \(found.value)")
     }
     second.start()
@@ -123,7 +123,7 @@ struct ReferenceRegistryTests {
     let released = Recorder<Int>()
     let successor = Shared<ValueReference<Tracked>?>(value: nil)
     @Sendable func reference(_ value: Tracked) -> ValueReference<Tracked> {
-      registry.reference(id: ID(registry, released), make: { ValueReference(value) }, start: { _ in })
+      registry.reference(id: .other(ID(registry, released)), make: { ValueReference(value) }, start: { _ in })
     }
     // The successor takes over the entry while the first one ends, and with it the identifier of the first one.
     do {
@@ -162,7 +162,7 @@ struct ReferenceRegistryTests {
       for _ in 0..<4 {
         group.addTask {
           for _ in 0..<20_000 {
-            _ = registry.reference(id: "a", make: { ValueReference(1) }, start: { _ in })
+            _ = registry.reference(id: .name("a"), make: { ValueReference(1) }, start: { _ in })
           }
         }
       }

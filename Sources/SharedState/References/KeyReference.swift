@@ -1,14 +1,6 @@
-/// A key that brings its own kind of reference, instead of being loaded, watched and saved through its methods.
-package protocol ReferenceProvidingKey<Value>: SharedReaderKey {
-  /// The one reference of the key.
-  ///
-  /// - Parameter initialValue: The default; evaluated only when it is needed.
-  func reference(default initialValue: () -> Value) -> ValueReference<Value>
-}
-
 /// The one reference of a key that is read and written.
 func reference<Key: SharedKey>(of key: Key, default initialValue: () -> Key.Value) -> ValueReference<Key.Value> {
-  if let key = key as? any ReferenceProvidingKey<Key.Value> { return key.reference(default: initialValue) }
+  if let own = key._ownReference(default: initialValue) { return own.reference }
   return register(key, default: initialValue) { KeyPersistence(key, initialValue: $0) }
 }
 
@@ -17,7 +9,7 @@ func readOnlyReference<Key: SharedReaderKey>(
   of key: Key,
   default initialValue: () -> Key.Value
 ) -> ValueReference<Key.Value> {
-  if let key = key as? any ReferenceProvidingKey<Key.Value> { return key.reference(default: initialValue) }
+  if let own = key._ownReference(default: initialValue) { return own.reference }
   // A key that can be written shares its reference with those who write.
   if let key = key as? any SharedKey<Key.Value> { return openedReference(of: key, default: initialValue) }
   return register(key, default: initialValue) { KeyPersistence(reading: key, initialValue: $0) }
@@ -36,7 +28,7 @@ private func register<Key: SharedReaderKey>(
   persistence: (Key.Value) -> KeyPersistence<Key>
 ) -> ValueReference<Key.Value> {
   var made: KeyPersistence<Key>?
-  return ReferenceRegistry.current.reference(id: key.id) {
+  return ReferenceRegistry.current.reference(id: .other(AnyHashable(key.id))) {
     let value = stored(by: key) ?? initialValue()
     let persistence = persistence(value)
     made = persistence

@@ -30,31 +30,21 @@ package class Reference: Observable, @unchecked Sendable {
   @exclusivity(unchecked)
   final var attention: Attention = []
 
+  /// Whether observers are about to be told of a remote change by the delivery queue.
+  private final var isDeliveryScheduled = false
+
+  private final var statusDelivery = StatusDelivery.unneeded
+
   /// Counts the notifications that were asked for since the thread that tells the observers last looked; 0 when no
   /// thread does.
   @usableFromInline
   final let notifications = Atomic<UInt32>(0)
 
-  /// Those who wait for the next change.
-  private final var waiters: [ObjectIdentifier: ChangeWaiter] = [:]
-
-  /// Counts how often the persistence has asked to be told of the next mutation.
-  private final var mutationWatches: UInt64 = 0
-
-  /// Whether observers are about to be told of a remote change by the delivery queue.
-  private final var isDeliveryScheduled = false
-
-  private final var status = ReferenceStatus()
-  private final var statusDelivery = StatusDelivery.unneeded
+  /// What most references in memory never have; made when there is something to put in.
+  private final var rarities: ReferenceRarities?
 
   /// Where the share that made this reference is declared.
   private(set) final var origin: ShareOrigin?
-
-  /// Those who track the changes made to this reference, by whoever makes them.
-  final var trackers = AttachedTrackers()
-
-  /// The entry in the registry. Written once, under the registry's lock, before anybody else can see this reference.
-  final var registration: Registration?
 
   /// How the value is kept; `nil` for a value that is held in memory only.
   package final let persistence: (any ReferencePersistence)?
@@ -63,6 +53,10 @@ package class Reference: Observable, @unchecked Sendable {
     self.persistence = persistence
     if persistence != nil { attention.insert(.persistence) }
     if ChangeTracking.isActive { attachCurrentTracker() }
+  }
+
+  deinit {
+    rarities?.registration?.end()
   }
 
   /// Who has to be told of a change, besides Observation.
@@ -204,6 +198,27 @@ package class Reference: Observable, @unchecked Sendable {
     lock.unlock()
   }
 
+  /// Those who track the changes made to this reference, by whoever makes them.
+  final var trackers: AttachedTrackers {
+    get { rarities?.trackers ?? AttachedTrackers() }
+    set { madeRarities.trackers = newValue }
+  }
+
+  // MARK: Rarities
+
+  /// What most references never have. Call with the lock held.
+  private final var madeRarities: ReferenceRarities {
+    if let rarities { return rarities }
+    let made = ReferenceRarities()
+    rarities = made
+    return made
+  }
+
+  /// Ties the entry in the registry to this reference. Called once, before anybody else can see it.
+  final func register(_ registration: Registration) {
+    madeRarities.registration = registration
+  }
+
   // MARK: Waiting for a change
 
   /// Counts every change, whoever made it.
@@ -216,7 +231,7 @@ package class Reference: Observable, @unchecked Sendable {
   /// Resumes the waiter at the next change, or now if there was one since `version`, or nothing `isNeeded` any more.
   final func wait(for waiter: ChangeWaiter, after version: UInt64, isNeeded: () -> Bool) {
     lock.lock()
-    waiters[ObjectIdentifier(waiter)] = waiter
+    madeRarities.waiters[ObjectIdentifier(waiter)] = waiter
     attention.insert(.waiters)
     lock.unlock()
     // Checked after registering, so that a change on either side of it is noticed.
@@ -226,15 +241,16 @@ package class Reference: Observable, @unchecked Sendable {
   /// Forgets a waiter that was cancelled.
   final func remove(_ waiter: ChangeWaiter) {
     lock.lock()
-    waiters[ObjectIdentifier(waiter)] = nil
-    if waiters.isEmpty { attention.remove(.waiters) }
+    let rarities = madeRarities
+    rarities.waiters[ObjectIdentifier(waiter)] = nil
+    if rarities.waiters.isEmpty { attention.remove(.waiters) }
     lock.unlock()
   }
 
   final func resumeWaiters() {
     lock.lock()
-    let resumed = waiters
-    waiters = [:]
+    let resumed = rarities?.waiters ?? [:]
+    rarities?.waiters = [:]
     attention.remove(.waiters)
     lock.unlock()
     for waiter in resumed.values { waiter.resume() }
@@ -283,17 +299,17 @@ package class Reference: Observable, @unchecked Sendable {
     lock.lock()
     defer { lock.unlock() }
     if statusDelivery == .unneeded { statusDelivery = .needed }
-    return status
+    return rarities?.status ?? ReferenceStatus()
   }
 
   /// Changes the status and tells its observers on the delivery queue. The closure is called with the lock held.
   package final func updateStatus(_ update: (inout ReferenceStatus) -> Void) {
     lock.lock()
-    let wasIdle = status.isIdle
+    let rarities = madeRarities
     // The errors of before are released after the lock: their deinitialisers are somebody else's code.
-    let before = status
-    update(&status)
-    let isWorthTelling = statusDelivery == .needed && !(wasIdle && status.isIdle)
+    let before = rarities.status
+    update(&rarities.status)
+    let isWorthTelling = statusDelivery == .needed && !(before.isIdle && rarities.status.isIdle)
     if isWorthTelling { statusDelivery = .scheduled }
     lock.unlock()
     withExtendedLifetime(before) {}
@@ -313,7 +329,7 @@ package class Reference: Observable, @unchecked Sendable {
 
   /// Calls back for the next local mutations, until told that one is enough. Call with the lock held.
   package final func watchNextMutation() {
-    mutationWatches &+= 1
+    madeRarities.mutationWatches &+= 1
     attention.insert(.persistence)
   }
 
@@ -321,57 +337,13 @@ package class Reference: Observable, @unchecked Sendable {
   package final var mutationWatch: UInt64? {
     lock.lock()
     defer { lock.unlock() }
-    return attention.contains(.persistence) ? mutationWatches : nil
+    return attention.contains(.persistence) ? madeRarities.mutationWatches : nil
   }
 
   /// Ends a watch, unless a newer one has begun.
   package final func endMutationWatch(_ watch: UInt64) {
     lock.lock()
     defer { lock.unlock() }
-    if mutationWatches == watch { attention.remove(.persistence) }
+    if madeRarities.mutationWatches == watch { attention.remove(.persistence) }
   }
-}
-
-/// The status of a reference: what `isLoading`, `loadError` and `saveError` show.
-package struct ReferenceStatus: Sendable {
-  /// How many loads are under way.
-  var loadsUnderWay = 0
-  /// Whether the key says that it is loading.
-  private var isKeyLoading = false
-  package var loadError: (any Error)?
-  package var saveError: (any Error)?
-
-  package init() {}
-
-  /// Whether a load is under way, or the key says that it is loading; only the latter can be set.
-  package var isLoading: Bool {
-    get { isKeyLoading || loadsUnderWay > 0 }
-    set { isKeyLoading = newValue }
-  }
-
-  /// Whether there is nothing to tell anybody.
-  var isIdle: Bool { !isLoading && loadError == nil && saveError == nil }
-}
-
-/// How the value of a reference is loaded and saved.
-///
-/// Its methods are called without the reference's lock.
-package protocol ReferencePersistence: AnyObject, Sendable {
-  /// A local mutation is visible. Called on the mutating thread, when the reference asks for attention.
-  func referenceDidMutate()
-  /// Loads the value again.
-  func load() async throws
-  /// Returns once the present value is kept.
-  func save() async throws
-  /// Deletes what is kept, and returns once the value is the default again.
-  func reset() async throws
-}
-
-/// Keeps a value where others may change it at the same time.
-package protocol RemotePersistence: ReferencePersistence {
-  /// Changes the kept value in one step that nobody comes between, and returns once it is kept and shown.
-  ///
-  /// - Parameter update: Takes a pointer to a value of the reference's type, and says whether it has changed it. It may
-  ///   run again, on a newer value; what it did before then counts for nothing.
-  func updateAtomically(_ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool) async throws
 }

@@ -5,23 +5,22 @@ import Synchronization
 ///
 /// It holds references weakly: when the last share of a key is gone, so is its reference.
 package final class ReferenceRegistry: Sendable {
-  struct Key: Hashable, @unchecked Sendable {
+  /// What tells one reference from others of its type of value.
+  package enum ID: Hashable, @unchecked Sendable {
     // `@unchecked Sendable` is right because identifiers belong to keys, which are `Sendable`, and are only hashed and
     // compared.
-    let id: AnyHashable
+
+    /// A name, which is hashed and compared much faster than a type that nobody knows.
+    case name(String)
+    case other(AnyHashable)
+  }
+
+  struct Key: Hashable, Sendable {
+    let id: ID
     let valueType: ObjectIdentifier
   }
 
-  private struct Entry {
-    weak var reference: Reference?
-  }
-
-  private struct Released {
-    var reference: Reference?
-    var key: Key?
-  }
-
-  private let entries = Mutex<[Key: Entry]>([:])
+  private let registrations = Mutex<[Key: Registration]>([:])
 
   package init() {}
 
@@ -32,7 +31,7 @@ package final class ReferenceRegistry: Sendable {
 
   /// How many references are registered.
   package var count: Int {
-    entries.withLock { $0.count }
+    registrations.withLock { $0.count }
   }
 
   /// The reference of the key.
@@ -41,47 +40,60 @@ package final class ReferenceRegistry: Sendable {
   ///   - make: Makes a reference when there is none. When two threads do so for the same key at once, one of the two
   ///     references is thrown away before it was started.
   ///   - start: Loads the new reference's value and watches it.
-  package func reference<ID: Hashable, Value>(
+  package func reference<Value>(
     id: ID,
     make: () -> ValueReference<Value>,
     start: (ValueReference<Value>) -> Void
   ) -> ValueReference<Value> {
-    let key = Key(id: AnyHashable(id), valueType: ObjectIdentifier(Value.self))
-    if let found = entries.withLock({ $0[key]?.reference }) { return Self.wait(for: found) }
+    let key = Key(id: id, valueType: ObjectIdentifier(Value.self))
+    if let found = registrations.withLock({ Found($0[key]) }) { return found.started() }
     // No lock is held here: making a reference evaluates the default, and starting it calls the key.
     let made = make()
-    let registration = Registration(key: key, registry: self)
-    let found = entries.withLock { entries in
-      if let found = entries[key]?.reference { return Optional(found) }
-      entries[key] = Entry(reference: made)
-      made.registration = registration
-      return nil
+    let registration = Registration(of: made, key: key, registry: self)
+    made.register(registration)
+    // What is replaced is released after the lock: its identifier's deinitialiser is somebody else's code.
+    let (found, replaced) = registrations.withLock { registrations in
+      let present = registrations[key]
+      if let found = Found(present) { return (Optional(found), present) }
+      registrations[key] = registration
+      return (nil, present)
     }
-    if let found { return Self.wait(for: found) }
+    withExtendedLifetime(replaced) {}
+    if let found { return found.started() }
     start(made)
     registration.didStart()
     return made
   }
 
-  /// Forgets the entry of a reference that is gone, unless the key has a new one.
-  func forget(_ key: Key) {
-    // What is looked at or removed is released after the lock: it may be the last to hold the new reference, whose end
-    // comes back here, and an identifier's deinitialiser is somebody else's code.
-    let released = entries.withLock { entries in
-      guard let index = entries.index(forKey: key) else { return Released() }
-      if let reference = entries[index].value.reference { return Released(reference: reference) }
-      return Released(key: entries.remove(at: index).key)
+  /// Forgets a reference that is gone, unless the key has a new one.
+  func forget(_ registration: Registration) {
+    // Released after the lock, as above.
+    let removed = registrations.withLock { registrations in
+      guard let index = registrations.index(forKey: registration.key),
+        registrations[index].value === registration
+      else { return nil as (key: Key, value: Registration)? }
+      return registrations.remove(at: index)
     }
-    withExtendedLifetime(released) {}
+    withExtendedLifetime(removed) {}
   }
 
-  /// Another thread may have registered the reference and not yet loaded it: who reads it now expects what is stored.
-  private static func wait<Value>(for found: Reference) -> ValueReference<Value> {
-    found.registration?.waitUntilStarted()
-    guard let reference = found as? ValueReference<Value> else {
-      preconditionFailure("Two types of value under one registry key. This is a bug in SharedState.")
+  /// A reference that is registered and alive.
+  private struct Found {
+    let reference: Reference
+    let registration: Registration
+
+    init?(_ registration: Registration?) {
+      guard let registration, let reference = registration.reference else { return nil }
+      self.reference = reference
+      self.registration = registration
     }
-    return reference
+
+    /// Another thread may have registered the reference and not yet loaded it: who reads it now expects what is stored.
+    func started<Value>() -> ValueReference<Value> {
+      registration.waitUntilStarted()
+      // The type of the value is part of the key, so that this is no other class; a cast that checks takes 30 ns.
+      return unsafeDowncast(reference, to: ValueReference<Value>.self)
+    }
   }
 
   private enum RegistryKey: DependencyKey {

@@ -1,9 +1,12 @@
 import Foundation
 import Synchronization
 
-/// The place of one reference in the registry. It is released with its reference, and takes the entry with it.
-final class Registration: Sendable {
-  private let key: ReferenceRegistry.Key
+/// The entry of one reference in the registry. The reference ends it when it is gone.
+final class Registration: @unchecked Sendable {
+  // `@unchecked Sendable` is right because everything is constant but the weak reference, which the runtime clears and
+  // which may be read meanwhile.
+  private(set) weak var reference: Reference?
+  let key: ReferenceRegistry.Key
   private let registry: ReferenceRegistry
   private let isStarted = Atomic(false)
   private let startingThread = currentThread()
@@ -14,13 +17,15 @@ final class Registration: Sendable {
   /// One condition serves all references: two threads rarely want the same new key at the same moment.
   private static let started = NSCondition()
 
-  init(key: ReferenceRegistry.Key, registry: ReferenceRegistry) {
+  init(of reference: Reference, key: ReferenceRegistry.Key, registry: ReferenceRegistry) {
+    self.reference = reference
     self.key = key
     self.registry = registry
   }
 
-  deinit {
-    registry.forget(key)
+  /// The reference is gone.
+  func end() {
+    registry.forget(self)
   }
 
   /// The key has been asked to load and to watch.

@@ -1,11 +1,10 @@
+import Synchronization
+
 /// The box: one piece of shared state, in memory of its own.
 package final class ValueReference<Value>: Reference, @unchecked Sendable {
   // `@unchecked Sendable` is right for the reason given at `Reference`: the value behind `pointer` is only touched with
   // `lock` held. Values that are not `Sendable` stay in the isolation they came from, because `Shared` is `Sendable`
   // only when its value is.
-
-  /// Where the value lives. Constant, so that derived references may point into it.
-  let pointer: UnsafeMutablePointer<Value>
 
   /// Those who are told of every change.
   @exclusivity(unchecked)
@@ -14,18 +13,18 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   /// What ``Reference/returnToDefault()`` returns to; `nil` where that is the business of a persistence, or of nobody.
   private let initialValue: Value?
 
+  /// The memory of the value: part of this object, as that of a `Mutex` is, which is built on the same cell.
+  private let cell: _Cell<Value>
+
   /// - Parameter hasDefault: Whether the value is also the default.
   package init(_ value: Value, persistence: (any ReferencePersistence)? = nil, hasDefault: Bool = false) {
     initialValue = hasDefault ? value : nil
-    pointer = .allocate(capacity: 1)
-    pointer.initialize(to: value)
+    cell = _Cell(value)
     super.init(persistence: persistence)
   }
 
-  deinit {
-    pointer.deinitialize(count: 1)
-    pointer.deallocate()
-  }
+  /// Where the value lives: the same place as long as this reference lives, so that derived references may point into it.
+  var pointer: UnsafeMutablePointer<Value> { cell._address }
 
   var place: Place<Value> {
     Place(reference: self, pointer: pointer, accessor: nil)

@@ -2,6 +2,7 @@ import CBench
 import Foundation
 import Observation
 import SharedState
+import SharedStateDependencies
 import SharedStateRedis
 import Synchronization
 
@@ -27,6 +28,12 @@ struct LocalBenchmarks {
 
   private static let readTarget = Row.Target.atMost(25)
   private static let incrementTarget = Row.Target.atMost(60)
+  private static let lookUpTarget = Row.Target.atMost(300)
+  private static let creationTarget = Row.Target.atMost(1_500)
+  private static let bytesTarget = Row.Target.atMost(400)
+  private static let tellingTarget = Row.Target.atMost(500)
+  /// What is measured anew differs by as much.
+  private static let scalingTarget = Row.Target.ratioAtMost(1.15)
 
   // MARK: Accesses
 
@@ -92,61 +99,72 @@ struct LocalBenchmarks {
 
   // MARK: Two threads
 
-  /// Each thread has a value of its own: what they cost each other.
+  /// Each thread has a value of its own: what they cost each other, against one thread and one value.
   func threads() -> [Row] {
     let boxes = [Box(), Box()]
     let shares = [Shared(value: 0), Shared(value: 0)]
     let operations = operations
-    var reads: [(Double, Double)] = []
-    var increments: [(Double, Double)] = []
-    for _ in 0..<rounds {
-      reads.append(
-        (
-          onTwoThreads(operations) { index in
-            let share = shares[index]
-            var sum = 0
-            for _ in 0..<operations { sum &+= share.wrappedValue }
-            consume(sum)
-          },
-          onTwoThreads(operations) { index in
-            let box = boxes[index]
-            var sum = 0
-            for _ in 0..<operations { sum &+= box.mutex.withLock { $0 } }
-            consume(sum)
-          }
-        )
-      )
-      increments.append(
-        (
-          onTwoThreads(operations) { index in
-            let share = shares[index]
-            for _ in 0..<operations { share.withLock { $0 &+= 1 } }
-          },
-          onTwoThreads(operations) { index in
-            let box = boxes[index]
-            for _ in 0..<operations { box.mutex.withLock { $0 &+= 1 } }
-          }
-        )
-      )
-    }
-    return [("read Shared(value:)", reads), ("increment Shared(value:)", increments)].map { name, figures in
-      Row(
-        name: name,
-        figure: figures.map(\.0).sorted()[figures.count / 2],
-        floor: figures.map(\.1).sorted()[figures.count / 2],
-        unit: "ns"
-      )
-    }
+    return [
+      threads("read Shared(value:)") { index in
+        let box = boxes[index]
+        var sum = 0
+        for _ in 0..<operations { sum &+= box.mutex.withLock { $0 } }
+        consume(sum)
+      } _: { index in
+        let share = shares[index]
+        var sum = 0
+        for _ in 0..<operations { sum &+= share.wrappedValue }
+        consume(sum)
+      },
+      threads("increment Shared(value:)") { index in
+        let box = boxes[index]
+        for _ in 0..<operations { box.mutex.withLock { $0 &+= 1 } }
+      } _: { index in
+        let share = shares[index]
+        for _ in 0..<operations { share.withLock { $0 &+= 1 } }
+      },
+    ].flatMap(\.self)
   }
 
-  /// Nanoseconds for each operation, of the slower thread.
-  private func onTwoThreads(_ operations: Int, _ body: @escaping @Sendable (Int) -> Void) -> Double {
+  private func threads(
+    _ name: String,
+    floor: @escaping @Sendable (Int) -> Void,
+    _ body: @escaping @Sendable (Int) -> Void
+  ) -> [Row] {
+    var costs: [Double] = []
+    var floors: [Double] = []
+    var slowdowns: [Double] = []
+    var floorSlowdowns: [Double] = []
+    for _ in 0..<rounds {
+      floors.append(onThreads(2, floor))
+      costs.append(onThreads(2, body))
+      floorSlowdowns.append(floors[floors.count - 1] / onThreads(1, floor))
+      slowdowns.append(costs[costs.count - 1] / onThreads(1, body))
+    }
+    return [
+      Row(name: name, figure: middle(costs), floor: middle(floors), unit: "ns"),
+      Row(
+        name: "\(name), against one thread",
+        figure: middle(slowdowns),
+        floor: middle(floorSlowdowns),
+        unit: "times",
+        target: Self.scalingTarget
+      ),
+    ]
+  }
+
+  private func middle(_ figures: [Double]) -> Double {
+    figures.sorted()[figures.count / 2]
+  }
+
+  /// Nanoseconds for each operation, of the slowest thread.
+  private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Double {
     let arrived = Arrivals()
     let elapsed = Mutex<[UInt64]>([])
     let done = DispatchSemaphore(value: 0)
-    for index in 0..<2 {
+    for index in 0..<count {
       Thread {
-        arrived.wait(for: 2)
+        arrived.wait(for: count)
         let start = monotonicNanoseconds()
         body(index)
         let end = monotonicNanoseconds()
@@ -154,8 +172,7 @@ struct LocalBenchmarks {
         done.signal()
       }.start()
     }
-    done.wait()
-    done.wait()
+    for _ in 0..<count { done.wait() }
     return Double(elapsed.withLock { $0.max() ?? 0 }) / Double(operations)
   }
 
@@ -171,7 +188,7 @@ struct LocalBenchmarks {
   // MARK: Keys and observers
 
   func keys() async throws -> [Row] {
-    try await [lookUpInMemory(), lookUpRedis()] + creation() + [observation()]
+    try await [lookUpInMemory(), lookUpRedis()] + creation() + [release(), observation(), telling()]
   }
 
   private var lookUps: Int { operations / 15 }
@@ -186,7 +203,7 @@ struct LocalBenchmarks {
       sum &+= Shared(wrappedValue: 0, .inMemory("bench:accesses")).wrappedValue
     }
     consume(sum + held.wrappedValue)
-    return row("look up an .inMemory key, and read", measured, nil)
+    return row("look up an .inMemory key, and read", measured, Self.lookUpTarget)
   }
 
   private func lookUpRedis() async throws -> Row {
@@ -199,7 +216,7 @@ struct LocalBenchmarks {
       sum &+= Shared(wrappedValue: 0, .redis("bench:accesses", store: store)).wrappedValue
     }
     consume(sum + held.wrappedValue)
-    return row("look up a .redis key, and read", measured, nil)
+    return row("look up a .redis key, and read", measured, Self.lookUpTarget)
   }
 
   /// New `.inMemory` keys, against boxes in a dictionary.
@@ -214,9 +231,40 @@ struct LocalBenchmarks {
     consume(boxes.count + shares.count)
     let what = "create an .inMemory key"
     return [
-      row(what, (created.cost, floor.cost), nil),
-      Row(name: "\(what), memory", figure: created.bytes, floor: floor.bytes, unit: "bytes"),
+      row(what, (created.cost, floor.cost), Self.creationTarget),
+      Row(
+        name: "\(what), memory",
+        figure: created.bytes,
+        floor: floor.bytes,
+        unit: "bytes",
+        target: Self.bytesTarget
+      ),
     ]
+  }
+
+  /// What is left of `.inMemory` keys when their shares and their storage are gone.
+  private func release() -> Row {
+    let count = isQuick ? 10_000 : 100_000
+    let names = (0..<count).map { "bench:release:\($0)" }
+    func run() {
+      withDependencies {
+        $0.defaultInMemoryStorage = InMemoryStorage()
+      } operation: {
+        let shares = names.map { Shared(wrappedValue: 0, .inMemory($0)) }
+        consume(shares.count)
+      }
+    }
+    // The first time makes what is kept for all times.
+    run()
+    let bytes = bench_allocated_bytes()
+    run()
+    return Row(
+      name: "memory of an .inMemory key after its release",
+      figure: max(0, Double(bench_allocated_bytes() - bytes)) / Double(count),
+      floor: nil,
+      unit: "bytes",
+      target: .atMost(1)
+    )
   }
 
   private func create(_ names: [String], _ body: (String) -> Void) -> (cost: Cost, bytes: Double) {
@@ -248,5 +296,40 @@ struct LocalBenchmarks {
     }
     precondition(told.load(ordering: .relaxed) == 2 * (rounds + 1) * lookUps, "An observer was not told of a change.")
     return row("observe once, increment, be told", measured, nil)
+  }
+
+  /// A change that one observer is told of, without the registration; against an observable class around a mutex.
+  private func telling() -> Row {
+    let shares = (0..<100).map { _ in Shared(value: 0) }
+    let bare = shares.map { _ in BareObservable() }
+    let told = Atomic(0)
+    var costs: [Cost] = []
+    var floors: [Cost] = []
+    // The clock is read once for all that are told.
+    for _ in 0..<rounds * 100 {
+      for object in bare {
+        withObservationTracking {
+          consume(object.count)
+        } onChange: {
+          told.add(1, ordering: .relaxed)
+        }
+      }
+      for share in shares {
+        withObservationTracking {
+          consume(share.wrappedValue)
+        } onChange: {
+          told.add(1, ordering: .relaxed)
+        }
+      }
+      var nextBare = bare.makeIterator()
+      floors.append(measure(bare.count) { nextBare.next()?.increment() })
+      var nextShare = shares.makeIterator()
+      costs.append(measure(shares.count) { nextShare.next()?.withLock { $0 &+= 1 } })
+    }
+    precondition(
+      told.load(ordering: .relaxed) == 2 * costs.count * shares.count,
+      "An observer was not told of a change."
+    )
+    return row("increment, and tell one observer", (median(costs), median(floors)), Self.tellingTarget)
   }
 }

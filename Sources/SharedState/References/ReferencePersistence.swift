@@ -1,0 +1,13 @@
+/// How the value of a reference is loaded and saved.
+///
+/// Its methods are called without the reference's lock.
+package protocol ReferencePersistence: AnyObject, Sendable {
+  /// A local mutation is visible. Called on the mutating thread, when the reference asks for attention.
+  func referenceDidMutate()
+  /// Loads the value again.
+  func load() async throws
+  /// Returns once the present value is kept.
+  func save() async throws
+  /// Deletes what is kept, and returns once the value is the default again.
+  func reset() async throws
+}

@@ -1,0 +1,19 @@
+/// What most references in memory never have, kept apart so that these are small.
+///
+/// Only touched with the lock of the reference held, or before anybody else can see the reference.
+final class ReferenceRarities {
+  /// Those who wait for the next change.
+  var waiters: [ObjectIdentifier: ChangeWaiter] = [:]
+
+  /// Counts how often the persistence has asked to be told of the next mutation.
+  var mutationWatches: UInt64 = 0
+
+  /// What `isLoading`, `loadError` and `saveError` show.
+  var status = ReferenceStatus()
+
+  /// Those who track the changes made to the reference, by whoever makes them.
+  var trackers = AttachedTrackers()
+
+  /// The entry in the registry; written once.
+  var registration: Registration?
+}
