@@ -159,8 +159,10 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
   /// Changes the value as `withLock` does, and resumes the continuation once Redis has acknowledged it.
   public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
     let shared = Shared(wrappedValue: value, self)
-    shared.withLock { $0 = value }
-    Task {
+    KeyTasks.run {
+      // What is stored has to be known first: the value is a change of that, not of the default.
+      try? await shared.load()
+      shared.withLock { $0 = value }
       do {
         try await shared.save()
         continuation.resume()

@@ -3,7 +3,7 @@ import Synchronization
 /// The tasks that a key begins while it is called: whoever calls it can cancel them, and wait for their end.
 ///
 /// It is bound to the task or thread that calls the key, so that keys which are built on top of others need not know.
-final class KeyTasks: Sendable {
+package final class KeyTasks: Sendable {
   private struct State {
     var tasks: [Task<Void, Never>] = []
     var begun = 0
@@ -19,7 +19,7 @@ final class KeyTasks: Sendable {
 
   /// Runs the operation in a task, which belongs to the call that is going on, if any.
   @discardableResult
-  static func run(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+  package static func run(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     guard let current else { return Task(operation: operation) }
     return current.run(operation)
   }
