@@ -11,6 +11,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   private let key: RedisSharedKey<Value>
+  private let coder: DocumentCoder<Value>
   private let initialValue: Value
   private let state = Mutex(State())
   /// The number of the newest state that was shown; written with the reference's lock held.
@@ -22,6 +23,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
 
   init(key: RedisSharedKey<Value>, initialValue: Value) {
     self.key = key
+    coder = key.coder
     self.initialValue = initialValue
   }
 
@@ -110,7 +112,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
 
   func encode(_ encoding: Replica.Encoding, updates: [LinkState.WaiterID: AtomicUpdate]) -> Replica.Encoded {
     guard encoding.updates.isEmpty else {
-      let result = key.coder.documents(default: initialValue, encoding) { waiter, value in
+      let result = coder.documents(default: initialValue, encoding) { waiter, value in
         // Who has stopped waiting has no update any more.
         withUnsafeMutablePointer(to: &value) { updates[waiter]?(UnsafeMutableRawPointer($0)) ?? false }
       }
@@ -120,7 +122,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       return Replica.Encoded(stamp: 0, result: .failure(.stopped))
     }
     let (value, stamp) = reference.snapshot()
-    let result = key.coder.documents(of: value, default: initialValue, encoding).map { Optional($0) }
+    let result = coder.documents(of: value, default: initialValue, encoding).map { Optional($0) }
     return Replica.Encoded(stamp: stamp, result: result)
   }
 

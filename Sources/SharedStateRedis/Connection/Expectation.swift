@@ -2,7 +2,9 @@
 enum Expectation {
   case pong(id: UInt64)
   case role(id: UInt64)
-  case tracking(id: UInt64)
+  case tracking(id: UInt64, isSelective: Bool)
+  /// The request to track what the next command reads.
+  case trackingOfNext
   case values(PendingRead)
   /// The type of one key of a read.
   case type(PendingRead, index: Int)

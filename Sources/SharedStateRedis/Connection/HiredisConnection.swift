@@ -8,6 +8,8 @@ package final class HiredisConnection: RedisConnection {
   private let requestTimeout: Duration
   private let encoder: RequestEncoder
 
+  /// Whether the keys that are read are to be tracked; those that scripts read are not.
+  private var tracksReads = false
   private var expectations = Queue<Expectation>()
   /// What has arrived, and was not returned yet.
   private var events: [RedisEvent] = []
@@ -78,10 +80,15 @@ package final class HiredisConnection: RedisConnection {
     case .track(let redirect, let prefix):
       requirePurpose(.writer)
       encoder.track(redirect: redirect, prefix: prefix)
-      expectations.append(.tracking(id: id))
+      expectations.append(.tracking(id: id, isSelective: prefix == nil))
+      tracksReads = prefix == nil
     case .read(let keys):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .values([])) }
+      if tracksReads {
+        encoder.trackNext()
+        expectations.append(.trackingOfNext)
+      }
       encoder.read(keys)
       expectations.append(.values(PendingRead(id: id, keys: keys)))
     case .commit, .restore:
@@ -136,8 +143,13 @@ package final class HiredisConnection: RedisConnection {
     case .role(let id):
       let isPrimary = reply.count > 0 && reply[0].isEqual(to: "master")
       answer(id, Self.failure(reply, "ROLE") ?? (isPrimary ? .pong : .failure(.notPrimary)))
-    case .tracking(let id):
-      answer(id, Self.failure(reply, "CLIENT TRACKING") ?? .tracking)
+    case .tracking(let id, let isSelective):
+      let failure = Self.failure(reply, "CLIENT TRACKING")
+      if isSelective, failure != nil { tracksReads = false }
+      answer(id, failure ?? .tracking)
+    case .trackingOfNext:
+      // Where tracking was refused, this is refused as well.
+      break
     case .values(let read):
       try handleValues(of: read, reply)
     case .type(let read, let index):

@@ -24,7 +24,19 @@ struct RequestEncoder {
         command.argument("BCAST")
         command.argument("PREFIX")
         command.argument(prefix)
+      } else {
+        // Otherwise what the scripts read would be tracked as well.
+        command.argument("OPTIN")
       }
+    }
+  }
+
+  /// Has the keys of the next command tracked.
+  func trackNext() {
+    formatter.add { command in
+      command.argument("CLIENT")
+      command.argument("CACHING")
+      command.argument("YES")
     }
   }
 

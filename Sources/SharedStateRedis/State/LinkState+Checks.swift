@@ -16,7 +16,7 @@ extension LinkState {
 
   struct Checks: Sendable {
     /// How long invalidations are collected.
-    static let pause = Duration.milliseconds(20)
+    static let pause = Duration.milliseconds(40)
     /// What checks may cost, at the most.
     static let bytesPerSecond = 16 << 20
 

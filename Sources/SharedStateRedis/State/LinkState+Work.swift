@@ -110,12 +110,12 @@ extension LinkState {
     while reads.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
       let id = isCheck ? checks.queue.popFirst() : readQueue.popFirst()
     {
-      guard let number = members[id]?.replica.beginRead(), let member = members[id] else { continue }
+      guard let number = members[id]?.replica.beginRead(), let name = members[id]?.names else { continue }
       if isCheck { members[id]?.isCheckQueued = false } else { members[id]?.isReadQueued = false }
       reads.append((id, number))
-      names.append(member.names)
+      names.append(name)
       // What is known of it; for all else the number of keys is the bound.
-      if case .document(let document) = member.replica.confirmed.content { bytes += document.count }
+      bytes += members[id]?.replica.size ?? 0
     }
     guard !reads.isEmpty else { return false }
     request(.read(reads, isCheck: isCheck), .read(names), on: .writer, into: &work, now: now)
@@ -144,25 +144,25 @@ extension LinkState {
   mutating func commitRequest(for id: ReplicaID, now: ContinuousClock.Instant) -> RedisRequest? {
     let next = Operation(writer: configuration.nonce, number: nextOperation)
     guard session.phase == .connected, exchanges[.writer] != nil,
-      let draft = members[id]?.replica.takeDraft(nextOperation: { next }), let member = members[id]
+      let draft = members[id]?.replica.takeDraft(nextOperation: { next }), let names = members[id]?.names
     else { return nil }
     nextOperation = max(nextOperation, draft.operation.number + 1)
     let bytes = draft.size
     commitsUnderWay += 1
     commitBytesUnderWay += bytes
     let number = exchanges[.writer]?.register(.commit(id, draft.operation, bytes: bytes), now: now)
-    return number.map { RedisRequest(id: $0, command: command(of: draft, member)) }
+    return number.map { RedisRequest(id: $0, command: command(of: draft, id, names)) }
   }
 
-  private func command(of draft: Replica.Draft, _ member: Member) -> RedisRequest.Command {
+  private func command(of draft: Replica.Draft, _ id: ReplicaID, _ names: KeyNames) -> RedisRequest.Command {
     var commit = Commit(
-      names: member.names,
+      names: names,
       content: .deleted,
       condition: draft.condition,
       floor: draft.floor,
       operation: draft.operation,
       writer: configuration.writer,
-      timeToLive: member.replica.policy.timeToLive
+      timeToLive: members[id]?.replica.policy.timeToLive ?? 0
     )
     switch draft.content {
     case .document(let document):
@@ -175,7 +175,7 @@ extension LinkState {
       commit.timeToLive = 0
     case .restored(let content, let meta):
       let isLarge = draft.size > configuration.inlineLimit
-      return .restore(Restore(names: member.names, content: content, meta: meta, isLarge: isLarge))
+      return .restore(Restore(names: names, content: content, meta: meta, isLarge: isLarge))
     }
     return .commit(commit)
   }

@@ -238,6 +238,9 @@ package struct Replica: Sendable {
     isDirty || encoding?.updates.isEmpty ?? false || inFlight?.isLocalChange ?? false || reset != nil
   }
 
+  /// The size of the confirmed document, in bytes.
+  package var size: Int { if case .document(let document) = confirmed.content { document.count } else { 0 } }
+
   /// Whether a remote state has not found its way into the box.
   package var isBehind: Bool { showing != nil || sight == .unknown || announcedByReference > confirmed.revision }
 
