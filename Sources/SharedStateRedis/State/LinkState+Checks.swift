@@ -113,6 +113,8 @@ extension LinkState {
   mutating func trackingRefused(_ error: RedisSharedStateError) {
     guard tracking != .refused else { return }
     tracking = .refused
+    guard !hasToldTrackingRefused else { return }
+    hasToldTrackingRefused = true
     effects.append(.trackingRefused(error))
   }
 }

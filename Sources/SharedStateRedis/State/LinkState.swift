@@ -90,6 +90,8 @@ package struct LinkState: Sendable {
   var lastConnected: ContinuousClock.Instant?
   var tracking = Tracking.off
   var isTrackingQueued = false
+  /// Once is enough, however often there is a new connection.
+  var hasToldTrackingRefused = false
   /// How many replicas want to know of foreign edits.
   var detecting = 0
   /// Whether the server lets itself be asked for its role.
