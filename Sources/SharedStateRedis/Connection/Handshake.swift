@@ -78,7 +78,8 @@ package struct Handshake {
     case .server:
       facts.runID = Self.field("run_id", of: reply.string)
     case .memory:
-      facts.evicts = Self.field("maxmemory_policy", of: reply.string).map { $0 != "noeviction" }
+      // The other policies throw away only what would expire anyway.
+      facts.evicts = Self.field("maxmemory_policy", of: reply.string).map { $0.hasPrefix("allkeys") }
     case .commitScript:
       digests.commit = try Self.digest(reply)
     case .restoreScript:

@@ -196,7 +196,7 @@ package struct ServerFacts: Hashable, Sendable {
   package var clientID: Int64?
   /// Another one after every restart, so that it tells whether a server may have lost something.
   package var runID: String?
-  /// Whether the server throws keys away when its memory is full.
+  /// Whether the server throws keys away when its memory is full, also those that never expire.
   package var evicts: Bool?
 
   package init(clientID: Int64? = nil, runID: String? = nil, evicts: Bool? = nil) {
