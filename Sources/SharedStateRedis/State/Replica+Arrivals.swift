@@ -96,25 +96,30 @@ extension Replica {
     }
     // An older state was overtaken by a message, or is all that the server has left.
     guard revision < known else { return [] }
-    let report = Action.report(.lostHistory(confirmed: known, stored: revision))
-    let isDeletion = !isFirst && stored.meta == nil
+    // What is known already, another answer says again.
+    let isReported = repair == .restore || stored.content == confirmed.content
+    let report: [Action] = isReported ? [] : [.report(.lostHistory(confirmed: confirmed.revision, stored: revision))]
+    // A loss that is about to be healed is no deletion before our eyes, whatever else was asked meanwhile.
+    let isDeletion = !isFirst && stored.meta == nil && repair != .restore && !circumstances.evicts
     if revision == .none && stored.content != .absent || isDeletion {
-      // Somebody has written since, or has deleted everything before our eyes: that counts, once it has a revision.
+      // Somebody has written since, or has deleted everything: that counts, and gets a revision.
       repair = .adopt(revision)
-      return [report]
+      return report + confirm(stored.content, confirmed.revision, stored.meta)
     }
     if policy.dataLoss == .adoptServer || !circumstances.mayRestore {
-      return [report] + confirm(stored.content, revision, stored.meta)
+      return report + confirm(stored.content, revision, stored.meta)
     }
-    if case .otherType = confirmed.content { return [report] }
+    if case .otherType = confirmed.content { return report }
     repair = .restore
-    return [report]
+    return report
   }
 
   /// Other bytes under the same revision were written by somebody who does not know revisions.
   private mutating func lookAtEdit(_ stored: StoredValue) -> [Action] {
     if stored.content == .absent, confirmed.content != .absent, let meta = stored.meta, meta.kind == .set {
-      if meta.expiry == 0, circumstances.evicts, circumstances.mayRestore, policy.dataLoss == .reseed {
+      if meta.expiry == 0, circumstances.evicts, circumstances.mayRestore, policy.dataLoss == .reseed,
+        case .document = confirmed.content
+      {
         repair = .restore
         return [.report(.lostHistory(confirmed: confirmed.revision, stored: .none))]
       }
