@@ -69,7 +69,7 @@ public final class RedisStore: Sendable {
   ) -> RedisStore {
     // It connects when it is first used, so that a test suite can make thousands that it hardly uses.
     RedisStore(
-      connector: InProcessConnector(server),
+      connector: InProcessConnector(server, client: configuration.label),
       configuration: configuration,
       isInProcess: true,
       logger: logger
