@@ -2,12 +2,16 @@ import Foundation
 import Logging
 import SharedStateRedis
 import SharedStateTesting
+import Synchronization
 import Testing
 
 /// A Redis, real or fake, that a test can treat badly.
 protocol Backend: Sendable {
-  /// A store as another service would have it, with short pauses between attempts to connect.
-  func store(_ label: String, configure: (inout RedisConfiguration) -> Void) throws -> RedisStore
+  /// Whether it is the fake.
+  var isInProcess: Bool { get }
+  /// The defaults for a store.
+  func configuration() throws -> RedisConfiguration
+  func connector(_ configuration: RedisConfiguration) -> any RedisConnector
   /// Breaks all connections and refuses new ones, as a crash does.
   func goDown() throws
   /// Answers again, with the data it had.
@@ -23,11 +27,43 @@ protocol Backend: Sendable {
   /// Makes the key a list.
   func setList(_ key: String) throws
   func delete(_ key: String) throws
+  /// Lets the key expire in a moment.
+  func expire(_ key: String) throws
+  /// Gives another key this name.
+  func rename(_ key: String, to newKey: String) throws
+  func flushAll() throws
+  /// Crashes and starts again, with what was stored when ``saveDump()`` was called, or with nothing.
+  func restartFromDump() throws
+  func saveDump() throws
+  /// Makes the server a replica, and leaves the connections open.
+  func demote() throws
+  func promote() throws
 }
 
 extension Backend {
-  func store(_ label: String = "service") throws -> RedisStore {
-    try store(label) { _ in }
+  /// A store as another service would have it, with short pauses between attempts to connect.
+  func store(
+    _ label: String = "service",
+    logger: Logger = quiet,
+    way: Way = Way(),
+    configure: (inout RedisConfiguration) -> Void = { _ in }
+  ) throws -> RedisStore {
+    var configuration = try configuration()
+    configuration.hurry(label: label)
+    configure(&configuration)
+    return RedisStore(
+      connector: WatchedConnector(base: connector(configuration), way: way),
+      configuration: configuration,
+      isInProcess: isInProcess,
+      logger: logger
+    )
+  }
+
+  /// Breaks all connections of a store, and lets it connect no more before the way is opened again.
+  func cutOff(_ store: RedisStore, _ label: String, _ way: Way) async throws {
+    way.close()
+    for purpose in ConnectionPurpose.allCases { try cut(purpose, of: label) }
+    try await store.isDown()
   }
 }
 
@@ -44,6 +80,26 @@ enum BackendKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case .server: try ServerBackend()
     }
   }
+
+  /// One that keeps nothing but its dump when it crashes.
+  func makeForgetful() throws -> any Backend {
+    switch self {
+    case .fake: FakeBackend()
+    case .server: try ServerBackend(isPersistent: false)
+    }
+  }
+
+  /// One that does not tell which keys were written.
+  func makeWithoutTracking() throws -> any Backend {
+    switch self {
+    case .fake:
+      let backend = FakeBackend()
+      backend.redis.refuseTracking()
+      return backend
+    case .server:
+      return try ServerBackend(configuration: ["user default on nopass ~* &* +@all -client|tracking"])
+    }
+  }
 }
 
 let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
@@ -57,12 +113,18 @@ extension RedisConfiguration {
 
 struct FakeBackend: Backend {
   let redis = InProcessRedis()
+  private let dump = Dump()
 
-  func store(_ label: String, configure: (inout RedisConfiguration) -> Void) throws -> RedisStore {
-    var configuration = RedisConfiguration.inProcess
-    configuration.hurry(label: label)
-    configure(&configuration)
-    return .inProcess(redis, configuration: configuration, logger: quiet)
+  private final class Dump: Sendable {
+    let snapshot = Mutex<InProcessRedis.Snapshot?>(nil)
+  }
+
+  var isInProcess: Bool { true }
+
+  func configuration() -> RedisConfiguration { .inProcess }
+
+  func connector(_ configuration: RedisConfiguration) -> any RedisConnector {
+    InProcessConnector(redis, client: configuration.label)
   }
 
   func goDown() {
@@ -83,20 +145,32 @@ struct FakeBackend: Backend {
   func set(_ key: String, _ text: String) { redis.set(key, text) }
   func setList(_ key: String) { redis.set(key, type: "list") }
   func delete(_ key: String) { redis.delete(key) }
+  func expire(_ key: String) { redis.expire(key, after: .milliseconds(1)) }
+  func rename(_ key: String, to newKey: String) { redis.rename(key, to: newKey) }
+  func flushAll() { redis.flushAll() }
+  func saveDump() { dump.snapshot.withLock { $0 = redis.snapshot() } }
+
+  func restartFromDump() {
+    if let snapshot = dump.snapshot.withLock({ $0 }) { redis.restore(snapshot) } else { redis.loseData() }
+  }
+
+  func demote() { redis.demote() }
+  func promote() { redis.promote() }
 }
 
 struct ServerBackend: Backend {
   let server: PrivateRedisServer
 
-  init(password: String? = nil, configuration: [String] = []) throws {
-    server = try PrivateRedisServer(.tcp, password: password, isPersistent: true, configuration: configuration)
+  init(password: String? = nil, isPersistent: Bool = true, configuration: [String] = []) throws {
+    server = try PrivateRedisServer(.tcp, password: password, isPersistent: isPersistent, configuration: configuration)
   }
 
-  func store(_ label: String, configure: (inout RedisConfiguration) -> Void) throws -> RedisStore {
-    var configuration = try RedisConfiguration(url: server.url)
-    configuration.hurry(label: label)
-    configure(&configuration)
-    return RedisStore(configuration, logger: quiet)
+  var isInProcess: Bool { false }
+
+  func configuration() throws -> RedisConfiguration { try RedisConfiguration(url: server.url) }
+
+  func connector(_ configuration: RedisConfiguration) -> any RedisConnector {
+    HiredisConnector(configuration: configuration)
   }
 
   func goDown() { server.kill() }
@@ -122,4 +196,11 @@ struct ServerBackend: Backend {
   }
 
   func delete(_ key: String) throws { _ = try server.command("DEL", key) }
+  func expire(_ key: String) throws { _ = try server.command("PEXPIRE", key, "1") }
+  func rename(_ key: String, to newKey: String) throws { _ = try server.command("RENAME", key, newKey) }
+  func flushAll() throws { _ = try server.command("FLUSHALL") }
+  func saveDump() throws { _ = try server.command("SAVE") }
+  func restartFromDump() throws { try server.restart() }
+  func demote() throws { _ = try server.command("REPLICAOF", "127.0.0.1", "1") }
+  func promote() throws { _ = try server.command("REPLICAOF", "NO", "ONE") }
 }

@@ -57,6 +57,24 @@ extension RedisStore {
   }
 }
 
+/// Waits for something that tells nobody when it happens, such as what another process does.
+func eventually(
+  _ comment: Comment,
+  sourceLocation: SourceLocation = #_sourceLocation,
+  _ isSo: @escaping @Sendable () async throws -> Bool
+) async throws {
+  do {
+    try await Deadline.run(within: patience) {
+      while try await !isSo() { try await Task.sleep(for: .milliseconds(2)) }
+    } onTimeout: {
+      WaitedInVain()
+    }
+  } catch let error as WaitedInVain {
+    Issue.record(comment, sourceLocation: sourceLocation)
+    throw error
+  }
+}
+
 @discardableResult
 private func first<Elements: AsyncSequence & Sendable>(
   in elements: Elements,

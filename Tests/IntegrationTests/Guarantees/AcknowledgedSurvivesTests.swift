@@ -1,0 +1,243 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("AcknowledgedSurvives")
+struct AcknowledgedSurvivesTests {
+  @Test(
+    "a server that restarts with nothing, or from an old dump, gets back the newest value, as it was",
+    arguments: BackendKind.allCases,
+    [false, true]
+  )
+  func restart(kind: BackendKind, hasDump: Bool) async throws {
+    let backend = try kind.makeForgetful()
+    let journal = Journal()
+    let stores = try (1...3).map { try backend.store("service\($0)", logger: journal.logger("service\($0)")) }
+    let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    shares[0].withLock { $0 = 1 }
+    try await shares[0].save()
+    if hasDump { try backend.saveDump() }
+    shares[1].withLock { $0 = 2 }
+    try await shares[1].save()
+    for share in shares { try await share.becomes(2) }
+    let before = try #require(try await stores[0].metadata(for: "count"))
+
+    try backend.restartFromDump()
+    try await eventually("the value is back") { try backend.get("count") == "2" }
+    for (store, share) in zip(stores, shares) {
+      try await store.isUp()
+      try await share.load()
+      #expect(share.wrappedValue == 2)
+    }
+    #expect(try await stores[0].metadata(for: "count") == before)
+    try await eventually("who has healed says so") { journal.entries(Journal.restored).count == 1 }
+    #expect(!journal.entries(Journal.lostHistory, name: "count").isEmpty)
+    // The revision goes on from there.
+    shares[2].withLock { $0 = 3 }
+    try await shares[2].save()
+    for share in shares { try await share.becomes(3) }
+  }
+
+  @Test("where the server counts, everybody takes what it has left", arguments: BackendKind.allCases, [false, true])
+  func adoptServer(kind: BackendKind, hasDump: Bool) async throws {
+    let backend = try kind.makeForgetful()
+    let journal = Journal()
+    let stores = try (1...2).map { number in
+      try backend.store("service\(number)", logger: journal.logger("service\(number)")) {
+        $0.onServerDataLoss = .adoptServer
+      }
+    }
+    let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    shares[0].withLock { $0 = 1 }
+    try await shares[0].save()
+    if hasDump { try backend.saveDump() }
+    shares[1].withLock { $0 = 2 }
+    try await shares[1].save()
+    for share in shares { try await share.becomes(2) }
+
+    try backend.restartFromDump()
+    for share in shares { try await share.becomes(hasDump ? 1 : 0) }
+    #expect(try backend.get("count") == (hasDump ? "1" : nil))
+    #expect(journal.entries(Journal.restored) == [])
+    shares[0].withLock { $0 = 3 }
+    try await shares[0].save()
+    for share in shares { try await share.becomes(3) }
+  }
+
+  @Test("a change that was on its way when the server lost everything is made, too", arguments: [false, true])
+  func changeUnderWay(takesEffect: Bool) async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis("limits", store: store)) var limits = Limits()
+    $limits.withLock { $0.maximum = 20 }
+    try await $limits.save()
+    backend.redis.refuseConnections()
+    if takesEffect { backend.redis.cutAfterNextCommit() } else { backend.redis.cutBeforeNextCommit() }
+    $limits.withLock { $0.note = "on its way" }
+    try await store.isDown()
+    backend.redis.loseData()
+    backend.redis.acceptConnections()
+    try await store.flush(within: patience)
+    #expect(limits == Limits(maximum: 20, note: "on its way"))
+    let other = try backend.store("other")
+    @Shared(.redis("limits", store: other)) var others = Limits()
+    try await $others.becomes(Limits(maximum: 20, note: "on its way"))
+    #expect($limits.saveError == nil)
+  }
+
+  @Test("everything is loaded at the moment when the loss is found: it is still healed")
+  func manyReads() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    $count.withLock { $0 = 1 }
+    try await $count.save()
+    backend.redis.refuseConnections()
+    backend.redis.loseData()
+    try await store.isDown()
+    backend.redis.pause()
+    backend.redis.acceptConnections()
+    let loading = (1...20).map { _ in Task { [$count] in try await $count.load() } }
+    backend.redis.resume()
+    for load in loading { try await load.value }
+    #expect(count == 1)
+    try await eventually("the value is back") { backend.get("count") == "1" }
+  }
+
+  @Test("a FLUSHALL while nobody is connected is a loss", arguments: BackendKind.allCases)
+  func flushedWhileAway(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let way = Way()
+    let store = try backend.store(way: way)
+    @Shared(.redis("count", store: store)) var count = 0
+    $count.withLock { $0 = 1 }
+    try await $count.save()
+    try await backend.cutOff(store, "service", way)
+    try backend.flushAll()
+    way.open()
+    try await eventually("the value is back") { try backend.get("count") == "1" }
+    #expect(count == 1)
+  }
+
+  @Test("what the damaged server accepted in between wins, and the loss is reported", arguments: BackendKind.allCases)
+  func writeInBetween(kind: BackendKind) async throws {
+    let backend = try kind.makeForgetful()
+    let journal = Journal()
+    let way = Way()
+    let witness = try backend.store("witness", logger: journal.logger("witness"), way: way)
+    @Shared(.redis("count", store: witness)) var seen = 0
+    $seen.withLock { $0 = 1 }
+    try await $seen.save()
+    try backend.saveDump()
+    $seen.withLock { $0 = 2 }
+    try await $seen.save()
+
+    try await backend.cutOff(witness, "witness", way)
+    try backend.restartFromDump()
+    let newcomer = try backend.store("newcomer")
+    @Shared(.redis("count", store: newcomer)) var written = 0
+    try await $written.becomes(1)
+    $written.withLock { $0 = 50 }
+    try await $written.save()
+    let metadata = try await newcomer.metadata(for: "count")
+
+    way.open()
+    try await $seen.becomes(50)
+    try await $seen.load()
+    #expect(try backend.get("count") == "50")
+    #expect(try await witness.metadata(for: "count") == metadata)
+    #expect(journal.entries(Journal.lostHistory, name: "count").count == 1)
+    #expect(journal.entries(Journal.restored) == [])
+  }
+
+  @Test("a tombstone is final: a deleted value does not come back with an old dump", arguments: BackendKind.allCases)
+  func tombstone(kind: BackendKind) async throws {
+    let backend = try kind.makeForgetful()
+    let (first, second) = (try backend.store("first"), try backend.store("second"))
+    @Shared(.redis("count", store: first)) var count = 0
+    @Shared(.redis("count", store: second)) var others = 0
+    $count.withLock { $0 = 1 }
+    try await $count.save()
+    try await $others.becomes(1)
+    try backend.saveDump()
+    try await $count.reset()
+    try await $others.becomes(0)
+    let tombstone = try await first.metadata(for: "count")
+
+    try backend.restartFromDump()
+    try await eventually("it is deleted again") { try backend.get("count") == nil }
+    try await $others.load()
+    #expect(count == 0 && others == 0)
+    #expect(try await first.metadata(for: "count") == tombstone)
+  }
+
+  @Test(
+    "a change made while a server was away that lost everything is merged into what it lost",
+    arguments: BackendKind.allCases
+  )
+  func pendingChange(kind: BackendKind) async throws {
+    let backend = try kind.makeForgetful()
+    let way = Way()
+    let store = try backend.store(way: way)
+    @Shared(.redis("limits", store: store)) var limits = Limits()
+    $limits.withLock { $0.maximum = 20 }
+    try await $limits.save()
+    try await backend.cutOff(store, "service", way)
+    $limits.withLock { $0.note = "made offline" }
+    try backend.restartFromDump()
+    way.open()
+    try await store.flush(within: patience)
+    #expect(limits == Limits(maximum: 20, note: "made offline"))
+    let other = try backend.store("other")
+    @Shared(.redis("limits", store: other)) var others = Limits()
+    try await $others.becomes(limits)
+  }
+
+  @Test("where the server evicts, a missing value is a loss, and is given back", arguments: BackendKind.allCases)
+  func eviction(kind: BackendKind) async throws {
+    let backend: any Backend
+    switch kind {
+    case .fake:
+      let fake = FakeBackend()
+      // Those who connect from now on know that it may happen.
+      fake.redis.evict("nothing")
+      backend = fake
+    case .server:
+      backend = try ServerBackend(configuration: ["maxmemory-policy allkeys-lru"])
+    }
+    let journal = Journal()
+    let stores = try (1...3).map { try backend.store("service\($0)", logger: journal.logger("service\($0)")) }
+    let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    shares[0].withLock { $0 = 1 }
+    try await shares[0].save()
+    for share in shares { try await share.becomes(1) }
+    let before = try #require(try await stores[0].metadata(for: "count"))
+    if let server = (backend as? ServerBackend)?.server {
+      // Everything is thrown away, what is beside the value as well.
+      try server.command("CONFIG", "SET", "maxmemory", "1")
+      try await eventually("the server is empty") { try server.command("DBSIZE").text == "0" }
+      try server.command("CONFIG", "SET", "maxmemory", "0")
+    } else {
+      (backend as? FakeBackend)?.redis.evict("count")
+    }
+    try await eventually("the value is back") { try backend.get("count") == "1" }
+    for share in shares { try await share.load() }
+    #expect(shares.allSatisfy { $0.wrappedValue == 1 })
+    #expect(try await stores[0].metadata(for: "count") == before)
+    try await eventually("one has healed") { journal.entries(Journal.restored, name: "count").count == 1 }
+    #expect(journal.entries(Journal.adopted) == [])
+  }
+
+  @Test("where only values that expire are evicted, a missing value was deleted by somebody")
+  func volatileEviction() async throws {
+    let backend = try ServerBackend(configuration: ["maxmemory-policy volatile-lru"])
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    $count.withLock { $0 = 1 }
+    try await $count.save()
+    try backend.delete("count")
+    try await $count.becomes(0)
+  }
+}

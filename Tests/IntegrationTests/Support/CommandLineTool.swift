@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+/// A program of another kind than ours, which edits what is in Redis.
+enum CommandLineTool {
+  /// Runs a program of the PATH until it ends, and returns what it has written.
+  @discardableResult
+  static func run(_ program: String, _ arguments: [String]) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(program) has failed")
+    return text.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// A service in Python that speaks to Redis over a plain socket: it reads a document, changes it, and writes it.
+  static let pythonService = """
+    import json, socket, sys
+
+    port, key = int(sys.argv[1]), sys.argv[2]
+    connection = socket.create_connection(("127.0.0.1", port))
+    replies = connection.makefile("rb")
+
+    def command(*arguments):
+        parts = [argument.encode() for argument in arguments]
+        encoded = b"".join(b"$%d\\r\\n%s\\r\\n" % (len(part), part) for part in parts)
+        connection.sendall(b"*%d\\r\\n" % len(parts) + encoded)
+        line = replies.readline()
+        if line[:1] == b"$" and int(line[1:]) >= 0:
+            return replies.read(int(line[1:]) + 2)[:-2].decode()
+        return line[1:].strip().decode()
+
+    document = json.loads(command("GET", key))
+    document["maximum"] += 1
+    document["note"] = "by Python"
+    print(command("SET", key, json.dumps(document)))
+    """
+}

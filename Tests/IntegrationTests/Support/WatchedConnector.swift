@@ -1,0 +1,65 @@
+import SharedStateRedis
+import Synchronization
+
+/// The way of one service to its server: can be closed, and counts what is asked.
+final class Way: Sendable {
+  private let isClosed = Atomic(false)
+  private let keys = Atomic(0)
+
+  /// How many keys were asked for.
+  var keysRead: Int { keys.load(ordering: .relaxed) }
+
+  /// From now on the service cannot connect. Its open connections are to be cut afterwards.
+  func close() { isClosed.store(true, ordering: .sequentiallyConsistent) }
+
+  func open() { isClosed.store(false, ordering: .sequentiallyConsistent) }
+
+  fileprivate func begin() throws(RedisSharedStateError) {
+    if isClosed.load(ordering: .sequentiallyConsistent) { throw .unreachable(reason: "the way is closed") }
+  }
+
+  fileprivate func count(_ requests: [RedisRequest]) {
+    for request in requests {
+      if case .read(let names) = request.command { keys.add(names.count, ordering: .relaxed) }
+    }
+  }
+}
+
+/// Connects as another connector does, on a way that is watched.
+struct WatchedConnector: RedisConnector {
+  let base: any RedisConnector
+  let way: Way
+
+  func connect(
+    purpose: ConnectionPurpose,
+    waker: Waker,
+    deadline: ContinuousClock.Instant
+  ) throws(RedisSharedStateError) -> any RedisConnection {
+    try way.begin()
+    let connection = try base.connect(purpose: purpose, waker: waker, deadline: deadline)
+    return WatchedConnection(base: connection, way: way)
+  }
+}
+
+private final class WatchedConnection: RedisConnection {
+  private let base: any RedisConnection
+  private let way: Way
+
+  init(base: any RedisConnection, way: Way) {
+    self.base = base
+    self.way = way
+  }
+
+  var facts: ServerFacts { base.facts }
+
+  func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+    way.count(requests)
+    try base.send(requests)
+  }
+
+  func receive(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> [RedisEvent] {
+    try base.receive(until: deadline)
+  }
+
+  func close() { base.close() }
+}
