@@ -55,6 +55,16 @@ extension RedisStore {
       if case .reconnecting = $0 { true } else { false }
     }
   }
+
+  /// Waits until the store has noticed this about its server.
+  func isReconnecting(
+    because reason: RedisSharedStateError,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    try await status(sourceLocation: sourceLocation) {
+      if case .reconnecting(_, reason) = $0 { true } else { false }
+    }
+  }
 }
 
 /// Waits for something that tells nobody when it happens, such as what another process does.

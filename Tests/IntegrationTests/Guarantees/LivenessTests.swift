@@ -1,0 +1,127 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("Liveness")
+struct LivenessTests {
+  @Test(
+    "a network that passes nothing on is noticed, on both connections and on either",
+    arguments: ["", ":subscriber", ":writer"]
+  )
+  func silentNetwork(connection: String) async throws {
+    let backend = try ServerBackend()
+    let forwarder = try Forwarder(to: backend.server.port)
+    var configuration = try RedisConfiguration(url: "redis://127.0.0.1:\(forwarder.port)")
+    configuration.hurry(label: "service")
+    configuration.keepAlive = .milliseconds(100)
+    configuration.requestTimeout = .milliseconds(200)
+    configuration.connectTimeout = .milliseconds(200)
+    let (store, other) = (RedisStore(configuration, logger: quiet), try backend.store("other"))
+    @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("count", store: other)) var others = 0
+    try await $count.load()
+    try await $others.load()
+
+    forwarder.goSilent(about: connection)
+    try await store.isDown()
+    $others.withLock { $0 = 1 }
+    try await $others.save()
+    forwarder.cut()
+    forwarder.speak()
+    try await $count.becomes(1)
+    $count.withLock { $0 = 2 }
+    try await $others.becomes(2)
+  }
+
+  @Test("a primary that has become a replica is noticed without a write", arguments: BackendKind.allCases)
+  func demoted(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store { $0.keepAlive = .milliseconds(50) }
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.save()
+    try backend.demote()
+    try await store.isReconnecting(because: .notPrimary)
+    $count.withLock { $0 = 1 }
+    #expect(count == 1)
+    try backend.promote()
+    try await store.flush(within: patience)
+    #expect(try backend.get("count") == "1")
+  }
+
+  @Test("a primary that has become a replica is noticed by a write at once", arguments: BackendKind.allCases)
+  func demotedWriter(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store { $0.keepAlive = .seconds(3_600) }
+    let text = String(repeating: "x", count: 20_000)
+    @Shared(.redis("small", store: store)) var small = 0
+    @Shared(.redis("large", store: store)) var large = ""
+    try await $small.save()
+    try await $large.save()
+    try backend.demote()
+    $small.withLock { $0 = 1 }
+    try await store.isReconnecting(because: .notPrimary)
+    $large.withLock { $0 = text }
+    try backend.promote()
+    try await store.flush(within: patience)
+    #expect(try backend.get("small") == "1")
+    #expect(try backend.get("large") == "\"\(text)\"")
+    #expect($small.saveError == nil && $large.saveError == nil)
+    try backend.demote()
+    $large.withLock { $0 = "y" }
+    try await store.isReconnecting(because: .notPrimary)
+    try backend.promote()
+    try await store.flush(within: patience)
+    #expect(try backend.get("large") == "\"y\"")
+  }
+
+  @Test("Converges: what a lost message has announced is found by comparing, or by the next message")
+  func lostMessage() async throws {
+    for antiEntropy in [Duration.milliseconds(50), .seconds(3_600)] {
+      let backend = FakeBackend()
+      let journal = Journal()
+      let writer = try backend.store("writer")
+      let reader = try backend.store("reader", logger: journal.logger("reader")) { $0.antiEntropy = antiEntropy }
+      // Without tracking, which would find it as well.
+      let options = RedisSharedKey<Int>.Options(detectsForeignEdits: false)
+      @Shared(.redis("count", store: writer, options: options)) var written = 0
+      @Shared(.redis("count", store: reader, options: options)) var read = 0
+      try await $written.load()
+      try await $read.load()
+      // For everybody who is subscribed.
+      backend.redis.dropMessages(next: 1)
+      $written.withLock { $0 = 1 }
+      try await $written.save()
+      if antiEntropy > .seconds(1) {
+        #expect(read == 0)
+        $written.withLock { $0 = 2 }
+        try await $read.becomes(2)
+        try await eventually("the gap is noticed") { !journal.entries("lost on its way").isEmpty }
+      } else {
+        try await $read.becomes(1)
+      }
+    }
+  }
+
+  @Test("Converges: with tracking a lost message is found at once, and a repeated one tells nobody anything")
+  func lostMessageWithTracking() async throws {
+    let backend = FakeBackend()
+    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
+    @Shared(.redis("count", store: writer)) var written = 0
+    @Shared(.redis("count", store: reader)) var read = 0
+    try await $written.load()
+    try await $read.load()
+    backend.redis.dropMessages(next: 3)
+    for value in 1...3 {
+      $written.withLock { $0 = value }
+      try await $written.save()
+    }
+    try await $read.becomes(3)
+    backend.redis.duplicateMessages(next: 1)
+    $written.withLock { $0 = 4 }
+    try await $read.becomes(4)
+    $written.withLock { $0 = 5 }
+    try await $read.becomes(5)
+  }
+}
