@@ -110,4 +110,54 @@ struct BadDataTests {
     try await $ratio.save()
     #expect(try backend.get("ratio") == "0.25")
   }
+
+  @Test("foreign nonsense is seen by everybody without asking, and gets a revision", arguments: BackendKind.allCases)
+  func foreignNonsense(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let stores = try (1...3).map { try backend.store("service\($0)", logger: journal.logger("service\($0)")) }
+    let shares = stores.map { Shared(wrappedValue: Limits(), .redis("limits", store: $0)) }
+    shares[0].withLock { $0.maximum = 20 }
+    try await shares[0].save()
+    for share in shares { try await share.value { $0.maximum == 20 } }
+    for document in ["nonsense", "", #"{"maximum":"text"}"#] {
+      try backend.set("limits", document)
+      for share in shares {
+        try await share.status {
+          if case .decodingFailed? = $0.loadError as? RedisSharedStateError { true } else { false }
+        }
+      }
+      try await eventually("it gets a revision") { try await stores[0].metadata(for: "limits")?.isForeign == true }
+      #expect(shares.allSatisfy { $0.wrappedValue.maximum == 20 })
+      try backend.set("limits", #"{"maximum":21,"note":"readable"}"#)
+      for share in shares { try await share.status { $0.loadError == nil } }
+      shares[1].withLock { $0 = Limits(maximum: 20, note: "ours") }
+      try await shares[1].save()
+      for share in shares { try await share.becomes(Limits(maximum: 20, note: "ours")) }
+    }
+  }
+
+  @Test(
+    "a key that becomes one of another type is seen by everybody, and so is its end",
+    arguments: BackendKind.allCases
+  )
+  func foreignType(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let stores = try (1...3).map { try backend.store("service\($0)") }
+    let shares = stores.map { Shared(wrappedValue: Limits(), .redis("limits", store: $0)) }
+    shares[0].withLock { $0.maximum = 20 }
+    try await shares[0].save()
+    for share in shares { try await share.value { $0.maximum == 20 } }
+    for isFlushed in [false, true] {
+      if isFlushed { try backend.flushAll() }
+      try backend.setList("limits")
+      let error = RedisSharedStateError.wrongRedisType(name: "limits", type: "list")
+      for share in shares { try await share.status { $0.loadError as? RedisSharedStateError == error } }
+      shares[1].withLock { $0.note = "waits" }
+      try await shares[1].status { $0.saveError as? RedisSharedStateError == .storedValueUnreadable(name: "limits") }
+      try backend.set("limits", #"{"maximum":30,"note":"readable"}"#)
+      for share in shares { try await share.value { $0.maximum == 30 && $0.note == "waits" } }
+      for share in shares { try await share.status { $0.loadError == nil && $0.saveError == nil } }
+    }
+  }
 }

@@ -73,4 +73,87 @@ struct BoundedTests {
     #expect($count.loadError == nil)
     #expect(store.status == .connected || store.status == .inProcess)
   }
+
+  @Test(
+    "a subscriber that the server gives up, because it has stopped reading, comes back and catches up",
+    arguments: BackendKind.allCases
+  )
+  func cutSubscriber(kind: BackendKind) async throws {
+    let limit = "client-output-buffer-limit pubsub 1mb 1mb 1"
+    let backend: any Backend = kind == .fake ? FakeBackend() : try ServerBackend(configuration: [limit])
+    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
+    let gate = DecodingGate()
+    let decoder = JSONDecoder()
+    decoder.userInfo[DecodingGate.key] = gate
+    @Shared(.redis("number", store: writer)) var written = SlowNumber()
+    @Shared(.redis("number", store: reader, options: .init(decoder: decoder))) var read = SlowNumber()
+    try await $written.save()
+    try await $read.load()
+
+    // The thread that reads from the server is kept busy by the decoding of a value.
+    gate.close()
+    $written.withLock { $0.number = 1 }
+    try await $written.save()
+    try await eventually("the value is being decoded") { gate.isOccupied }
+    $written.withLock { $0.number = 2 }
+    try await $written.save()
+    let junk = String(repeating: "x", count: 1 << 20)
+    try await eventually("the server gives it up") {
+      try backend.publish(junk, on: "changes:{number}")
+      return try !backend.isConnected(.subscriber, of: "reader")
+    }
+    gate.open()
+    try await $read.value { $0.number == 2 }
+    $written.withLock { $0.number = 3 }
+    try await $read.value { $0.number == 3 }
+    try await $read.status { $0.loadError == nil }
+  }
+}
+
+/// A number that takes as long to decode as a gate says.
+private struct SlowNumber: Codable, Hashable, Sendable {
+  var number = 0
+
+  init() {}
+
+  init(from decoder: any Decoder) throws {
+    (decoder.userInfo[DecodingGate.key] as? DecodingGate)?.pass()
+    number = try decoder.singleValueContainer().decode(Int.self)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(number)
+  }
+}
+
+private final class DecodingGate: Sendable {
+  static let key = CodingUserInfoKey(rawValue: "gate").unsafelyUnwrapped
+
+  private struct State {
+    var isClosed = false
+    var waiting = 0
+  }
+
+  private let state = Mutex(State())
+  private let changed = NSCondition()
+
+  var isOccupied: Bool { state.withLock { $0.waiting > 0 } }
+
+  func close() { state.withLock { $0.isClosed = true } }
+
+  func open() {
+    changed.lock()
+    state.withLock { $0.isClosed = false }
+    changed.broadcast()
+    changed.unlock()
+  }
+
+  func pass() {
+    changed.lock()
+    state.withLock { $0.waiting += 1 }
+    while state.withLock({ $0.isClosed }) { changed.wait() }
+    state.withLock { $0.waiting -= 1 }
+    changed.unlock()
+  }
 }

@@ -21,6 +21,7 @@ protocol Backend: Sendable {
   func resume() throws
   /// Breaks the connections of a store for one purpose, as CLIENT KILL does.
   func cut(_ purpose: ConnectionPurpose, of label: String) throws
+  func isConnected(_ purpose: ConnectionPurpose, of label: String) throws -> Bool
   func publish(_ payload: String, on channel: String) throws
   func get(_ key: String) throws -> String?
   func set(_ key: String, _ text: String) throws
@@ -140,6 +141,10 @@ struct FakeBackend: Backend {
     redis.cutConnections(purpose == .writer ? .writers : .subscribers, of: label)
   }
 
+  func isConnected(_ purpose: ConnectionPurpose, of label: String) -> Bool {
+    redis.clients.contains("\(label):\(purpose.rawValue)")
+  }
+
   func publish(_ payload: String, on channel: String) { redis.publish(channel, payload) }
   func get(_ key: String) -> String? { redis.get(key) }
   func set(_ key: String, _ text: String) { redis.set(key, text) }
@@ -184,6 +189,10 @@ struct ServerBackend: Backend {
       let id = client.split(separator: " ").first?.dropFirst("id=".count) ?? ""
       _ = try server.command("CLIENT", "KILL", "ID", String(id))
     }
+  }
+
+  func isConnected(_ purpose: ConnectionPurpose, of label: String) throws -> Bool {
+    try server.command("CLIENT", "LIST").text?.contains("name=\(label):\(purpose.rawValue) ") ?? false
   }
 
   func publish(_ payload: String, on channel: String) throws { _ = try server.command("PUBLISH", channel, payload) }

@@ -1,0 +1,38 @@
+import SharedState
+import SharedStateRedis
+import Testing
+
+@Suite("A server that restarts under many services")
+struct HerdTests {
+  private static let services = 20
+  private static let names = (0..<40).map { "value:\($0)" }
+
+  @Test("Converges: all come back, and each reads each of its values once", arguments: BackendKind.allCases)
+  func restart(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let ways = (0..<Self.services).map { _ in Way() }
+    let stores = try ways.enumerated().map { number, way in try backend.store("service\(number)", way: way) }
+    // With tracking every change would be looked at, too.
+    let options = RedisSharedKey<Int>.Options(detectsForeignEdits: false)
+    let shares = stores.map { store in
+      Self.names.map { Shared(wrappedValue: 0, .redis($0, store: store, options: options)) }
+    }
+    for (index, share) in shares[0].enumerated() { share.withLock { $0 = index + 1 } }
+    try await stores[0].flush(within: patience)
+    for shares in shares {
+      for (index, share) in shares.enumerated() { try await share.becomes(index + 1) }
+    }
+
+    let before = ways.map(\.keysRead)
+    try backend.goDown()
+    for store in stores { try await store.isDown() }
+    shares[1][0].withLock { $0 = -1 }
+    try backend.comeBack()
+    for store in stores { try await store.isUp() }
+    for shares in shares {
+      try await shares[0].becomes(-1)
+      for share in shares { try await share.status { $0.loadError == nil } }
+    }
+    #expect(zip(ways, before).allSatisfy { way, before in way.keysRead == before + Self.names.count })
+  }
+}

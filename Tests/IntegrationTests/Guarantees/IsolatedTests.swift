@@ -1,0 +1,114 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("Isolated")
+struct IsolatedTests {
+  /// What a service needs, and nothing else: its namespace, its channels and the one of invalidations.
+  static let rules =
+    "resetkeys ~ns:* resetchannels &ns:* &__redis__:invalidate -@all "
+    + "+evalsha +eval +script|load +mget +get +set +type +exists +unlink +rename +pttl +pexpire +persist +time +publish "
+    + "+subscribe +unsubscribe +ping +role +info +client|setname +client|id +client|tracking"
+
+  @Test("everything works with the rights to the namespace alone, and nothing else is ever tried")
+  func accessControl() async throws {
+    let backend = try ServerBackend(isPersistent: false, configuration: ["user service on >secret \(Self.rules)"])
+    let journal = Journal()
+    let ways = [Way(), Way()]
+    let stores = try (0..<2).map { number in
+      var configuration = try RedisConfiguration(
+        url: backend.server.url.replacingOccurrences(of: "redis://", with: "redis://service:secret@")
+      )
+      configuration.hurry(label: "service\(number)")
+      configuration.namespace = "ns:"
+      configuration.antiEntropy = .milliseconds(100)
+      return RedisStore(
+        connector: WatchedConnector(base: HiredisConnector(configuration: configuration), way: ways[number]),
+        configuration: configuration,
+        isInProcess: false,
+        logger: journal.logger("service\(number)")
+      )
+    }
+    try backend.set("other:limits", "not ours")
+    try backend.set("limits", "not ours")
+    let shares = stores.map { Shared(wrappedValue: Limits(), .redis("limits", store: $0)) }
+    let brief = stores.map {
+      Shared(wrappedValue: 0, .redis("brief", store: $0, options: .init(timeToLive: .seconds(3_600))))
+    }
+    for share in shares { try await share.load() }
+
+    // Changes, small and large, with and without an expiry.
+    for (round, note) in ["small", String(repeating: "large ", count: 20_000), "small again"].enumerated() {
+      shares[round % 2].withLock { $0 = Limits(maximum: round, note: note) }
+      try await shares[round % 2].save()
+      for share in shares { try await share.becomes(Limits(maximum: round, note: note)) }
+    }
+    brief[0].withLock { $0 = 1 }
+    try await brief[0].save()
+    try await brief[1].becomes(1)
+    try await shares[1].updateAtomically { $0.maximum += 1 }
+    try await shares[0].value { $0.maximum == 3 }
+    // Edits from outside, of both sizes, an expiry that somebody sets, a key of another type, and a deletion.
+    try backend.set("ns:limits", #"{"maximum":42,"note":"foreign"}"#)
+    for share in shares { try await share.becomes(Limits(maximum: 42, note: "foreign")) }
+    let large = String(repeating: "x", count: 20_000)
+    try backend.set("ns:limits", #"{"maximum":43,"note":"\#(large)"}"#)
+    for share in shares { try await share.becomes(Limits(maximum: 43, note: large)) }
+    try backend.server.command("EXPIRE", "ns:limits", "3600")
+    shares[0].withLock { $0.note = "\(large)y" }
+    try await shares[0].save()
+    #expect(try backend.server.command("TTL", "ns:limits").text.flatMap { Int($0) } ?? 0 > 0)
+    try backend.setList("ns:limits")
+    try await shares[0].status { $0.loadError != nil }
+    try await shares[0].save()
+    try await shares[1].status { $0.loadError == nil }
+    try backend.delete("ns:limits")
+    for share in shares { try await share.becomes(Limits()) }
+    shares[0].withLock { $0.maximum = 7 }
+    try await shares[0].save()
+    try await shares[0].reset()
+    for share in shares { try await share.becomes(Limits()) }
+    // A loss, and the healing. The users of redis.conf are there again after a restart.
+    shares[0].withLock { $0.maximum = 8 }
+    try await shares[0].save()
+    for share in shares { try await share.value { $0.maximum == 8 } }
+    #expect(try keys(backend).allSatisfy { $0.hasPrefix("ns:") || ["limits", "other:limits"].contains($0) })
+    #expect(try backend.get("limits") == "not ours")
+    #expect(try backend.server.command("ACL", "LOG") == .array([]))
+    let channels = try backend.server.command("PUBSUB", "CHANNELS").elements.compactMap(\.text)
+    #expect(Set(channels) == ["ns:changes:{ns:limits}", "ns:changes:{ns:brief}", "__redis__:invalidate"])
+    try backend.restartFromDump()
+    try await eventually("the value is back") { try backend.get("ns:limits")?.contains("8") == true }
+
+    #expect(try backend.server.command("ACL", "LOG") == .array([]))
+    #expect(try keys(backend).allSatisfy { $0.hasPrefix("ns:") })
+    #expect(journal.entries(Journal.trackingRefused) == [])
+    #expect(shares.allSatisfy { $0.saveError == nil })
+  }
+
+  @Test("what happens outside the namespace is not even looked at", arguments: BackendKind.allCases)
+  func outside(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let way = Way()
+    let store = try backend.store(way: way) { $0.namespace = "ns:" }
+    @Shared(.redis("count", store: store)) var count = 0
+    try backend.set("n:count", "1")
+    try await $count.load()
+    let before = way.keysRead
+    for key in ["count", "n:count", "ns", "other:ns:count", "changes:{ns:count}"] {
+      try backend.set(key, "9")
+      try backend.delete(key)
+      try backend.publish("1 9007199254740991 0 s other@host/1/n\n9", on: key)
+    }
+    try await $count.load()
+    #expect(way.keysRead == before + 1)
+    #expect(count == 0)
+    #expect($count.loadError == nil)
+  }
+
+  private func keys(_ backend: ServerBackend) throws -> [String] {
+    try backend.server.command("KEYS", "*").elements.compactMap(\.text)
+  }
+}
