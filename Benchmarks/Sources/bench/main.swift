@@ -10,7 +10,7 @@ case "--observe-floor" where arguments.count == 4:
   try Observer.floor(host: arguments[1], port: Int32(arguments[2]) ?? 0, channel: arguments[3])
 case "--update-atomically" where arguments.count == 4:
   try await AtomicUpdatesBenchmark.child(url: arguments[1], name: arguments[2], times: Int(arguments[3]) ?? 0)
-case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput", "--quick"]):
+case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput", "--herd", "--quick"]):
   let isQuick = arguments.contains("--quick")
   let parts = Set(arguments).subtracting(["--quick"])
   let scene = try await Scene()
@@ -32,9 +32,12 @@ case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput"
     let atomic = AtomicUpdatesBenchmark(scene: scene, isQuick: isQuick)
     table.append("One key, two processes, 64 callers in each", try await atomic.run())
   }
+  if parts.isEmpty || parts.contains("--herd") {
+    table.append("A server that restarts under many services", try await HerdBenchmark(isQuick: isQuick).run())
+  }
   table.print()
   await scene.store.shutdown(within: .seconds(5))
 default:
-  print("usage: bench [--local] [--latency] [--throughput] [--quick]")
+  print("usage: bench [--local] [--latency] [--throughput] [--herd] [--quick]")
   exit(2)
 }

@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+
+/// Many services with many values each, on one server that restarts.
+struct HerdBenchmark {
+  let isQuick: Bool
+
+  private var services: Int { isQuick ? 20 : 200 }
+  private var names: Int { isQuick ? 100 : 1_000 }
+
+  func run() async throws -> [Row] {
+    let server = try PrivateRedisServer(.tcp, isPersistent: true)
+    let memoryBefore = Self.status("VmRSS")
+    let stores = try (0..<services).map { number in
+      var configuration = try RedisConfiguration(url: server.url)
+      configuration.label = "service\(number)"
+      configuration.namespace = "herd:"
+      return RedisStore(configuration)
+    }
+    let shares = stores.map { store in
+      (0..<names).map { Shared(wrappedValue: 0, .redis("value:\($0)", store: store)) }
+    }
+    for share in shares[0] { share.withLock { $0 = 1 } }
+    try await stores[0].flush(within: .seconds(60))
+    try await wait(for: 1, in: shares)
+    let memory = Double(Self.status("VmRSS") - memoryBefore) / 1_024
+    let threads = Double(Self.status("Threads"))
+
+    server.kill()
+    for store in stores {
+      for await status in store.statuses { if case .reconnecting = status { break } }
+    }
+    // Somebody has changed one value meanwhile.
+    shares[1][0].withLock { $0 = 2 }
+    try server.restart()
+    let start = monotonicNanoseconds()
+    for store in stores { try await store.connected(within: .seconds(120)) }
+    let connected = Double(monotonicNanoseconds() - start) / 1e6
+    try await wait(for: 2, in: shares.map { [$0[0]] })
+    // An error says that a value may be stale.
+    for share in shares.joined() { while share.loadError != nil { try await Task.sleep(for: .milliseconds(1)) } }
+    let converged = Double(monotonicNanoseconds() - start) / 1e6
+    let reads = try Self.calls("mget", server)
+    for store in stores { await store.shutdown(within: .seconds(5)) }
+    let note = "\(services) stores, \(names) values each"
+    return [
+      Row(name: "all are connected again", figure: connected, floor: nil, unit: "ms", note: note),
+      Row(name: "all values are known to be up to date", figure: converged, floor: nil, unit: "ms"),
+      Row(
+        name: "reads of up to 512 values, for each store",
+        figure: reads / Double(services),
+        floor: nil,
+        unit: "MGET"
+      ),
+      Row(name: "memory of all", figure: memory, floor: nil, unit: "MiB"),
+      Row(name: "threads", figure: threads, floor: nil, unit: ""),
+    ]
+  }
+
+  private func wait(for value: Int, in shares: [[Shared<Int>]]) async throws {
+    for shares in shares {
+      for share in shares where share.wrappedValue != value {
+        for await newest in share.updates where newest == value { break }
+      }
+    }
+  }
+
+  /// How often the server was asked since it was started.
+  private static func calls(_ command: String, _ server: PrivateRedisServer) throws -> Double {
+    let statistics = try server.command("INFO", "commandstats").text ?? ""
+    let line = statistics.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_\(command):") }
+    let calls = line?.split(separator: "=").dropFirst().first?.prefix { $0.isNumber }
+    return Double(calls ?? "") ?? 0
+  }
+
+  /// A number of this process's status, in the kernel's unit.
+  private static func status(_ name: String) -> Int {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("\(name):") }
+    return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
+  }
+}
