@@ -27,8 +27,8 @@ extension LinkState {
     /// When everything is checked again.
     var antiEntropyAt: ContinuousClock.Instant?
     /// What is to be checked after a while, and was not put in its place yet.
-    var requested: [(id: ReplicaID, after: Duration)] = []
-    /// What expires, the first one first.
+    var requested = Queue<ReplicaID>()
+    /// What expires, the first one first: each once, and put back when it has been changed meanwhile.
     var expiries = Heap<Expiry>()
   }
 
@@ -57,19 +57,16 @@ extension LinkState {
     guard members[id]?.isCheckQueued == false else { return }
     members[id]?.isCheckQueued = true
     if checks.queue.first == nil {
-      checks.nextAt = max(checks.nextAt ?? now, now + Checks.pause)
+      // Of many services that hear of one edit, the first to look gives it a revision, and the others hear of that.
+      let pause = Checks.pause * Double.random(in: 0.5..<1.5, using: &random)
+      checks.nextAt = max(checks.nextAt ?? now, now + pause)
       wake(.writer)
     }
     checks.queue.append(id)
   }
 
   mutating func takeChecks(into work: inout Work, now: ContinuousClock.Instant) {
-    for (id, after) in checks.requested { checks.expiries.insert(Expiry(at: now + after + Checks.pause, id: id)) }
-    checks.requested = []
-    while let expiry = checks.expiries.min, expiry.at <= now {
-      checks.expiries.removeMin()
-      check(expiry.id, now: now)
-    }
+    takeExpiries(now: now)
     if checks.antiEntropyAt.map({ $0 <= now }) ?? true {
       if checks.antiEntropyAt != nil { for id in members.ids { check(id, now: now) } }
       // Services that were started together are not to ask together for ever.
@@ -78,6 +75,25 @@ extension LinkState {
     }
     guard !checks.isUnderWay, checks.nextAt.map({ $0 <= now }) ?? true else { return }
     checks.isUnderWay = takeRead(into: &work, isCheck: true, now: now)
+  }
+
+  private mutating func takeExpiries(now: ContinuousClock.Instant) {
+    while let id = checks.requested.popFirst() {
+      guard let after = members[id]?.checkAfter.take() else { continue }
+      let at = now + after + Checks.pause
+      if members[id]?.checkAt == nil { checks.expiries.insert(Expiry(at: at, id: id)) }
+      members[id]?.checkAt = at
+    }
+    while let expiry = checks.expiries.min, expiry.at <= now {
+      checks.expiries.removeMin()
+      guard let at = members[expiry.id]?.checkAt else { continue }
+      if at > now {
+        checks.expiries.insert(Expiry(at: at, id: expiry.id))
+      } else {
+        members[expiry.id]?.checkAt = nil
+        check(expiry.id, now: now)
+      }
+    }
   }
 
   /// A batch was answered: the more it brought, the longer the next one waits.

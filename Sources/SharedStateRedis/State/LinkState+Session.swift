@@ -114,6 +114,8 @@ extension LinkState {
       members[id]?.isCommitQueued = false
       members[id]?.isReadQueued = false
       members[id]?.isCheckQueued = false
+      members[id]?.checkAfter = nil
+      members[id]?.checkAt = nil
       apply(members[id]?.replica.disconnected(error), to: id)
     }
     effects.append(.statusChanged)

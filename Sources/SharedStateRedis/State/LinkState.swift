@@ -54,6 +54,10 @@ package struct LinkState: Sendable {
     var isCommitQueued = false
     var isReadQueued = false
     var isCheckQueued = false
+    /// The last thing that was asked for: a check after so long.
+    var checkAfter: Duration?
+    /// When it is to be checked because it expires.
+    var checkAt: ContinuousClock.Instant?
   }
 
   enum Subscription: Sendable {
@@ -223,7 +227,10 @@ package struct LinkState: Sendable {
         readQueue.append(id)
         wake(.writer)
       case .readLater(let milliseconds):
-        checks.requested.append((id, .milliseconds(Int64(clamping: milliseconds))))
+        let isRequested = members[id]?.checkAfter != nil
+        members[id]?.checkAfter = .milliseconds(Int64(clamping: milliseconds))
+        guard !isRequested else { continue }
+        checks.requested.append(id)
         wake(.writer)
       case .commit:
         guard !(members[id]?.isCommitQueued ?? true) else { continue }

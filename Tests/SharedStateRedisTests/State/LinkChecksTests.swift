@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("Checks of a link")
+struct LinkChecksTests {
+  private let start = ContinuousClock.now
+
+  @Test("Bounded: a value that expires is looked at once after its last change, however many there were")
+  func expiries() throws {
+    var link = LinkState.make()
+    let names = KeyNames(namespace: "", name: "brief", database: 0)
+    let policy = ReplicaPolicy(timeToLive: 1_000, detectsForeignEdits: false, writer: "me")
+    let id = try link.join(names, name: "brief", valueType: "Int", policy: policy)
+    link.connect(at: start)
+    link.goLive(at: start)
+    for revision in 1...1_000 as ClosedRange<UInt64> {
+      let payload = Data("1 \(revision) \(revision - 1) s other@host/1/n\n\(revision)".utf8)
+      let epoch = link.session.epoch
+      link.arrived([.message(channel: names.channel, payload: payload)], on: .subscriber, epoch: epoch, now: start)
+      for case .show(_, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+      if revision == 500 { _ = try link.someWork(for: .writer, now: start) }
+    }
+    _ = try link.someWork(for: .writer, now: start + .milliseconds(900))
+    // The first 500 would expire within that time, if there were no others.
+    for wait in [1_000, 1_500, 1_800] {
+      let work = try link.someWork(for: .writer, now: start + .milliseconds(wait))
+      #expect(work.requests.isEmpty)
+    }
+    let end = start + .milliseconds(2_000)
+    _ = try link.someWork(for: .writer, now: end)
+    let requests = try link.someWork(for: .writer, now: end + .milliseconds(100)).requests
+    #expect(requests.count { if case .read = $0.command { true } else { false } } == 1)
+  }
+
+  @Test("the refusal of tracking is told once, not with every connection")
+  func refusal() throws {
+    var link = LinkState.make()
+    _ = try link.join("count")
+    var refusals = 0
+    for _ in 1...3 {
+      link.start()
+      for purpose in ConnectionPurpose.allCases {
+        link.connected(purpose, ServerFacts(clientID: 7), epoch: link.session.epoch, now: start)
+      }
+      for request in try link.someWork(for: .writer, now: start).requests {
+        let reply = RedisReply.failure(.permissionDenied(operation: "CLIENT TRACKING"))
+        link.arrived([.reply(id: request.id, reply)], on: .writer, epoch: link.session.epoch, now: start)
+      }
+      for case .trackingRefused in link.takeEffects() { refusals += 1 }
+      link.failed(epoch: link.session.epoch, error: .lost, now: start)
+      _ = link.instruction(for: .writer, now: start + .seconds(60))
+    }
+    #expect(refusals == 1)
+  }
+}
