@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("A replica whose server has lost something")
+struct ReplicaLossTests {
+  private func reconnected(at revision: UInt64, _ text: String, evicts: Bool = false) -> Replica {
+    var replica = Replica.live(at: revision, text)
+    _ = replica.disconnected(.lost)
+    replica.connected(Replica.Circumstances(runID: "2", evicts: evicts))
+    _ = replica.subscribed()
+    return replica
+  }
+
+  private func restored(_ replica: inout Replica) -> StoredValue.Content? {
+    guard case .restored(let content, _)? = replica.takeDraft()?.content else { return nil }
+    return content
+  }
+
+  @Test("AcknowledgedSurvives: a second read that finds nothing either does not make a deletion of the loss")
+  func twoReads() {
+    var replica = reconnected(at: 5, "a")
+    let numbers = [replica.beginRead(), replica.beginRead()]
+    let first = replica.stored(.absent, read: numbers[0])
+    #expect(first.contains(.report(.lostHistory(confirmed: Revision(5), stored: .none))))
+    #expect(replica.stored(.absent, read: numbers[1]) == [.commit])
+    #expect(restored(&replica) == .document(Data("a".utf8)))
+  }
+
+  @Test("AcknowledgedSurvives: a commit that was cut off, and meets nothing, waits for the healing")
+  func cutOffCommit() {
+    var replica = Replica.live(at: 5, "a")
+    replica.send("b", stamp: 1, number: 1)
+    _ = replica.disconnected(.lost)
+    replica.connected(Replica.Circumstances(runID: "2"))
+    _ = replica.subscribed()
+    _ = replica.stored(.absent)
+    #expect(replica.takeDraft()?.operation == .number(1))
+    #expect(replica.committed(.conflict(.absent), operation: .number(1)) == [.commit])
+    #expect(replica.beginsEncoding() == false)
+    #expect(restored(&replica) == .document(Data("a".utf8)))
+    #expect(replica.committed(.committed(5), operation: .number(99)).last == .commit)
+    #expect(replica.beginsEncoding() == true)
+  }
+
+  @Test("AcknowledgedSurvives: where the server evicts, meta may be thrown away as well")
+  func evictedWithMeta() {
+    var replica = reconnected(at: 5, "a", evicts: true)
+    _ = replica.stored(.document(5, "a"))
+    #expect(replica.stored(.absent).last == .commit)
+    #expect(restored(&replica) == .document(Data("a".utf8)))
+  }
+
+  @Test("ForeignEditsSeen: a FLUSHALL is shown before it has a revision, and told once")
+  func flushed() {
+    var replica = Replica.live(at: 5, "a")
+    let actions = replica.stored(.absent)
+    #expect(actions.first == .report(.lostHistory(confirmed: Revision(5), stored: .none)))
+    guard case .show(let delivery)? = actions.last else {
+      Issue.record("Nothing was shown.")
+      return
+    }
+    #expect(delivery.state == Replica.State(revision: Revision(5), content: .absent))
+    #expect(replica.delivered(delivery, outcome: .shown).last == .commit)
+    // A service that may not write is refused, and finds the same again later.
+    guard case .adopted? = replica.takeDraft()?.content else {
+      Issue.record("Nothing was adopted.")
+      return
+    }
+    _ = replica.commitRefused(.permissionDenied(operation: "EVALSHA"), operation: .number(99))
+    #expect(replica.stored(.absent) == [.commit])
+  }
+
+  @Test("BadDataHeld: a key of another type that is evicted is not put back as an empty string")
+  func evictedOtherType() {
+    var replica = reconnected(at: 5, "a", evicts: true)
+    var stored = StoredValue.document(5, "a")
+    stored.content = .otherType("list")
+    guard case .show(let delivery)? = replica.stored(stored).last else {
+      Issue.record("Nothing was shown.")
+      return
+    }
+    _ = replica.delivered(delivery, outcome: .unreadable(.bad))
+    stored.content = .absent
+    _ = replica.stored(stored)
+    #expect(restored(&replica) == nil)
+  }
+}
