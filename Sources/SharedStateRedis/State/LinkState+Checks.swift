@@ -27,9 +27,14 @@ extension LinkState {
     /// When everything is checked again.
     var antiEntropyAt: ContinuousClock.Instant?
     /// What is to be checked after a while, and was not put in its place yet.
-    var requested = Queue<ReplicaID>()
-    /// What expires, the first one first: each once, and put back when it has been changed meanwhile.
+    var requested: [ReplicaID: Duration] = [:]
+    /// What expires, the first one first: one for each value, at the latest when it did so when it was put here.
     var expiries = Heap<Expiry>()
+    /// When each of them expires by now.
+    var expiryTimes: [ReplicaID: ContinuousClock.Instant] = [:]
+
+    /// How many places that takes.
+    var rememberedExpiries: Int { expiries.count + requested.count }
   }
 
   struct Expiry: Comparable, Sendable {
@@ -78,22 +83,30 @@ extension LinkState {
   }
 
   private mutating func takeExpiries(now: ContinuousClock.Instant) {
-    while let id = checks.requested.popFirst() {
-      guard let after = members[id]?.checkAfter.take() else { continue }
+    for (id, after) in checks.requested.sorted(by: { $0.key < $1.key }) {
       let at = now + after + Checks.pause
-      if members[id]?.checkAt == nil { checks.expiries.insert(Expiry(at: at, id: id)) }
-      members[id]?.checkAt = at
+      if checks.expiryTimes.updateValue(at, forKey: id) == nil { checks.expiries.insert(Expiry(at: at, id: id)) }
     }
+    checks.requested = [:]
     while let expiry = checks.expiries.min, expiry.at <= now {
       checks.expiries.removeMin()
-      guard let at = members[expiry.id]?.checkAt else { continue }
+      guard let at = checks.expiryTimes[expiry.id] else { continue }
       if at > now {
+        // It was written again.
         checks.expiries.insert(Expiry(at: at, id: expiry.id))
       } else {
-        members[expiry.id]?.checkAt = nil
+        checks.expiryTimes[expiry.id] = nil
         check(expiry.id, now: now)
       }
     }
+  }
+
+  /// Nobody wants to know any more when a value expires.
+  mutating func forgetExpiry(of id: ReplicaID) {
+    checks.requested[id] = nil
+    checks.expiryTimes[id] = nil
+    guard checks.expiries.count > 2 * checks.expiryTimes.count + 64 else { return }
+    checks.expiries = Heap(checks.expiryTimes.map { Expiry(at: $1, id: $0) })
   }
 
   /// A batch was answered: the more it brought, the longer the next one waits.

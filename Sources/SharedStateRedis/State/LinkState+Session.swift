@@ -89,7 +89,11 @@ extension LinkState {
     )
     // Before everything else, so that nothing is read that is not tracked.
     askForTracking()
-    for channel in channels.keys { subscriptionQueue.append(.subscribe(channel)) }
+    // In an order that can be repeated.
+    for id in members.ids {
+      guard let channel = members[id]?.names.channel, channels[channel]?.first == id else { continue }
+      subscriptionQueue.append(.subscribe(channel))
+    }
     for id in members.ids { members[id]?.replica.connected(circumstances) }
     if channels.isEmpty { session.succeeded(epoch: epoch) }
     effects.append(.statusChanged)
@@ -114,8 +118,6 @@ extension LinkState {
       members[id]?.isCommitQueued = false
       members[id]?.isReadQueued = false
       members[id]?.isCheckQueued = false
-      members[id]?.checkAfter = nil
-      members[id]?.checkAt = nil
       apply(members[id]?.replica.disconnected(error), to: id)
     }
     effects.append(.statusChanged)

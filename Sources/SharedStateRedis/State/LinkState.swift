@@ -54,10 +54,6 @@ package struct LinkState: Sendable {
     var isCommitQueued = false
     var isReadQueued = false
     var isCheckQueued = false
-    /// The last thing that was asked for: a check after so long.
-    var checkAfter: Duration?
-    /// When it is to be checked because it expires.
-    var checkAt: ContinuousClock.Instant?
   }
 
   enum Subscription: Sendable {
@@ -178,6 +174,7 @@ package struct LinkState: Sendable {
   package mutating func leave(_ id: ReplicaID) {
     guard let member = members.remove(id) else { return }
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
+    forgetExpiry(of: id)
     let channel = member.names.channel
     channels[channel]?.removeAll { $0 == id }
     guard channels[channel]?.isEmpty ?? false else { return }
@@ -227,10 +224,7 @@ package struct LinkState: Sendable {
         readQueue.append(id)
         wake(.writer)
       case .readLater(let milliseconds):
-        let isRequested = members[id]?.checkAfter != nil
-        members[id]?.checkAfter = .milliseconds(Int64(clamping: milliseconds))
-        guard !isRequested else { continue }
-        checks.requested.append(id)
+        checks.requested[id] = .milliseconds(Int64(clamping: milliseconds))
         wake(.writer)
       case .commit:
         guard !(members[id]?.isCommitQueued ?? true) else { continue }

@@ -1,0 +1,71 @@
+import Foundation
+@testable import SharedStateRedis
+import Testing
+
+/// Transcripts: values that expire.
+@Suite("A link whose values expire")
+struct LinkStateExpiryTests {
+  private let start = ContinuousClock.now
+
+  @Test("Bounded: it remembers one expiry for each value, however often it is written")
+  func oneExpiry() throws {
+    var link = LinkState.make()
+    let id = try joinExpiring(&link)
+    for revision in 1..<1_000 as Range<UInt64> {
+      announce(revision, to: &link)
+      _ = link.takeEffects()
+      _ = link.work(for: .writer, epoch: 1, now: start)
+    }
+    #expect(link.checks.rememberedExpiries == 1)
+    link.leave(id)
+    #expect(link.checks.expiryTimes.isEmpty)
+  }
+
+  @Test("a value that was written again is looked at when it expires, and not before")
+  func writtenAgain() throws {
+    var link = LinkState.make()
+    _ = try joinExpiring(&link)
+    announce(1, to: &link)
+    _ = link.work(for: .writer, epoch: 1, now: start)
+    announce(2, to: &link)
+    _ = link.work(for: .writer, epoch: 1, now: start + .milliseconds(300))
+    #expect(!reads(link, at: start + .milliseconds(500)))
+    #expect(reads(link, at: start + .milliseconds(800)))
+  }
+
+  @Test("Bounded: values that come and go leave nothing behind")
+  func comeAndGo() throws {
+    var link = LinkState.make()
+    for revision in 1..<1_000 as Range<UInt64> {
+      let id = try joinExpiring(&link)
+      announce(revision, to: &link)
+      _ = link.work(for: .writer, epoch: 1, now: start)
+      link.leave(id)
+    }
+    #expect(link.checks.rememberedExpiries <= 100)
+  }
+
+  private func joinExpiring(_ link: inout LinkState) throws -> LinkState.ReplicaID {
+    let id = try link.join(
+      KeyNames(namespace: "", name: "session", database: 0),
+      name: "session",
+      valueType: "Int",
+      policy: ReplicaPolicy(timeToLive: 400, writer: link.configuration.writer)
+    )
+    link.connect(at: start)
+    return id
+  }
+
+  private func announce(_ revision: UInt64, to link: inout LinkState) {
+    let payload = ChangeMessage.set(revision, "\(revision)").payload
+    link.arrived([.message(channel: "changes:{session}", payload: payload)], on: .subscriber, epoch: 1, now: start)
+  }
+
+  /// Whether anything is read at a moment, with the pause that collects checks behind it.
+  private func reads(_ link: LinkState, at moment: ContinuousClock.Instant) -> Bool {
+    var link = link
+    _ = link.work(for: .writer, epoch: 1, now: moment)
+    let work = link.work(for: .writer, epoch: 1, now: moment + LinkState.Checks.pause)
+    return work?.requests.contains { if case .read = $0.command { true } else { false } } ?? false
+  }
+}
