@@ -34,7 +34,7 @@ package struct DocumentCoder<Value>: Sendable {
         case .stored(let document): normalized(document)
         case .defaultValue: try? encode(initialValue).get()
         }
-      return Replica.Documents(encoded: mine, merged: base.map { merge(mine, base: $0, onto: theirs) } ?? mine)
+      return base.map { merge(mine, base: $0, onto: theirs) } ?? Replica.Documents(encoded: mine, merged: mine)
     }
   }
 
@@ -63,7 +63,7 @@ package struct DocumentCoder<Value>: Sendable {
         return Replica.Documents(encoded: mine, merged: mine)
       }
       if base == mine { return nil }
-      let merged = encoding.isMerged ? merge(mine, base: base, onto: theirs) : mine
+      let merged = encoding.isMerged ? merge(mine, base: base, onto: theirs).merged : mine
       return merged == theirs ? nil : Replica.Documents(encoded: mine, merged: merged)
     }
   }
@@ -73,15 +73,17 @@ package struct DocumentCoder<Value>: Sendable {
   }
 
   /// Applies the difference between two of our own documents to a stored one.
-  private func merge(_ mine: Data, base: Data, onto theirs: Data) -> Data {
+  private func merge(_ mine: Data, base: Data, onto theirs: Data) -> Replica.Documents {
+    let whole = Replica.Documents(encoded: mine, merged: mine)
     // Nobody else has written anything, and there are no fields but ours.
-    if base == theirs { return mine }
-    guard let outcome = try? ThreeWayMerge.merge(base: base, mine: mine, theirs: theirs) else { return mine }
-    guard outcome.isChanged else { return outcome.document }
+    if base == theirs { return whole }
+    guard let outcome = try? ThreeWayMerge.merge(base: base, mine: mine, theirs: theirs) else { return whole }
+    let shown = normalized(outcome.document)
     // Two changes that are right by themselves need not be so together: the later commit wins then, whole.
-    guard case .success(let value) = decode(outcome.document), case .success = encode(value) else { return mine }
+    if outcome.isChanged, shown == nil { return whole }
     // With nothing of theirs in it, it is better sent as ours, so that the next change need not be merged.
-    return isSame(outcome.document, mine) ? mine : outcome.document
+    if outcome.isChanged, isSame(outcome.document, mine) { return whole }
+    return Replica.Documents(encoded: mine, merged: outcome.document, isReflected: shown == mine)
   }
 
   private func isSame(_ document: Data, _ other: Data) -> Bool {

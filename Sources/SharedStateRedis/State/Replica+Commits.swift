@@ -35,10 +35,14 @@ extension Replica {
     package var encoded: Data
     /// What is sent: with what others have changed, and with fields that are not known here.
     package var merged: Data
+    /// Whether what is sent decodes to the same value, so that there is nothing to show once it is acknowledged.
+    package var isReflected: Bool
 
-    package init(encoded: Data, merged: Data) {
+    /// - Parameter isReflected: `nil`: when what is sent is the value as it is encoded here.
+    package init(encoded: Data, merged: Data, isReflected: Bool? = nil) {
       self.encoded = encoded
       self.merged = merged
+      self.isReflected = isReflected ?? (encoded == merged)
     }
   }
 
@@ -55,6 +59,8 @@ extension Replica {
     var operation: Operation
     var content: StoredValue.Content
     var condition: Commit.Condition
+    /// Whether the box shows what is sent.
+    var isReflected = false
     /// Whether the present connection has it.
     var isSent = false
     /// Whether an earlier connection had it, so that it may have taken effect.
@@ -189,6 +195,7 @@ extension Replica {
         operation: operation,
         content: .document(documents.merged),
         condition: encoding.isReplacement ? .replacing(encoding.stored.revision) : condition,
+        isReflected: documents.isReflected,
         waiters: encodingWaiters
       )
       return []
@@ -268,7 +275,7 @@ extension Replica {
         operation: nextOperation(),
         content: .absent,
         condition: .replacing(confirmed.revision),
-        waiters: Waiters(save: reset.waiters)
+        waiters: reset.waiters
       )
     }
   }
@@ -341,13 +348,15 @@ extension Replica {
     case .change(let stamp, let encoded, _):
       base = .encoded(encoded)
       baseRevision = revision
-      if isNewest, job.content == .document(encoded) { sight = .reflected }
+      if isNewest, job.isReflected { sight = .reflected }
       return actions + saved() + resume(job.waiters.all, nil) + settle(stamp: stamp)
     case .reset(let stamp):
       // What was changed after it is a change of the default.
       (base, baseRevision) = (.defaultValue, revision)
-      finished += job.waiters.all
-      return actions + saved() + settle(stamp: stamp)
+      // The box still has what was changed before.
+      if sight == .reflected { sight = .unknown }
+      finished += job.waiters.save.sorted()
+      return actions + saved() + resume(job.waiters.flush.sorted(), nil) + settle(stamp: stamp)
     case .updates, .repair:
       finished += job.updates
       return actions
@@ -361,7 +370,9 @@ extension Replica {
     }
     let actions = look(at: stored, known: job.expected)
     switch job.purpose {
-    case .repair:
+    case .repair(let refused):
+      // What was lost has expired by now: what the server has left is what counts, once it has a revision.
+      if refused == .restore, stored.revision < confirmed.revision { repair = .adopt(stored.revision) }
       return actions
     case .updates:
       let isDecided = !job.isInterrupted || stored.meta != nil && job.runID != nil && job.runID == circumstances.runID
@@ -370,7 +381,7 @@ extension Replica {
       isLocalChangeFirst = false
       return actions
     case .reset(let stamp):
-      reset = Reset(stamp: max(reset?.stamp ?? 0, stamp), waiters: job.waiters.save.union(reset?.waiters ?? []))
+      putBack(resetUpTo: stamp, job.waiters)
       return actions
     case .change(let stamp, let encoded, let isReplacement):
       if isReplacement {
@@ -388,6 +399,7 @@ extension Replica {
   private mutating func rollBack(stamp: UInt64, _ waiters: Waiters, local: Data, stored: Data?) -> [Action] {
     let error = RedisSharedStateError.conflict(name: name, local: local, stored: stored)
     hasSaveError = true
+    if sight == .reflected { sight = .unknown }
     return [.saveError(error)] + resume(waiters.all, error) + settle(stamp: stamp)
   }
 
@@ -401,7 +413,7 @@ extension Replica {
       waiters.merge(job.waiters)
       return []
     case .reset(let stamp):
-      reset = Reset(stamp: stamp, waiters: job.waiters.save)
+      putBack(resetUpTo: stamp, job.waiters)
       return []
     case .updates:
       guard let error else { return [] }
@@ -409,6 +421,13 @@ extension Replica {
     case .repair:
       return []
     }
+  }
+
+  private mutating func putBack(resetUpTo stamp: UInt64, _ waiters: Waiters) {
+    var reset = self.reset ?? Reset(stamp: stamp, waiters: Waiters())
+    reset.stamp = max(reset.stamp, stamp)
+    reset.waiters.merge(waiters)
+    self.reset = reset
   }
 
   /// The server refused a commit. A local change is tried again later, unchanged; everything else is given up.

@@ -32,13 +32,12 @@ extension Replica {
 
   /// Somebody wants what is stored to be deleted, and with it the local changes up to a stamp.
   package mutating func reset(waiter: UInt64, stamp: UInt64) -> [Action] {
-    var reset = self.reset ?? Reset(stamp: stamp, waiters: [])
+    var reset = self.reset ?? Reset(stamp: stamp, waiters: Waiters())
     reset.stamp = max(reset.stamp, stamp)
-    reset.waiters.insert(waiter)
-    // Their change is overwritten before it is ever seen by anybody else. Should the value change again, it is dirty.
-    reset.waiters.formUnion(waiters.takeAll())
-    waiters.isSave = false
+    reset.waiters.save.insert(waiter)
     self.reset = reset
+    // Those who wait for a change before it are told once it turns out to be settled. There is nothing else to save.
+    waiters.isSave = false
     return advance()
   }
 
@@ -59,7 +58,7 @@ extension Replica {
     } else if encoding != nil {
       encodingWaiters.flush.insert(waiter)
     } else if reset != nil {
-      reset?.waiters.insert(waiter)
+      reset?.waiters.flush.insert(waiter)
     } else {
       inFlight?.waiters.flush.insert(waiter)
     }

@@ -225,7 +225,7 @@ package struct Replica: Sendable {
   struct Reset: Sendable {
     /// The local mutations that were made before it.
     var stamp: UInt64
-    var waiters: Set<UInt64>
+    var waiters: Waiters
   }
 
   package init(name: String, policy: ReplicaPolicy) {

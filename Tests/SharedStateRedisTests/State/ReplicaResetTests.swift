@@ -1,0 +1,138 @@
+import Foundation
+@testable import SharedStateRedis
+import Testing
+
+/// Transcripts: deleting what is stored, and giving way.
+@Suite("A replica that is reset, or gives way")
+struct ReplicaResetTests {
+  @Test("PendingSurvives: who waits for a change is not told by a reset that was called before the change")
+  func resetBeforeChange() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.flush(waiter: 4) == true)
+    #expect(replica.reset(waiter: 5, stamp: 1) == [.commit])
+    #expect(replica.takeDraft() != nil)
+    let actions = replica.committed(.committed(8), operation: .number(99))
+    #expect(!actions.contains(.resume([4], nil)))
+    deliver(actions, to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 2, operation: .number(2))
+    #expect(replica.takeDraft() != nil)
+    #expect(replica.committed(.committed(9), operation: .number(2)).contains(.resume([4], nil)))
+  }
+
+  @Test("who waits for a change that a reset has overtaken is told after it")
+  func changeBeforeReset() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.flush(waiter: 4) == true)
+    _ = replica.reset(waiter: 5, stamp: 1)
+    #expect(replica.takeDraft() != nil)
+    deliver(replica.committed(.committed(8), operation: .number(99)), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    let actions = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
+    #expect(actions.first == .resume([4], nil))
+    #expect(!replica.hasPendingChange)
+  }
+
+  @Test("who waits for everything to be acknowledged need not wait until a reset is shown")
+  func flushDuringReset() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.reset(waiter: 5, stamp: 0)
+    #expect(replica.flush(waiter: 4) == true)
+    #expect(replica.takeDraft() != nil)
+    #expect(replica.committed(.committed(8), operation: .number(99)).contains(.resume([4], nil)))
+  }
+
+  @Test("Converges: a change that gives way to a deletion is taken back, although the deletion is nothing new")
+  func yieldsToWhatIsKnown() {
+    var replica = Replica.reading()
+    _ = replica.stored(.absent)
+    _ = replica.changed()
+    _ = replica.reset(waiter: 5, stamp: 1)
+    _ = replica.changed()
+    #expect(replica.takeDraft() != nil)
+    // What it has done itself, and what somebody else has done after it, is heard before the reply.
+    _ = replica.announced(.deleted(8))
+    _ = replica.announced(.deleted(9))
+    let outcome = Replica.DeliveryOutcome.superseded
+    deliver(replica.committed(.committed(8), operation: .number(99)), to: &replica, outcome: outcome)
+    #expect(replica.beginsEncoding() == true)
+    let actions = replica.encoded(.success(Data("2".utf8)), stamp: 2, operation: .number(2))
+    let absent = Replica.State(revision: Revision(9), content: .absent)
+    guard case .show(let delivery)? = actions.last else {
+      Issue.record("Nothing is shown: \(actions)")
+      return
+    }
+    #expect(delivery.state == absent)
+    #expect(delivery.stamp == 2)
+  }
+
+  @Test("Converges: what has expired before it could be restored is given up, and what the server has gets a revision")
+  func expiredBeforeRestored() throws {
+    var replica = Replica.live(at: 9, "1")
+    let left = StoredValue.document(7, "0")
+    #expect(replica.stored(left).last == .commit)
+    guard case .restored? = replica.takeDraft()?.content else {
+      Issue.record("Nothing is restored.")
+      return
+    }
+    #expect(replica.committed(.conflict(left), operation: .number(99)) == [.commit])
+    let taken = replica.takeDraft()
+    let draft = try #require(taken)
+    guard case .adopted = draft.content else {
+      Issue.record("Nothing is adopted: \(draft)")
+      return
+    }
+    #expect(draft.condition == .revision(Revision(7)))
+    #expect(draft.floor == Revision(9))
+  }
+
+  @Test("NoEcho: a document with fields that are not known here is not shown to its own writer")
+  func ownMergedDocument() {
+    var replica = Replica.live(at: 7, #"{"mine":1,"theirs":1}"#)
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    let documents = Replica.Documents(
+      encoded: Data(#"{"mine":2}"#.utf8),
+      merged: Data(#"{"mine":2,"theirs":1}"#.utf8),
+      isReflected: true
+    )
+    _ = replica.encoded(Replica.Encoded(stamp: 1, result: .success(documents)), operation: .number(1))
+    #expect(replica.takeDraft() != nil)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
+  }
+
+  @Test("NoEcho: a merge tells whether it has brought anything that is known here", arguments: [true, false])
+  func reflected(_ isKnown: Bool) throws {
+    struct Flags: Codable {
+      var mine = 0
+      var theirs = 0
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    let coder = DocumentCoder<Flags>(
+      encode: { flags in Result { try encoder.encode(flags) }.mapError { _ in .bad } },
+      decode: { data in Result { try JSONDecoder().decode(Flags.self, from: data) }.mapError { _ in .bad } }
+    )
+    let base = #"{"mine":0,"theirs":0}"#
+    var replica = Replica.live(at: 7, base)
+    let stored = isKnown ? #"{"mine":0,"theirs":1}"# : #"{"mine":0,"theirs":0,"more":1}"#
+    _ = replica.changed()
+    _ = replica.announced(.set(8, stored))
+    let delivery = Replica.Delivery(state: .document(8, stored), stamp: nil, sequence: 2)
+    _ = replica.delivered(delivery, outcome: .superseded)
+    let begun = replica.beginEncoding()
+    let encoding = try #require(begun)
+    let documents = try coder.documents(of: Flags(mine: 1), default: Flags(), encoding).get()
+    #expect(documents.isReflected == !isKnown)
+  }
+
+  private func deliver(
+    _ actions: [Replica.Action],
+    to replica: inout Replica,
+    outcome: Replica.DeliveryOutcome
+  ) {
+    for case .show(let delivery) in actions { _ = replica.delivered(delivery, outcome: outcome) }
+  }
+}
