@@ -1,6 +1,6 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check soak bench docs clean
 .PHONY: check-format check-samples check-compose check-build check-docs check-core check-threads
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
@@ -18,6 +18,11 @@ test:
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
 check: check-format check-samples check-compose check-build check-docs check-core check-threads
 
+# Millions of random schedules; `make soak SOAK='--seed 17'` repeats one and tells what happens in it.
+soak:
+	@scripts/require hiredis
+	cd Soak && swift run -c release soak $(SOAK)
+
 bench:
 	@scripts/require hiredis redis-server
 	cd Benchmarks && swift run -c release bench
@@ -28,9 +33,10 @@ docs:
 	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
 clean:
-	rm -rf .build .build-check .build-core Benchmarks/.build
+	rm -rf .build .build-check .build-core Benchmarks/.build Soak/.build
 
-SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift Benchmarks/Sources)
+SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift Benchmarks/Sources \
+	Soak/Package.swift Soak/Sources/soak)
 
 check-format:
 	swift format lint --strict --parallel --recursive $(SWIFT_FILES)

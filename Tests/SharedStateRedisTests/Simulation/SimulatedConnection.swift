@@ -3,6 +3,8 @@
 /// One connection with delays: what was sent and has not reached the server, what was answered and has not arrived.
 final class SimulatedConnection {
   let id: Int
+  let purpose: ConnectionPurpose
+  let service: SimulatedService
   var outbox: [RedisRequest] = []
   /// Which operation each request carries.
   private(set) var operations: [UInt64: UInt64] = [:]
@@ -11,8 +13,10 @@ final class SimulatedConnection {
   /// Whether nothing moves any more, without anybody being told.
   var isStalled = false
 
-  init(id: Int) {
+  init(id: Int, purpose: ConnectionPurpose, service: SimulatedService) {
     self.id = id
+    self.purpose = purpose
+    self.service = service
   }
 
   func append(_ requests: [RedisRequest]) {
@@ -24,4 +28,9 @@ final class SimulatedConnection {
 
   /// Whether something has arrived.
   var hasArrivals: Bool { !isStalled && (!inbox.isEmpty || isBroken) }
+
+  /// Where among what has arrived there is a message.
+  var messages: [Int] {
+    inbox.indices.filter { if case .message = inbox[$0] { true } else { false } }
+  }
 }

@@ -6,11 +6,15 @@
 /// ISSTA 2012.
 struct SimulatedHabits {
   enum Disturbance: CaseIterable {
-    case cut, stall, refuseConnections, refuseWrites, unreadable, outsider, longPause, recover, time
+    case cut, stall, refuseConnections, refuseWrites, refuseTracking, demote, recover
+    case dropMessage, duplicateMessage, reorderMessages
+    case outsider, unreadable, foreignSet, foreignDelete, foreignExpire, foreignType, foreignFlush
+    case snapshot, failOver, loseData, restartService
+    case time, longPause, clockJump
   }
 
   enum Use: CaseIterable {
-    case share, mutate, save, load, flush, drop
+    case share, mutate, save, load, flush, drop, update, reset, cancel
   }
 
   /// As often as each is to happen.
@@ -22,13 +26,17 @@ struct SimulatedHabits {
   let calmness: Int
 
   init(using random: inout SplitMix64) {
-    disturbances = Self.mixture(Disturbance.allCases, &random)
-    uses = Self.mixture(Use.allCases, &random)
+    disturbances = Self.mixture(Disturbance.allCases, often: [0, 0, 1, 4], &random)
+    uses = Self.mixture(Use.allCases, often: [0, 1, 1, 4], &random)
     patience = [4, 8, 16, 40].randomElement(using: &random) ?? 8
     calmness = [3, 5, 10].randomElement(using: &random) ?? 5
   }
 
-  private static func mixture<Element>(_ elements: [Element], _ random: inout SplitMix64) -> [Element] {
-    elements.flatMap { Array(repeating: $0, count: [0, 1, 1, 4].randomElement(using: &random) ?? 1) }
+  private static func mixture<Element>(
+    _ elements: [Element],
+    often: [Int],
+    _ random: inout SplitMix64
+  ) -> [Element] {
+    elements.flatMap { Array(repeating: $0, count: often.randomElement(using: &random) ?? 1) }
   }
 }

@@ -9,7 +9,7 @@ final class SimulatedService: CustomStringConvertible {
     case status(SimulatedBox, ReferenceWritableKeyPath<SimulatedBox, SimulatedBox.Numbered>, Bool, number: UInt64)
     case release(SimulatedBox)
     case wake(ConnectionPurpose)
-    case resume(LinkState.WaiterID, succeeded: Bool)
+    case resume(LinkState.WaiterID, RedisSharedStateError?)
   }
 
   /// What one of the program's threads still has to do.
@@ -18,6 +18,9 @@ final class SimulatedService: CustomStringConvertible {
     case endWatch(SimulatedBox, Int)
     case returned(SimulatedBox, stamp: UInt64)
     case save(SimulatedBox)
+    case reset(SimulatedBox)
+    case resetUpTo(SimulatedBox, stamp: UInt64)
+    case update(SimulatedBox, SimulatedUpdate)
     case load(SimulatedBox)
     case flush
   }
@@ -43,7 +46,7 @@ final class SimulatedService: CustomStringConvertible {
       case waiting(until: ContinuousClock.Instant)
       case connecting(epoch: UInt64)
       case serving(epoch: UInt64)
-      case encoding(LinkState.Work, done: [(LinkState.ReplicaID, Replica.Encoded)], epoch: UInt64)
+      case encoding(LinkState.Work, done: [SimulatedEncoded], epoch: UInt64)
       case sending([RedisRequest], until: ContinuousClock.Instant, epoch: UInt64)
       case receiving(until: ContinuousClock.Instant, epoch: UInt64)
     }
@@ -57,40 +60,67 @@ final class SimulatedService: CustomStringConvertible {
   }
 
   /// What a waiter was promised.
-  enum Promise {
-    /// The mutations up to this one are applied.
-    case applied(SimulatedBox, stamp: UInt64)
-    /// The box shows this revision, or a newer one.
-    case shows(SimulatedBox, Revision)
+  struct Promise {
+    enum Content {
+      /// The mutations up to this one are applied.
+      case applied(SimulatedBox, stamp: UInt64)
+      /// The box shows this revision, or a newer one, unless the server loses it.
+      case shows(SimulatedBox, Revision, losses: Int)
+      case updated(SimulatedUpdate)
+    }
+
+    let content: Content
+    /// Whose share is held until then.
+    var box: SimulatedBox?
+
+    init(_ content: Content, holding box: SimulatedBox? = nil) {
+      self.content = content
+      self.box = box
+    }
   }
 
+  /// Another one for every service that was ever started.
   let index: Int
+  let release: SimulatedValue.Release
   var link: LinkState
   var boxes: [LinkState.ReplicaID: SimulatedBox] = [:]
   var departures: [LinkState.ReplicaID] = []
   let threads = ConnectionPurpose.allCases.map(Thread.init)
   var callers: [Caller] = []
   var promises: [LinkState.WaiterID: Promise] = [:]
-  /// Which mutation each operation carries.
-  var operations: [UInt64: (box: SimulatedBox, stamp: UInt64)] = [:]
+  /// The atomic updates that nobody has been told the outcome of.
+  var updates: [LinkState.WaiterID: SimulatedUpdate] = [:]
+  var operations: [UInt64: SimulatedOperation] = [:]
   private var lastNumber: UInt64 = 0
 
-  init(index: Int, restsWhenUnused: Bool, seed: UInt64) {
+  init(
+    index: Int,
+    release: SimulatedValue.Release,
+    namespace: String,
+    restsWhenUnused: Bool,
+    seed: UInt64
+  ) {
     self.index = index
+    self.release = release
     link = LinkState(
       configuration: LinkState.Configuration(
         backoff: .init(base: .milliseconds(50), cap: .seconds(1)),
         requestTimeout: .seconds(5),
         keepAlive: .seconds(10),
-        operationTimeout: .seconds(10),
+        operationTimeout: Self.operationTimeout,
         inlineLimit: SimulatedDocument.inlineLimit,
         writer: "service@host/1/\(Self.nonce(index))",
         nonce: Self.nonce(index),
+        namespace: namespace,
+        antiEntropy: Self.antiEntropy,
         restsWhenUnused: restsWhenUnused
       ),
       seed: seed
     )
   }
+
+  static let operationTimeout = Duration.seconds(10)
+  static let antiEntropy = Duration.seconds(20)
 
   static func nonce(_ index: Int) -> String { "n\(index)" }
 
@@ -121,7 +151,9 @@ final class SimulatedService: CustomStringConvertible {
     case .loadError(let id, let error):
       if let box = boxes[id] { tasks.append(.status(box, \.hasLoadError, error != nil, number: lastNumber)) }
     case .saveError(let id, let error):
-      if let box = boxes[id] { tasks.append(.status(box, \.hasSaveError, error != nil, number: lastNumber)) }
+      guard let box = boxes[id] else { return }
+      if case .conflict? = error { box.giveUp(link.members[id]?.replica.settledStamp ?? 0) }
+      tasks.append(.status(box, \.hasSaveError, error != nil, number: lastNumber))
     case .settled(let id):
       guard let box = boxes[id], box.isKept else { return }
       tasks.append(.release(box))
@@ -129,14 +161,16 @@ final class SimulatedService: CustomStringConvertible {
     case .resume(let waiters, let error):
       for waiter in waiters {
         // A local change is in the way of what was loaded, and may be out of it before the waiter is told.
-        if case .shows(let box, _)? = promises[waiter] {
+        if case .shows(let box, _, _)? = promises[waiter]?.content {
           let isPending = link.members[box.id]?.replica.hasPendingChange ?? false
           if isPending || box.stamp > box.acknowledgedStamp { promises[waiter] = nil }
+          leaveIfUnused(box)
         }
-        tasks.append(.resume(waiter, succeeded: error == nil))
+        tasks.append(.resume(waiter, error))
+        updates[waiter] = nil
       }
     case .answer(let waiter, _):
-      tasks.append(.resume(waiter, succeeded: true))
+      tasks.append(.resume(waiter, nil))
     case .wake(let purpose):
       tasks.append(.wake(purpose))
     case .statusChanged, .incident, .trackingRefused, .malformedMessage:
@@ -151,15 +185,35 @@ final class SimulatedService: CustomStringConvertible {
   /// The program or the link has let go of a box.
   func leaveIfUnused(_ box: SimulatedBox) {
     guard !box.hasShare, !box.isKept, !box.hasLeft, !callers.contains(where: { $0.box === box }) else { return }
+    guard !promises.values.contains(where: { $0.box === box }) else { return }
     box.hasLeft = true
     departures.append(box.id)
     thread(for: .writer).isWoken = true
   }
 
+  /// Remembers what commits are for that nothing was encoded for.
+  func register(_ requests: [RedisRequest]) {
+    for case .commit(let commit) in requests.lazy.map(\.command) where operations[commit.operation.number] == nil {
+      for id in link.members.ids {
+        guard let job = link.members[id]?.replica.inFlight, job.operation == commit.operation, let box = boxes[id]
+        else {
+          continue
+        }
+        if case .reset(let stamp) = job.purpose {
+          operations[commit.operation.number] = SimulatedOperation(box: box, purpose: .reset(stamp: stamp))
+        } else {
+          operations[commit.operation.number] = SimulatedOperation(box: box, purpose: .repair)
+        }
+      }
+    }
+  }
+
   /// Whether nothing is under way, so that everything has to agree.
   var isQuiet: Bool {
     let isConnected = link.session.phase == .connected || link.session.phase == .idle && link.members.isEmpty
-    return isConnected && callers.isEmpty && departures.isEmpty && link.pendingChanges == 0 && link.waiters.isEmpty
+    let isChecking = !link.members.isEmpty && (link.checks.queue.first != nil || link.checks.isUnderWay)
+    return isConnected && !isChecking && callers.isEmpty && departures.isEmpty && link.pendingChanges == 0
+      && link.waiters.isEmpty
       && link.exchanges.values.allSatisfy { $0.count == 0 }
       && link.members.elements.allSatisfy { $0.replica.phase == .live && !$0.replica.isBehind }
   }

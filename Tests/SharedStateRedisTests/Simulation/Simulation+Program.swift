@@ -11,37 +11,51 @@ extension Simulation {
     case .mutate, nil: mutate(box, in: service)
     case .save: service.callers.append(.init(holding: box, [.save(box)]))
     case .load: service.callers.append(.init(holding: box, [.load(box)]))
+    case .update:
+      let update = SimulatedUpdate(any(SimulatedUpdate.Kind.allCases) ?? .increment, restarts: restarts, begun: now)
+      service.callers.append(.init(holding: box, [.update(box, update)]))
+    case .reset: service.callers.append(.init(holding: box, [.reset(box)]))
     case .flush: service.callers.append(.init([.flush]))
+    case .cancel: cancel(in: service)
     case .drop:
       box.hasShare = false
       service.leaveIfUnused(box)
     }
   }
 
+  /// Somebody stops waiting.
+  func cancel(in service: SimulatedService) {
+    guard let waiter = any(service.promises.keys.sorted()) else { return }
+    let caller = SimulatedService.Caller([])
+    service.update(&caller.tasks) { $0.forget(waiter) }
+    let promise = service.promises.removeValue(forKey: waiter)
+    service.updates.removeValue(forKey: waiter)?.answer = .unknown
+    if let box = promise?.box { service.leaveIfUnused(box) }
+    service.callers.append(caller)
+  }
+
   func mutate(_ box: SimulatedBox, in service: SimulatedService) {
-    let isReported = box.mutate(to: makeValue())
+    let field = any(box.release.settableFields) ?? .first
+    let isReported = box.mutate(field, to: makeValue())
+    note("service \(service.index) mutates \(box.name): \(box.value) \(box.stamp)")
     let returned = SimulatedService.Call.returned(box, stamp: box.stamp)
     service.callers.append(.init(holding: box, isReported ? [.report(box), returned] : [returned]))
   }
 
   func share(in service: SimulatedService) {
-    guard let name = any(names) else { return }
-    if let box = service.boxes.values.first(where: { $0.name == name && !$0.hasLeft }) {
+    guard let names = any(names), var policy = policies[names.value] else { return }
+    if let box = service.boxes.values.first(where: { $0.names == names && !$0.hasLeft }) {
       // The registry finds what the link keeps.
       box.hasShare = true
       return
     }
     let caller = SimulatedService.Caller([])
-    let box = SimulatedBox(name: name, service: service.index)
+    policy.writer = service.link.configuration.writer
+    let box = SimulatedBox(names: names, policy: policy, release: service.release)
     service.update(&caller.tasks) { link in
       guard
-        let id = try? link.join(
-          KeyNames(namespace: "", name: name, database: 0),
-          name: name,
-          valueType: "Int",
-          policy: ReplicaPolicy(writer: link.configuration.writer)
-        )
-      else { return violated("joining \(name) failed") }
+        let id = try? link.join(names, name: names.value, valueType: "Value", policy: policy)
+      else { return violated("joining \(names.value) failed") }
       box.id = id
       service.boxes[id] = box
     }
@@ -61,6 +75,7 @@ extension Simulation {
   }
 
   func make(_ call: SimulatedService.Call, by caller: SimulatedService.Caller, in service: SimulatedService) {
+    note("service \(service.index) \(SimulatedTrace.text(call))")
     switch call {
     case .report(let box):
       guard let watch = box.watch else { return }
@@ -77,12 +92,27 @@ extension Simulation {
       service.update(&caller.tasks) { link in
         guard let waiter = try? link.save(box.id, stamp: box.stamp, now: now) else { return violated("save() failed") }
         box.isKept = true
-        service.promises[waiter] = .applied(box, stamp: box.stamp)
+        service.promises[waiter] = .init(.applied(box, stamp: box.stamp), holding: box)
+      }
+    case .reset(let box):
+      // As in the shell, the lock comes later.
+      caller.calls.insert(.resetUpTo(box, stamp: box.stamp), at: 0)
+    case .resetUpTo(let box, let stamp):
+      service.update(&caller.tasks) { link in
+        guard let waiter = try? link.reset(box.id, stamp: stamp, now: now) else { return violated("reset() failed") }
+        box.isKept = true
+        service.promises[waiter] = .init(.applied(box, stamp: stamp), holding: box)
+      }
+    case .update(let box, let update):
+      service.update(&caller.tasks) { link in
+        guard let waiter = try? link.update(box.id, now: now) else { return violated("updateAtomically() failed") }
+        service.updates[waiter] = update
+        service.promises[waiter] = .init(.updated(update), holding: box)
       }
     case .load(let box):
       service.update(&caller.tasks) { link in
         guard let waiter = try? link.load(box.id, now: now) else { return violated("load() failed") }
-        service.promises[waiter] = .shows(box, revision(of: box.name))
+        service.promises[waiter] = .init(.shows(box, stored(box.name).revision, losses: losses), holding: box)
       }
     case .flush:
       // What is not waited for has to be done already.
@@ -91,9 +121,9 @@ extension Simulation {
         guard let id = service.link.waiters[waiter]?.replica, let box = settled.removeValue(forKey: id) else {
           continue
         }
-        service.promises[waiter] = .applied(box, stamp: box.returnedStamp)
+        service.promises[waiter] = .init(.applied(box, stamp: box.returnedStamp))
       }
-      for box in settled.values { check(.applied(box, stamp: box.returnedStamp), of: "flush()") }
+      for box in settled.values { check(.applied(box, stamp: box.returnedStamp), of: "flush()", in: service) }
     }
   }
 
@@ -106,6 +136,9 @@ extension Simulation {
     case .show(let box, let delivery):
       let isOwn = authors[box.name]?[delivery.state.revision] == service.index
       let (outcome, violation) = box.hasLeft ? (.outdated, nil) : box.show(delivery, isOwn: isOwn)
+      note(
+        "service \(service.index) shows \(box.name) \(delivery.state.revision) for \(delivery.stamp ?? 0): \(outcome), has \(box.value) \(box.stamp)"
+      )
       if let violation { violated("service \(service.index): \(violation)") }
       // In the shell this is a step of its own; a task in front makes it one here.
       tasks.insert(.delivered(box, delivery, outcome), at: 0)
@@ -117,21 +150,58 @@ extension Simulation {
       service.leaveIfUnused(box)
     case .wake(let purpose):
       service.thread(for: purpose).isWoken = true
-    case .resume(let waiter, let succeeded):
-      guard let promise = service.promises.removeValue(forKey: waiter), succeeded else { return }
-      check(promise, of: "a waiter")
+    case .resume(let waiter, let error):
+      note("service \(service.index) resumes \(waiter) \(error.debugDescription)")
+      guard let promise = service.promises.removeValue(forKey: waiter) else { return }
+      if case .updated(let update) = promise.content {
+        answer(update, error)
+      } else if error == nil {
+        check(promise.content, of: "a waiter", in: service)
+      }
+      if let box = promise.box { service.leaveIfUnused(box) }
     }
   }
 
-  func check(_ promise: SimulatedService.Promise, of operation: String) {
+  func check(
+    _ promise: SimulatedService.Promise.Content,
+    of operation: String,
+    in service: SimulatedService
+  ) {
     switch promise {
     case .applied(let box, let stamp):
       if box.appliedStamp < stamp {
         violated("PendingSurvives: \(operation) was told of \(box.name)'s change \(stamp) after \(box.appliedStamp)")
       }
-    case .shows(let box, let revision):
-      if box.revision < revision && box.stamp == box.acknowledgedStamp && box.hasShare {
-        violated("load() ended with \(box.name) at \(box.revision) when \(revision) had been stored")
+    case .shows(let box, let revision, let losses):
+      guard losses == self.losses, box.stamp == box.acknowledgedStamp, box.hasShare else { return }
+      // What is stored may have become another revision of the same.
+      let reflected = max(box.revision, service.link.members[box.id]?.replica.baseRevision ?? .none)
+      if reflected < revision {
+        violated("load() ended with \(box.name) at \(reflected) when \(revision) had been stored")
+      }
+    case .updated:
+      break
+    }
+  }
+
+  private func answer(_ update: SimulatedUpdate, _ error: RedisSharedStateError?) {
+    let isReplaced = update.restarts != restarts
+    switch error {
+    case nil:
+      update.answer = .succeeded
+      let effects = update.kind == .increment ? 1 : 0
+      if update.effects != effects, !isReplaced {
+        violated("ExactlyOnceUpdates: an update (\(update.kind)) has succeeded with \(update.effects) effects")
+      }
+    case .outcomeUnknown?:
+      update.answer = .unknown
+      if !isReplaced, now - update.begun < SimulatedService.operationTimeout {
+        violated("ExactlyOnceUpdates: the outcome of an update is unknown, although the server is the same")
+      }
+    default:
+      update.answer = .failed
+      if update.effects > 0 {
+        violated("ExactlyOnceUpdates: an update has failed (\(error.debugDescription)) and took effect")
       }
     }
   }

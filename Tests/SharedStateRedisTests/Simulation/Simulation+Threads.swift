@@ -1,5 +1,8 @@
 @testable import SharedStateRedis
 
+/// What came of an encoding, and what its commit is for.
+typealias SimulatedEncoded = (encoded: Replica.Encoded, operation: SimulatedOperation?)
+
 /// What the threads of a link do, as `Link.run` does it.
 extension Simulation {
   func canProceed(_ thread: SimulatedService.Thread) -> Bool {
@@ -30,6 +33,7 @@ extension Simulation {
         thread.position = .deciding
         return
       }
+      service.register(work.requests)
       thread.position = .encoding(work, done: [], epoch: epoch)
     case .encoding(let work, let done, let epoch):
       encode(work, done, epoch, thread, in: service)
@@ -70,7 +74,7 @@ extension Simulation {
         link.failed(epoch: epoch, error: .unreachable(reason: "simulated"), now: now)
       }
     }
-    let connection = SimulatedConnection(id: id)
+    let connection = SimulatedConnection(id: id, purpose: thread.purpose, service: service)
     connections.append(connection)
     thread.open = (connection, epoch)
     service.update(&thread.tasks) { $0.connected(thread.purpose, server.facts(for: id), epoch: epoch, now: now) }
@@ -88,46 +92,79 @@ extension Simulation {
 
   func encode(
     _ work: LinkState.Work,
-    _ done: [(LinkState.ReplicaID, Replica.Encoded)],
+    _ done: [SimulatedEncoded],
     _ epoch: UInt64,
     _ thread: SimulatedService.Thread,
     in service: SimulatedService
   ) {
     if done.count < work.encodings.count {
       let (id, encoding) = work.encodings[done.count]
-      let encoded = encode(encoding, of: service.boxes[id])
-      thread.position = .encoding(work, done: done + [(id, encoded)], epoch: epoch)
+      let encoded = encode(encoding, of: service.boxes[id], in: service)
+      thread.position = .encoding(work, done: done + [encoded], epoch: epoch)
       return
     }
     var requests = work.requests
     if !done.isEmpty {
       service.update(&thread.tasks) { link in
-        for (id, encoded) in done { requests += report(encoded, of: id, &link, service).map { [$0] } ?? [] }
+        for (encoding, encoded) in zip(work.encodings, done) {
+          requests += report(encoded, of: encoding.id, &link, service).map { [$0] } ?? []
+        }
       }
+      service.register(requests)
     }
     thread.position = .sending(requests, until: work.waitUntil, epoch: epoch)
   }
 
-  func encode(_ encoding: Replica.Encoding, of box: SimulatedBox?) -> Replica.Encoded {
-    let (value, stamp) = box?.snapshot() ?? (0, 0)
-    let result = SimulatedDocument.coder.documents(of: value, default: 0, encoding)
-    return Replica.Encoded(stamp: stamp, result: result.map { $0 })
+  /// As `RedisPersistence.encode`, with what is true of it.
+  func encode(
+    _ encoding: Replica.Encoding,
+    of box: SimulatedBox?,
+    in service: SimulatedService
+  ) -> SimulatedEncoded {
+    guard let box else { return (Replica.Encoded(stamp: 0, result: .failure(.stopped)), nil) }
+    let coder = SimulatedValue.coder(for: box.release)
+    let initial = SimulatedValue(default: box.release)
+    guard encoding.updates.isEmpty else {
+      var increments: [SimulatedUpdate] = []
+      let result = coder.documents(default: initial, encoding) { waiter, value in
+        guard let update = service.updates[waiter] else { return false }
+        if update.kind == .increment { increments.append(update) }
+        return update.run(on: &value)
+      }
+      let operation = SimulatedOperation(
+        box: box,
+        purpose: .updates(increments),
+        stored: encoding.stored,
+        isMerged: encoding.isMerged
+      )
+      return (Replica.Encoded(stamp: 0, result: result), operation)
+    }
+    let (value, stamp) = box.snapshot()
+    let fields = box.changedFields
+    let operation = SimulatedOperation(
+      box: box,
+      purpose: .change(stamp: stamp, fields ?? [:]),
+      stored: encoding.stored,
+      isMerged: encoding.isMerged && fields != nil
+    )
+    let result = coder.documents(of: value, default: initial, encoding)
+    note("service \(service.index) encodes \(box.name) \(value), stamp \(stamp)")
+    return (Replica.Encoded(stamp: stamp, result: result.map { $0 }), operation)
   }
 
   func report(
-    _ encoded: Replica.Encoded,
+    _ encoded: SimulatedEncoded,
     of id: LinkState.ReplicaID,
     _ link: inout LinkState,
     _ service: SimulatedService
   ) -> RedisRequest? {
-    if let box = service.boxes[id] {
-      if case .failure = encoded.result {
-        box.giveUp(encoded.stamp)
-      } else {
-        service.operations[link.nextOperation] = (box, encoded.stamp)
+    if let operation = encoded.operation {
+      if case .failure = encoded.encoded.result, case .change(let stamp, _) = operation.purpose {
+        operation.box.giveUp(stamp)
       }
+      service.operations[link.nextOperation] = operation
     }
-    return link.encoded(id, encoded, now: now)
+    return link.encoded(id, encoded.encoded, now: now)
   }
 
   func receive(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {
@@ -141,6 +178,9 @@ extension Simulation {
       connection.inbox.removeFirst(count)
     }
     thread.position = .deciding
+    if !events.isEmpty {
+      note("service \(service.index) \(thread.purpose) < \(events.map(SimulatedTrace.text).joined(separator: "; "))")
+    }
     note(events, on: connection, epoch, of: service)
     service.update(&thread.tasks) { $0.arrived(events, on: thread.purpose, epoch: epoch, now: now) }
   }
@@ -154,9 +194,13 @@ extension Simulation {
   ) {
     guard epoch == service.link.session.epoch, service.link.exchanges[.writer] != nil else { return }
     for case .reply(let id, .commit(.committed(let revision, _))) in events {
-      guard let number = connection.operations[id], let (box, stamp) = service.operations[number] else { continue }
-      box.acknowledge(stamp)
-      box.revision = max(box.revision, revision)
+      guard let number = connection.operations[id], let operation = service.operations[number] else { continue }
+      switch operation.purpose {
+      case .change(let stamp, _): operation.box.acknowledge(stamp)
+      case .reset(let stamp): operation.box.acknowledge(stamp, isReset: true)
+      case .updates, .repair: continue
+      }
+      operation.box.revision = max(operation.box.revision, revision)
     }
   }
 }

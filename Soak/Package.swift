@@ -1,0 +1,57 @@
+// swift-tools-version: 6.2
+
+// A package of its own, so that nobody who uses the library ever builds it, and so that the simulation, which looks
+// into the state machines, can be optimised. Its folders are links to those of the library.
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .unsafeFlags(["-enable-testing"]),
+]
+
+let package = Package(
+  name: "soak",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
+    .package(url: "https://github.com/pointfreeco/swift-custom-dump", from: "1.7.3"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+  ],
+  targets: [
+    .target(
+      name: "SharedStateDependencies",
+      dependencies: [.product(name: "IssueReporting", package: "xctest-dynamic-overlay")],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "SharedState",
+      dependencies: [
+        "SharedStateDependencies",
+        .product(name: "CustomDump", package: "swift-custom-dump"),
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+        .product(name: "OrderedCollections", package: "swift-collections"),
+      ],
+      swiftSettings: settings
+    ),
+    .systemLibrary(name: "CHiredis"),
+    .target(
+      name: "SharedStateRedis",
+      dependencies: [
+        "SharedState",
+        "CHiredis",
+        .product(name: "HeapModule", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+      ],
+      swiftSettings: settings
+    ),
+    .target(name: "Simulation", dependencies: ["SharedStateRedis"], swiftSettings: settings),
+    .executableTarget(name: "soak", dependencies: ["Simulation", "SharedStateRedis"], swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,153 @@
+import Foundation
+@testable import SharedStateRedis
+
+/// What goes wrong, and what others do.
+extension Simulation {
+  func disturb() {
+    let disturbance = any(habits.disturbances)
+    note("DISTURB \(disturbance.map { "\($0)" } ?? "recover")")
+    switch disturbance {
+    case .cut:
+      if let connection = any(connections) { cut(connection) }
+    case .stall:
+      any(connections)?.isStalled = true
+    case .refuseConnections:
+      server.faults.connectionError = server.faults.connectionError == nil ? .unreachable(reason: "simulated") : nil
+    case .refuseWrites:
+      server.faults.writeError = server.faults.writeError == nil ? .serverError(code: "OOM") : nil
+    case .refuseTracking:
+      server.faults.refusesTracking.toggle()
+    case .demote:
+      server.faults.isReplica.toggle()
+    case .recover, nil:
+      server.faults = ServerFaults()
+    case .dropMessage: disturbMessage { inbox, index, _ in inbox.remove(at: index) }
+    case .duplicateMessage: disturbMessage { inbox, index, _ in inbox.append(inbox[index]) }
+    case .reorderMessages: disturbMessage { inbox, index, other in inbox.swapAt(index, other) }
+    case .outsider:
+      if let name = any(names) { commitFromOutside(makeDocument(), to: name) }
+    case .unreadable:
+      if let name = any(names) { commitFromOutside(SimulatedDocument.unreadable, to: name) }
+    case .foreignSet, .foreignDelete, .foreignExpire, .foreignType, .foreignFlush:
+      edit()
+    case .snapshot:
+      snapshot = server.keyspace
+    case .failOver:
+      restartServer(with: snapshot)
+    case .loseData:
+      restartServer(with: Keyspace())
+    case .restartService:
+      if let service = any(services) { restart(service) }
+    case .time:
+      advance(by: .milliseconds(Int.random(in: 0...500, using: &random)))
+    case .longPause:
+      advance(by: .seconds(6))
+    case .clockJump:
+      server.advanceClock(
+        by: [-3_600_000_000, -1_000_000, 1_000_000, 3_600_000_000].randomElement(using: &random) ?? 0
+      )
+      advance(by: .zero)
+    }
+  }
+
+  // MARK: Time
+
+  func advance(by duration: Duration) {
+    now += duration
+    elapsed += duration
+    server.tick(ServerTime(microseconds: Self.beginning.microseconds + elapsed.wholeMicroseconds))
+    endTurn()
+  }
+
+  // MARK: Connections
+
+  /// Breaks a connection: what is on its way to the server is lost, and some of what is on its way back.
+  func cut(_ connection: SimulatedConnection) {
+    connection.outbox = []
+    connection.inbox = Array(connection.inbox.prefix(Int.random(in: 0...connection.inbox.count, using: &random)))
+    connection.isBroken = true
+    connection.isStalled = false
+    server.close(connection.id)
+  }
+
+  private func disturbMessage(_ body: (inout [RedisEvent], _ index: Int, _ other: Int) -> Void) {
+    guard let connection = any(connections.filter { !$0.messages.isEmpty }) else { return }
+    guard let index = any(connection.messages), let other = any(connection.messages) else { return }
+    body(&connection.inbox, index, other)
+  }
+
+  func restartServer(with keyspace: Keyspace) {
+    restarts += 1
+    losses += 1
+    server.restart(with: keyspace)
+    for connection in connections { cut(connection) }
+    server.keyspace.set(Self.outside, .string(Data()))
+    advance(by: .zero)
+  }
+
+  /// A service is killed, and another one starts in its place.
+  private func restart(_ service: SimulatedService) {
+    for connection in connections where connection.service === service {
+      if chance(2), !connection.outbox.isEmpty, !connection.isBroken { reach(connection) }
+      close(connection)
+    }
+    services.removeAll { $0 === service }
+    startService()
+  }
+
+  // MARK: Others
+
+  private func makeDocument() -> Data {
+    var document = SimulatedDocument()
+    for field in SimulatedDocument.Field.allCases where chance(2) || field == .first {
+      var value = makeValue()
+      while value.isMultiple(of: 11) { value = makeValue() }
+      document[field] = value
+    }
+    return document.data
+  }
+
+  /// Somebody who knows revisions writes.
+  func commitFromOutside(_ document: Data, to name: KeyNames) {
+    let commit = Commit(
+      names: name,
+      content: .document(document, isLarge: document.count > SimulatedDocument.inlineLimit),
+      condition: .unconditional,
+      floor: .none,
+      operation: Operation(writer: "outsider", number: nextOutsideOperation),
+      writer: "outsider@host/1/outsider"
+    )
+    nextOutsideOperation += 1
+    let outcome = server.keyspace.commit(commit, at: server.now)
+    if let announcement = outcome.announcement { server.publish(announcement, on: name.channel) }
+    remember(name.value)
+    endTurn()
+  }
+
+  /// Somebody who knows nothing of revisions writes or deletes.
+  private func edit() {
+    guard let name = any(names)?.value else { return }
+    let disturbances = habits.disturbances.filter {
+      [.foreignSet, .foreignDelete, .foreignExpire, .foreignType, .foreignFlush].contains($0)
+    }
+    switch any(disturbances) {
+    case .foreignDelete: server.keyspace.remove(name, at: server.now)
+    case .foreignExpire: server.keyspace.expire(name, at: server.now.milliseconds + 300, now: server.now)
+    case .foreignType: server.keyspace.set(name, .other(type: "list"))
+    case .foreignFlush:
+      losses += 1
+      server.flushAll()
+      server.keyspace.set(Self.outside, .string(Data()))
+    default: server.keyspace.set(name, .string(makeDocument()))
+    }
+    remember(name)
+    note("  edited: \(name) \(SimulatedTrace.text(stored(name)))")
+    endTurn()
+  }
+
+  /// Notes what there is under the revision that it has.
+  func remember(_ name: String) {
+    let stored = stored(name)
+    contents[name, default: [:]][stored.revision, default: []].insert(stored.content)
+  }
+}
