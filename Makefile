@@ -1,6 +1,6 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo test check soak bench docs clean
+.PHONY: demo test check soak mutations bench docs clean
 .PHONY: check-format check-samples check-compose check-build check-docs check-core check-threads
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
@@ -23,6 +23,11 @@ soak:
 	@scripts/require hiredis
 	cd Soak && swift run -c release soak $(SOAK)
 
+# Breaks the code on purpose, in a copy, to see the simulation find it.
+mutations:
+	@scripts/require hiredis
+	scripts/check-mutations
+
 bench:
 	@scripts/require hiredis redis-server
 	cd Benchmarks && swift run -c release bench
@@ -33,7 +38,7 @@ docs:
 	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
 clean:
-	rm -rf .build .build-check .build-core Benchmarks/.build Soak/.build
+	rm -rf .build .build-check .build-core .build-mutations Benchmarks/.build Soak/.build
 
 SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift Benchmarks/Sources \
 	Soak/Package.swift Soak/Sources/soak)

@@ -92,6 +92,8 @@ extension Replica {
     }
     if revision == confirmed.revision {
       guard stored.content != confirmed.content || unreadable != nil else { return [] }
+      // What there was to adopt is not there any more.
+      if stored.content != confirmed.content { repair = nil }
       return lookAtEdit(stored)
     }
     // An older state was overtaken by a message, or is all that the server has left.
@@ -101,6 +103,7 @@ extension Replica {
     let report: [Action] = isReported ? [] : [.report(.lostHistory(confirmed: confirmed.revision, stored: revision))]
     // A loss that is about to be healed is no deletion before our eyes, whatever else was asked meanwhile.
     let isDeletion = !isFirst && stored.meta == nil && repair != .restore && !circumstances.evicts
+    repair = nil
     if revision == .none && stored.content != .absent || isDeletion {
       // Somebody has written since, or has deleted everything: that counts, and gets a revision.
       repair = .adopt(revision)

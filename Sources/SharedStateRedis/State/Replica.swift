@@ -281,7 +281,11 @@ package struct Replica: Sendable {
     phase = .offline
     isVerified = false
     reads = []
-    repair = nil
+    // What was edited cannot be told from what is known a second time; what was lost can.
+    switch inFlight?.purpose {
+    case .repair(.adopt(let revision))?: repair = .adopt(revision)
+    default: if repair == .restore { repair = nil }
+    }
     hasLoadStatus = true
     // Everything is read again anyway.
     announcedByReference = .none

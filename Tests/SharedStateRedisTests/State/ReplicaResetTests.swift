@@ -88,6 +88,34 @@ struct ReplicaResetTests {
     #expect(draft.floor == Revision(9))
   }
 
+  @Test("ForeignEditsSeen: an edit whose adoption a lost connection has prevented is adopted later", arguments: [true, false])
+  func adoptionInterrupted(_ isSent: Bool) {
+    var replica = Replica.reading()
+    let edit = StoredValue(meta: nil, content: .document(Data("1".utf8)))
+    deliver(replica.stored(edit), to: &replica, outcome: .shown)
+    if isSent { #expect(replica.takeDraft() != nil) }
+    _ = replica.disconnected(.lost)
+    replica.connected()
+    _ = replica.subscribed()
+    #expect(replica.stored(edit).last == .commit)
+    guard case .adopted? = replica.takeDraft()?.content else {
+      Issue.record("Nothing is adopted.")
+      return
+    }
+  }
+
+  @Test("AcknowledgedSurvives: an edit that is gone with everything else is not adopted as a deletion")
+  func adoptionForgotten() {
+    var replica = Replica.reading()
+    let edit = StoredValue(meta: nil, content: .document(Data("1".utf8)))
+    deliver(replica.stored(edit), to: &replica, outcome: .shown)
+    _ = replica.disconnected(.lost)
+    replica.connected()
+    _ = replica.subscribed()
+    deliver(replica.stored(.absent), to: &replica, outcome: .shown)
+    #expect(replica.takeDraft() == nil)
+  }
+
   @Test("NoEcho: a document with fields that are not known here is not shown to its own writer")
   func ownMergedDocument() {
     var replica = Replica.live(at: 7, #"{"mine":1,"theirs":1}"#)
