@@ -348,7 +348,12 @@ extension Replica {
     case .change(let stamp, let encoded, _):
       base = .encoded(encoded)
       baseRevision = revision
-      if isNewest, job.isReflected { sight = .reflected }
+      if isNewest, job.isReflected {
+        sight = .reflected
+      } else if sight == .reflected {
+        // It was what the box had before this change.
+        sight = .unknown
+      }
       return actions + saved() + resume(job.waiters.all, nil) + settle(stamp: stamp)
     case .reset(let stamp):
       // What was changed after it is a change of the default.

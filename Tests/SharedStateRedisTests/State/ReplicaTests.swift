@@ -150,6 +150,21 @@ struct ReplicaTests {
     #expect(replica.confirmed == .document(9, "3"))
   }
 
+  @Test("Converges: somebody else brings back, after our change, what was there before it")
+  func othersBringBackWhatWas() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    _ = replica.announced(.set(8, "2"))
+    #expect(replica.announced(.set(9, "1")) == [])
+    let delivery = Replica.Delivery(state: .document(9, "1"), stamp: 1, sequence: 2)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(delivery)])
+    // Also when the echo of ours has not come.
+    var deaf = Replica.live(at: 7, "1")
+    deaf.send("2", stamp: 1, number: 1)
+    _ = deaf.announced(.set(9, "1"))
+    #expect(deaf.committed(.committed(8), operation: .number(1)) == [.settled, .show(delivery)])
+  }
+
   @Test("Converges: somebody else's change before ours is overwritten by ours")
   func othersBeforeOurs() {
     var replica = Replica.live(at: 7, "1")
