@@ -140,7 +140,10 @@ struct InProcessServer: Sendable {
   // MARK: Clock and data
 
   mutating func advanceClock(by microseconds: Int64) {
+    let system = ServerTime(microseconds: now.microseconds &- clockOffset)
     clockOffset &+= microseconds
+    // What expires now is told now.
+    tick(system)
   }
 
   /// The server ends, and starts again with these keys.
