@@ -59,10 +59,12 @@ package struct DocumentCoder<Value>: Sendable {
     let isChanged = encoding.updates.reduce(false) { update($1, &value) || $0 }
     guard isChanged else { return .success(nil) }
     return encode(value).map { mine in
-      guard case .document(let theirs) = encoding.stored.content, let base = try? encode(before).get() else {
+      let base = try? encode(before).get()
+      // The same value need not be the same bytes: the order of keys is the encoder's.
+      if let base, base == mine || isSame(base, mine) { return nil }
+      guard let base, case .document(let theirs) = encoding.stored.content else {
         return Replica.Documents(encoded: mine, merged: mine)
       }
-      if base == mine { return nil }
       let merged = encoding.isMerged ? merge(mine, base: base, onto: theirs).merged : mine
       return merged == theirs ? nil : Replica.Documents(encoded: mine, merged: merged)
     }
