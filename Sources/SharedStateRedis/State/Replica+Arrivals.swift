@@ -54,7 +54,9 @@ extension Replica {
         updates = verification.updates + updates
       }
     }
-    return actions + advance()
+    // Whoever was away has not counted the time.
+    let isExpiring = isFirst && policy.timeToLive > 0 && stored.content != .absent
+    return actions + (isExpiring ? [.readLater(milliseconds: policy.timeToLive)] : []) + advance()
   }
 
   /// An attempt to show a state has ended.
