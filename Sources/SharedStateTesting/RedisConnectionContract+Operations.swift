@@ -63,7 +63,7 @@ extension RedisConnectionContract {
       let names = scene.names()
       try client.commit(names, .text("1"))
       var commit = client.makeCommit(names, .text("2"), when: .absent)
-      guard case .conflict(let stored) = try client.reply(to: commit), let revision = stored.meta?.revision else {
+      guard case .conflict(let stored, _) = try client.reply(to: commit), let revision = stored.meta?.revision else {
         throw Violation("a create over a value does not conflict")
       }
       commit.condition = .revision(revision)

@@ -8,7 +8,8 @@
 /// the change at the most); the time to live in milliseconds, or 0.
 ///
 /// Answers `ok <revision> <parent>`, or an array: `conflict`, the meta and the document that are there (or nil), the
-/// type of the value; or `type` and the name of the other type that the key holds.
+/// type of the value, and `forgotten` when the writer may be one of those whose operations are not remembered any more;
+/// or `type` and the name of the other type that the key holds.
 ///
 /// A value by another name is never read into Lua, a digest is never made, and only small documents are
 /// concatenated, because Redis copies and hashes every byte of every Lua string.
@@ -47,7 +48,9 @@ package enum CommitScript {
     local type = redis.call('TYPE', value).ok
     if expected ~= '*' and expected ~= previous then
       if staging then redis.call('UNLINK', staging) end
-      return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type}
+      local _, count = string.gsub(remembered, ';', '')
+      local forgotten = not first and count >= \(rememberedOperations) and 'forgotten' or nil
+      return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type, forgotten}
     end
     if type ~= 'string' and type ~= 'none' and not replaces then
       if staging then redis.call('UNLINK', staging) end

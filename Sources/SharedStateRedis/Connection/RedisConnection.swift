@@ -209,8 +209,9 @@ package struct ServerFacts: Hashable, Sendable {
 package enum CommitReply: Hashable, Sendable {
   /// The commit took effect, now or when it was first tried.
   case committed(revision: Revision, parent: Revision)
-  /// The revision has moved on: this is what is there now.
-  case conflict(StoredValue)
+  /// The revision has moved on: this is what is there now. `hasForgotten`: so many others have committed that the
+  /// writer's last operation may have been among those that are not remembered any more.
+  case conflict(StoredValue, hasForgotten: Bool = false)
   /// The key holds another Redis type, and nothing was written.
   case wrongType(String)
 }

@@ -21,8 +21,9 @@ package enum ScriptAnswer {
       self = .stagingMissing
     case .array where reply.count == 2 && reply[0].isEqual(to: "type"):
       self = .reply(.wrongType(reply[1].string))
-    case .array where reply.count == 4 && reply[0].isEqual(to: "conflict"):
-      self = .reply(.conflict(StoredValue(meta: reply[1], document: reply[2], type: reply[3])))
+    case .array where (4...5).contains(reply.count) && reply[0].isEqual(to: "conflict"):
+      let stored = StoredValue(meta: reply[1], document: reply[2], type: reply[3])
+      self = .reply(.conflict(stored, hasForgotten: reply.count == 5))
     default:
       return nil
     }

@@ -26,6 +26,7 @@ extension Keyspace {
     let previous = storedRevision(names, at: now)
 
     var remembered = RememberedOperations(string(names.operations, at: now) ?? Data())
+    let isRemembered = remembered.contains(commit.operation.writer)
     if let answer = try remembered.answer(to: commit.operation) {
       return CommitOutcome(reply: Self.committed(revision: answer.revision, parent: answer.parent))
     }
@@ -37,7 +38,8 @@ extension Keyspace {
     case .revision(let expected), .replacing(let expected):
       if case .replacing = commit.condition { isReplaced = true }
       guard expected.description == previous else {
-        return CommitOutcome(reply: .commit(.conflict(stored(names, at: now))))
+        let hasForgotten = !isRemembered && remembered.isFull
+        return CommitOutcome(reply: .commit(.conflict(stored(names, at: now), hasForgotten: hasForgotten)))
       }
     }
     if case .other(let type)? = value(names.value, at: now) {

@@ -27,6 +27,12 @@ struct RememberedOperations: Sendable {
     return nil
   }
 
+  /// Whether there are so many that some may have been forgotten.
+  var isFull: Bool { string.count { $0 == UInt8(ascii: ";") } >= CommitScript.rememberedOperations }
+
+  /// Whether a writer's last operation is among them.
+  func contains(_ writer: String) -> Bool { string.range(of: Data("\(writer) ".utf8)) != nil }
+
   /// Puts an operation first, and forgets the oldest of too many.
   mutating func remember(_ operation: Operation, revision: String, parent: String) throws(Malformed) {
     string = Data("\(operation.writer) \(operation.number) \(revision) \(parent);".utf8) + string

@@ -311,7 +311,7 @@ extension Replica {
     inFlight = nil
     switch reply {
     case .committed(let revision, let parent): return accepted(job, revision, parent) + advance()
-    case .conflict(let stored): return conflicted(job, stored) + advance()
+    case .conflict(let stored, let hasForgotten): return conflicted(job, stored, hasForgotten) + advance()
     case .wrongType(let type):
       confirmed.content = .otherType(type)
       let error = RedisSharedStateError.wrongRedisType(name: name, type: type)
@@ -368,7 +368,7 @@ extension Replica {
     }
   }
 
-  private mutating func conflicted(_ job: Job, _ stored: StoredValue) -> [Action] {
+  private mutating func conflicted(_ job: Job, _ stored: StoredValue, _ hasForgotten: Bool) -> [Action] {
     if job.isInterrupted, let meta = stored.meta, meta.writer == policy.writer, meta.parent == job.expected {
       // It is our own: it took effect, and the server that has it now has not kept its operation.
       return accepted(job, meta.revision, meta.parent)
@@ -380,7 +380,8 @@ extension Replica {
       if refused == .restore, stored.revision < confirmed.revision { repair = .adopt(stored.revision) }
       return actions
     case .updates:
-      let isDecided = !job.isInterrupted || stored.meta != nil && job.runID != nil && job.runID == circumstances.runID
+      let isSameServer = job.runID != nil && job.runID == circumstances.runID
+      let isDecided = !job.isInterrupted || stored.meta != nil && isSameServer && !hasForgotten
       guard isDecided else { return actions + resume(job.updates, .outcomeUnknown(name: name)) }
       updates = job.updates + updates
       isLocalChangeFirst = false
