@@ -91,19 +91,30 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
 
   func updateAtomically(_ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool) async throws {
     let id = try state.withLock { $0.membership }.get()
-    try await wait { completion in key.store.link.update(id, with: update, completion: completion) }
+    let (link, name) = (key.store.link, key.name)
+    try await wait { completion in
+      link.update(id, with: update, completion: completion)
+    } onCancellation: { waiter in
+      if link.cancelUpdate(waiter) { throw RedisSharedStateError.outcomeUnknown(name: name) }
+    }
   }
 
   private func wait(_ begin: (@escaping Link.WaiterCallback) -> LinkState.WaiterID?) async throws {
+    try await wait(begin) { key.store.link.forget([$0]) }
+  }
+
+  private func wait(
+    _ begin: (@escaping Link.WaiterCallback) -> LinkState.WaiterID?,
+    onCancellation: (LinkState.WaiterID) throws -> Void
+  ) async throws {
     let waiter = Mutex<LinkState.WaiterID?>(nil)
-    let link = key.store.link
     do {
       let _: StoredValue? = try await withCancellableContinuation { continuation in
         let id = begin { continuation.resume(with: $0.mapError { $0 }) }
         waiter.withLock { $0 = id }
       }
     } catch let error as CancellationError {
-      if let id = waiter.withLock({ $0 }) { link.forget([id]) }
+      if let id = waiter.withLock({ $0 }) { try onCancellation(id) }
       throw error
     }
   }

@@ -210,6 +210,9 @@ public final class RedisStore: Sendable {
   /// How many values have a change that the server has not acknowledged.
   package var pendingChanges: Int { link.pendingChanges }
 
+  /// How many atomic updates wait to be run or sent, and how many the server may have by now.
+  package var openUpdates: (waiting: Int, sent: Int) { link.openUpdates }
+
   // MARK: Names
 
   /// What Redis knows about a stored value.

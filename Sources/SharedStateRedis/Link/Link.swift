@@ -189,6 +189,17 @@ package final class Link: Sendable {
     }
   }
 
+  /// Stops waiting for an atomic update. The callback is not called any more.
+  ///
+  /// - Returns: Whether it may take effect all the same, or has.
+  package func cancelUpdate(_ waiter: LinkState.WaiterID) -> Bool {
+    update { guarded in
+      guarded.waiters[waiter] = nil
+      guarded.updates[waiter] = nil
+      return guarded.state.cancelUpdate(waiter)
+    }
+  }
+
   private func begin(
     _ completion: @escaping WaiterCallback,
     _ body: (inout Guarded) throws(RedisSharedStateError) -> LinkState.WaiterID
@@ -231,6 +242,11 @@ package final class Link: Sendable {
   /// How many replicas have a change that the server has not acknowledged.
   package var pendingChanges: Int {
     guarded.withLock { $0.state.pendingChanges }
+  }
+
+  /// How many atomic updates wait to be run or sent, and how many the server may have by now.
+  package var openUpdates: (waiting: Int, sent: Int) {
+    guarded.withLock { $0.state.openUpdates }
   }
 
   // MARK: Effects

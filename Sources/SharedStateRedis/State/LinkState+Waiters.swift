@@ -78,6 +78,16 @@ extension LinkState {
     if let replica { members[replica]?.replica.forget(waiter: waiter) }
   }
 
+  /// Somebody has stopped waiting for an atomic update.
+  ///
+  /// - Returns: Whether it may take effect all the same, or has.
+  package mutating func cancelUpdate(_ waiter: WaiterID) -> Bool {
+    guard let (id, _) = waiters[waiter] else { return true }
+    let isUnderWay = id.flatMap { members[$0]?.replica.isUnderWay(update: waiter) } ?? false
+    forget(waiter)
+    return isUnderWay
+  }
+
   mutating func makeWaiter(
     for replica: ReplicaID?,
     operation: String,

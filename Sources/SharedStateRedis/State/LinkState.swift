@@ -133,6 +133,14 @@ package struct LinkState: Sendable {
   /// Whether any local change is not acknowledged, and how many replicas have one.
   package var pendingChanges: Int { members.elements.reduce(0) { $0 + ($1.replica.hasPendingChange ? 1 : 0) } }
 
+  /// How many atomic updates wait to be run or sent, and how many the server may have by now.
+  package var openUpdates: (waiting: Int, sent: Int) {
+    members.elements.reduce((0, 0)) { sum, member in
+      let (waiting, sent) = member.replica.openUpdates
+      return (sum.0 + waiting, sum.1 + sent)
+    }
+  }
+
   // MARK: Replicas
 
   /// A share of a name has come to life.

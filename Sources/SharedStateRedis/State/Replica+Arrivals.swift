@@ -87,6 +87,7 @@ extension Replica {
   mutating func look(at stored: StoredValue, known: Revision, isFirst: Bool = false) -> [Action] {
     let revision = stored.revision
     floor = max(floor, revision)
+    isTombstoneOver = false
     if revision > confirmed.revision {
       let isFork = stored.meta.map { $0.parent < known } ?? false
       let report: [Action] = isFork ? [.report(.lostHistory(confirmed: known, stored: revision))] : []
@@ -100,6 +101,11 @@ extension Replica {
     }
     // An older state was overtaken by a message, or is all that the server has left.
     guard revision < known else { return [] }
+    // A tombstone ends after a while, as the meta of an expired value does. That is no loss.
+    if !isFirst, stored == StoredValue(meta: nil, content: .absent), confirmed.content == .absent {
+      isTombstoneOver = true
+      return []
+    }
     // What is known already, another answer says again.
     let isReported = repair == .restore || stored.content == confirmed.content
     let report: [Action] = isReported ? [] : [.report(.lostHistory(confirmed: confirmed.revision, stored: revision))]
@@ -139,9 +145,11 @@ extension Replica {
   /// Something else than before is in Redis.
   mutating func confirm(_ content: StoredValue.Content, _ revision: Revision, _ meta: Meta?) -> [Action] {
     self.meta = meta
+    isTombstoneOver = false
     // What a repair was for has been overtaken.
     if revision > confirmed.revision { repair = nil }
-    if content == confirmed.content, sight == .reflected {
+    let isYielding = hasPendingChange && meta?.kind == .deleted && baseRevision != .none
+    if content == confirmed.content, sight == .reflected, !isYielding {
       // Somebody wrote what was there: nothing to be told to anybody.
       confirmed.revision = revision
       baseRevision = revision

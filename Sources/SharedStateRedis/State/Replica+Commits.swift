@@ -14,6 +14,8 @@ extension Replica {
     package var isMerged: Bool
     /// Whether what is stored cannot be read, and is replaced on request.
     var isReplacement: Bool
+    /// The updates that nobody waits for any more since it was begun.
+    var forgotten: Set<UInt64> = []
   }
 
   /// What came of an ``Encoding``.
@@ -137,13 +139,11 @@ extension Replica {
   package mutating func beginEncoding() -> Encoding? {
     guard phase == .live, encoding == nil, inFlight == nil, showing == nil, sight != .unknown else { return nil }
     guard repair == nil, reset == nil else { return nil }
-    if !updates.isEmpty, verification == nil, unreadable == nil, !(isDirty && isLocalChangeFirst) {
-      isLocalChangeFirst = true
+    if !updates.isEmpty, verification == nil, unreadable == nil {
       encoding = makeEncoding(of: updates)
       updates = []
     } else if isDirty, mayCommit {
       isDirty = false
-      isLocalChangeFirst = false
       (encodingWaiters, waiters) = (waiters, Waiters())
       encoding = makeEncoding(of: [])
     }
@@ -154,7 +154,7 @@ extension Replica {
     Encoding(
       updates: updates,
       base: base,
-      stored: confirmed,
+      stored: State(revision: storedRevision, content: confirmed.content),
       isMerged: policy.conflict != .lastWriteWins && unreadable == nil,
       isReplacement: unreadable != nil
     )
@@ -178,7 +178,7 @@ extension Replica {
     switch encoded.result {
     case .success where stamp <= settledStamp && !encodingWaiters.isSave:
       // It was reported twice. Committing it again would overwrite what others have written since.
-      return saved() + resume(encodingWaiters.all, nil) + settle(stamp: stamp) + advance()
+      return saved() + finish(encodingWaiters, nil) + settle(stamp: stamp) + advance()
     case .success(let documents):
       guard let documents else { return [] }
       if policy.conflict != .lastWriteWins, meta?.kind == .deleted, confirmed.revision > baseRevision {
@@ -188,7 +188,7 @@ extension Replica {
         switch policy.conflict {
         case .lastWriteWins: .unconditional
         case .merge: .revision(encoding.stored.revision)
-        case .reject: .revision(baseRevision)
+        case .reject: .revision(baseRevision == confirmed.revision ? encoding.stored.revision : baseRevision)
         }
       inFlight = Job(
         purpose: .change(stamp: stamp, encoded: documents.encoded, isReplacement: encoding.isReplacement),
@@ -202,7 +202,7 @@ extension Replica {
     case .failure(let error):
       // The change stays in the box and is given up here; a later one may well be sent.
       hasSaveError = true
-      return [.saveError(error)] + resume(encodingWaiters.all, error) + settle(stamp: stamp) + advance()
+      return [.saveError(error)] + finish(encodingWaiters, error) + settle(stamp: stamp) + advance()
     }
   }
 
@@ -211,6 +211,10 @@ extension Replica {
     _ encoding: Encoding,
     _ operation: Operation
   ) -> [Action] {
+    guard encoding.forgotten.isEmpty else {
+      updates = encoding.updates.filter { !encoding.forgotten.contains($0) } + updates
+      return advance()
+    }
     switch encoded.result {
     case .success(let documents?):
       inFlight = Job(
@@ -274,7 +278,7 @@ extension Replica {
         purpose: .reset(stamp: reset.stamp),
         operation: nextOperation(),
         content: .absent,
-        condition: .replacing(confirmed.revision),
+        condition: .replacing(storedRevision),
         waiters: reset.waiters
       )
     }
@@ -332,6 +336,7 @@ extension Replica {
     let isNewest = revision >= confirmed.revision
     if isNewest {
       confirmed = State(revision: revision, content: job.content)
+      isTombstoneOver = false
       meta = Meta(
         revision: revision,
         parent: parent,
@@ -354,7 +359,7 @@ extension Replica {
         // It was what the box had before this change.
         sight = .unknown
       }
-      return actions + saved() + resume(job.waiters.all, nil) + settle(stamp: stamp)
+      return actions + saved() + finish(job.waiters, nil) + settle(stamp: stamp)
     case .reset(let stamp):
       // What was changed after it is a change of the default.
       (base, baseRevision) = (.defaultValue, revision)
@@ -384,7 +389,6 @@ extension Replica {
       let isDecided = !job.isInterrupted || stored.meta != nil && isSameServer && !hasForgotten
       guard isDecided else { return actions + resume(job.updates, .outcomeUnknown(name: name)) }
       updates = job.updates + updates
-      isLocalChangeFirst = false
       return actions
     case .reset(let stamp):
       putBack(resetUpTo: stamp, job.waiters)
@@ -394,7 +398,7 @@ extension Replica {
         isDirty = true
         let error = RedisSharedStateError.conflict(name: name, local: encoded, stored: stored.document)
         hasSaveError = true
-        return actions + [.saveError(error)] + resume(job.waiters.all, error)
+        return actions + [.saveError(error)] + finish(job.waiters, error)
       }
       guard policy.conflict == .reject, stored.revision >= job.expected else { return actions + putBack(job, nil) }
       return actions + rollBack(stamp: stamp, job.waiters, local: encoded, stored: stored.document)
@@ -406,7 +410,7 @@ extension Replica {
     let error = RedisSharedStateError.conflict(name: name, local: local, stored: stored)
     hasSaveError = true
     if sight == .reflected { sight = .unknown }
-    return [.saveError(error)] + resume(waiters.all, error) + settle(stamp: stamp)
+    return [.saveError(error)] + finish(waiters, error) + settle(stamp: stamp)
   }
 
   /// What was not committed is to be committed later, in another form.
@@ -467,6 +471,12 @@ extension Replica {
   package mutating func retry() -> [Action] {
     isPausing = false
     return advance()
+  }
+
+  /// A snapshot is dealt with: tells those who waited for it, and lets the updates run that had to come after it.
+  private mutating func finish(_ waiters: Waiters, _ error: RedisSharedStateError?) -> [Action] {
+    updates += waiters.updates
+    return resume(waiters.all, error)
   }
 
   /// Local changes up to the stamp are dealt with.

@@ -25,8 +25,15 @@ extension Replica {
 
   /// Somebody wants to change what is stored, in one step that nobody comes between.
   package mutating func update(waiter: UInt64) -> [Action] {
-    if updates.isEmpty { isLocalChangeFirst = hasPendingChange }
-    updates.append(waiter)
+    if isDirty {
+      waiters.updates.append(waiter)
+    } else if encoding?.updates.isEmpty ?? false {
+      encodingWaiters.updates.append(waiter)
+    } else if case .change? = inFlight?.purpose {
+      inFlight?.waiters.updates.append(waiter)
+    } else {
+      updates.append(waiter)
+    }
     return advance()
   }
 
@@ -70,16 +77,36 @@ extension Replica {
     waiters.remove(waiter)
     encodingWaiters.remove(waiter)
     inFlight?.waiters.remove(waiter)
-    inFlight?.updates.removeAll { $0 == waiter }
+    forget(update: waiter)
     loadWaiters[waiter] = nil
     updates.removeAll { $0 == waiter }
     verification?.updates.removeAll { $0 == waiter }
     reset?.waiters.remove(waiter)
   }
 
+  /// What was run is not sent with the effect of somebody who has stopped waiting: the others run again.
+  private mutating func forget(update waiter: UInt64) {
+    if encoding?.updates.contains(waiter) ?? false { encoding?.forgotten.insert(waiter) }
+    guard let job = inFlight, job.updates.contains(waiter) else { return }
+    inFlight?.updates.removeAll { $0 == waiter }
+    guard !job.isSent, !job.isInterrupted else { return }
+    updates = job.updates.filter { $0 != waiter } + updates
+    inFlight = nil
+  }
+
   /// Whether somebody's atomic update was sent, and may take effect or have taken effect.
   package func isUnderWay(update waiter: UInt64) -> Bool {
+    if finished.contains(waiter) { return true }
     guard let inFlight, inFlight.updates.contains(waiter) else { return false }
     return inFlight.isSent || inFlight.isInterrupted
+  }
+
+  /// How many atomic updates wait to be run or sent, and how many the server may have by now.
+  package var openUpdates: (waiting: Int, sent: Int) {
+    let isSent = inFlight.map { $0.isSent || $0.isInterrupted } ?? false
+    let taken = inFlight?.updates.count ?? 0
+    let isBehind = waiters.updates.count + encodingWaiters.updates.count + (inFlight?.waiters.updates.count ?? 0)
+    let waiting = isBehind + updates.count + (encoding?.updates.count ?? 0) + (verification?.updates.count ?? 0)
+    return isSent ? (waiting, taken) : (waiting + taken, 0)
   }
 }

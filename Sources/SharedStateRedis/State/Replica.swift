@@ -129,6 +129,8 @@ package struct Replica: Sendable {
     var save: Set<UInt64> = []
     /// Those who wait for changes made so far, and do not ask for more than that.
     var flush: Set<UInt64> = []
+    /// Atomic updates that are to run after it.
+    var updates: [UInt64] = []
     /// Whether anybody asked for it, waiting or not, so that it is committed although nothing has changed.
     var isSave = false
 
@@ -137,15 +139,17 @@ package struct Replica: Sendable {
     mutating func remove(_ waiter: UInt64) {
       save.remove(waiter)
       flush.remove(waiter)
+      updates.removeAll { $0 == waiter }
     }
 
     mutating func merge(_ other: Waiters) {
       save.formUnion(other.save)
       flush.formUnion(other.flush)
+      updates = other.updates + updates
       isSave = isSave || other.isSave
     }
 
-    /// Hands over everybody who waits.
+    /// Hands over everybody who waits to be told of it.
     mutating func takeAll() -> [UInt64] {
       defer { (save, flush) = ([], []) }
       return all
@@ -163,6 +167,8 @@ package struct Replica: Sendable {
   package internal(set) var confirmed = State(revision: .none, content: .absent)
   /// What was stored beside it: parent, writer and expiry.
   var meta: Meta?
+  /// Whether the server has nothing left of the confirmed deletion or expiry.
+  var isTombstoneOver = false
   var sight = Sight.reflected
   /// The highest revision ever seen.
   package internal(set) var floor = Revision.none
@@ -191,10 +197,8 @@ package struct Replica: Sendable {
   var waiters = Waiters()
   /// Those who wait for the snapshot that is being encoded. Who comes later may have changed the value since.
   var encodingWaiters = Waiters()
-  /// Atomic updates that have not run.
+  /// Atomic updates that have not run, and that no local change has to be committed before.
   var updates: [UInt64] = []
-  /// Whether the local change that was there before them has to be committed first.
-  var isLocalChangeFirst = false
   /// Atomic updates that have changed nothing, and are to be told so once a read says that nobody else has.
   var verification: Verification?
   /// Deleting what is stored, and who wants that.
@@ -243,6 +247,9 @@ package struct Replica: Sendable {
 
   /// Whether a remote state has not found its way into the box.
   package var isBehind: Bool { showing != nil || sight == .unknown || announcedByReference > confirmed.revision }
+
+  /// The revision that the server is to be found with.
+  var storedRevision: Revision { isTombstoneOver ? .none : confirmed.revision }
 
   /// Whether the server is being asked, so that what it announces may be our own.
   var isCommitUnderWay: Bool { inFlight?.isSent ?? false }
@@ -324,8 +331,13 @@ package struct Replica: Sendable {
     }
     sequence += 1
     showing = sequence
-    // A save of an unchanged value is on its way as well, and leaves the stamp as it is.
-    return Delivery(state: confirmed, stamp: hasPendingChange ? nil : settledStamp, sequence: sequence)
+    return Delivery(state: confirmed, stamp: isSavePending ? nil : settledStamp, sequence: sequence)
+  }
+
+  /// Whether what the box holds is to be kept, although its stamp may be the settled one: an unchanged value is saved.
+  /// A change that is not on its way has another stamp, unless it was given up, as one before a reset.
+  private var isSavePending: Bool {
+    waiters.isSave || encodingWaiters.isSave || reset != nil || inFlight?.isLocalChange ?? false
   }
 
   private mutating func nextCommit() -> [Action] {
@@ -335,12 +347,12 @@ package struct Replica: Sendable {
       return inFlight.isLocalChange ? commitUnlessUnreadable() : [.commit]
     }
     if repair != nil || reset != nil { return [.commit] }
-    if !updates.isEmpty, verification == nil, !(isDirty && isLocalChangeFirst) {
-      guard let unreadable else { return [.commit] }
-      let refused = updates
-      updates = []
+    if let unreadable, verification == nil, !(updates.isEmpty && waiters.updates.isEmpty) {
+      let refused = updates + waiters.updates
+      (updates, waiters.updates) = ([], [])
       return resume(refused, unreadable) + nextCommit()
     }
+    if !updates.isEmpty, verification == nil { return [.commit] }
     return isDirty ? commitUnlessUnreadable() : []
   }
 

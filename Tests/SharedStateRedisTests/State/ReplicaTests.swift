@@ -232,7 +232,7 @@ struct ReplicaTests {
     var replica = Replica.reading()
     #expect(replica.changed() == [])
     #expect(replica.beginsEncoding() == false)
-    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: nil, sequence: 1)
+    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1)
     #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
     // Not before it is known that what is stored can be read.
     #expect(replica.beginsEncoding() == false)
@@ -326,7 +326,7 @@ struct ReplicaTests {
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     _ = replica.takeDraft()
     let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("3".utf8))
-    let newer = Replica.Delivery(state: .document(9, "3"), stamp: nil, sequence: 3)
+    let newer = Replica.Delivery(state: .document(9, "3"), stamp: 0, sequence: 3)
     #expect(
       replica.committed(.conflict(.document(9, "3")), operation: .number(1))
         == [.saveError(error), .resume([1], error), .show(newer)]

@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Transcripts: atomic updates and resets among local changes.
+@Suite("A replica that is updated atomically")
+struct ReplicaUpdatesTests {
+  private static func disconnected() -> Replica {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.disconnected(.lost)
+    return replica
+  }
+
+  /// Reads what is known already, so that the replica is live.
+  private static func reconnect(_ replica: inout Replica) {
+    replica.connected()
+    _ = replica.subscribed()
+    _ = replica.stored(.document(7, "1"))
+  }
+
+  @Test("an update waits for the local change before it, also when that meets a conflict")
+  func localChangeConflicts() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    #expect(replica.update(waiter: 5) == [])
+    guard
+      case .show(let delivery)? = replica.committed(.conflict(.document(8, "3")), operation: .number(1)).last
+    else { fatalError("Nothing was shown.") }
+    #expect(replica.delivered(delivery, outcome: .superseded) == [.commit])
+    replica.encodeAndSend("2", stamp: 1, number: 2)
+    #expect(replica.committed(.committed(9), operation: .number(2)).contains(.commit))
+    #expect(replica.beginEncoding()?.updates == [5])
+  }
+
+  @Test("an update waits for the local change before it, and those before that change do not")
+  func localChangeBetween() {
+    var replica = Self.disconnected()
+    #expect(replica.update(waiter: 1) == [])
+    #expect(replica.changed() == [])
+    #expect(replica.update(waiter: 2) == [])
+    #expect(replica.openUpdates.waiting == 2)
+    Self.reconnect(&replica)
+    #expect(replica.beginEncoding()?.updates == [1])
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
+    #expect(replica.takeDraft() != nil)
+    guard case .show(let delivery)? = replica.committed(.committed(8), operation: .number(1)).last else {
+      fatalError("Nothing was shown.")
+    }
+    _ = replica.delivered(delivery, outcome: .superseded)
+    #expect(replica.beginEncoding()?.updates == [])
+    _ = replica.encoded(.success(Data("5".utf8)), stamp: 1, operation: .number(2))
+    #expect(replica.takeDraft() != nil)
+    _ = replica.committed(.committed(9), operation: .number(2))
+    #expect(replica.beginEncoding()?.updates == [2])
+  }
+
+  @Test("what was run for somebody who has stopped waiting is not sent: the others run again")
+  func forgottenWhileItRuns() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.update(waiter: 1)
+    _ = replica.update(waiter: 2)
+    #expect(replica.beginEncoding()?.updates == [1, 2])
+    #expect(!replica.isUnderWay(update: 1))
+    replica.forget(waiter: 1)
+    #expect(replica.encoded(.success(Data("3".utf8)), stamp: 0, operation: .number(1)) == [.commit])
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.beginEncoding()?.updates == [2])
+  }
+
+  @Test("what was run and could not be sent is not sent later for somebody who has stopped waiting")
+  func forgottenBeforeItIsSent() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.update(waiter: 1)
+    _ = replica.update(waiter: 2)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.disconnected(.lost)
+    _ = replica.encoded(.success(Data("3".utf8)), stamp: 0, operation: .number(1))
+    #expect(!replica.isUnderWay(update: 1))
+    replica.forget(waiter: 1)
+    Self.reconnect(&replica)
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.beginEncoding()?.updates == [2])
+  }
+
+  @Test("ExactlyOnceUpdates: a conflict after a lost reply is decided only when the server would have remembered")
+  func forgottenOperation() {
+    for hasForgotten in [false, true] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.update(waiter: 1)
+      #expect(replica.beginsEncoding() == true)
+      _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
+      #expect(replica.takeDraft() != nil)
+      _ = replica.disconnected(.lost)
+      #expect(replica.isUnderWay(update: 1))
+      Self.reconnect(&replica)
+      #expect(replica.takeDraft()?.operation == .number(1))
+      let reply = CommitReply.conflict(.document(9, "3"), hasForgotten: hasForgotten)
+      let actions = replica.committed(reply, operation: .number(1))
+      #expect(actions.contains(.resume([1], .outcomeUnknown(name: "flags"))) == hasForgotten)
+      #expect(replica.openUpdates.waiting == (hasForgotten ? 0 : 1))
+    }
+  }
+
+  @Test("a reset ends when the box shows the default, although a change before it was not committed")
+  func resetOfAPendingChange() {
+    var replica = Self.disconnected()
+    _ = replica.changed()
+    _ = replica.reset(waiter: 3, stamp: 1)
+    Self.reconnect(&replica)
+    #expect(replica.takeDraft()?.condition == .replacing(Revision(7)))
+    let absent = Replica.State(revision: Revision(8), content: .absent)
+    let delivery = Replica.Delivery(state: absent, stamp: 1, sequence: 2)
+    #expect(replica.committed(.committed(8), operation: .number(99)).last == .show(delivery))
+    #expect(replica.delivered(delivery, outcome: .shown) == [.resume([3], nil), .commit])
+    // The change is found to be settled.
+    #expect(replica.beginsEncoding() == true)
+    #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2)) == [.settled])
+    #expect(replica.takeDraft() == nil)
+  }
+
+  @Test("a pending change yields to a newer tombstone also when nothing was stored")
+  func tombstoneAfterTombstone() {
+    var replica = Replica.live(at: 7, "1")
+    let deletion = replica.delivery(of: .deleted(8))
+    _ = replica.delivered(deletion, outcome: .shown)
+    _ = replica.disconnected(.lost)
+    _ = replica.changed()
+    replica.connected()
+    _ = replica.subscribed()
+    let tombstone = Meta(revision: Revision(10), parent: Revision(9), kind: .deleted, writer: "other")
+    guard case .show(let delivery)? = replica.stored(StoredValue(meta: tombstone, content: .absent)).last else {
+      fatalError("Nothing was shown.")
+    }
+    _ = replica.delivered(delivery, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: nil)
+    let again = Replica.Delivery(state: delivery.state, stamp: 1, sequence: 4)
+    #expect(
+      replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+        == [.saveError(error), .settled, .show(again)]
+    )
+  }
+
+  @Test("the end of a tombstone is no loss")
+  func tombstoneEnds() {
+    var replica = Replica.live(at: 7, "1")
+    let deletion = replica.delivery(of: .deleted(8))
+    _ = replica.delivered(deletion, outcome: .shown)
+    #expect(replica.stored(.absent) == [])
+    #expect(replica.takeDraft() == nil)
+  }
+}
