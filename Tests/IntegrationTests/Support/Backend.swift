@@ -39,6 +39,15 @@ protocol Backend: Sendable {
   /// Makes the server a replica, and leaves the connections open.
   func demote() throws
   func promote() throws
+  func expire(_ key: String, after time: Duration) throws
+  /// `nil`: the key is absent, or never expires.
+  func timeToLive(of key: String) throws -> Duration?
+  /// A store that can be cut off alone; its label is `second`.
+  func separableStore(_ label: String) throws -> RedisStore
+  /// Breaks the connections of such a store and refuses it new ones; everybody else's stay.
+  func separate(_ label: String) throws
+  /// Lets the one that was cut off connect again.
+  func reunite(_ label: String) throws
 }
 
 extension Backend {
@@ -161,13 +170,31 @@ struct FakeBackend: Backend {
 
   func demote() { redis.demote() }
   func promote() { redis.promote() }
+  func expire(_ key: String, after time: Duration) { redis.expire(key, after: time) }
+  func timeToLive(of key: String) -> Duration? { redis.timeToLive(of: key) }
+  func separableStore(_ label: String) throws -> RedisStore { try store(label) }
+
+  func separate(_ label: String) {
+    redis.refuseConnections(.unreachable(reason: "separated"))
+    redis.cutConnections(of: label)
+  }
+
+  func reunite(_ label: String) { redis.acceptConnections() }
 }
 
 struct ServerBackend: Backend {
+  /// The only label, and user, that can be cut off alone.
+  private static let separable = "second"
+
   let server: PrivateRedisServer
 
   init(password: String? = nil, isPersistent: Bool = true, configuration: [String] = []) throws {
-    server = try PrivateRedisServer(.tcp, password: password, isPersistent: isPersistent, configuration: configuration)
+    server = try PrivateRedisServer(
+      .tcp,
+      password: password,
+      isPersistent: isPersistent,
+      configuration: configuration + ["user \(Self.separable) on >secret ~* &* +@all"]
+    )
   }
 
   var isInProcess: Bool { false }
@@ -212,4 +239,28 @@ struct ServerBackend: Backend {
   func restartFromDump() throws { try server.restart() }
   func demote() throws { _ = try server.command("REPLICAOF", "127.0.0.1", "1") }
   func promote() throws { _ = try server.command("REPLICAOF", "NO", "ONE") }
+
+  func expire(_ key: String, after time: Duration) throws {
+    _ = try server.command("PEXPIRE", key, String(Int(time / .milliseconds(1))))
+  }
+
+  func timeToLive(of key: String) throws -> Duration? {
+    guard case .integer(let left) = try server.command("PTTL", key), left >= 0 else { return nil }
+    return .milliseconds(left)
+  }
+
+  func separableStore(_ label: String) throws -> RedisStore {
+    precondition(label == Self.separable, "Call the store \"\(Self.separable)\".")
+    let url = server.url.replacingOccurrences(of: "redis://", with: "redis://\(label):secret@")
+    var configuration = try RedisConfiguration(url: url)
+    configuration.hurry(label: label)
+    return RedisStore(configuration, logger: quiet)
+  }
+
+  func separate(_ label: String) throws {
+    _ = try server.command("ACL", "SETUSER", label, "off")
+    _ = try server.command("CLIENT", "KILL", "USER", label)
+  }
+
+  func reunite(_ label: String) throws { _ = try server.command("ACL", "SETUSER", label, "on") }
 }

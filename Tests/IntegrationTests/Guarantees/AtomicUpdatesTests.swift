@@ -1,0 +1,349 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import Testing
+
+@Suite("Atomic updates")
+struct AtomicUpdatesTests {
+  struct SoldOut: Error, Equatable {}
+
+  @Test("run on the newest confirmed value, not on the one in the box", arguments: BackendKind.allCases)
+  func newestValue(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    try await pair.store(5)
+    try pair.backend.separate("second")
+    try await pair.stores.1.isDown()
+    pair.first.withLock { $0 = 50 }
+    try await pair.first.save()
+    #expect(pair.second.wrappedValue == 5)
+    let updating = Task { [second = pair.second] in
+      try await second.updateAtomically { value in
+        defer { value += 1 }
+        return value
+      }
+    }
+    try pair.backend.reunite("second")
+    #expect(try await updating.value == 50)
+    #expect(pair.second.wrappedValue == 51)
+    try await pair.first.becomes(51)
+  }
+
+  @Test("come after the local change that was made before them", arguments: BackendKind.allCases)
+  func localChangeFirst(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    for round in 1...20 {
+      pair.first.withLock { $0 = round * 100 }
+      #expect(
+        try await pair.first.updateAtomically {
+          $0 += 1; return $0
+        } == round * 100 + 1
+      )
+      #expect(pair.first.wrappedValue == round * 100 + 1)
+      try await pair.second.becomes(round * 100 + 1)
+    }
+  }
+
+  @Test("come after a local change also when that meets a conflict first", arguments: BackendKind.allCases)
+  func localChangeConflicts(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, ShopConfig())
+    for round in 1...10 {
+      try pair.backend.pause()
+      pair.first.withLock { $0.currency = "\(round)" }
+      pair.second.withLock { $0.maxItems = round * 100 }
+      let updating = Task { [second = pair.second] in
+        try await second.updateAtomically {
+          $0.maxItems += 1; return $0.maxItems
+        }
+      }
+      while pair.stores.1.openUpdates.waiting == 0 { await Task.yield() }
+      try pair.backend.resume()
+      #expect(try await updating.value == round * 100 + 1)
+      try await pair.settle()
+      #expect(pair.first.wrappedValue == ShopConfig(maxItems: round * 100 + 1, currency: "\(round)"))
+      #expect(pair.second.wrappedValue == pair.first.wrappedValue)
+    }
+  }
+
+  @Test("come after the local change also when others were waiting before it", arguments: BackendKind.allCases)
+  func localChangeBetween(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    try await pair.store(1)
+    try pair.backend.separate("second")
+    try await pair.stores.1.isDown()
+    let earlier = Task { [second = pair.second] in
+      try await second.updateAtomically { $0 += 10 }
+    }
+    while pair.stores.1.openUpdates.waiting < 1 { await Task.yield() }
+    pair.second.withLock { $0 = 100 }
+    let later = Task { [second = pair.second] in
+      try await second.updateAtomically {
+        $0 += 1; return $0
+      }
+    }
+    while pair.stores.1.openUpdates.waiting < 2 { await Task.yield() }
+    try pair.backend.reunite("second")
+    try await earlier.value
+    #expect(try await later.value == 101)
+    try await pair.settle()
+    #expect(pair.first.wrappedValue == 101)
+    #expect(pair.second.wrappedValue == 101)
+  }
+
+  @Test("each caller has its own result or error, and who throws changes nothing", arguments: BackendKind.allCases)
+  func ownResults(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 10)
+    let results = await withTaskGroup(of: Result<Int, any Error>.self) { [first = pair.first] group in
+      for _ in 0..<30 {
+        group.addTask {
+          do {
+            return .success(
+              try await first.updateAtomically { stock in
+                stock -= 1
+                guard stock >= 0 else { throw SoldOut() }
+                return stock
+              }
+            )
+          } catch {
+            return .failure(error)
+          }
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(results.compactMap { try? $0.get() }.sorted() == Array(0..<10))
+    #expect(results.filter { if case .failure(is SoldOut) = $0 { true } else { false } }.count == 20)
+    #expect(pair.first.wrappedValue == 0)
+    try await pair.second.becomes(0)
+  }
+
+  @Test("those who wait together are committed together", arguments: BackendKind.allCases)
+  func groupCommit(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    try await $count.updateAtomically { $0 = 1 }
+    let commits = try CommitCount(backend)
+    try backend.pause()
+    let updates = (0..<64).map { _ in
+      Task { [$count] in
+        try await $count.updateAtomically {
+          $0 += 1; return $0
+        }
+      }
+    }
+    while store.openUpdates.waiting + store.openUpdates.sent < 64 { await Task.yield() }
+    try backend.resume()
+    var results: [Int] = []
+    for update in updates { results.append(try await update.value) }
+    #expect(results.sorted() == Array(2...65))
+    #expect(count == 65)
+    // The first one is sent at once, and the others wait for its answer.
+    let made = try commits.count()
+    #expect((1...2).contains(made))
+  }
+
+  @Test("an update that changes nothing commits nothing, on the newest value", arguments: BackendKind.allCases)
+  func unchanged(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, ShopConfig())
+    try await pair.store(ShopConfig(maxItems: 3))
+    let revision = try await pair.stores.0.metadata(for: "value")?.revision
+    #expect(try await pair.first.updateAtomically { $0.maxItems } == 3)
+    #expect(
+      try await pair.first.updateAtomically {
+        $0.maxItems = 3; return $0.maxItems
+      } == 3
+    )
+    await #expect(throws: SoldOut.self) {
+      try await pair.first.updateAtomically { config in
+        config.maxItems = 9
+        throw SoldOut()
+      }
+    }
+    #expect(try await pair.stores.0.metadata(for: "value")?.revision == revision)
+    #expect(pair.first.wrappedValue.maxItems == 3)
+  }
+
+  @Test("an update that leaves the default, where nothing is stored, stores nothing", arguments: BackendKind.allCases)
+  func unchangedDefault(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, ShopConfig())
+    #expect(try await pair.first.updateAtomically { $0.maxItems } == 10)
+    #expect(try pair.backend.get("value") == nil)
+  }
+
+  @Test(
+    "what changes nothing is verified by a read: it never answers from a stale value",
+    arguments: BackendKind.allCases
+  )
+  func verified(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    try await pair.store(1)
+    for round in 2...20 {
+      let updating = Task { [second = pair.second] in try await second.updateAtomically { $0 } }
+      pair.first.withLock { $0 = round }
+      try await pair.first.save()
+      #expect([round - 1, round].contains(try await updating.value))
+      #expect(try await pair.second.updateAtomically { $0 } == round)
+    }
+  }
+
+  @Test("a derived share updates its part", arguments: BackendKind.allCases)
+  func derived(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, ShopConfig())
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for share in [pair.first, pair.second] {
+        for _ in 0..<20 {
+          group.addTask { try await share.delivery.days.updateAtomically { $0 += 1 } }
+          group.addTask { try await share.maxItems.updateAtomically { $0 += 1 } }
+        }
+      }
+      try await group.waitForAll()
+    }
+    try await pair.first.becomes(ShopConfig(maxItems: 50, delivery: .init(days: 43)))
+    try await pair.second.becomes(ShopConfig(maxItems: 50, delivery: .init(days: 43)))
+  }
+
+  @Test("an unwrapped optional and an element are updated where they are", arguments: BackendKind.allCases)
+  func optionalsAndElements(kind: BackendKind) async throws {
+    struct Item: Codable, Hashable, Identifiable, Sendable {
+      var id: Int
+      var count = 0
+    }
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("optional", store: store)) var optional: Int?
+    $optional.withLock { $0 = 1 }
+    let unwrapped = try #require(Shared($optional))
+    try await unwrapped.updateAtomically { $0 += 1 }
+    #expect(optional == 2)
+
+    @Shared(.redis("items", store: store)) var items: IdentifiedArrayOf<Item> = [Item(id: 1), Item(id: 2)]
+    try await $items[id: 2].updateAtomically { $0?.count += 1 }
+    let element = try #require(Shared($items[id: 2]))
+    #expect(
+      try await element.count.updateAtomically {
+        $0 += 1; return $0
+      } == 2
+    )
+    #expect(items[id: 2]?.count == 2)
+
+    // An element that was removed elsewhere is not brought back.
+    let other = try backend.store("other")
+    @Shared(.redis("items", store: other)) var others: IdentifiedArrayOf<Item> = []
+    try await $others.updateAtomically { _ = $0.remove(id: 2) }
+    _ = try await element.updateAtomically {
+      $0.count += 1; return $0.count
+    }
+    #expect(items.map(\.id) == [1])
+    #expect(try backend.get("items")?.contains("2") == false)
+  }
+
+  @Test("one that is cancelled while it waits never takes effect", arguments: BackendKind.allCases)
+  func cancelled(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    try backend.goDown()
+    try await store.isDown()
+    let updates = (0..<20).map { number in
+      Task { [$count] in try await $count.updateAtomically { $0 += number.isMultiple(of: 2) ? 1 : 1_000 } }
+    }
+    while store.openUpdates.waiting < 20 { await Task.yield() }
+    for (number, update) in updates.enumerated() where !number.isMultiple(of: 2) { update.cancel() }
+    for (number, update) in updates.enumerated() where !number.isMultiple(of: 2) {
+      await #expect(throws: CancellationError.self) { try await update.value }
+    }
+    try backend.comeBack()
+    for (number, update) in updates.enumerated() where number.isMultiple(of: 2) { try await update.value }
+    #expect(count == 10)
+    #expect(try backend.get("count") == "10")
+  }
+
+  @Test("one that is cancelled after it was sent says that nobody knows", arguments: BackendKind.allCases)
+  func cancelledTooLate(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    try backend.pause()
+    let update = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
+    while store.openUpdates.sent == 0 { await Task.yield() }
+    update.cancel()
+    await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) { try await update.value }
+    try backend.resume()
+    try await $count.becomes(1)
+  }
+
+  @Test("a cancelled task does not even begin")
+  func cancelledBefore() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    let update = Task { [$count] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await $count.updateAtomically { $0 += 1 }
+    }
+    await #expect(throws: CancellationError.self) { try await update.value }
+    try await $count.load()
+    #expect(count == 0)
+    #expect(backend.redis.get("count") == nil)
+  }
+
+  @Test("without a server it ends with why, and never takes effect", arguments: BackendKind.allCases)
+  func deadline(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store("service") { $0.operationTimeout = .milliseconds(100) }
+    @Shared(.redis("count", store: store)) var count = 0
+    try await store.isUp()
+    try backend.goDown()
+    try await store.isDown()
+    let error = await #expect(throws: RedisSharedStateError.self) { try await $count.updateAtomically { $0 += 1 } }
+    #expect(error != .outcomeUnknown(name: "count"))
+    try backend.comeBack()
+    try await store.isUp()
+    try await $count.load()
+    #expect(count == 0)
+    #expect(try backend.get("count") == nil)
+  }
+
+  @Test("a server that does not answer in time leaves the outcome open", arguments: BackendKind.allCases)
+  func deadlineTooLate(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store("service") { $0.operationTimeout = .milliseconds(300) }
+    @Shared(.redis("count", store: store)) var count = 0
+    try await store.isUp()
+    try await $count.load()
+    try backend.pause()
+    let update = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
+    let outcome = await update.result
+    try backend.resume()
+    if case .failure(let error) = outcome { #expect(error as? RedisSharedStateError == .outcomeUnknown(name: "count")) }
+    try await $count.becomes(1)
+  }
+
+  @Test("what cannot be read is not updated, and says so", arguments: BackendKind.allCases)
+  func unreadable(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try backend.set("count", "\"no number\"")
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    let error = await #expect(throws: RedisSharedStateError.self) { try await $count.updateAtomically { $0 += 1 } }
+    guard case .decodingFailed = error else { return _ = Issue.record("\(String(describing: error))") }
+    // Also when a local change is waiting.
+    $count.withLock { $0 = 5 }
+    await #expect(throws: RedisSharedStateError.self) { try await $count.updateAtomically { $0 += 1 } }
+    #expect(try backend.get("count") == "\"no number\"")
+  }
+
+  @Test("what is too large is not sent, and says so", arguments: BackendKind.allCases)
+  func tooLarge(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, "", options: .init(maximumBytes: 100))
+    await #expect(throws: RedisSharedStateError.self) {
+      try await pair.first.updateAtomically { $0 = String(repeating: "a", count: 200) }
+    }
+    try await pair.first.updateAtomically { $0 = "short" }
+    try await pair.second.becomes("short")
+  }
+}

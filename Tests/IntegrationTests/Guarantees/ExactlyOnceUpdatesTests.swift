@@ -1,0 +1,220 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Synchronization
+import Testing
+
+@Suite("ExactlyOnceUpdates")
+struct ExactlyOnceUpdatesTests {
+  @Test("a lost reply is no second effect")
+  func lostReply() async throws {
+    let backend = FakeBackend()
+    let (store, other) = (try backend.store("first"), try backend.store("other"))
+    @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("count", store: other)) var others = 0
+    try await $others.load()
+    for round in 1...20 {
+      if round.isMultiple(of: 2) { backend.redis.cutAfterNextCommit() } else { backend.redis.cutBeforeNextCommit() }
+      #expect(
+        try await $count.updateAtomically {
+          $0 += 1; return $0
+        } == round
+      )
+      try await $others.becomes(round)
+    }
+  }
+
+  @Test("a lost reply is no second effect, although others have gone on")
+  func lostReplyAndOthers() async throws {
+    let backend = FakeBackend()
+    let (store, other) = (try backend.store("first"), try backend.store("other"))
+    @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("count", store: other)) var others = 0
+    try await $count.load()
+    try await $others.load()
+    backend.redis.refuseConnections()
+    backend.redis.cutAfterNextCommit()
+    let updating = Task { [$count] in
+      try await $count.updateAtomically {
+        $0 += 1; return $0
+      }
+    }
+    try await $others.becomes(1)
+    for _ in 0..<10 { try await $others.updateAtomically { $0 += 1 } }
+    backend.redis.acceptConnections()
+    #expect(try await updating.value == 1)
+    try await $count.becomes(11)
+  }
+
+  @Test("when many others have gone on, so that nobody remembers, the outcome is unknown, and never guessed")
+  func forgottenOperation() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store("first")
+    let others = try (0..<40).map { try backend.store("other\($0)") }
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    let shares = others.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    for share in shares { try await share.load() }
+    backend.redis.refuseConnections()
+    backend.redis.cutAfterNextCommit()
+    let updating = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
+    try await shares[0].becomes(1)
+    for share in shares { try await share.updateAtomically { $0 += 1 } }
+    backend.redis.acceptConnections()
+    await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) { try await updating.value }
+    try await $count.becomes(41)
+  }
+
+  @Test("when the server was replaced between commit and reply the outcome is unknown")
+  func replacedServer() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    $count.withLock { $0 = 5 }
+    try await $count.save()
+    let before = backend.redis.snapshot()
+    backend.redis.refuseConnections()
+    backend.redis.cutAfterNextCommit()
+    let updating = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
+    try await store.isDown()
+    backend.redis.restore(before)
+    backend.redis.acceptConnections()
+    let outcome = await updating.result
+    // On what an older snapshot has, the commit may be made again for certain: it expects that very revision.
+    let value = backend.redis.get("count")
+    switch outcome {
+    case .success: #expect(value == "6")
+    case .failure(let error):
+      #expect(error as? RedisSharedStateError == .outcomeUnknown(name: "count"))
+      #expect(value == "5")
+    }
+
+    backend.redis.refuseConnections()
+    backend.redis.cutAfterNextCommit()
+    let lost = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
+    try await store.isDown()
+    backend.redis.loseData()
+    backend.redis.acceptConnections()
+    await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) { try await lost.value }
+  }
+
+  @Test("a server that is killed all the time loses and repeats nothing that it has answered")
+  func killedServer() async throws {
+    let backend = try ServerBackend()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    let isDone = Flag()
+    let updating = (0..<8).map { _ in
+      Task { [$count] in
+        var (done, unknown) = (0, 0)
+        while !isDone.isSet {
+          do {
+            try await $count.updateAtomically { $0 += 1 }
+            done += 1
+          } catch RedisSharedStateError.outcomeUnknown {
+            unknown += 1
+          }
+        }
+        return (done, unknown)
+      }
+    }
+    for _ in 0..<5 {
+      let reached = count
+      try await $count.value { $0 > reached + 20 }
+      backend.server.kill()
+      try backend.server.restart()
+    }
+    isDone.set()
+    var (done, unknown) = (0, 0)
+    for task in updating {
+      let (its, open) = try await task.value
+      done += its
+      unknown += open
+    }
+    let total = try #require(try backend.get("count").flatMap { Int($0) })
+    #expect((done...done + unknown).contains(total))
+  }
+
+  @Test(
+    "a hundred thousand increments by three services, whose connections are killed all the while, are counted",
+    arguments: BackendKind.allCases
+  )
+  func hundredThousand(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let labels = (0..<3).map { "service\($0)" }
+    let stores = try labels.map { label in try backend.store(label) { $0.operationTimeout = .seconds(60) } }
+    let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    for share in shares { try await share.load() }
+    let (total, workers) = (100_000, 100)
+    let killing = Task {
+      var round = 0
+      while !Task.isCancelled {
+        try backend.cut(round.isMultiple(of: 2) ? .writer : .subscriber, of: labels[round % labels.count])
+        round += 1
+        let reached = shares[0].wrappedValue
+        try await shares[0].value { $0 > min(reached + 500, total - 1) }
+      }
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in 0..<workers {
+        let share = shares[worker % shares.count]
+        group.addTask { for _ in 0..<(total / workers) { try await share.updateAtomically { $0 += 1 } } }
+      }
+      try await group.waitForAll()
+    }
+    killing.cancel()
+    _ = await killing.result
+    for share in shares { try await share.becomes(total) }
+    #expect(try backend.get("count") == String(total))
+  }
+
+  @Test("two processes count together, while their connections are killed")
+  func processes() async throws {
+    let backend = try ServerBackend()
+    let store = try backend.store("observer")
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    let url = backend.server.url
+    let killing = Task { [$count] in
+      var round = 0
+      while !Task.isCancelled {
+        try backend.cut(round.isMultiple(of: 3) ? .subscriber : .writer, of: "process")
+        round += 1
+        let reached = $count.wrappedValue
+        try await $count.value { $0 > min(reached + 100, 3_999) }
+      }
+    }
+    async let first: Void = Self.countInAProcess(url)
+    async let second: Void = Self.countInAProcess(url)
+    _ = await (first, second)
+    killing.cancel()
+    _ = await killing.result
+    try await $count.becomes(4_000)
+    #expect(try backend.get("count") == "4000")
+  }
+
+  /// Set once, for everybody.
+  private final class Flag: Sendable {
+    private let value = Atomic(false)
+    var isSet: Bool { value.load(ordering: .acquiring) }
+    func set() { value.store(true, ordering: .releasing) }
+  }
+
+  private static func countInAProcess(_ url: String) async {
+    await #expect(processExitsWith: .success) { [url = url as String] in
+      var configuration = try RedisConfiguration(url: url)
+      configuration.hurry(label: "process")
+      let store = RedisStore(configuration, logger: quiet)
+      @Shared(.redis("count", store: store)) var count = 0
+      try await withThrowingTaskGroup(of: Void.self) { [$count] group in
+        for _ in 0..<20 {
+          group.addTask { for _ in 0..<100 { try await $count.updateAtomically { $0 += 1 } } }
+        }
+        try await group.waitForAll()
+      }
+      await store.shutdown(within: patience)
+    }
+  }
+}

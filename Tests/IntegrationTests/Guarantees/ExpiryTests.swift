@@ -1,0 +1,143 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import Testing
+
+@Suite("Expiry")
+struct ExpiryTests {
+  private static let week = Duration.seconds(7 * 86_400)
+
+  @Test("a time to live is on the server, and every save renews it", arguments: BackendKind.allCases)
+  func renewed(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0, options: .init(timeToLive: .seconds(3_600)))
+    try await pair.store(1)
+    for change in [{ $0 += 1 }, { _ in }] as [@Sendable (inout Int) -> Void] {
+      try pair.backend.expire("value", after: .seconds(100))
+      pair.first.withLock(change)
+      try await pair.first.save()
+      let left = try #require(try pair.backend.timeToLive(of: "value"))
+      #expect(left > .seconds(3_000) && left <= .seconds(3_600))
+      let metaLeft = try #require(try pair.backend.timeToLive(of: "meta:{value}"))
+      #expect(metaLeft > Self.week + .seconds(3_000) && metaLeft <= Self.week + .seconds(3_600))
+    }
+    try pair.backend.expire("value", after: .seconds(100))
+    try await pair.first.updateAtomically { $0 += 1 }
+    #expect(try #require(try pair.backend.timeToLive(of: "value")) > .seconds(3_000))
+  }
+
+  @Test("when it is over everybody returns to their default, and it is no deletion", arguments: BackendKind.allCases)
+  func over(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (first, second, plain) = (try backend.store("first"), try backend.store("second"), try backend.store("plain"))
+    let options = RedisSharedKey<Int>.Options(timeToLive: .seconds(3_600))
+    let shares = [
+      Shared(wrappedValue: 0, .redis("value", store: first, options: options)),
+      Shared(wrappedValue: 0, .redis("value", store: second, options: options)),
+      // This one knows of no time to live.
+      Shared(wrappedValue: 0, .redis("value", store: plain)),
+    ]
+    for share in shares { try await share.load() }
+    for round in 1...3 {
+      shares[0].withLock { $0 = round }
+      for share in shares { try await share.becomes(round) }
+      // Almost over.
+      try backend.expire("value", after: .milliseconds(1))
+      for share in shares { try await share.becomes(0) }
+      #expect(try backend.get("value") == nil)
+      let meta = try #require(try backend.get("meta:{value}")).split(separator: " ")
+      #expect(meta[2] == "s" && meta[3] != "0")
+    }
+    #expect(shares.allSatisfy { $0.saveError == nil })
+  }
+
+  @Test("a short time to live is over soon", arguments: BackendKind.allCases)
+  func short(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    let options = RedisSharedKey<Int>.Options(timeToLive: .milliseconds(200), detectsForeignEdits: false)
+    @Shared(.redis("value", store: store, options: options)) var value = 0
+    for round in 1...3 {
+      $value.withLock { $0 = round }
+      try await $value.save()
+      try await $value.becomes(0)
+      #expect(try backend.get("value") == nil)
+    }
+  }
+
+  @Test("a jump of the server's clock ends it")
+  func clockJump() async throws {
+    let backend = FakeBackend()
+    // Nothing but the server's word tells of it.
+    let patient: (inout RedisConfiguration) -> Void = { $0.keepAlive = .seconds(3_600) }
+    let first = try backend.store("first", configure: patient)
+    let second = try backend.store("second", configure: patient)
+    let options = RedisSharedKey<Int>.Options(timeToLive: .seconds(3_600))
+    @Shared(.redis("value", store: first, options: options)) var value = 0
+    @Shared(.redis("value", store: second, options: options)) var others = 0
+    try await $others.load()
+    $value.withLock { $0 = 1 }
+    try await $others.becomes(1)
+    backend.redis.advanceClock(by: .seconds(3_000))
+    try await $value.save()
+    backend.redis.advanceClock(by: .seconds(3_000))
+    try await $value.load()
+    #expect(value == 1)
+    backend.redis.advanceClock(by: .seconds(700))
+    try await $value.becomes(0)
+    try await $others.becomes(0)
+    // Meta outlives the value, and then goes as well; nobody brings anything back.
+    #expect(backend.redis.get("meta:{value}") != nil)
+    backend.redis.advanceClock(by: Self.week + .seconds(3_600))
+    try await $value.load()
+    #expect(backend.redis.get("meta:{value}") == nil)
+    #expect(value == 0 && others == 0)
+    $others.withLock { $0 = 2 }
+    try await $value.becomes(2)
+  }
+
+  @Test("a pending change is no deletion's business when the value has expired", arguments: BackendKind.allCases)
+  func pendingChange(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, ShopConfig(), options: .init(timeToLive: .seconds(3_600)))
+    try await pair.store(ShopConfig(currency: "EUR"))
+    try pair.backend.separate("second")
+    try await pair.stores.1.isDown()
+    pair.second.withLock { $0.maxItems = 2 }
+    try pair.backend.expire("value", after: .milliseconds(1))
+    try await pair.first.becomes(ShopConfig())
+    try pair.backend.reunite("second")
+    try await pair.first.value { $0.maxItems == 2 }
+    #expect(pair.second.saveError == nil)
+  }
+
+  @Test("a deletion by somebody else gets a tombstone", arguments: BackendKind.allCases)
+  func foreignDelete(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    try await pair.store(1)
+    let revision = try #require(try await pair.stores.0.metadata(for: "value")?.revision)
+    try pair.backend.delete("value")
+    try await pair.first.becomes(0)
+    try await pair.second.becomes(0)
+    while try pair.backend.get("meta:{value}")?.split(separator: " ")[2] != "d" { await Task.yield() }
+    #expect(try #require(try await pair.stores.0.metadata(for: "value")?.revision) > revision)
+  }
+
+  @Test("an expiry that somebody else has set ends the value, too", arguments: BackendKind.allCases)
+  func foreignExpiry(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    try await pair.store(1)
+    try pair.backend.expire("value", after: .milliseconds(200))
+    try await pair.first.becomes(0)
+    try await pair.second.becomes(0)
+    while try pair.backend.get("meta:{value}")?.split(separator: " ")[2] != "d" { await Task.yield() }
+  }
+
+  @Test("a save keeps an expiry that somebody else has set", arguments: BackendKind.allCases)
+  func foreignExpiryIsKept(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    try await pair.store(1)
+    try pair.backend.expire("value", after: .seconds(1_000))
+    try await pair.store(2)
+    let left = try #require(try pair.backend.timeToLive(of: "value"))
+    #expect(left > .seconds(900) && left <= .seconds(1_000))
+  }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import SharedStateRedis
+import Testing
+
+@Suite("Reset")
+struct ResetTests {
+  @Test("deletes what is stored, and everybody returns to their own default", arguments: BackendKind.allCases)
+  func everybodyReturns(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let stores = try (0..<3).map { try backend.store("service\($0)") }
+    let shares = stores.enumerated().map { Shared(wrappedValue: -$0.offset, .redis("count", store: $0.element)) }
+    for share in shares { try await share.load() }
+    shares[0].withLock { $0 = 7 }
+    for share in shares { try await share.becomes(7) }
+    try await shares[1].reset()
+    #expect(shares[1].wrappedValue == -1)
+    for (index, share) in shares.enumerated() { try await share.becomes(-index) }
+    #expect(try backend.get("count") == nil)
+    let meta = try #require(try backend.get("meta:{count}")).split(separator: " ")
+    #expect(meta[2] == "d")
+    #expect(try #require(try backend.timeToLive(of: "meta:{count}")) > .seconds(6 * 86_400))
+    #expect(try await stores[0].metadata(for: "count")?.revision == UInt64(meta[0]))
+  }
+
+  @Test("there is life after it", arguments: BackendKind.allCases)
+  func again(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    for round in 1...10 {
+      try await pair.store(round)
+      try await (round.isMultiple(of: 2) ? pair.first : pair.second).reset()
+      try await pair.first.becomes(0)
+      try await pair.second.becomes(0)
+    }
+  }
+
+  @Test("nothing stored is no reason to fail", arguments: BackendKind.allCases)
+  func nothingStored(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 4)
+    try await pair.first.reset()
+    #expect(pair.first.wrappedValue == 4)
+    #expect(try pair.backend.get("value") == nil)
+  }
+
+  @Test("changes that were pending before it are gone", arguments: BackendKind.allCases)
+  func pendingChange(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    try await pair.store(1)
+    try pair.backend.separate("second")
+    try await pair.stores.1.isDown()
+    pair.second.withLock { $0 = 2 }
+    let saving = Task { [second = pair.second] in try await second.save() }
+    let resetting = Task { [second = pair.second] in try await second.reset() }
+    try pair.backend.reunite("second")
+    try await resetting.value
+    #expect(pair.second.wrappedValue == 0)
+    _ = await saving.result
+    try await pair.first.becomes(0)
+    try await pair.settle()
+    #expect(pair.stores.1.pendingChanges == 0)
+    #expect(pair.second.saveError == nil)
+  }
+
+  @Test("it returns when the box shows the default, whatever was pending", arguments: BackendKind.allCases)
+  func pendingChangeIsNotShown(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    for round in 1...50 {
+      pair.first.withLock { $0 = round }
+      if round.isMultiple(of: 2) { await Task.yield() }
+      try await pair.first.reset()
+      #expect(pair.first.wrappedValue == 0)
+    }
+    try await pair.settle()
+    #expect(pair.second.wrappedValue == 0)
+    #expect(try pair.backend.get("value") == nil)
+  }
+
+  @Test("a change that is made while it is under way survives it", arguments: BackendKind.allCases)
+  func laterChange(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    try await pair.store(1)
+    try pair.backend.pause()
+    let counter = pair.stores.0.pendingChanges
+    let resetting = Task { [first = pair.first] in try await first.reset() }
+    while pair.stores.0.pendingChanges == counter { await Task.yield() }
+    pair.first.withLock { $0 = 2 }
+    try pair.backend.resume()
+    try await resetting.value
+    #expect(pair.first.wrappedValue == 2)
+    try await pair.second.becomes(2)
+    try await pair.settle()
+    #expect(try pair.backend.get("value") == "2")
+  }
+
+  @Test("a change right after it survives", arguments: BackendKind.allCases)
+  func changeAfterwards(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, ShopConfig())
+    for round in 1...10 {
+      try await pair.store(ShopConfig(currency: "EUR", tags: ["\(round)"]))
+      try await pair.first.reset()
+      pair.first.withLock { $0.maxItems = round }
+      try await pair.second.becomes(ShopConfig(maxItems: round))
+    }
+  }
+
+  @Test("late messages never resurrect", arguments: BackendKind.allCases)
+  func lateMessages(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    try await pair.store(1)
+    let revision = try #require(try await pair.stores.0.metadata(for: "value")?.revision)
+    try await pair.first.reset()
+    try await pair.second.becomes(0)
+    try pair.backend.publish("1 \(revision) 0 s other@host/1/n\n1", on: "changes:{value}")
+    try pair.backend.publish("1 \(revision + 1) \(revision) s other@host/1/n\n9", on: "changes:{value}")
+    // Messages and requests are not ordered; a change of another value comes behind both.
+    @Shared(.redis("other", store: pair.stores.0)) var sent = 0
+    @Shared(.redis("other", store: pair.stores.1)) var received = 0
+    try await $received.load()
+    $sent.withLock { $0 = 1 }
+    try await $received.becomes(1)
+    #expect(pair.first.wrappedValue == 0)
+    #expect(pair.second.wrappedValue == 0)
+    #expect(try pair.backend.get("value") == nil)
+  }
+
+  @Test("a service that was away does not bring the value back", arguments: BackendKind.allCases)
+  func lateService(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0)
+    try await pair.store(1)
+    try pair.backend.separate("second")
+    try await pair.stores.1.isDown()
+    try await pair.first.reset()
+    #expect(pair.second.wrappedValue == 1)
+    try pair.backend.reunite("second")
+    try await pair.second.becomes(0)
+    try await pair.settle()
+    #expect(try pair.backend.get("value") == nil)
+  }
+
+  @Test("atomic updates that come after it start from the default", arguments: BackendKind.allCases)
+  func updateAfterwards(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 100)
+    try await pair.store(1)
+    try await pair.first.reset()
+    try await pair.first.updateAtomically { $0 += 1 }
+    #expect(pair.first.wrappedValue == 101)
+    try await pair.second.becomes(101)
+  }
+
+  @Test("without a server it ends with why, and the deletion is done later", arguments: BackendKind.allCases)
+  func deadline(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store("service") { $0.operationTimeout = .milliseconds(100) }
+    let other = try backend.store("other")
+    @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("count", store: other)) var others = 0
+    try await $others.load()
+    $count.withLock { $0 = 1 }
+    try await store.flush(within: patience)
+    try await $others.becomes(1)
+    try backend.goDown()
+    try await store.isDown()
+    await #expect(throws: RedisSharedStateError.self) { try await $count.reset() }
+    try backend.comeBack()
+    try await $others.becomes(0)
+    try await $count.becomes(0)
+  }
+
+  @Test("a value in memory returns to its default")
+  func inMemory() async throws {
+    @Shared(.inMemory("reset")) var count = 3
+    @Shared(.inMemory("reset")) var same = 0
+    $count.withLock { $0 = 4 }
+    try await $same.reset()
+    #expect(count == 3 && same == 3)
+  }
+}
