@@ -84,7 +84,13 @@ extension Replica {
   /// - Parameters:
   ///   - known: What the server had confirmed before it was asked.
   ///   - isFirst: Whether this is the first answer of a connection, so that it may be another server by now.
-  mutating func look(at stored: StoredValue, known: Revision, isFirst: Bool = false) -> [Action] {
+  ///   - isCommitting: Whether it is the answer to a commit of ours, which is about to be tried again.
+  mutating func look(
+    at stored: StoredValue,
+    known: Revision,
+    isFirst: Bool = false,
+    isCommitting: Bool = false
+  ) -> [Action] {
     let revision = stored.revision
     floor = max(floor, revision)
     isTombstoneOver = false
@@ -101,8 +107,8 @@ extension Replica {
     }
     // An older state was overtaken by a message, or is all that the server has left.
     guard revision < known else { return [] }
-    // A tombstone ends after a while, as the meta of an expired value does. That is no loss.
-    if !isFirst, stored == StoredValue(meta: nil, content: .absent), confirmed.content == .absent {
+    // Nothing was there, and nothing is: the commit itself gives that an end. A tombstone of our own would be in its way.
+    if isCommitting, stored == StoredValue(meta: nil, content: .absent), confirmed.content == .absent {
       isTombstoneOver = true
       return []
     }
@@ -148,7 +154,9 @@ extension Replica {
     isTombstoneOver = false
     // What a repair was for has been overtaken.
     if revision > confirmed.revision { repair = nil }
-    let isYielding = hasPendingChange && meta?.kind == .deleted && baseRevision != .none
+    // Where nothing was, a tombstone that was put in the place of a lost one deletes nothing.
+    let isReplaced = confirmed.content == .absent && meta?.writer.hasPrefix(Meta.foreignMark) ?? false
+    let isYielding = hasPendingChange && meta?.kind == .deleted && baseRevision != .none && !isReplaced
     if content == confirmed.content, sight == .reflected, !isYielding {
       // Somebody wrote what was there: nothing to be told to anybody.
       confirmed.revision = revision

@@ -378,7 +378,9 @@ extension Replica {
       // It is our own: it took effect, and the server that has it now has not kept its operation.
       return accepted(job, meta.revision, meta.parent)
     }
-    let actions = look(at: stored, known: job.expected)
+    var isCommitting = true
+    if case .repair = job.purpose { isCommitting = false }
+    let actions = look(at: stored, known: job.expected, isCommitting: isCommitting)
     switch job.purpose {
     case .repair(let refused):
       // What was lost has expired by now: what the server has left is what counts, once it has a revision.

@@ -38,7 +38,7 @@ enum SimulatedTrace {
     case .message(_, let payload): "message \(text(payload).replacingOccurrences(of: "\n", with: " "))"
     case .invalidated(let keys): "invalidated \(keys?.description ?? "all")"
     case .reply(let id, .values(let values)): "\(id) \(values.map { text($0) })"
-    case .reply(let id, .commit(.conflict(let stored))): "\(id) conflict \(text(stored))"
+    case .reply(let id, .commit(.conflict(let stored, _))): "\(id) conflict \(text(stored))"
     case .reply(let id, let reply): "\(id) \(reply)"
     }
   }
