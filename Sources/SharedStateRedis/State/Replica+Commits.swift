@@ -181,7 +181,10 @@ extension Replica {
       return saved() + finish(encodingWaiters, nil) + settle(stamp: stamp) + advance()
     case .success(let documents):
       guard let documents else { return [] }
-      if policy.conflict != .lastWriteWins, meta?.kind == .deleted, confirmed.revision > baseRevision {
+      // Somebody without revisions may have written over the tombstone since.
+      if policy.conflict != .lastWriteWins, meta?.kind == .deleted, confirmed.content == .absent,
+        confirmed.revision > baseRevision
+      {
         return rollBack(stamp: stamp, encodingWaiters, local: documents.encoded, stored: nil) + advance()
       }
       let condition: Commit.Condition =

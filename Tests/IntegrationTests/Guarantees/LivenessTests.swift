@@ -94,7 +94,6 @@ struct LivenessTests {
       $written.withLock { $0 = 1 }
       try await $written.save()
       if antiEntropy > .seconds(1) {
-        #expect(read == 0)
         $written.withLock { $0 = 2 }
         try await $read.becomes(2)
         try await eventually("the gap is noticed") { !journal.entries("lost on its way").isEmpty }

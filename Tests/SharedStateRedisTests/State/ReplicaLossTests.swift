@@ -86,4 +86,32 @@ struct ReplicaLossTests {
     _ = replica.stored(stored)
     #expect(restored(&replica) == nil)
   }
+
+  @Test("ForeignEditsSeen: a local change does not yield to a tombstone that somebody has written over")
+  func editOverTombstone() {
+    var replica = Replica.live(at: 5, "a")
+    let tombstone = Meta(revision: Revision(6), parent: Revision(5), kind: .deleted, writer: "other")
+    let list = replica.stored(StoredValue(meta: tombstone, content: .otherType("list")))
+    guard case .show(let first)? = list.last else {
+      Issue.record("Nothing was shown.")
+      return
+    }
+    _ = replica.delivered(first, outcome: .unreadable(.bad))
+    _ = replica.changed()
+    let edit = replica.stored(StoredValue(meta: tombstone, content: .document(Data("b".utf8))))
+    guard case .show(let second)? = edit.last else {
+      Issue.record("Nothing was shown.")
+      return
+    }
+    #expect(replica.delivered(second, outcome: .superseded).last == .commit)
+    guard case .adopted? = replica.takeDraft()?.content else {
+      Issue.record("Nothing was adopted.")
+      return
+    }
+    // The message with the new revision is still on its way.
+    _ = replica.committed(.committed(7), operation: .number(99))
+    #expect(replica.beginsEncoding() == true)
+    #expect(replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1)) == [])
+    #expect(replica.takeDraft()?.condition == .revision(Revision(6)))
+  }
 }
