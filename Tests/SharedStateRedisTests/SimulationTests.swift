@@ -15,4 +15,12 @@ struct SimulationTests {
       }
     }
   }
+
+  @Test("every guarantee holds in every order of events of a small world", arguments: [true, false], [true, false])
+  func everyOrder(isCut: Bool, isEdited: Bool) throws {
+    let exploration = Exploration(of: try SmallWorld(isCut: isCut, isEdited: isEdited))
+    if let (text, steps) = exploration.violation { Issue.record("\(text), after \(steps)") }
+    #expect(exploration.states > 100)
+    print("\(exploration.states) states, \(exploration.interleavings) orders of events.")
+  }
 }

@@ -88,7 +88,10 @@ struct ReplicaResetTests {
     #expect(draft.floor == Revision(9))
   }
 
-  @Test("ForeignEditsSeen: an edit whose adoption a lost connection has prevented is adopted later", arguments: [true, false])
+  @Test(
+    "ForeignEditsSeen: an edit whose adoption a lost connection has prevented is adopted later",
+    arguments: [true, false]
+  )
   func adoptionInterrupted(_ isSent: Bool) {
     var replica = Replica.reading()
     let edit = StoredValue(meta: nil, content: .document(Data("1".utf8)))

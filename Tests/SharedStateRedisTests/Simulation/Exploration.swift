@@ -1,0 +1,40 @@
+/// Tries every order of events in a small world.
+///
+/// Orders that lead to the same state go on together, so that there are far fewer states than orders.
+struct Exploration {
+  /// How many states were looked at, and how many orders of events lead through them to an end.
+  private(set) var states = 0
+  private(set) var interleavings = 0.0
+  /// The first order that breaks a guarantee.
+  private(set) var violation: (text: String, steps: [SmallWorld.Step])?
+
+  /// How many orders lead from each state to an end.
+  private var known: [Int: Double] = [:]
+  private var path: [SmallWorld.Step] = []
+
+  init(of world: SmallWorld) {
+    interleavings = explore(world)
+    states = known.count
+  }
+
+  private mutating func explore(_ world: SmallWorld) -> Double {
+    guard violation == nil else { return 0 }
+    let fingerprint = world.fingerprint
+    if let known = known[fingerprint] { return known }
+    var world = world
+    var count = 0.0
+    if world.steps.isEmpty, world.violation != nil || !world.wait() {
+      if let text = world.finalViolation { violation = (text, path) }
+      count = 1
+    }
+    for step in world.steps {
+      var next = world
+      next.perform(step)
+      path.append(step)
+      count += explore(next)
+      path.removeLast()
+    }
+    known[fingerprint] = count
+    return count
+  }
+}

@@ -1,0 +1,329 @@
+import Foundation
+@testable import SharedStateRedis
+
+/// Two services that share one value on one server, of which every order of events can be tried: each writes once, one
+/// of them loses a connection once, and somebody edits the value.
+///
+/// A step is something that comes from outside: a request that reaches the server, an event that arrives. What a service
+/// does about it follows at once. Time passes when nothing else can happen.
+struct SmallWorld {
+  enum Step: Hashable {
+    case write(Int)
+    case cut(ConnectionPurpose)
+    case edit
+    case reach(Int, ConnectionPurpose)
+    case arrive(Int, ConnectionPurpose)
+  }
+
+  struct Wire {
+    let id: Int
+    let epoch: UInt64
+    var outbox: [RedisRequest] = []
+    var inbox: [RedisEvent] = []
+  }
+
+  struct Service {
+    var link: LinkState
+    var id: LinkState.ReplicaID = 0
+    var wires: [ConnectionPurpose: Wire] = [:]
+    var value = SimulatedValue(default: .present)
+    var stamp: UInt64 = 0
+    var shownSequence: UInt64 = 0
+    var revision = Revision.none
+  }
+
+  private(set) var services: [Service]
+  private(set) var server = InProcessServer()
+  private(set) var violation: String?
+  private var now: ContinuousClock.Instant
+  private var writes: Set<Int> = []
+  private var mayCut = false
+  private var mayEdit = false
+  /// What the newest revision was made with.
+  private var revised = StoredValue.Content.absent
+
+  private static let names = KeyNames(namespace: "ns:", name: "a", database: 0)
+  private static let waker = Waker()
+  private static let fields = [SimulatedDocument.Field.first, .second]
+
+  /// Both services are connected, and nothing has happened yet.
+  init(isCut: Bool, isEdited: Bool) throws {
+    now = ContinuousClock.now
+    server.tick(Simulation.beginning)
+    services = (0..<2).map { index in
+      let configuration = LinkState.Configuration(
+        backoff: .init(base: .milliseconds(50), cap: .milliseconds(50)),
+        requestTimeout: .seconds(3_600),
+        keepAlive: .seconds(3_600),
+        operationTimeout: .seconds(3_600),
+        inlineLimit: 1_024,
+        writer: "service@host/1/n\(index)",
+        nonce: "n\(index)",
+        namespace: "ns:",
+        antiEntropy: .seconds(36_000),
+        restsWhenUnused: false
+      )
+      return Service(link: LinkState(configuration: configuration, seed: UInt64(index)))
+    }
+    for index in services.indices {
+      let policy = ReplicaPolicy(writer: services[index].link.configuration.writer)
+      services[index].id = try services[index].link.join(Self.names, name: "a", valueType: "Value", policy: policy)
+      run(index)
+    }
+    while let step = steps.first { perform(step) }
+    writes = [0, 1]
+    (mayCut, mayEdit) = (isCut, isEdited)
+  }
+
+  // MARK: Steps
+
+  var steps: [Step] {
+    guard violation == nil else { return [] }
+    var steps = writes.sorted().map(Step.write)
+    if mayCut { steps += services[0].wires.keys.sorted { $0.rawValue < $1.rawValue }.map(Step.cut) }
+    if mayEdit { steps.append(.edit) }
+    for index in services.indices {
+      for purpose in ConnectionPurpose.allCases {
+        if services[index].wires[purpose]?.outbox.isEmpty == false { steps.append(.reach(index, purpose)) }
+        if services[index].wires[purpose]?.inbox.isEmpty == false { steps.append(.arrive(index, purpose)) }
+      }
+    }
+    return steps
+  }
+
+  mutating func perform(_ step: Step) {
+    switch step {
+    case .write(let index):
+      writes.remove(index)
+      services[index].value[Self.fields[index]] = index + 1
+      services[index].stamp += 1
+      services[index].link.changed(services[index].id)
+      run(index)
+    case .cut(let purpose):
+      mayCut = false
+      guard let epoch = services[0].wires[purpose]?.epoch else { return }
+      services[0].link.failed(epoch: epoch, error: .disconnected(reason: "simulated"), now: now)
+      run(0)
+    case .edit:
+      mayEdit = false
+      var document = SimulatedDocument()
+      document[.extra] = 9
+      server.keyspace.set(Self.names.value, .string(document.data))
+      endTurn()
+    case .reach(let index, let purpose):
+      guard let wire = services[index].wires[purpose], let request = wire.outbox.first else { return }
+      services[index].wires[purpose]?.outbox.removeFirst()
+      carryOut(request, from: wire.id, by: index)
+      endTurn()
+    case .arrive(let index, let purpose):
+      guard let wire = services[index].wires[purpose], let event = wire.inbox.first else { return }
+      services[index].wires[purpose]?.inbox.removeFirst()
+      services[index].link.arrived([event], on: purpose, epoch: wire.epoch, now: now)
+      run(index)
+    }
+  }
+
+  /// Lets time pass until something can happen; says whether anything can.
+  mutating func wait() -> Bool {
+    for _ in 0..<20 {
+      now += .milliseconds(60)
+      for index in services.indices { run(index) }
+      if !steps.isEmpty { return true }
+    }
+    return false
+  }
+
+  private mutating func carryOut(_ request: RedisRequest, from id: Int, by index: Int) {
+    let before = stored
+    try? server.send([request], from: id)
+    guard case .commit(let commit) = request.command, stored.revision != before.revision else { return }
+    defer { revised = stored.content }
+    // A commit overwrites an edit that nobody has adopted.
+    guard case .document = commit.content, before.content == revised, let theirs = before.document else { return }
+    let other = Self.fields[1 - index]
+    let (kept, merged) = (SimulatedDocument(theirs), stored.document.flatMap { SimulatedDocument($0) })
+    if merged?[other] != kept?[other] || merged?[.extra] != kept?[.extra] {
+      violation = "FieldsMerge: service \(index) made \(merged as Any) of \(kept as Any)"
+    }
+  }
+
+  private mutating func endTurn() {
+    _ = server.endTurn()
+    for index in services.indices {
+      for (purpose, wire) in services[index].wires where server.hasOutput(for: wire.id) {
+        services[index].wires[purpose]?.inbox += (try? server.takeOutput(for: wire.id)) ?? []
+      }
+    }
+  }
+
+  private var stored: StoredValue { server.keyspace.stored(Self.names, at: server.now) }
+
+  // MARK: A service
+
+  /// Everything that a service does at once.
+  private mutating func run(_ index: Int) {
+    var isBusy = true
+    while isBusy {
+      isBusy = show(index)
+      for purpose in ConnectionPurpose.allCases {
+        let instruction = services[index].link.instruction(for: purpose, now: now)
+        if let wire = services[index].wires[purpose], instruction != .serve(epoch: wire.epoch) {
+          server.close(wire.id)
+          services[index].wires[purpose] = nil
+          isBusy = true
+        }
+        switch instruction {
+        case .connect(let epoch):
+          guard let id = try? server.connect(name: "\(index)", purpose: purpose, waker: Self.waker) else { continue }
+          services[index].wires[purpose] = Wire(id: id, epoch: epoch)
+          services[index].link.connected(purpose, server.facts(for: id), epoch: epoch, now: now)
+          isBusy = true
+        case .serve(let epoch):
+          let requests = requests(of: index, purpose, epoch)
+          services[index].wires[purpose]?.outbox += requests
+          if !requests.isEmpty { isBusy = true }
+        case .wait, .exit:
+          break
+        }
+      }
+    }
+  }
+
+  private mutating func requests(of index: Int, _ purpose: ConnectionPurpose, _ epoch: UInt64) -> [RedisRequest] {
+    guard let work = services[index].link.work(for: purpose, epoch: epoch, now: now) else { return [] }
+    var requests = work.requests
+    for (id, encoding) in work.encodings {
+      let initial = SimulatedValue(default: .present)
+      let result = SimulatedValue.coder(for: .present).documents(of: services[index].value, default: initial, encoding)
+      let encoded = Replica.Encoded(stamp: services[index].stamp, result: result.map { $0 })
+      requests += [services[index].link.encoded(id, encoded, now: now)].compactMap(\.self)
+    }
+    return requests
+  }
+
+  /// Shows what is to be shown; says whether there was anything.
+  private mutating func show(_ index: Int) -> Bool {
+    var isBusy = false
+    for effect in services[index].link.takeEffects() {
+      guard case .show(let id, let delivery) = effect else { continue }
+      isBusy = true
+      services[index].link.delivered(delivery, to: id, outcome: show(delivery, in: index))
+    }
+    return isBusy
+  }
+
+  private mutating func show(_ delivery: Replica.Delivery, in index: Int) -> Replica.DeliveryOutcome {
+    let service = services[index]
+    if delivery.sequence <= service.shownSequence { return .outdated }
+    if delivery.stamp != service.stamp { return .superseded }
+    if delivery.state.revision < service.revision { violation = "Ordered: service \(index) went back" }
+    let document: Data? = if case .document(let data) = delivery.state.content { data } else { nil }
+    services[index].value =
+      document.flatMap { SimulatedValue($0, release: .present) } ?? SimulatedValue(default: .present)
+    (services[index].shownSequence, services[index].revision) = (delivery.sequence, delivery.state.revision)
+    return .shown
+  }
+
+  // MARK: States
+
+  /// What is wrong when nothing can happen any more.
+  var finalViolation: String? {
+    if let violation { return violation }
+    let value = stored.document.flatMap { SimulatedValue($0, release: .present) }
+    for (index, service) in services.enumerated() {
+      let replica = service.link.members[service.id]?.replica
+      if replica?.hasPendingChange ?? true { return "PendingSurvives: service \(index) has not delivered its change" }
+      if service.value != value { return "Converges: service \(index) shows \(service.value), stored is \(stored)" }
+      if replica?.confirmed.revision != stored.revision { return "ForeignEditsSeen: service \(index) has missed one" }
+    }
+    return nil
+  }
+
+  /// The same for two worlds in which the same can happen.
+  var fingerprint: Int {
+    var hasher = Hasher()
+    hasher.combine(writes)
+    hasher.combine(mayCut)
+    hasher.combine(mayEdit)
+    hasher.combine(stored)
+    hasher.combine(server.keyspace.string(Self.names.operations, at: server.now))
+    hasher.combine(revised)
+    hasher.combine(violation)
+    for service in services {
+      hasher.combine(service.value)
+      hasher.combine(service.stamp)
+      hasher.combine(service.revision)
+      for purpose in ConnectionPurpose.allCases {
+        guard let wire = service.wires[purpose] else { continue }
+        hasher.combine(wire.id)
+        for request in wire.outbox { combine(request, into: &hasher) }
+        hasher.combine(-1)
+        for event in wire.inbox { combine(event, into: &hasher) }
+        hasher.combine(service.link.exchanges[purpose]?.count)
+      }
+      combine(service.link, service.id, into: &hasher)
+    }
+    return hasher.finalize()
+  }
+
+  private func combine(_ link: LinkState, _ id: LinkState.ReplicaID, into hasher: inout Hasher) {
+    hasher.combine(link.session.epoch)
+    hasher.combine(link.session.phase == .connected)
+    hasher.combine(link.subscribedChannels)
+    hasher.combine(link.checks.queue.first)
+    hasher.combine(link.checks.isUnderWay)
+    hasher.combine(link.checks.nextAt.map { $0 <= now })
+    hasher.combine(link.nextOperation)
+    guard let replica = link.members[id]?.replica else { return }
+    hasher.combine(replica.phase == .live)
+    hasher.combine(replica.phase == .offline)
+    hasher.combine(replica.phase == .subscribing)
+    hasher.combine(replica.confirmed)
+    hasher.combine(replica.meta)
+    hasher.combine(replica.sight)
+    hasher.combine(replica.floor)
+    hasher.combine(replica.base)
+    hasher.combine(replica.baseRevision)
+    hasher.combine(replica.isDirty)
+    hasher.combine(replica.isVerified)
+    hasher.combine(replica.repair)
+    hasher.combine(replica.settledStamp)
+    hasher.combine(replica.reads.map(\.confirmed))
+    hasher.combine(replica.inFlight?.operation)
+    hasher.combine(replica.inFlight?.content)
+    hasher.combine(replica.inFlight?.condition)
+    hasher.combine(replica.inFlight?.isSent)
+    hasher.combine(replica.inFlight?.isInterrupted)
+  }
+
+  private func combine(_ request: RedisRequest, into hasher: inout Hasher) {
+    hasher.combine(request.id)
+    switch request.command {
+    case .commit(let commit):
+      hasher.combine(commit.operation)
+      hasher.combine(commit.condition)
+      hasher.combine(commit.floor)
+      if case .document(let document, _) = commit.content { hasher.combine(document) }
+    case .restore(let restore): hasher.combine(restore)
+    case .read: hasher.combine(0)
+    case .subscribe(let channels), .unsubscribe(let channels): hasher.combine(channels)
+    case .ping, .role: hasher.combine(1)
+    case .track(let redirect, _): hasher.combine(redirect)
+    }
+  }
+
+  private func combine(_ event: RedisEvent, into hasher: inout Hasher) {
+    switch event {
+    case .message(_, let payload): hasher.combine(payload)
+    case .invalidated(let keys): hasher.combine(keys)
+    case .reply(let id, let reply):
+      hasher.combine(id)
+      switch reply {
+      case .values(let values): hasher.combine(values)
+      case .commit(let reply): hasher.combine(reply)
+      case .failure(let error): hasher.combine(error)
+      case .pong, .tracking, .subscribed, .unsubscribed: hasher.combine(2)
+      }
+    }
+  }
+}
