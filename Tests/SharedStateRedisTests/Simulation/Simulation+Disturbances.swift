@@ -17,11 +17,14 @@ extension Simulation {
       server.faults.writeError = server.faults.writeError == nil ? .serverError(code: "OOM") : nil
     case .refuseTracking:
       server.faults.refusesTracking.toggle()
+      isSomethingUntold = true
     case .demote:
       server.faults.isReplica.toggle()
     case .recover, nil:
       server.faults = ServerFaults()
-    case .dropMessage: disturbMessage { inbox, index, _ in inbox.remove(at: index) }
+    case .dropMessage:
+      isSomethingUntold = true
+      disturbMessage { inbox, index, _ in inbox.remove(at: index) }
     case .duplicateMessage: disturbMessage { inbox, index, _ in inbox.append(inbox[index]) }
     case .reorderMessages: disturbMessage { inbox, index, other in inbox.swapAt(index, other) }
     case .outsider:

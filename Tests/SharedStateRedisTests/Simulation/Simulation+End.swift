@@ -29,6 +29,11 @@ extension Simulation {
   /// What nobody has announced is found out by comparing, once in a while.
   func converge() {
     settle()
+    replaceBadData()
+    settle()
+    // What is announced need not wait for that.
+    let isLasting = policies.values.allSatisfy { $0.timeToLive == 0 }
+    if !isSomethingUntold, isLasting { for service in services where violations.isEmpty { compare(service) } }
     var before: [StoredValue] = []
     while violations.isEmpty, before != names.map({ stored($0.value) }) {
       replaceBadData()

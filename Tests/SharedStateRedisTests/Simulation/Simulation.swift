@@ -32,6 +32,8 @@ final class Simulation {
   var restarts = 0
   /// How often it has lost something, which is deleted by everybody's will or not.
   var losses = 0
+  /// Whether something happened that only comparing, once in a while, can find out.
+  var isSomethingUntold = false
   var nextValue = 1
   var nextOutsideOperation: UInt64 = 1
   private var nextService = 0
