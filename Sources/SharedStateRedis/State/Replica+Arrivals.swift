@@ -108,7 +108,8 @@ extension Replica {
     // An older state was overtaken by a message, or is all that the server has left.
     guard revision < known else { return [] }
     // Nothing was there, and nothing is: the commit itself gives that an end. A tombstone of our own would be in its way.
-    if isCommitting, stored == StoredValue(meta: nil, content: .absent), confirmed.content == .absent {
+    let isExpired = meta.map { $0.kind == .set && $0.expiry != 0 } ?? false
+    if isCommitting || isExpired, stored == StoredValue(meta: nil, content: .absent), confirmed.content == .absent {
       isTombstoneOver = true
       return []
     }

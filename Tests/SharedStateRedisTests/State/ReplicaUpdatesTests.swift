@@ -142,12 +142,20 @@ struct ReplicaUpdatesTests {
     )
   }
 
-  @Test("the end of a tombstone is no loss")
+  @Test("a tombstone that has ended is put up again, and a value that has expired stays as it is")
   func tombstoneEnds() {
     var replica = Replica.live(at: 7, "1")
     let deletion = replica.delivery(of: .deleted(8))
     _ = replica.delivered(deletion, outcome: .shown)
-    #expect(replica.stored(.absent) == [])
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.stored(.absent) == [.commit])
+    guard case .adopted? = replica.takeDraft()?.content else { fatalError("It was not put up again.") }
+
+    var expired = Replica.live(at: 7, "1")
+    let meta = Meta(revision: Revision(7), parent: Revision(6), kind: .set, expiry: 1, writer: "other")
+    guard case .show(let expiry)? = expired.stored(StoredValue(meta: meta, content: .absent)).last else {
+      fatalError("Nothing was shown.")
+    }
+    _ = expired.delivered(expiry, outcome: .shown)
+    #expect(expired.stored(.absent) == [])
   }
 }
