@@ -3,14 +3,16 @@ public import Foundation
 extension RedisStore {
   /// What Redis knows about a stored value.
   public struct Metadata: Hashable, Sendable {
-    /// Grows with every write by anybody. 0 when the value was written by something other than this library.
+    /// Grows with every write by anybody. 0 as long as no service has given one to what something else has written.
     public let revision: UInt64
-    /// When it was written, by the server's clock; `nil` when the value was written by something else.
+    /// When it got its revision, by the server's clock; `nil` without a revision.
     public let writtenAt: Date?
-    /// Who wrote it: label, host, process and nonce; `nil` when the value was written by something else.
+    /// Who wrote it: label, host, process and nonce; `nil` without a revision.
     public let writtenBy: String?
     /// Whether it was written, or deleted, by something that does not know revisions. ``writtenBy`` then begins with
     /// `foreign/` and names the service that gave it its revision; without a revision it is `nil`.
+    ///
+    /// An edit of a value that has a revision shows once a service has noticed it.
     public let isForeign: Bool
     /// The size of the document in bytes; `nil` when the value was deleted, or the key holds another Redis type.
     public let size: Int?

@@ -46,15 +46,19 @@ public struct RedisConfiguration: Sendable {
   /// When nothing has arrived for so long, the server is asked whether it is there. 10 seconds by default.
   public var keepAlive: Duration = .seconds(10)
 
-  /// How long `load()` and `save()` wait for the server. 10 seconds by default. A change goes on its way all the same.
+  /// How long `load()`, `save()`, `reset()` and `updateAtomically` wait for the server. 10 seconds by default.
+  ///
+  /// A change or a reset goes on its way all the same; an atomic update does not, unless it was sent before.
   public var operationTimeout: Duration = .seconds(10)
 
   /// How often every value is compared with what is stored, on average: what nobody has announced, or what was lost on
   /// its way, is found then at the latest. A minute by default.
+  ///
+  /// From half to one and a half times as long passes between two comparisons, so that services do not ask together.
   public var antiEntropy: Duration = .seconds(60)
 
-  /// What to do when the server has lost what it had acknowledged. The newest value that any live service has seen is
-  /// written back by default.
+  /// What to do when the server has lost what it had acknowledged. The newest value that any live service has seen, and
+  /// still shares, is written back by default.
   public var onServerDataLoss = DataLossPolicy.reseed
 
   /// The waits between attempts to connect.

@@ -11,7 +11,7 @@ extension SharedReaderKey {
   ///   - name: The name in Redis, below the store's namespace. Not empty, at most 512 bytes, without control characters
   ///     and braces. A name that is not usable shows as ``RedisSharedStateError/invalidName(reason:)`` in `loadError`.
   ///   - store: The Redis; `nil` for the dependency `defaultRedisStore`.
-  ///   - options: How the value is encoded, and how large it may become.
+  ///   - options: What becomes of conflicts, how long the value is kept, how it is encoded, and how large it may become.
   public static func redis<Value: Codable & Sendable>(
     _ name: String,
     store: RedisStore? = nil,
@@ -40,8 +40,11 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
     /// When it is over, everybody returns to their default. Of services that disagree the one that wrote last decides.
     public var timeToLive: Duration?
 
-    /// Whether edits by `redis-cli`, or a program in another language, are noticed at once, and get a revision; they are
-    /// by default. Otherwise they are noticed when everything is compared, once in a while.
+    /// Whether edits by `redis-cli`, or a program in another language, are noticed within about 40 milliseconds, and get a
+    /// revision; they are by default.
+    ///
+    /// Otherwise this service notices them when everything is compared, after ``RedisConfiguration/antiEntropy``, and
+    /// gives them none.
     public var detectsForeignEdits: Bool
 
     /// Makes the document. It may be called on any thread.

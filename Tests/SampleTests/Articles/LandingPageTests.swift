@@ -28,6 +28,16 @@ import Testing
     if let error = $volume.saveError { print("The volume is not saved: \(error)") }
     #expect(defaults.double(forKey: "volume") == 0.6)
   }
+
+  @Test func aVolumeIsUpdatedAndReset() async throws {
+    @Dependency(\.defaultAppStorage) var defaults
+    @Shared(.volume) var volume
+    try await $volume.updateAtomically { $0 = min(1, $0 + 0.1) }
+    #expect(defaults.double(forKey: "volume") == 0.6)
+    try await $volume.reset()
+    #expect(volume == 0.5)
+    #expect(defaults.object(forKey: "volume") == nil)
+  }
 }
 
 extension SharedReaderKey where Self == AppStorageKey<Double>.Default {

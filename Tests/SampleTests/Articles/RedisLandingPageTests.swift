@@ -29,6 +29,12 @@ struct RedisLandingPageTests {
     #expect(store.status != .inProcess)
   }
 
+  @Test func aStockIsSold() async throws {
+    @Shared(.redis("stock")) var stock = 3
+    try await $stock.updateAtomically { $0 -= 1 }
+    #expect(stock == 2)
+  }
+
   @Test func twoStoresAreTwoServices() async {
     let server = InProcessRedis()
     let (checkout, catalog) = (RedisStore.inProcess(server), RedisStore.inProcess(server))

@@ -1,6 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateDependencies
+import SharedStateTesting
 import Synchronization
 import Testing
 
@@ -22,6 +23,14 @@ import Testing
     #expect(greeting == "Goodbye")
     whiteboard.write("Something else", as: "other")
     #expect(greeting == "Goodbye")
+  }
+
+  @Test(arguments: SharedKeyContract<ArchiveKey>.checksWithoutOutsider)
+  func anArchiveKeepsItsPromises(check: SharedKeyContract<ArchiveKey>) async throws {
+    let archive = Archive()
+    try await check.run(
+      on: .init(values: ["", "one", "two", "three"]) { ArchiveKey(name: $0, archive: archive) }
+    )
   }
 }
 
@@ -123,4 +132,36 @@ extension DependencyValues {
 extension Whiteboard: DependencyKey {
   static let liveValue = Whiteboard()
   static var testValue: Whiteboard { Whiteboard() }
+}
+
+actor Archive {
+  private var documents: [String: String] = [:]
+
+  func document(_ name: String) -> String? {
+    documents[name]
+  }
+
+  func store(_ text: String, as name: String) {
+    documents[name] = text
+  }
+}
+
+struct ArchiveKey: AsyncSharedKey {
+  struct ID: Hashable {
+    let name: String
+    let archive: ObjectIdentifier
+  }
+
+  let name: String
+  let archive: Archive
+
+  var id: ID { ID(name: name, archive: ObjectIdentifier(archive)) }
+
+  func load(context: LoadContext<String>) async throws -> String? {
+    await archive.document(name)
+  }
+
+  func save(_ value: String, context: SaveContext) async throws {
+    await archive.store(value, as: name)
+  }
 }

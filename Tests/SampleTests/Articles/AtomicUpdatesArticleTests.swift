@@ -1,0 +1,52 @@
+import SharedState
+import SharedStateRedis
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct AtomicUpdatesArticleTests {
+  struct SoldOut: Error {}
+
+  struct CheckoutConfig: Codable, Sendable {
+    var orders = 0
+    var lastOrder = ""
+  }
+
+  @Test func twoServicesSellFromOneStock() async throws {
+    let server = InProcessRedis()
+    @Shared(.redis("stock", store: .inProcess(server))) var stock = 2
+    @Shared(.redis("stock", store: .inProcess(server))) var sameStock = 2
+    try await $stock.updateAtomically { stock in
+      guard stock > 0 else { throw SoldOut() }
+      stock -= 1
+    }
+    try await $sameStock.updateAtomically { $0 -= 1 }
+    await #expect(throws: SoldOut.self) {
+      try await $stock.updateAtomically { stock in
+        guard stock > 0 else { throw SoldOut() }
+        stock -= 1
+      }
+    }
+    #expect(server.get("stock") == "0")
+  }
+
+  @Test func aPartIsUpdatedAndItsResultReturned() async throws {
+    @Shared(.redis("checkout:config")) var config = CheckoutConfig()
+    let number = try await $config.orders.updateAtomically { orders in
+      orders += 1
+      return orders
+    }
+    #expect(number == 1)
+    #expect(config.orders == 1)
+  }
+
+  @Test func anUnknownOutcomeIsLookedAt() async throws {
+    @Shared(.redis("checkout:config")) var config = CheckoutConfig()
+    do {
+      try await $config.updateAtomically { $0.lastOrder = "A-17" }
+    } catch RedisSharedStateError.outcomeUnknown {
+      try await $config.load()
+      if config.lastOrder != "A-17" { print("Place the order again.") }
+    }
+    #expect(config.lastOrder == "A-17")
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import SharedStateRedis
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ConflictsArticleTests {
+  struct CheckoutConfig: Codable, Sendable {
+    var maximumItems = 10
+    var currency = "CHF"
+  }
+
+  @Test func changesOfDifferentFieldsAreMerged() async throws {
+    let server = InProcessRedis()
+    @Shared(.redis("checkout:config", store: .inProcess(server))) var config = CheckoutConfig()
+    @Shared(.redis("checkout:config", store: .inProcess(server))) var copy = CheckoutConfig()
+    try await $config.load()
+    try await $copy.load()
+    server.pause()
+    $config.withLock { $0.maximumItems = 20 }
+    $copy.withLock { $0.currency = "EUR" }
+    server.resume()
+    for await config in $config.updates where config.currency == "EUR" { break }
+    for await copy in $copy.updates where copy.maximumItems == 20 { break }
+    #expect(config.maximumItems == 20)
+    #expect(copy.currency == "EUR")
+  }
+
+  @Test func aRejectedChangeIsHandedBack() async throws {
+    let server = InProcessRedis()
+    let other = Shared(wrappedValue: CheckoutConfig(), .redis("checkout:config", store: .inProcess(server)))
+    try await other.save()
+    var draft: Data?
+    try await withDependencies {
+      $0.defaultRedisStore = .inProcess(server)
+    } operation: {
+      @Shared(.redis("checkout:config", options: .init(conflict: .reject))) var config = CheckoutConfig()
+      $config.withLock { $0.maximumItems = 20 }
+      do {
+        try await $config.save()
+      } catch RedisSharedStateError.conflict(name: _, local: let mine, stored: let theirs) {
+        print("Somebody else has changed the config: \(theirs == nil ? "it is gone" : "look at it again").")
+        draft = mine
+      }
+      #expect(config.maximumItems == 10)
+    }
+    #expect(draft != nil)
+  }
+}

@@ -1,0 +1,51 @@
+import SharedState
+import SharedStateDependencies
+import SharedStateRedis
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct GuaranteeArticlesTests {
+  struct CheckoutConfig: Codable, Sendable {
+    var maximumItems = 10
+  }
+
+  @Test func aPendingChangeSurvives() async throws {
+    let server = InProcessRedis()
+    let store = RedisStore.inProcess(server)
+    @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
+    server.refuseConnections()
+    $config.withLock { $0.maximumItems = 20 }
+    #expect(config.maximumItems == 20)
+    server.acceptConnections()
+    try await store.flush(within: .seconds(5))
+    #expect(server.get("checkout:config") == #"{"maximumItems":20}"#)
+  }
+
+  @Test func aForeignEditIsTold() async throws {
+    let server = InProcessRedis()
+    let store = RedisStore.inProcess(server)
+    @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
+    try await $config.load()
+    server.set("checkout:config", #"{"maximumItems":20}"#)
+    for await config in $config.updates where config.maximumItems == 20 { break }
+    let metadata = try await store.metadata(for: "checkout:config")
+    if let metadata, metadata.isForeign { print("Somebody has edited the config by hand.") }
+    #expect(metadata?.isForeign == true)
+  }
+
+  @Test func badDataIsReplacedOnRequest() async throws {
+    let server = InProcessRedis()
+    server.set("checkout:config", "nonsense")
+    @Shared(.redis("checkout:config", store: .inProcess(server))) var config = CheckoutConfig()
+    await #expect(throws: RedisSharedStateError.self) { try await $config.load() }
+    if $config.loadError is RedisSharedStateError {
+      try await $config.save()
+    }
+    #expect(server.get("checkout:config") == #"{"maximumItems":10}"#)
+  }
+
+  @Test func aNamespaceIsAPrefix() throws {
+    let configuration = try RedisConfiguration(url: "redis://127.0.0.1:6379?namespace=shop:")
+    #expect(configuration.namespace == "shop:")
+  }
+}

@@ -1,0 +1,32 @@
+import SharedState
+import SharedStateDependencies
+import SharedStateRedis
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RunningItArticleTests {
+  /// Not run: it asks the environment of whoever runs the tests.
+  private func makeRequiredStore() throws -> RedisStore {
+    let store = try RedisStore.fromEnvironment(requireServer: true)
+    return store
+  }
+
+  @Test func aProgramSetsItsDeadlines() throws {
+    var configuration = try RedisConfiguration(url: "redis://127.0.0.1:6379?namespace=shop:&label=checkout")
+    configuration.requestTimeout = .seconds(2)
+    configuration.onServerDataLoss = .adoptServer
+    #expect(configuration.namespace == "shop:")
+    #expect(configuration.label == "checkout")
+  }
+
+  @Test func aValueEnds() async throws {
+    @Dependency(\.defaultRedisStore) var store
+    @Shared(.redis("offer", options: .init(timeToLive: .seconds(3_600)))) var offer = ""
+    $offer.withLock { $0 = "Half price" }
+    try await $offer.save()
+    try await $offer.reset()
+    #expect(offer == "")
+    await store.shutdown(within: .seconds(5))
+    #expect(store.status == .stopped)
+  }
+}
