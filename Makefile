@@ -1,6 +1,6 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo test check soak mutations bench docs clean
+.PHONY: demo test check soak soak-simulation soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-compose check-build check-docs check-core check-threads
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
@@ -18,10 +18,18 @@ test:
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
 check: check-format check-samples check-compose check-build check-docs check-core check-threads
 
-# Millions of random schedules; `make soak SOAK='--seed 17'` repeats one and tells what happens in it.
-soak:
+# Long runs of what the tests do for seconds.
+soak: soak-simulation soak-chaos
+
+# Millions of random schedules; `make soak-simulation SOAK='--seed 17'` repeats one and tells what happens in it.
+soak-simulation:
 	@scripts/require hiredis
 	cd Soak && swift run -c release soak $(SOAK)
+
+# Services in several processes, whose server is killed, emptied, paused and cut off.
+soak-chaos:
+	@scripts/require hiredis redis-server
+	CHAOS_SECONDS=$${CHAOS_SECONDS:-600} swift test --filter '^IntegrationTests\.ChaosTests'
 
 # Breaks the code on purpose, in a copy, to see the simulation find it.
 mutations:

@@ -88,6 +88,16 @@ let package = Package(
       ],
       exclude: ["config.json"]
     ),
+    // A service for the chaos test, which starts several.
+    .executableTarget(
+      name: "ChaosService",
+      dependencies: [
+        "SharedState",
+        "SharedStateRedis",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tests/ChaosService"
+    ),
     .testTarget(
       name: "SharedStateDependenciesTests",
       dependencies: [
@@ -149,6 +159,7 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
+        "ChaosService",
         "SharedState",
         "SharedStateDependencies",
         "SharedStateRedis",

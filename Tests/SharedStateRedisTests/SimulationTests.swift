@@ -10,7 +10,7 @@ struct SimulationTests {
     for seed in part * Self.schedules / Self.parts..<(part + 1) * Self.schedules / Self.parts {
       let violations = Simulation(seed: seed).run()
       guard violations.isEmpty else {
-        Issue.record("Seed \(seed): \(violations). See what happens with: make soak SOAK='--seed \(seed)'")
+        Issue.record("Seed \(seed): \(violations). See what happens with: make soak-simulation SOAK='--seed \(seed)'")
         return
       }
     }

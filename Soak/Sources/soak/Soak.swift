@@ -52,7 +52,7 @@ enum Soak {
     print("The schedule of seed \(seed) breaks a guarantee:")
     for violation in violations { print("  \(violation)") }
     let steps = steps.map { " --steps \($0)" } ?? ""
-    print("Repeat it with: make soak SOAK='--seed \(seed)\(steps)'")
+    print("Repeat it with: make soak-simulation SOAK='--seed \(seed)\(steps)'")
     exit(1)
   }
 }

@@ -1,0 +1,24 @@
+import Foundation
+import Testing
+
+@Suite("Chaos", .serialized)
+struct ChaosTests {
+  /// How long to go on after the first round; by default not at all.
+  private static let seconds = ProcessInfo.processInfo.environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 0
+  private static let seed = ProcessInfo.processInfo.environment["CHAOS_SEED"].flatMap { UInt64($0) }
+
+  @Test(
+    "every guarantee holds for services in several processes, whatever is done to their server",
+    arguments: ChaosRun.Restart.allCases
+  )
+  func guarantees(restart: ChaosRun.Restart) async throws {
+    let seed = Self.seed ?? .random(in: 0..<1_000_000)
+    let end = ContinuousClock.now + .seconds(Self.seconds)
+    do {
+      let run = try ChaosRun(seed: seed, restart: restart)
+      repeat { try await run.round(disturbances: 10) } while ContinuousClock.now < end
+    } catch {
+      Issue.record("The run of CHAOS_SEED=\(seed), \(restart), failed. \(error)")
+    }
+  }
+}
