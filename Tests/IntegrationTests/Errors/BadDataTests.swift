@@ -153,10 +153,12 @@ struct BadDataTests {
       try backend.setList("limits")
       let error = RedisSharedStateError.wrongRedisType(name: "limits", type: "list")
       for share in shares { try await share.status { $0.loadError as? RedisSharedStateError == error } }
-      shares[1].withLock { $0.note = "waits" }
+      // Another one each time, so that it is a change whether the loss in between was seen or not.
+      let note = isFlushed ? "waits again" : "waits"
+      shares[1].withLock { $0.note = note }
       try await shares[1].status { $0.saveError as? RedisSharedStateError == .storedValueUnreadable(name: "limits") }
       try backend.set("limits", #"{"maximum":30,"note":"readable"}"#)
-      for share in shares { try await share.value { $0.maximum == 30 && $0.note == "waits" } }
+      for share in shares { try await share.value { $0.maximum == 30 && $0.note == note } }
       for share in shares { try await share.status { $0.loadError == nil && $0.saveError == nil } }
     }
   }

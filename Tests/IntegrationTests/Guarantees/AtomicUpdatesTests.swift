@@ -55,7 +55,7 @@ struct AtomicUpdatesTests {
           $0.maxItems += 1; return $0.maxItems
         }
       }
-      while pair.stores.1.openUpdates.waiting == 0 { await Task.yield() }
+      try await eventually("it has come so far") { pair.stores.1.openUpdates.waiting > 0 }
       try pair.backend.resume()
       #expect(try await updating.value == round * 100 + 1)
       try await pair.settle()
@@ -73,14 +73,14 @@ struct AtomicUpdatesTests {
     let earlier = Task { [second = pair.second] in
       try await second.updateAtomically { $0 += 10 }
     }
-    while pair.stores.1.openUpdates.waiting < 1 { await Task.yield() }
+    try await eventually("it has come so far") { pair.stores.1.openUpdates.waiting >= 1 }
     pair.second.withLock { $0 = 100 }
     let later = Task { [second = pair.second] in
       try await second.updateAtomically {
         $0 += 1; return $0
       }
     }
-    while pair.stores.1.openUpdates.waiting < 2 { await Task.yield() }
+    try await eventually("it has come so far") { pair.stores.1.openUpdates.waiting >= 2 }
     try pair.backend.reunite("second")
     try await earlier.value
     #expect(try await later.value == 101)
@@ -132,7 +132,7 @@ struct AtomicUpdatesTests {
         }
       }
     }
-    while store.openUpdates.waiting + store.openUpdates.sent < 64 { await Task.yield() }
+    try await eventually("it has come so far") { store.openUpdates.waiting + store.openUpdates.sent >= 64 }
     try backend.resume()
     var results: [Int] = []
     for update in updates { results.append(try await update.value) }
@@ -249,7 +249,7 @@ struct AtomicUpdatesTests {
     let updates = (0..<20).map { number in
       Task { [$count] in try await $count.updateAtomically { $0 += number.isMultiple(of: 2) ? 1 : 1_000 } }
     }
-    while store.openUpdates.waiting < 20 { await Task.yield() }
+    try await eventually("it has come so far") { store.openUpdates.waiting >= 20 }
     for (number, update) in updates.enumerated() where !number.isMultiple(of: 2) { update.cancel() }
     for (number, update) in updates.enumerated() where !number.isMultiple(of: 2) {
       await #expect(throws: CancellationError.self) { try await update.value }
@@ -268,7 +268,7 @@ struct AtomicUpdatesTests {
     try await $count.load()
     try backend.pause()
     let update = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
-    while store.openUpdates.sent == 0 { await Task.yield() }
+    try await eventually("it has come so far") { store.openUpdates.sent > 0 }
     update.cancel()
     await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) { try await update.value }
     try backend.resume()

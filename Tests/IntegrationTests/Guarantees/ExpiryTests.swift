@@ -117,7 +117,7 @@ struct ExpiryTests {
     try pair.backend.delete("value")
     try await pair.first.becomes(0)
     try await pair.second.becomes(0)
-    while try pair.backend.get("meta:{value}")?.split(separator: " ")[2] != "d" { await Task.yield() }
+    try await eventually("it has come so far") { try pair.backend.get("meta:{value}")?.split(separator: " ")[2] == "d" }
     #expect(try #require(try await pair.stores.0.metadata(for: "value")?.revision) > revision)
   }
 
@@ -128,7 +128,7 @@ struct ExpiryTests {
     try pair.backend.expire("value", after: .milliseconds(200))
     try await pair.first.becomes(0)
     try await pair.second.becomes(0)
-    while try pair.backend.get("meta:{value}")?.split(separator: " ")[2] != "d" { await Task.yield() }
+    try await eventually("it has come so far") { try pair.backend.get("meta:{value}")?.split(separator: " ")[2] == "d" }
   }
 
   @Test("a save keeps an expiry that somebody else has set", arguments: BackendKind.allCases)

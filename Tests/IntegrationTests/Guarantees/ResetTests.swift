@@ -83,7 +83,7 @@ struct ResetTests {
     try pair.backend.pause()
     let counter = pair.stores.0.pendingChanges
     let resetting = Task { [first = pair.first] in try await first.reset() }
-    while pair.stores.0.pendingChanges == counter { await Task.yield() }
+    try await eventually("it has come so far") { pair.stores.0.pendingChanges != counter }
     pair.first.withLock { $0 = 2 }
     try pair.backend.resume()
     try await resetting.value
