@@ -91,7 +91,8 @@ final class ChaosService: Sendable {
       } catch {
         // It has not taken effect, and must not be counted.
       }
-      try? await Task.sleep(for: Self.pace)
+      // Hardly a pause, so that most of what happens to the server happens to an update.
+      try? await Task.sleep(for: Self.pace / 8)
     }
   }
 
@@ -121,7 +122,7 @@ final class ChaosService: Sendable {
     var configuration = try RedisConfiguration(url: url)
     configuration.label = label
     configuration.connectTimeout = .milliseconds(500)
-    configuration.requestTimeout = .milliseconds(300)
+    configuration.requestTimeout = .milliseconds(200)
     configuration.keepAlive = .milliseconds(200)
     configuration.operationTimeout = .seconds(1)
     configuration.antiEntropy = .seconds(1)

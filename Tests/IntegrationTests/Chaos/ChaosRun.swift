@@ -69,7 +69,8 @@ final class ChaosRun {
       try await whileWriting { try server.restart() }
     case .pause:
       try await whileWriting { try server.pause() }
-      if Bool.random(using: &random) { try await write() }
+      // Mostly for longer than the services wait for an answer.
+      try await write()
       try await whileWriting { try server.resume() }
     case .cutWriters:
       try await whileWriting { try server.command("CLIENT", "KILL", "TYPE", "normal") }
@@ -106,7 +107,7 @@ final class ChaosRun {
 
   private func write() async throws { try await all(writeCommand()) }
 
-  private func writeCommand() -> String { "write \(Int.random(in: 2...40, using: &random))" }
+  private func writeCommand() -> String { "write \(Int.random(in: 2...60, using: &random))" }
 
   @discardableResult
   private func all(_ command: String) async throws -> [ChaosReport] {
@@ -131,11 +132,11 @@ final class ChaosRun {
     while true {
       let reports = try await all("report")
       let stored = try (get(ChaosDocument.name), get(ChaosDocument.countName))
-      let document = try stored.0.map { try JSONDecoder().decode(ChaosDocument.self, from: $0) }
-      let count = stored.1.flatMap { Int(String(decoding: $0, as: UTF8.self)) }
+      let document = try stored.0.map { try JSONDecoder().decode(ChaosDocument.self, from: $0) } ?? ChaosDocument()
+      let count = stored.1.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
       if reports.allSatisfy({ $0.document == document && $0.count == count }) { return reports }
       guard ContinuousClock.now < deadline else {
-        throw ChaosFailure("Converges: stored are \(String(describing: document)) and \(count ?? 0), not \(reports)")
+        throw ChaosFailure("Converges: stored are \(document) and \(count), not \(reports)")
       }
       // Nobody tells when the server and three processes agree.
       try await Task.sleep(for: .milliseconds(10))
@@ -144,7 +145,7 @@ final class ChaosRun {
 
   private func validate(_ reports: [ChaosReport]) throws {
     let histories = services.map(\.history)
-    var violations = histories.flatMap(\.violations)
+    var violations = histories.compactMap(\.violation)
     for (report, field) in zip(reports, ChaosDocument.fields) where report.document[keyPath: field] != report.written {
       violations.append("AcknowledgedSurvives, PendingSurvives, FieldsMerge: \(report.written) is not in \(report)")
     }
