@@ -142,8 +142,8 @@ public struct Shared<Value> {
   ///
   /// - Parameter operation: Changes the value. When it throws, the value stays as it was.
   /// - Returns: What the closure returned when it took effect.
-  /// - Throws: What the closure throws, what the key says, or `CancellationError`. A key whose store was asked and has not
-  ///   answered says that the outcome is unknown.
+  /// - Throws: What the closure throws, what the key says, or `CancellationError` when it was cancelled before it was sent,
+  ///   and so never takes effect. A key whose store was asked and has not answered says that the outcome is unknown.
   @discardableResult
   public func updateAtomically<Result: Sendable>(
     fileID: StaticString = #fileID,

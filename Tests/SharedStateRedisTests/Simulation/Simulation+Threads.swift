@@ -124,6 +124,8 @@ extension Simulation {
     guard let box else { return (Replica.Encoded(stamp: 0, result: .failure(.stopped)), nil) }
     let coder = SimulatedValue.coder(for: box.release)
     let initial = SimulatedValue(default: box.release)
+    // Not as the code says that is under test.
+    let isMerged = box.policy.conflict != .lastWriteWins && !encoding.isReplacement
     guard encoding.updates.isEmpty else {
       var increments: [SimulatedUpdate] = []
       let result = coder.documents(default: initial, encoding) { waiter, value in
@@ -135,7 +137,7 @@ extension Simulation {
         box: box,
         purpose: .updates(increments),
         stored: encoding.stored,
-        isMerged: encoding.isMerged
+        isMerged: isMerged
       )
       return (Replica.Encoded(stamp: 0, result: result), operation)
     }
@@ -145,7 +147,7 @@ extension Simulation {
       box: box,
       purpose: .change(stamp: stamp, fields ?? [:]),
       stored: encoding.stored,
-      isMerged: encoding.isMerged && fields != nil
+      isMerged: isMerged && fields != nil
     )
     let result = coder.documents(of: value, default: initial, encoding)
     note("service \(service.index) encodes \(box.name) \(value), stamp \(stamp)")

@@ -1,0 +1,188 @@
+import Foundation
+
+/// What the server answers to a commit.
+extension Replica {
+  /// The reply to a commit.
+  package mutating func committed(_ reply: CommitReply, operation: Operation) -> [Action] {
+    guard let job = inFlight, job.operation == operation else { return [] }
+    inFlight = nil
+    switch reply {
+    case .committed(let revision, let parent): return accepted(job, revision, parent) + advance()
+    case .conflict(let stored, let hasForgotten): return conflicted(job, stored, hasForgotten) + advance()
+    case .wrongType(let type):
+      confirmed.content = .otherType(type)
+      let error = RedisSharedStateError.wrongRedisType(name: name, type: type)
+      sight = .unreadable(error)
+      hasLoadStatus = true
+      return putBack(job, error) + advance()
+    }
+  }
+
+  private mutating func accepted(_ job: Job, _ revision: Revision, _ parent: Revision) -> [Action] {
+    floor = max(floor, revision)
+    if case .repair(let repair) = job.purpose {
+      if repair == .restore { return [.report(.restored(revision))] }
+      // What was adopted is in the message, unless that is lost or still on its way.
+      return [.report(.adopted(revision))] + (confirmed.revision < revision ? [.read] : [])
+    }
+    var actions: [Action] = []
+    let isNewest = revision >= confirmed.revision
+    if isNewest {
+      confirmed = State(revision: revision, content: job.content)
+      isTombstoneOver = false
+      meta = Meta(
+        revision: revision,
+        parent: parent,
+        kind: job.content == .absent ? .deleted : .set,
+        expiry: job.content == .absent ? 0 : expectedExpiry(of: revision),
+        writer: policy.writer
+      )
+      sight = .unknown
+      if policy.timeToLive > 0, job.content != .absent {
+        actions.append(.readLater(milliseconds: policy.timeToLive))
+      }
+    }
+    switch job.purpose {
+    case .change(let stamp, let encoded, _):
+      base = .encoded(encoded)
+      baseRevision = revision
+      if isNewest, job.isReflected {
+        sight = .reflected
+      } else if sight == .reflected {
+        // It was what the box had before this change.
+        sight = .unknown
+      }
+      return actions + saved() + finish(job.waiters, nil) + settle(stamp: stamp)
+    case .reset(let stamp):
+      // What was changed after it is a change of the default.
+      (base, baseRevision) = (.defaultValue, revision)
+      // The box still has what was changed before.
+      if sight == .reflected { sight = .unknown }
+      finished += job.waiters.save.sorted()
+      return actions + saved() + resume(job.waiters.flush.sorted(), nil) + settle(stamp: stamp)
+    case .updates, .repair:
+      finished += job.updates
+      return actions
+    }
+  }
+
+  private mutating func conflicted(_ job: Job, _ stored: StoredValue, _ hasForgotten: Bool) -> [Action] {
+    if job.isInterrupted, let meta = stored.meta, meta.writer == policy.writer, meta.parent == job.expected {
+      // It is our own: it took effect, and the server that has it now has not kept its operation.
+      return accepted(job, meta.revision, meta.parent)
+    }
+    var isCommitting = true
+    if case .repair = job.purpose { isCommitting = false }
+    let actions = look(at: stored, known: job.expected, isCommitting: isCommitting)
+    switch job.purpose {
+    case .repair(let refused):
+      // What was lost has expired by now: what the server has left is what counts, once it has a revision.
+      if refused == .restore, stored.revision < confirmed.revision { repair = .adopt(stored.revision) }
+      return actions
+    case .updates:
+      let isSameServer = job.runID != nil && job.runID == circumstances.runID
+      let isDecided = !job.isInterrupted || stored.meta != nil && isSameServer && !hasForgotten
+      guard isDecided else { return actions + resume(job.updates, .outcomeUnknown(name: name)) }
+      updates = job.updates + updates
+      return actions
+    case .reset(let stamp):
+      putBack(resetUpTo: stamp, job.waiters)
+      return actions
+    case .change(let stamp, let encoded, let isReplacement):
+      if isReplacement {
+        isDirty = true
+        let error = RedisSharedStateError.conflict(name: name, local: encoded, stored: stored.document)
+        hasSaveError = true
+        return actions + [.saveError(error)] + finish(job.waiters, error)
+      }
+      guard policy.conflict == .reject, stored.revision >= job.expected else { return actions + putBack(job, nil) }
+      return actions + rollBack(stamp: stamp, job.waiters, local: encoded, stored: stored.document)
+    }
+  }
+
+  /// The local changes up to the stamp yield to what others have done.
+  mutating func rollBack(stamp: UInt64, _ waiters: Waiters, local: Data, stored: Data?) -> [Action] {
+    let error = RedisSharedStateError.conflict(name: name, local: local, stored: stored)
+    hasSaveError = true
+    if sight == .reflected { sight = .unknown }
+    return [.saveError(error)] + finish(waiters, error) + settle(stamp: stamp)
+  }
+
+  /// What was not committed is to be committed later, in another form.
+  ///
+  /// - Parameter error: Why it cannot be committed without somebody's doing; updates end with it.
+  private mutating func putBack(_ job: Job, _ error: RedisSharedStateError?) -> [Action] {
+    switch job.purpose {
+    case .change:
+      isDirty = true
+      waiters.merge(job.waiters)
+      return []
+    case .reset(let stamp):
+      putBack(resetUpTo: stamp, job.waiters)
+      return []
+    case .updates:
+      guard let error else { return [] }
+      return resume(job.updates, error)
+    case .repair:
+      return []
+    }
+  }
+
+  private mutating func putBack(resetUpTo stamp: UInt64, _ waiters: Waiters) {
+    var reset = self.reset ?? Reset(stamp: stamp, waiters: Waiters())
+    reset.stamp = max(reset.stamp, stamp)
+    reset.waiters.merge(waiters)
+    self.reset = reset
+  }
+
+  /// The server refused a commit. A local change is tried again later, unchanged; everything else is given up.
+  package mutating func commitRefused(_ error: RedisSharedStateError, operation: Operation) -> [Action] {
+    guard var job = inFlight, job.operation == operation else { return [] }
+    switch job.purpose {
+    case .repair(let repair):
+      inFlight = nil
+      guard !error.isPermanent else { return advance() }
+      self.repair = repair
+      isPausing = true
+      return advance() + [.retryLater]
+    case .updates:
+      inFlight = nil
+      return resume(job.updates, error) + advance()
+    case .reset(let stamp):
+      inFlight = nil
+      return resume(job.waiters.all, error) + settle(stamp: min(stamp, settledStamp)) + advance()
+    case .change:
+      job.isSent = false
+      isPausing = true
+      hasSaveError = true
+      // Those who wait for a later snapshot are told as well: it would have to wait behind this one.
+      let refused = job.waiters.takeAll() + waiters.takeAll()
+      inFlight = job
+      return [.saveError(error)] + resume(refused, error) + advance() + [.retryLater]
+    }
+  }
+
+  /// The pause after a refusal is over.
+  package mutating func retry() -> [Action] {
+    isPausing = false
+    return advance()
+  }
+
+  /// A snapshot is dealt with: tells those who waited for it, and lets the updates run that had to come after it.
+  mutating func finish(_ waiters: Waiters, _ error: RedisSharedStateError?) -> [Action] {
+    updates += waiters.updates
+    return resume(waiters.all, error)
+  }
+
+  /// Local changes up to the stamp are dealt with.
+  mutating func settle(stamp: UInt64) -> [Action] {
+    settledStamp = max(settledStamp, stamp)
+    return isDirty ? [] : [.settled]
+  }
+
+  /// The value is kept: says so, if it was said that it is not.
+  mutating func saved() -> [Action] {
+    defer { hasSaveError = false }
+    return hasSaveError ? [.saveError(nil)] : []
+  }
+}

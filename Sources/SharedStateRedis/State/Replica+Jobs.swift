@@ -1,0 +1,157 @@
+package import Foundation
+
+/// What is on its way into Redis.
+extension Replica {
+  /// A commit that the server has not answered yet. It survives the connection, and is tried again unchanged.
+  struct Job: Sendable {
+    enum Purpose: Sendable {
+      case change(stamp: UInt64, encoded: Data, isReplacement: Bool)
+      case updates
+      case reset(stamp: UInt64)
+      case repair(Repair)
+    }
+
+    var purpose: Purpose
+    var operation: Operation
+    var content: StoredValue.Content
+    var condition: Commit.Condition
+    /// Whether the box shows what is sent.
+    var isReflected = false
+    /// Whether the present connection has it.
+    var isSent = false
+    /// Whether an earlier connection had it, so that it may have taken effect.
+    var isInterrupted = false
+    /// The server that has it, or had it.
+    var runID: String?
+    var waiters = Waiters()
+    var updates: [UInt64] = []
+
+    /// The local mutations that it carries; `nil`: it is no local change.
+    var stamp: UInt64? {
+      if case .change(let stamp, _, _) = purpose { stamp } else { nil }
+    }
+
+    /// The revision that it takes to be there.
+    var expected: Revision {
+      switch condition {
+      case .unconditional: .none
+      case .revision(let revision), .replacing(let revision): revision
+      }
+    }
+
+    /// Whether the box holds something because of which a remote state must not be shown.
+    var isLocalChange: Bool {
+      switch purpose {
+      case .change, .reset: true
+      case .updates, .repair: false
+      }
+    }
+
+    /// What is left of it when the connection breaks; `nil`: nothing that anybody waits for.
+    var interrupted: Job? {
+      var job = self
+      job.isInterrupted = isInterrupted || isSent
+      job.isSent = false
+      switch purpose {
+      case .change, .reset: return job
+      case .updates: return updates.isEmpty ? nil : job
+      case .repair: return nil
+      }
+    }
+  }
+
+  /// What a commit needs, apart from the names.
+  package struct Draft: Sendable {
+    package enum Content: Sendable {
+      case document(Data)
+      case deleted
+      /// What is there gets a revision.
+      case adopted
+      /// What was lost is put back.
+      case restored(StoredValue.Content, Meta)
+    }
+
+    package var content: Content
+    package var condition: Commit.Condition
+    package var floor: Revision
+    package var operation: Operation
+
+    /// In bytes.
+    package var size: Int {
+      switch content {
+      case .document(let document), .restored(.document(let document), _): document.count
+      case .deleted, .adopted, .restored: 0
+      }
+    }
+  }
+
+  /// The commit to send, new or again; `nil` when there is none, it has been sent, or it has to wait.
+  package mutating func takeDraft(nextOperation: () -> Operation) -> Draft? {
+    guard phase == .live, showing == nil, encoding == nil else { return nil }
+    if inFlight == nil { beginJob(nextOperation) }
+    guard var job = inFlight, !job.isSent else { return nil }
+    if case .updates = job.purpose, job.updates.isEmpty {
+      // Nobody waits for it any more.
+      inFlight = nil
+      return nil
+    }
+    if case .change(let stamp, let encoded, _) = job.purpose {
+      guard mayCommit else { return nil }
+      if unreadable != nil {
+        job.purpose = .change(stamp: stamp, encoded: encoded, isReplacement: true)
+        job.condition = .replacing(confirmed.revision)
+      }
+    }
+    job.isSent = true
+    job.runID = circumstances.runID
+    inFlight = job
+    return Draft(content: content(of: job), condition: job.condition, floor: floor, operation: job.operation)
+  }
+
+  /// What needs no encoding.
+  private mutating func beginJob(_ nextOperation: () -> Operation) {
+    if let repair {
+      self.repair = nil
+      let condition: Commit.Condition =
+        if case .adopt(let revision) = repair { .revision(revision) } else { .unconditional }
+      inFlight = Job(
+        purpose: .repair(repair),
+        operation: nextOperation(),
+        content: confirmed.content,
+        condition: condition
+      )
+    } else if let reset {
+      self.reset = nil
+      inFlight = Job(
+        purpose: .reset(stamp: reset.stamp),
+        operation: nextOperation(),
+        content: .absent,
+        condition: .replacing(storedRevision),
+        waiters: reset.waiters
+      )
+    }
+  }
+
+  private func content(of job: Job) -> Draft.Content {
+    switch job.purpose {
+    case .repair(.adopt): return .adopted
+    case .repair(.restore):
+      let kind: Meta.Kind = confirmed.content == .absent ? .deleted : .set
+      let parent = meta?.parent ?? .none
+      let expiry = kind == .set ? meta?.expiry ?? expectedExpiry(of: confirmed.revision) : 0
+      return .restored(
+        confirmed.content,
+        Meta(
+          revision: confirmed.revision,
+          parent: parent,
+          kind: kind,
+          expiry: expiry,
+          writer: meta?.writer ?? policy.writer
+        )
+      )
+    case .change, .updates, .reset:
+      if case .document(let document) = job.content { return .document(document) }
+      return .deleted
+    }
+  }
+}
