@@ -79,6 +79,10 @@ check-docs: check-build
 check-core:
 	scripts/check-core
 
+# Tests that start this program again to see it end: the runner waits for children in a way that the sanitizer's own
+# children, and those of other tests, keep busy for ever. They run in the ordinary run.
+EXIT_TESTS = '(NestedUseTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|ExactlyOnceUpdatesTests\.processes\(\)|CompileError)'
+
 check-threads:
 	@scripts/require hiredis redis-server
-	$(CHECK_ENVIRONMENT) swift test $(CHECK_FLAGS) --skip '^(SharedStateTests\.NestedUse|SampleTests\.CompileError)' --skip $(BUSY_TESTS)
+	$(CHECK_ENVIRONMENT) swift test $(CHECK_FLAGS) --skip $(EXIT_TESTS) --skip $(BUSY_TESTS)
