@@ -13,11 +13,14 @@ demo:
 # What keeps the processors busy for long, and is run by itself, so that no test waits in vain because of it.
 BUSY_TESTS = '^(SharedStateRedisTests\.SimulationTests|IntegrationTests\.ChaosTests)'
 
+# As many tests at once as wait for something while others run. A thousand on two processors only wait for each other.
+TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
+
 # The tests start servers of their own.
 test:
 	@scripts/require hiredis redis-server
-	swift test --skip $(BUSY_TESTS)
-	swift test --skip-build --filter $(BUSY_TESTS)
+	$(TEST_ENVIRONMENT) swift test --skip $(BUSY_TESTS)
+	$(TEST_ENVIRONMENT) swift test --skip-build --filter $(BUSY_TESTS)
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
 check: check-format check-samples check-compose check-build check-docs check-core check-threads
@@ -83,6 +86,10 @@ check-core:
 # children, and those of other tests, keep busy for ever. They run in the ordinary run.
 EXIT_TESTS = '(NestedUseTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|ExactlyOnceUpdatesTests\.processes\(\)|CompileError)'
 
+# What takes long and has one thread.
+PURE_TESTS = ThreeWayMergePropertyTests
+
 check-threads:
 	@scripts/require hiredis redis-server
-	$(CHECK_ENVIRONMENT) swift test $(CHECK_FLAGS) --skip $(EXIT_TESTS) --skip $(BUSY_TESTS)
+	$(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) swift test $(CHECK_FLAGS) --skip $(EXIT_TESTS) --skip $(BUSY_TESTS) \
+		--skip $(PURE_TESTS)
