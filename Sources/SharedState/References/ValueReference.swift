@@ -6,15 +6,15 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   // `lock` held. Values that are not `Sendable` stay in the isolation they came from, because `Shared` is `Sendable`
   // only when its value is.
 
+  /// The memory of the value: part of this object, as that of a `Mutex` is, which is built on the same cell.
+  private let cell: _Cell<Value>
+
   /// Those who are told of every change.
   @exclusivity(unchecked)
   private var observers: [ValueObserver<Value>] = []
 
   /// What ``Reference/returnToDefault()`` returns to; `nil` where that is the business of a persistence, or of nobody.
   private let initialValue: Value?
-
-  /// The memory of the value: part of this object, as that of a `Mutex` is, which is built on the same cell.
-  private let cell: _Cell<Value>
 
   /// - Parameter hasDefault: Whether the value is also the default.
   package init(_ value: Value, persistence: (any ReferencePersistence)? = nil, hasDefault: Bool = false) {

@@ -102,7 +102,10 @@ struct LocalBenchmarks {
   /// Each thread has a value of its own: what they cost each other, against one thread and one value.
   func threads() -> [Row] {
     let boxes = [Box(), Box()]
-    let shares = [Shared(value: 0), Shared(value: 0)]
+    // As the boxes, they are apart in memory. Observation keeps a lock for each in memory of its own, and those of two
+    // neighbours may share a cache line.
+    let many = (0..<64).map { _ in Shared(value: 0) }
+    let shares = [many[16], many[48]]
     let operations = operations
     return [
       threads("read Shared(value:)") { index in
