@@ -199,7 +199,7 @@ extension RedisSharedKey {
       }
       return .success(document)
     } catch {
-      return .failure(.encodingFailed(name: name, reason: CodingFailure.reason(of: error)))
+      return .failure(.encodingFailed(name: name, reason: CodingErrorSummary.text(of: error)))
     }
   }
 
@@ -208,7 +208,7 @@ extension RedisSharedKey {
     do {
       return .success(try options.decoder.decode(Value.self, from: document))
     } catch {
-      return .failure(.decodingFailed(name: name, reason: CodingFailure.reason(of: error)))
+      return .failure(.decodingFailed(name: name, reason: CodingErrorSummary.text(of: error)))
     }
   }
 }

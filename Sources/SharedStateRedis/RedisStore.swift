@@ -1,4 +1,5 @@
 public import Logging
+package import Metrics
 import SharedState
 import Synchronization
 
@@ -80,7 +81,8 @@ public final class RedisStore: Sendable {
     connector: any RedisConnector,
     configuration: RedisConfiguration,
     isInProcess: Bool,
-    logger: Logger
+    logger: Logger,
+    metrics: (any MetricsFactory)? = nil
   ) {
     let statusBoard = StatusBoard(isInProcess: isInProcess)
     let nonce = Self.makeNonce()
@@ -113,7 +115,7 @@ public final class RedisStore: Sendable {
         antiEntropy: configuration.antiEntropy,
         restsWhenUnused: isInProcess
       ),
-      logger: logger,
+      watch: LinkWatch(logger: logger, metrics: metrics),
       onStatusChange: { session, number in statusBoard.update(session, number: number) }
     )
   }

@@ -1,23 +1,20 @@
-/// Describes errors of coders without the values that they mention.
-enum CodingErrorSummary {
-  static func text(of error: DecodingError) -> String {
+/// Describes why a value could not be encoded or decoded, without showing any of it.
+///
+/// The descriptions of Foundation's errors contain the value in question, which may be a secret.
+package enum CodingErrorSummary {
+  package static func text(of error: any Error) -> String {
     switch error {
-    case .typeMismatch(let type, let context): "expected \(type)\(place(context.codingPath))"
-    case .valueNotFound(let type, let context): "found null instead of \(type)\(place(context.codingPath))"
-    case .keyNotFound(let key, let context): "found no '\(key.stringValue)'\(place(context.codingPath))"
-    case .dataCorrupted(let context): "the data are corrupted\(place(context.codingPath))"
-    @unknown default: "it cannot be decoded"
-    }
-  }
-
-  static func text(of error: EncodingError) -> String {
-    switch error {
-    case .invalidValue(let value, let context): "invalid \(type(of: value))\(place(context.codingPath))"
-    @unknown default: "it cannot be encoded"
+    case DecodingError.typeMismatch(let type, let context): "expected \(type)\(place(context.codingPath))"
+    case DecodingError.valueNotFound(let type, let context): "found null instead of \(type)\(place(context.codingPath))"
+    case DecodingError.keyNotFound(let key, let context): "found no '\(key.stringValue)'\(place(context.codingPath))"
+    case DecodingError.dataCorrupted(let context): "the data are corrupted\(place(context.codingPath))"
+    case EncodingError.invalidValue(let value, let context): "invalid \(type(of: value))\(place(context.codingPath))"
+    default: "\(type(of: error))"
     }
   }
 
   private static func place(_ path: [any CodingKey]) -> String {
-    path.isEmpty ? "" : " at \(path.map(\.stringValue).joined(separator: "."))"
+    guard !path.isEmpty else { return "" }
+    return " at \(path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: "."))"
   }
 }

@@ -1,6 +1,4 @@
 import Foundation
-package import Logging
-import Metrics
 import Synchronization
 
 /// The shell around ``LinkState``: holds its lock, performs its effects, and runs its two threads.
@@ -54,7 +52,7 @@ package final class Link: Sendable {
   private let connector: any RedisConnector
   private let connectTimeout: Duration
   private let wakers: [ConnectionPurpose: Waker]
-  private let logger: Logger
+  private let watch: LinkWatch
   private let onStatusChange: @Sendable (_ session: Session, _ number: UInt64) -> Void
 
   /// - Parameter onStatusChange: Is called from any thread, and maybe late: of two calls the one with the higher number
@@ -63,12 +61,12 @@ package final class Link: Sendable {
     connector: any RedisConnector,
     connectTimeout: Duration,
     configuration: LinkState.Configuration,
-    logger: Logger,
+    watch: LinkWatch,
     onStatusChange: @escaping @Sendable (_ session: Session, _ number: UInt64) -> Void
   ) {
     self.connector = connector
     self.connectTimeout = connectTimeout
-    self.logger = logger
+    self.watch = watch
     self.onStatusChange = onStatusChange
     wakers = Dictionary(uniqueKeysWithValues: ConnectionPurpose.allCases.map { ($0, Waker()) })
     guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: .random(in: .min ... .max))))
@@ -291,16 +289,12 @@ package final class Link: Sendable {
       case .release: break
       case .resume(let callback, let result): callback(result)
       case .wake(let purpose): wakers[purpose]?.wake()
-      case .statusChanged(let session, let number): report(session, number)
-      case .incident(let name, let incident): IncidentReport(incident, name: name).send(to: logger)
-      case .trackingRefused(let error):
-        logger.notice(
-          "Redis does not tell which keys are written. Foreign edits are found by comparing, once in a while.",
-          metadata: ["error": "\(error)"]
-        )
-      case .malformedMessage(let channel):
-        Counter(label: "shared_state_malformed_messages").increment()
-        logger.debug("A message of an unknown form was ignored.", metadata: ["channel": "\(channel)"])
+      case .statusChanged(let session, let number):
+        watch.sessionChanged(session)
+        onStatusChange(session, number)
+      case .incident(let name, let incident): watch.happened(incident, to: name)
+      case .trackingRefused(let error): watch.trackingRefused(error)
+      case .malformedMessage(let channel): watch.ignoredMessage(on: channel)
       }
     }
   }
@@ -341,24 +335,6 @@ package final class Link: Sendable {
       case .malformedMessage(let channel): tasks.append(.malformedMessage(channel: channel))
       }
     }
-  }
-
-  private func report(_ session: Session, _ number: UInt64) {
-    switch session.phase {
-    case .connected:
-      logger.info("Connected to Redis.")
-    case .backingOff:
-      Counter(label: "shared_state_disconnections").increment()
-      // The first failure matters; those that follow say the same again.
-      logger.log(
-        level: session.failures == 1 ? .warning : .debug,
-        "No connection to Redis; trying again.",
-        metadata: ["failures": "\(session.failures)", "error": "\(session.lastError?.description ?? "")"]
-      )
-    case .idle, .connecting, .stopped:
-      break
-    }
-    onStatusChange(session, number)
   }
 
   // MARK: Threads

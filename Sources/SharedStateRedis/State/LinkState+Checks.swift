@@ -124,7 +124,9 @@ extension LinkState {
 
   /// Asks the server to tell which keys are written, if anybody wants to know.
   mutating func askForTracking() {
-    guard tracking == .off, detecting > 0, facts[.subscriber]?.clientID != nil else { return }
+    guard tracking == .off, detecting > 0, let facts = facts[.subscriber] else { return }
+    // Without its number nobody can be told to send the invalidations there.
+    guard facts.clientID != nil else { return trackingRefused(.permissionDenied(operation: "CLIENT ID")) }
     tracking = .on
     subscriptionQueue.append(.subscribeInvalidations)
     isTrackingQueued = true

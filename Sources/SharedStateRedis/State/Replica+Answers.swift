@@ -105,7 +105,9 @@ extension Replica {
     let error = RedisSharedStateError.conflict(name: name, local: local, stored: stored)
     hasSaveError = true
     if sight == .reflected { sight = .unknown }
-    return [.saveError(error)] + finish(waiters, error) + settle(stamp: stamp)
+    updates += waiters.updates
+    yielded.append((waiters.all, error))
+    return [.saveError(error)] + settle(stamp: stamp)
   }
 
   /// What was not committed is to be committed later, in another form.
@@ -155,8 +157,9 @@ extension Replica {
       job.isSent = false
       isPausing = true
       hasSaveError = true
-      // Those who wait for a later snapshot are told as well: it would have to wait behind this one.
-      let refused = job.waiters.takeAll() + waiters.takeAll()
+      // Those who wait for a later snapshot, and updates, are told as well: they would have to wait behind this one.
+      let refused = job.waiters.takeAll() + waiters.takeAll() + updates + job.waiters.updates + waiters.updates
+      (updates, job.waiters.updates, waiters.updates) = ([], [], [])
       inFlight = job
       return [.saveError(error)] + resume(refused, error) + advance() + [.retryLater]
     }

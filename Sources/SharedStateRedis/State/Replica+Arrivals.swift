@@ -127,7 +127,11 @@ extension Replica {
     if policy.dataLoss == .adoptServer || !circumstances.mayRestore {
       return report + confirm(stored.content, revision, stored.meta)
     }
-    if case .otherType = confirmed.content { return report }
+    if case .otherType = confirmed.content {
+      // Nobody has what that was. What the server has left gets a revision above it.
+      repair = .adopt(revision)
+      return report + confirm(stored.content, confirmed.revision, stored.meta)
+    }
     repair = .restore
     return report
   }

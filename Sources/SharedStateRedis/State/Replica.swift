@@ -205,6 +205,8 @@ package struct Replica: Sendable {
   var reset: Reset?
   /// Those who are told once what they did is shown.
   var finished: [UInt64] = []
+  /// Those whose changes have yielded to what others have done, who are told once that is shown.
+  var yielded: [(waiters: [UInt64], error: RedisSharedStateError)] = []
   /// Explicit loads, and which read has to be answered for each: an earlier one may not have seen what they ask for.
   var loadWaiters: [UInt64: UInt64] = [:]
   var sentReads: UInt64 = 0
@@ -315,9 +317,9 @@ package struct Replica: Sendable {
       announcedByReference = .none
     }
     if let delivery = nextDelivery() { return actions + [.show(delivery)] }
-    let finished = finished
-    self.finished = []
-    return actions + loaded() + resume(finished, nil) + nextCommit()
+    defer { (finished, yielded) = ([], []) }
+    let told = resume(finished, nil) + yielded.flatMap { resume($0.waiters, $0.error) }
+    return actions + loaded() + told + nextCommit()
   }
 
   private mutating func nextDelivery() -> Delivery? {

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Metrics
 import SharedStateRedis
 import SharedStateTesting
 import Synchronization
@@ -55,6 +56,7 @@ extension Backend {
   func store(
     _ label: String = "service",
     logger: Logger = quiet,
+    metrics: (any MetricsFactory)? = nil,
     way: Way = Way(),
     configure: (inout RedisConfiguration) -> Void = { _ in }
   ) throws -> RedisStore {
@@ -65,7 +67,8 @@ extension Backend {
       connector: WatchedConnector(base: connector(configuration), way: way),
       configuration: configuration,
       isInProcess: isInProcess,
-      logger: logger
+      logger: logger,
+      metrics: metrics
     )
   }
 

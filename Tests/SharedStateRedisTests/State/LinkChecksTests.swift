@@ -34,6 +34,18 @@ struct LinkChecksTests {
     #expect(requests.count { if case .read = $0.command { true } else { false } } == 1)
   }
 
+  @Test("a server that does not tell the number of a connection cannot tell which keys are written, and that is said")
+  func unknownConnection() throws {
+    var link = LinkState.make()
+    _ = try link.join("count")
+    link.start()
+    for purpose in ConnectionPurpose.allCases {
+      link.connected(purpose, ServerFacts(), epoch: link.session.epoch, now: start)
+    }
+    let refusals = link.takeEffects().compactMap { if case .trackingRefused(let error) = $0 { error } else { nil } }
+    #expect(refusals == [.permissionDenied(operation: "CLIENT ID")])
+  }
+
   @Test("the refusal of tracking is told once, not with every connection")
   func refusal() throws {
     var link = LinkState.make()

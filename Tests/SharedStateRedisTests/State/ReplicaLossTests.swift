@@ -87,6 +87,36 @@ struct ReplicaLossTests {
     #expect(restored(&replica) == nil)
   }
 
+  @Test("Converges: a key of another type is not restored, and what an older server has in its place gets a revision")
+  func lostOtherType() {
+    var replica = Replica.live(at: 5, "a")
+    var stored = StoredValue.document(5, "a")
+    stored.content = .otherType("list")
+    guard case .show(let delivery)? = replica.stored(stored).last else {
+      Issue.record("Nothing was shown.")
+      return
+    }
+    _ = replica.delivered(delivery, outcome: .unreadable(.bad))
+    _ = replica.disconnected(.lost)
+    replica.connected(Replica.Circumstances(runID: "2"))
+    _ = replica.subscribed()
+    let actions = replica.stored(.document(3, "b"))
+    #expect(actions.contains(.report(.lostHistory(confirmed: Revision(5), stored: Revision(3)))))
+    guard case .show(let older)? = actions.last else {
+      Issue.record("Nothing was shown.")
+      return
+    }
+    #expect(older.state == .document(5, "b"))
+    _ = replica.delivered(older, outcome: .shown)
+    let draft = replica.takeDraft()
+    guard case .adopted? = draft?.content else {
+      Issue.record("Nothing was adopted.")
+      return
+    }
+    #expect(draft?.condition == .revision(Revision(3)))
+    #expect(draft?.floor == Revision(5))
+  }
+
   @Test("ForeignEditsSeen: a local change does not yield to a tombstone that somebody has written over")
   func editOverTombstone() {
     var replica = Replica.live(at: 5, "a")

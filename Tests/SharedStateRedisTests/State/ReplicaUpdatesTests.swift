@@ -142,6 +142,24 @@ struct ReplicaUpdatesTests {
     )
   }
 
+  @Test("who waits for a change that is rejected is told once the box shows what was stored instead")
+  func rejection() {
+    var replica = Replica(name: "flags", conflict: .reject)
+    replica.connected()
+    _ = replica.subscribed()
+    guard case .show(let first)? = replica.stored(.document(7, "1")).last else { fatalError("Nothing was shown.") }
+    _ = replica.delivered(first, outcome: .shown)
+    _ = replica.save(waiter: 3)
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("3".utf8))
+    let theirs = Replica.Delivery(state: .document(8, "3"), stamp: 1, sequence: 2)
+    #expect(
+      replica.committed(.conflict(.document(8, "3")), operation: .number(1))
+        == [.saveError(error), .settled, .show(theirs)]
+    )
+    #expect(replica.delivered(theirs, outcome: .shown) == [.resume([3], error)])
+  }
+
   @Test("a tombstone that has ended is put up again, and a value that has expired stays as it is")
   func tombstoneEnds() {
     var replica = Replica.live(at: 7, "1")

@@ -94,6 +94,21 @@ struct ReplicaWaitersTests {
     #expect(replica.hasPendingChange)
   }
 
+  @Test("a refusal is told to the updates that wait behind the refused change as well")
+  func refusalTellsUpdates() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    _ = replica.update(waiter: 5)
+    _ = replica.changed()
+    _ = replica.update(waiter: 6)
+    let error = RedisSharedStateError.serverError(code: "OOM")
+    #expect(
+      replica.commitRefused(error, operation: .number(1)) == [.saveError(error), .resume([5, 6], error), .retryLater]
+    )
+    #expect(replica.openUpdates == (0, 0))
+    #expect(replica.hasPendingChange)
+  }
+
   @Test("a load waits for a read that was sent after it, whatever else is answered before")
   func loadWaitsForItsRead() {
     var replica = Replica.live(at: 7, "1")

@@ -1,0 +1,75 @@
+package import Logging
+package import Metrics
+
+/// Tells those who watch over the services of what happens on a link: in the log, and by counters.
+///
+/// A name may be told, and an error; never a value or a password.
+package struct LinkWatch: Sendable {
+  private let logger: Logger
+  private let metrics: (any MetricsFactory)?
+
+  /// - Parameter metrics: Where to count; `nil`: where the program counts everything, once it has said where.
+  package init(logger: Logger, metrics: (any MetricsFactory)? = nil) {
+    self.logger = logger
+    self.metrics = metrics
+  }
+
+  func sessionChanged(_ session: Session) {
+    switch session.phase {
+    case .connected:
+      logger.info("Connected to Redis.")
+    case .backingOff:
+      count("disconnections")
+      // The first failure matters; those that follow say the same again.
+      logger.log(
+        level: session.failures == 1 ? .warning : .debug,
+        "No connection to Redis; trying again.",
+        metadata: ["failures": "\(session.failures)", "error": "\(session.lastError?.description ?? "")"]
+      )
+    case .idle, .connecting, .stopped:
+      break
+    }
+  }
+
+  func happened(_ incident: Replica.Incident, to name: String) {
+    switch incident {
+    case .lostHistory(let confirmed, let stored):
+      count("lost_history")
+      logger.warning(
+        "Redis has lost history.",
+        metadata: ["name": "\(name)", "confirmed": "\(confirmed)", "stored": "\(stored)"]
+      )
+    case .restored(let revision):
+      count("restored")
+      logger.notice(
+        "This service has given Redis back what it had lost.",
+        metadata: ["name": "\(name)", "revision": "\(revision)"]
+      )
+    case .adopted(let revision):
+      count("adopted")
+      logger.info(
+        "An edit from outside was given a revision.",
+        metadata: ["name": "\(name)", "revision": "\(revision)"]
+      )
+    case .missedMessage:
+      count("missed_messages")
+      logger.debug("A message was lost on its way.", metadata: ["name": "\(name)"])
+    }
+  }
+
+  func trackingRefused(_ error: RedisSharedStateError) {
+    logger.notice(
+      "Redis does not tell which keys are written. Foreign edits are found by comparing, once in a while.",
+      metadata: ["error": "\(error)"]
+    )
+  }
+
+  func ignoredMessage(on channel: String) {
+    count("malformed_messages")
+    logger.debug("A message of an unknown form was ignored.", metadata: ["channel": "\(channel)"])
+  }
+
+  private func count(_ name: String) {
+    Counter(label: "shared_state_\(name)", dimensions: [], factory: metrics ?? MetricsSystem.factory).increment()
+  }
+}

@@ -1,0 +1,67 @@
+import MetricsTestKit
+import SharedState
+import SharedStateRedis
+import Testing
+
+/// What RunningIt says that a service counts.
+@Suite("Metrics")
+struct MetricsTests {
+  private let backend = FakeBackend()
+  private let metrics = TestMetrics()
+
+  private func count(_ name: String) -> Int64 { metrics.counterTotal(label: "shared_state_\(name)") }
+
+  @Test("connections that break are counted")
+  func disconnections() async throws {
+    let store = try backend.store(metrics: metrics)
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    #expect(self.count("disconnections") == 0)
+    backend.redis.refuseConnections()
+    backend.cut(.writer, of: "service")
+    try await store.isDown()
+    try await eventually("it is counted") { self.count("disconnections") > 0 }
+  }
+
+  @Test("a loss and its healing are counted")
+  func losses() async throws {
+    let store = try backend.store(metrics: metrics)
+    @Shared(.redis("count", store: store)) var count = 0
+    $count.withLock { $0 = 1 }
+    try await $count.save()
+    backend.redis.loseData()
+    try await eventually("it is healed") { self.count("restored") == 1 }
+    #expect(self.count("lost_history") == 1)
+    #expect(self.count("adopted") == 0)
+  }
+
+  @Test("adopted edits are counted")
+  func adoptions() async throws {
+    let store = try backend.store(metrics: metrics)
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.save()
+    backend.set("count", "7")
+    try await $count.becomes(7)
+    try await eventually("it is counted") { self.count("adopted") == 1 }
+    #expect(self.count("lost_history") == 0)
+  }
+
+  @Test("messages that are lost or malformed are counted")
+  func messages() async throws {
+    let store = try backend.store(metrics: metrics)
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.save()
+    let other = try backend.store("other")
+    @Shared(.redis("count", store: other)) var written = 0
+    try await $written.load()
+    backend.redis.dropMessages()
+    for number in 1...2 {
+      $written.withLock { $0 = number }
+      try await $written.save()
+    }
+    try await $count.becomes(2)
+    try await eventually("the gap is counted") { self.count("missed_messages") == 1 }
+    backend.publish("hello", on: "changes:{count}")
+    try await eventually("the nonsense is counted") { self.count("malformed_messages") == 1 }
+  }
+}
