@@ -10,7 +10,7 @@ case "--observe-floor" where arguments.count == 4:
   try Observer.floor(host: arguments[1], port: Int32(arguments[2]) ?? 0, channel: arguments[3])
 case "--update-atomically" where arguments.count == 4:
   try await AtomicUpdatesBenchmark.child(url: arguments[1], name: arguments[2], times: Int(arguments[3]) ?? 0)
-case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput", "--herd", "--quick"]):
+case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput", "--herd", "--repair", "--quick"]):
   let isQuick = arguments.contains("--quick")
   let parts = Set(arguments).subtracting(["--quick"])
   let scene = try await Scene()
@@ -35,9 +35,13 @@ case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput"
   if parts.isEmpty || parts.contains("--herd") {
     table.append("A server that restarts under many services", try await HerdBenchmark(isQuick: isQuick).run())
   }
+  if parts.isEmpty || parts.contains("--repair") {
+    let repair = RepairBenchmark(isQuick: isQuick)
+    table.append("100,000 keys, server time in a minute", try await repair.run())
+  }
   table.print()
   await scene.store.shutdown(within: .seconds(5))
 default:
-  print("usage: bench [--local] [--latency] [--throughput] [--herd] [--quick]")
+  print("usage: bench [--local] [--latency] [--throughput] [--herd] [--repair] [--quick]")
   exit(2)
 }

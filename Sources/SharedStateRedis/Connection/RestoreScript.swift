@@ -16,8 +16,11 @@ package enum RestoreScript {
     if string.byte(previous) == 48 or previous + 0 > 9007199254740992 then previous = '0' end
 
     local type = redis.call('TYPE', value).ok
-    local time = redis.call('TIME')
-    local left = expiry - math.floor((time[1] * 1000000 + time[2]) / 1000)
+    local left = 0
+    if expiry ~= '0' then
+      local time = redis.call('TIME')
+      left = expiry - math.floor((time[1] * 1000000 + time[2]) / 1000)
+    end
     local isNewer = previous + 0 < revision + 0 or previous == revision and type == 'none' and kind == 's'
     local isForeign = type ~= 'none' and (type ~= 'string' or previous == '0')
     if not isNewer or isForeign or expiry ~= '0' and left <= 0 then

@@ -89,8 +89,11 @@ extension LinkState {
     )
     // Before everything else, so that nothing is read that is not tracked.
     askForTracking()
-    // In an order that can be repeated.
-    for id in members.ids {
+    // In an order that can be repeated. Each service begins elsewhere, so that when a server has lost everything they do
+    // not all give back the same at the same time.
+    let ids = members.ids
+    let first = ids.count < 2 ? 0 : Int.random(in: 0..<ids.count, using: &random)
+    for id in ids[first...] + ids[..<first] {
       guard let channel = members[id]?.names.channel, channels[channel]?.first == id else { continue }
       subscriptionQueue.append(.subscribe(channel))
     }

@@ -6,6 +6,11 @@ extension Replica {
   package mutating func announced(_ message: ChangeMessage) -> [Action] {
     let isMissed = message.parent > floor
     floor = max(floor, message.revision)
+    if message.revision == confirmed.revision, repair == .restore {
+      // Most likely somebody else was faster. To look costs the server less than to restore it again.
+      isRestoreDoubted = true
+      return [.read]
+    }
     guard message.revision > confirmed.revision else { return [] }
     var actions: [Action] = []
     if isVerified, isMissed {
@@ -43,6 +48,7 @@ extension Replica {
       reads.removeFirst()
     }
     let isFirst = !isVerified
+    isRestoreDoubted = false
     if phase == .reading { phase = .live }
     isVerified = true
     let actions = look(at: stored, known: known, isFirst: isFirst)
@@ -100,7 +106,10 @@ extension Replica {
       return report + confirm(stored.content, revision, stored.meta)
     }
     if revision == confirmed.revision {
-      guard stored.content != confirmed.content || unreadable != nil else { return [] }
+      guard stored.content != confirmed.content || unreadable != nil else {
+        if repair == .restore { repair = nil }
+        return []
+      }
       // What there was to adopt is not there any more.
       if stored.content != confirmed.content { repair = nil }
       return lookAtEdit(stored)

@@ -44,6 +44,19 @@ struct ReplicaLossTests {
     #expect(replica.beginsEncoding() == true)
   }
 
+  @Test("AcknowledgedSurvives: what somebody else has given back is looked at, not restored again")
+  func restoredByOthers() {
+    var replica = reconnected(at: 5, "a")
+    #expect(replica.stored(.absent).last == .commit)
+    #expect(replica.announced(.set(5, "a")) == [.read])
+    #expect(restored(&replica) == nil)
+    // The message may have been an old one.
+    #expect(replica.stored(.absent).last == .commit)
+    #expect(replica.announced(.set(5, "a")) == [.read])
+    #expect(replica.stored(.document(5, "a")) == [])
+    #expect(restored(&replica) == nil)
+  }
+
   @Test("AcknowledgedSurvives: where the server evicts, meta may be thrown away as well")
   func evictedWithMeta() {
     var replica = reconnected(at: 5, "a", evicts: true)
