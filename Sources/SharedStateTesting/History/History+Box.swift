@@ -1,0 +1,21 @@
+extension History {
+  /// One share of a value in one service: what the guarantees call a box.
+  public struct Box: Hashable, Codable, Sendable, CustomStringConvertible {
+    /// The service, by a name that no other one has. One that was started again is another one.
+    public let service: String
+    /// The name of the value.
+    public let name: String
+    /// Tells it from earlier shares of the value in the same service, when those were dropped.
+    public let number: Int
+
+    /// The share of a value in a service.
+    public init(service: String, name: String, number: Int = 0) {
+      self.service = service
+      self.name = name
+      self.number = number
+    }
+
+    /// The service and the name.
+    public var description: String { "\(service)'s \(name)" }
+  }
+}

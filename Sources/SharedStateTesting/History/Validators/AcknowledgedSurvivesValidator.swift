@@ -1,0 +1,58 @@
+/// At rest the server has everything that it had acknowledged, or that a box has shown; and nothing but what it had is
+/// given back to it.
+struct AcknowledgedSurvivesValidator: Validator {
+  private var rules: [String: History.Rules] = [:]
+  /// The newest revision that each box has shown, or that is its own and acknowledged.
+  private var reached: [History.Box: UInt64] = [:]
+  private var contents = StoredContents()
+  private var owned = OwnedFields()
+  /// What was stored at the last rest, under the names that nobody has changed since.
+  private var untouched: [String: History.Stored] = [:]
+
+  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+    defer { contents.observe(event) }
+    owned.observe(event)
+    switch event {
+    case .declared(let name, let rules):
+      self.rules[name] = rules
+    case .opened(let box, _, _):
+      reached[box] = 0
+    case .changed(let box, _, _), .updateBegan(let box, _, _):
+      untouched[box.name] = nil
+    case .edited(let name, _, _):
+      untouched[name] = nil
+    case .lost:
+      untouched = [:]
+    case .shown(let box, _, let revision?, _), .acknowledged(let box, _, let revision):
+      reached[box] = max(reached[box] ?? 0, revision)
+    case .committed(let commit):
+      untouched[commit.name] = nil
+      guard commit.cause == .restoration, rules[commit.name]?.isWatched ?? false else { break }
+      if !contents.were(commit.after.content, under: commit.after.revision, of: commit.name) {
+        return ["\(commit.name) was restored with what it has never been: \(commit.after)"]
+      }
+    case .rested(let rest):
+      defer { untouched = rest.stored }
+      return rest.boxes.flatMap { missing($0.box, in: rest) }
+    default: break
+    }
+    return []
+  }
+
+  private func missing(_ box: History.Box, in rest: History.Rest) -> [String] {
+    guard let stored = rest.stored[box.name] else { return [] }
+    let rules = rules[box.name] ?? History.Rules()
+    guard !rules.followsLosses, !rules.expires else { return [] }
+    var violations: [String] = []
+    if let reached = reached[box], stored.revision < reached {
+      violations.append("\(box) has had \(reached), stored is \(stored)")
+    }
+    // A revision whose content is gone has expired, or was evicted: what is lost is lost with its revision.
+    if let before = untouched[box.name], before.content != stored.content,
+      stored.content != .absent || stored.revision != before.revision
+    {
+      violations.append("nobody has changed \(box.name) since \(before) was stored, and now it is \(stored)")
+    }
+    return violations + (owned.missing(of: box, in: stored, ifSaved: true).map { [$0] } ?? [])
+  }
+}

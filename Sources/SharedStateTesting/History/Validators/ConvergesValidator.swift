@@ -1,0 +1,34 @@
+/// At rest every box equals what is stored, as far as it knows the fields.
+struct ConvergesValidator: Validator {
+  private var defaults: [History.Box: History.Document] = [:]
+  /// The boxes that keep a change which nobody else can have.
+  private var excused: Set<History.Box> = []
+
+  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+    switch event {
+    case .opened(let box, let initial, _):
+      defaults[box] = initial
+    case .notEncodable(let box, _):
+      excused.insert(box)
+    case .acknowledged(let box, _, _), .shown(let box, _, _, isFromOutside: true):
+      excused.remove(box)
+    case .rested(let rest):
+      return rest.boxes.compactMap { held in rest.stored[held.box.name].flatMap { difference(of: held, from: $0) } }
+    default: break
+    }
+    return []
+  }
+
+  private func difference(of held: History.Rest.Held, from stored: History.Stored) -> String? {
+    // The last good value stays while what is stored cannot be read.
+    if case .unreadable = stored.content { return nil }
+    guard !excused.contains(held.box) else { return nil }
+    let initial = defaults[held.box] ?? History.Document()
+    let fields = Set(initial.fields.keys).union(held.document.fields.keys)
+    let expected = stored.document ?? initial
+    for field in fields.sorted() where held.document[field] != expected[field] ?? initial[field] {
+      return "\(held.box) shows \(held.document), stored is \(stored)"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,105 @@
+/// An atomic update takes effect once when it succeeds, and never when it fails.
+///
+/// Where commits are not seen, a counter tells: at rest it is the number of the updates that have succeeded, and of some
+/// whose outcome nobody knows.
+struct ExactlyOnceUpdatesValidator: Validator {
+  private struct Key: Hashable {
+    let service: String
+    let number: Int
+  }
+
+  private struct Update {
+    let changes: Bool
+    let replacements: Int
+    var effects = 0
+    var outcome: History.Outcome?
+  }
+
+  private struct Count {
+    var succeeded = 0
+    var open = 0
+    /// Which event has made it this.
+    var results: [History.Document: Int] = [:]
+  }
+
+  private var rules: [String: History.Rules] = [:]
+  private var updates: [Key: Update] = [:]
+  private var counts: [String: Count] = [:]
+  /// How often the server was replaced.
+  private var replacements = 0
+  private var hasLost = false
+
+  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+    switch event {
+    case .declared(let name, let rules): self.rules[name] = rules
+    case .replaced: replacements += 1
+    case .lost: hasLost = true
+    case .updateBegan(let box, let number, let changes):
+      updates[Key(service: box.service, number: number)] = Update(changes: changes, replacements: replacements)
+      counts[box.name, default: Count()].open += 1
+    case .updateEnded(let box, let number, let outcome):
+      return [count(outcome, in: box.name, at: position), end(number, of: box, outcome)].compactMap(\.self)
+    case .committed(let commit):
+      guard case .updates(let numbers) = commit.cause, let box = commit.box else { break }
+      return numbers.compactMap { takeEffect($0, of: box) }
+    case .rested(let rest):
+      return rest.stored.compactMap { total($1, of: $0) }
+    default: break
+    }
+    return []
+  }
+
+  // MARK: Single commits
+
+  private mutating func takeEffect(_ number: Int, of box: History.Box) -> String? {
+    let key = Key(service: box.service, number: number)
+    guard var update = updates[key] else { return nil }
+    update.effects += 1
+    updates[key] = update
+    if update.outcome == .failed { return "the update \(number) of \(box) had failed, and took effect" }
+    guard update.effects > 1, update.replacements == replacements else { return nil }
+    return "the update \(number) of \(box) took effect \(update.effects) times"
+  }
+
+  private mutating func end(_ number: Int, of box: History.Box, _ outcome: History.Outcome) -> String? {
+    let key = Key(service: box.service, number: number)
+    updates[key]?.outcome = outcome
+    guard let update = updates[key], rules[box.name]?.isWatched ?? false else { return nil }
+    let isReplaced = update.replacements != replacements
+    switch outcome {
+    case .succeeded where !isReplaced && update.effects != (update.changes ? 1 : 0):
+      return "the update \(number) of \(box) has succeeded, and took effect \(update.effects) times"
+    case .failed where update.effects > 0:
+      return "the update \(number) of \(box) has failed, and took effect"
+    case .unknown where !isReplaced:
+      return "nobody knows what came of the update \(number) of \(box), although the server is the same"
+    default: return nil
+    }
+  }
+
+  // MARK: Counters
+
+  private mutating func count(_ outcome: History.Outcome, in name: String, at position: Int) -> String? {
+    switch outcome {
+    case .succeeded(let result):
+      counts[name]?.open -= 1
+      counts[name]?.succeeded += 1
+      guard rules[name]?.isCounter ?? false, let result else { return nil }
+      let previous = counts[name]?.results.updateValue(position, forKey: result)
+      return previous.flatMap {
+        hasLost ? nil : "two updates have made \(name) \(result), the other one is event \($0)"
+      }
+    case .failed:
+      counts[name]?.open -= 1
+    case .unknown, .abandoned: break
+    }
+    return nil
+  }
+
+  private func total(_ stored: History.Stored, of name: String) -> String? {
+    guard rules[name]?.isCounter ?? false else { return nil }
+    let (number, count) = (stored.document?[""].flatMap { Int($0) } ?? 0, counts[name] ?? Count())
+    guard number > count.succeeded + count.open || !hasLost && number < count.succeeded else { return nil }
+    return "\(count.succeeded) updates of \(name), and \(count.open) of which that is not known, have made \(stored)"
+  }
+}

@@ -1,0 +1,63 @@
+/// A commit changes the fields that it was made for, and no other one.
+///
+/// Where commits are not seen, a field that no box knows has to outlive what is between one rest and the next.
+struct FieldsMergeValidator: Validator {
+  private var watched: Set<String> = []
+  private var known: [String: Set<String>] = [:]
+  /// The fields that were stored at the last rest, and that no box knows.
+  private var unknown: [String: [String: String]] = [:]
+
+  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+    switch event {
+    case .declared(let name, let rules):
+      if rules.isWatched { watched.insert(name) }
+    case .opened(let box, let initial, _):
+      known[box.name, default: []].formUnion(initial.fields.keys)
+    case .committed(let commit):
+      return difference(commit).map { [$0] } ?? []
+    case .edited(let name, let fields, let stored):
+      for field in fields.fields.keys { unknown[name]?[field] = nil }
+      if stored != nil { unknown[name] = nil }
+    // What a service writes to a server that has nothing is not merged with what there was.
+    case .replaced, .lost:
+      unknown = [:]
+    case .rested(let rest):
+      defer { remember(rest) }
+      return rest.stored.sorted { $0.key < $1.key }.compactMap { erased(in: $1, of: $0) }
+    default: break
+    }
+    return []
+  }
+
+  private func difference(_ commit: History.Commit) -> String? {
+    guard let base = commit.base, base == commit.before.content, let changes = commit.changes,
+      commit.condition != .replacing, let before = commit.before.document
+    else { return nil }
+    let author = commit.box?.service ?? "somebody"
+    if case .unreadable(let text) = commit.after.content {
+      return "\(author) made the unreadable \(text) of \(commit.name)"
+    }
+    guard let after = commit.after.document else { return nil }
+    let fields = Set(before.fields.keys).union(after.fields.keys).union(changes.fields.keys)
+    for field in fields.sorted() {
+      let expected = changes.fields[field] == nil ? before[field] : changes[field]
+      guard after[field] != expected else { continue }
+      return "\(author) made \(commit.after) of \(commit.before) in \(commit.name): '\(field)' is to be "
+        + (expected ?? "absent")
+    }
+    return nil
+  }
+
+  private mutating func remember(_ rest: History.Rest) {
+    for (name, stored) in rest.stored where !watched.contains(name) {
+      unknown[name] = stored.document?.fields.filter { !(known[name]?.contains($0.key) ?? false) }
+    }
+  }
+
+  private func erased(in stored: History.Stored, of name: String) -> String? {
+    for (field, text) in (unknown[name] ?? [:]).sorted(by: { $0.key < $1.key }) where stored.document?[field] != text {
+      return "'\(field)' of \(name), which no service knows, was \(text) at the last rest, stored is \(stored)"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,72 @@
+/// What comes from outside never overwrites a change that the server has not acknowledged, and nobody is told of a
+/// change of its own.
+struct NoEchoValidator: Validator {
+  private struct Content {
+    var document: History.Document
+    let initial: History.Document
+    let opened: Int
+    var wasShown = false
+    var newest = 0
+    /// The changes that are acknowledged or given up.
+    var settled = 0
+  }
+
+  private struct Author {
+    let service: String
+    let position: Int
+  }
+
+  /// Where every acknowledgement is known, so that a change that is not acknowledged can be told.
+  private var watched: Set<String> = []
+  private var boxes: [History.Box: Content] = [:]
+  /// Who made which revision of a value by a change of its own.
+  private var authors: [String: [UInt64: Author]] = [:]
+
+  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+    switch event {
+    case .declared(let name, let rules):
+      if rules.isWatched { watched.insert(name) }
+    case .opened(let box, let initial, _):
+      boxes[box] = Content(document: initial, initial: initial, opened: position)
+    case .changed(let box, let number, let fields):
+      boxes[box]?.newest = number
+      boxes[box]?.document.apply(fields)
+    case .acknowledged(let box, let number, _), .conceded(let box, let number), .notEncodable(let box, let number):
+      guard let settled = boxes[box]?.settled else { break }
+      boxes[box]?.settled = max(settled, number)
+    case .committed(let commit):
+      guard case .change = commit.cause, let box = commit.box else { break }
+      authors[commit.name, default: [:]][commit.after.revision] = Author(service: box.service, position: position)
+    case .shown(let box, let document, let revision, isFromOutside: true):
+      return show(document, revision, in: box)
+    default: break
+    }
+    return []
+  }
+
+  private mutating func show(_ document: History.Document?, _ revision: UInt64?, in box: History.Box) -> [String] {
+    guard var content = boxes[box] else { return [] }
+    let violation = echo(document, revision, in: box, content)
+    content.document = document ?? content.initial
+    content.wasShown = true
+    boxes[box] = content
+    return violation.map { [$0] } ?? []
+  }
+
+  private func echo(
+    _ document: History.Document?,
+    _ revision: UInt64?,
+    in box: History.Box,
+    _ content: Content
+  ) -> String? {
+    if content.newest > content.settled, watched.contains(box.name) {
+      return "\(box) lost its change \(content.newest), settled are those through \(content.settled)"
+    }
+    guard let revision, document == content.document, let author = authors[box.name]?[revision],
+      author.service == box.service
+    else { return nil }
+    // What is found when a share is made may have been written by an earlier share of the same service.
+    if author.position < content.opened, !content.wasShown { return nil }
+    return "\(box) was told of its own \(revision) (event \(author.position)): \(content.document)"
+  }
+}

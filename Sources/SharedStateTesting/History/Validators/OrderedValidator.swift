@@ -1,0 +1,61 @@
+/// Revisions, and the fields that only ever grow, never go back.
+struct OrderedValidator: Validator {
+  private struct Progress {
+    var revision: UInt64 = 0
+    var position = 0
+    /// The numbers that were shown last.
+    var numbers: [String: Int] = [:]
+  }
+
+  private var rules: [String: History.Rules] = [:]
+  private var boxes: [History.Box: Progress] = [:]
+  /// The fields of each value whose owners only make them greater.
+  private var growing: [String: Set<String>] = [:]
+  /// Whether what somebody had seen may have been replaced by something older with a newer revision.
+  private var hasLost = false
+
+  mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+    switch event {
+    case .declared(let name, let rules):
+      self.rules[name] = rules
+      if rules.isCounter { growing[name, default: []].insert("") }
+    case .opened(let box, _, let owns):
+      boxes[box] = Progress()
+      if !owns.isEmpty { growing[box.name, default: []].formUnion(owns) }
+    case .acknowledged(let box, _, let revision):
+      if revision > boxes[box]?.revision ?? 0 { advance(box, to: revision, at: position) }
+    case .shown(let box, let document, let revision, _):
+      let fallBack = document.flatMap { shrinks($0, in: box) }
+      guard let revision, let progress = boxes[box], revision < progress.revision else {
+        if let revision { advance(box, to: revision, at: position) }
+        return fallBack.map { [$0] } ?? []
+      }
+      guard !(rules[box.name]?.followsLosses ?? false) else { return [] }
+      return ["\(box) went from \(progress.revision) (event \(progress.position)) back to \(revision)"]
+    case .committed(let commit) where commit.after.revision < commit.before.revision:
+      return ["the server went from \(commit.before.revision) back to \(commit.after.revision) in \(commit.name)"]
+    case .lost:
+      hasLost = true
+    default: break
+    }
+    return []
+  }
+
+  private mutating func advance(_ box: History.Box, to revision: UInt64, at position: Int) {
+    boxes[box, default: Progress()].revision = revision
+    boxes[box]?.position = position
+  }
+
+  private mutating func shrinks(_ document: History.Document, in box: History.Box) -> String? {
+    guard !hasLost, let fields = growing[box.name] else { return nil }
+    var violation: String?
+    for field in fields.sorted() {
+      guard let number = document[field].flatMap({ Int($0) }) else { continue }
+      if let previous = boxes[box]?.numbers[field], number < previous {
+        violation = "\(box) went from \(previous) back to \(number) in '\(field)', which only grows"
+      }
+      boxes[box, default: Progress()].numbers[field] = number
+    }
+    return violation
+  }
+}

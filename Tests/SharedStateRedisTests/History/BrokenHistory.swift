@@ -1,0 +1,267 @@
+import SharedStateTesting
+import Testing
+
+/// A history that breaks one guarantee, and no other one.
+struct BrokenHistory: CustomTestStringConvertible, Sendable {
+  let guarantee: Guarantee
+  let how: String
+  let events: [History.Event]
+
+  var testDescription: String { "\(guarantee.rawValue): \(how)" }
+
+  private init(_ guarantee: Guarantee, _ how: String, _ events: [History.Event]) {
+    self.guarantee = guarantee
+    self.how = how
+    self.events = events
+  }
+}
+
+extension BrokenHistory {
+  private typealias Is = GuaranteeHistories
+
+  static let all = boxes + changes + updates + others
+
+  private static let boxes = [
+    BrokenHistory(.ordered, "an older revision is shown", [Is.opened, Is.shown(30, 7), Is.shown(20, 5)]),
+    BrokenHistory(
+      .ordered,
+      "one that is older than its own is shown",
+      [Is.opened, .acknowledged(Is.a, through: 1, revision: 7), Is.shown(20, 5)]
+    ),
+    BrokenHistory(
+      .ordered,
+      "the server goes back",
+      [Is.opened, Is.committed(["limit": "20"], 4, over: Is.stored(5, ["limit": "10"]))]
+    ),
+    BrokenHistory(
+      .ordered,
+      "a field that only grows shrinks",
+      [
+        .opened(Is.a, default: ["limit": "10"], owns: ["limit"]), Is.shown(20, 5), Is.shown(15, 6),
+      ]
+    ),
+    BrokenHistory(
+      .noEcho,
+      "what comes from outside replaces a change that is not acknowledged",
+      [Is.watched, Is.opened, Is.changed(20, number: 1), Is.shown(30, 6)]
+    ),
+    BrokenHistory(
+      .noEcho,
+      "a service is told of its own change",
+      [
+        Is.watched, Is.opened, Is.changed(20, number: 1), Is.committed(["limit": "20"], 5),
+        .acknowledged(Is.a, through: 1, revision: 5), Is.shown(20, 5),
+      ]
+    ),
+    BrokenHistory(.converges, "a box has something else", [Is.opened, Is.rested(5, ["limit": "20"], ["limit": "10"])]),
+    BrokenHistory(
+      .converges,
+      "a box keeps what is not stored any more",
+      [
+        Is.opened,
+        .rested(
+          History.Rest(
+            stored: ["config": History.Stored(revision: 5, .absent)],
+            boxes: [History.Rest.Held(Is.a, ["limit": "20"])]
+          )
+        ),
+      ]
+    ),
+  ]
+
+  private static let changes = [
+    BrokenHistory(
+      .pendingSurvives,
+      "a change is never delivered",
+      [Is.watched, Is.opened, Is.changed(20, number: 1), Is.rested(5, ["limit": "20"], ["limit": "20"])]
+    ),
+    BrokenHistory(
+      .pendingSurvives,
+      "a change is called saved before it is delivered",
+      [Is.watched, Is.opened, Is.changed(20, number: 1), .saved(Is.a, through: 1)]
+    ),
+    BrokenHistory(
+      .pendingSurvives,
+      "what only this service changes is not stored",
+      [
+        .opened(Is.a, default: ["limit": "10"], owns: ["limit"]), Is.changed(20, number: 1),
+        Is.rested(5, ["limit": "10"], ["limit": "10"]),
+      ]
+    ),
+    BrokenHistory(
+      .acknowledgedSurvives,
+      "what was saved is not stored",
+      [
+        .opened(Is.a, default: ["limit": "10"], owns: ["limit"]), Is.changed(20, number: 1), .saved(Is.a, through: 1),
+        Is.rested(5, ["limit": "10"], ["limit": "10"]),
+      ]
+    ),
+    BrokenHistory(
+      .acknowledgedSurvives,
+      "the server is not given back what it has lost",
+      [Is.opened, Is.shown(20, 7), .lost, Is.rested(5, ["limit": "20"], ["limit": "20"])]
+    ),
+    BrokenHistory(
+      .acknowledgedSurvives,
+      "the server is given back what was never there",
+      [Is.watched, Is.opened, Is.committed(["limit": "20"], 5, cause: .restoration)]
+    ),
+    BrokenHistory(
+      .acknowledgedSurvives,
+      "a value changes that nobody has changed",
+      [
+        Is.opened, Is.rested(5, ["limit": "20"], ["limit": "20"]), .replaced,
+        Is.rested(6, ["limit": "30"], ["limit": "30"]),
+      ]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
+      "a commit erases a field that it was not made for",
+      [
+        Is.opened,
+        Is.committed(
+          ["limit": "20"],
+          6,
+          over: Is.stored(5, ["limit": "10", "unknown": "1"]),
+          changes: ["limit": "20"]
+        ),
+      ]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
+      "a commit does not change the field that it was made for",
+      [Is.opened, Is.committed(["limit": "10"], 6, over: Is.stored(5, ["limit": "10"]), changes: ["limit": "20"])]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
+      "a field that no service knows is gone",
+      [
+        Is.opened, Is.rested(5, ["limit": "10", "unknown": "1"], ["limit": "10"]), Is.changed(20, number: 1),
+        Is.rested(6, ["limit": "20"], ["limit": "20"]),
+      ]
+    ),
+  ]
+
+  private static let count = History.Box(service: "a", name: "count")
+  private static let counts = History.Event.declared(name: "count", History.Rules(isCounter: true))
+
+  private static func counted(_ count: String) -> History.Event {
+    .rested(History.Rest(stored: ["count": Is.stored(5, ["": count])], boxes: []))
+  }
+
+  private static func update(_ number: Int, _ outcome: History.Outcome) -> [History.Event] {
+    [.updateBegan(count, number: number, changes: true), .updateEnded(count, number: number, outcome)]
+  }
+
+  private static let updates = [
+    BrokenHistory(
+      .exactlyOnceUpdates,
+      "an update takes effect twice",
+      [
+        Is.watched, Is.opened, .updateBegan(Is.a, number: 1, changes: true),
+        Is.committed(["limit": "11"], 5, cause: .updates([1])), Is.committed(["limit": "12"], 6, cause: .updates([1])),
+      ]
+    ),
+    BrokenHistory(
+      .exactlyOnceUpdates,
+      "an update that has succeeded has no effect",
+      [
+        Is.watched, Is.opened, .updateBegan(Is.a, number: 1, changes: true),
+        .updateEnded(Is.a, number: 1, .succeeded(nil)),
+      ]
+    ),
+    BrokenHistory(
+      .exactlyOnceUpdates,
+      "an update that has failed takes effect",
+      [
+        Is.watched, Is.opened, .updateBegan(Is.a, number: 1, changes: true), .updateEnded(Is.a, number: 1, .failed),
+        Is.committed(["limit": "11"], 5, cause: .updates([1])),
+      ]
+    ),
+    BrokenHistory(
+      .exactlyOnceUpdates,
+      "an update fails after it took effect",
+      [
+        Is.watched, Is.opened, .updateBegan(Is.a, number: 1, changes: true),
+        Is.committed(["limit": "11"], 5, cause: .updates([1])), .updateEnded(Is.a, number: 1, .failed),
+      ]
+    ),
+    BrokenHistory(
+      .exactlyOnceUpdates,
+      "an outcome is unknown, and the server is the same",
+      [
+        Is.watched, Is.opened, .updateBegan(Is.a, number: 1, changes: true), .updateEnded(Is.a, number: 1, .unknown),
+      ]
+    ),
+    BrokenHistory(
+      .exactlyOnceUpdates,
+      "two updates have the same result",
+      [counts] + update(1, .succeeded(["": "1"])) + update(2, .succeeded(["": "1"]))
+    ),
+    BrokenHistory(.exactlyOnceUpdates, "an update is lost", [counts] + update(1, .succeeded(nil)) + [counted("0")]),
+    BrokenHistory(.exactlyOnceUpdates, "one that has failed counts", [counts] + update(1, .failed) + [counted("1")]),
+  ]
+
+  private static let others = [
+    BrokenHistory(
+      .foreignEditsSeen,
+      "a service does not know the revision that is stored",
+      [Is.opened, Is.rested(6, ["limit": "10"], ["limit": "10"], at: 5)]
+    ),
+    BrokenHistory(
+      .foreignEditsSeen,
+      "an edit has no revision",
+      [Is.opened, Is.rested(0, ["limit": "10"], ["limit": "10"])]
+    ),
+    BrokenHistory(
+      .foreignEditsSeen,
+      "adopting an edit changes it",
+      [Is.opened, Is.committed(["limit": "30"], 6, over: Is.stored(5, ["limit": "20"]), cause: .adoption)]
+    ),
+    BrokenHistory(
+      .foreignEditsSeen,
+      "an edit of a value at rest is overwritten",
+      [
+        Is.opened, Is.rested(5, ["limit": "10"], ["limit": "10"]), .edited(name: "config", ["limit": "20"], nil),
+        Is.rested(6, ["limit": "10"], ["limit": "10"]),
+      ]
+    ),
+    BrokenHistory(
+      .badDataHeld,
+      "a local change overwrites what cannot be read",
+      [
+        Is.opened, .edited(name: "config", [:], Is.nonsense), Is.committed(["limit": "20"], 6, over: Is.nonsense),
+      ]
+    ),
+    BrokenHistory(
+      .isolated,
+      "a service reads a key of somebody else",
+      [.permitted(["shop:*"], others: []), .touched(service: "a", ["shop:config", "other"])]
+    ),
+    BrokenHistory(
+      .isolated,
+      "a service leaves something behind",
+      [
+        Is.opened, .permitted(["shop:*"], others: []),
+        Is.rested(5, ["limit": "10"], ["limit": "10"], keys: ["other"]),
+      ]
+    ),
+    BrokenHistory(
+      .isolated,
+      "a key of somebody else is gone",
+      [
+        Is.opened, .permitted(["shop:*"], others: ["other"]), Is.rested(5, ["limit": "10"], ["limit": "10"], keys: []),
+      ]
+    ),
+    BrokenHistory(
+      .bounded,
+      "a service keeps every change",
+      [.kept(service: "a", History.Load(values: 1, changes: 2))]
+    ),
+    BrokenHistory(
+      .bounded,
+      "a queue is too long",
+      [.kept(service: "a", History.Load(values: 1, changes: 0, queued: 4, limit: 3))]
+    ),
+  ]
+}

@@ -1,0 +1,125 @@
+import SharedStateTesting
+
+/// For each guarantee a history in which it holds, and histories that break it: as short as they can be.
+enum GuaranteeHistories {
+  typealias Event = History.Event
+
+  static let a = History.Box(service: "a", name: "config")
+  static let b = History.Box(service: "b", name: "config")
+
+  /// Every commit of the value is known.
+  static let watched = Event.declared(name: "config", History.Rules(isWatched: true))
+  static let opened = Event.opened(a, default: ["limit": "10"], owns: [])
+
+  static func shown(_ limit: Int, _ revision: UInt64, in box: History.Box = a) -> Event {
+    .shown(box, ["limit": "\(limit)"], revision: revision, isFromOutside: true)
+  }
+
+  static func changed(_ limit: Int, number: Int, in box: History.Box = a) -> Event {
+    .changed(box, number: number, ["limit": "\(limit)"])
+  }
+
+  static func stored(_ revision: UInt64, _ document: History.Document) -> History.Stored {
+    History.Stored(revision: revision, .document(document))
+  }
+
+  /// A change of `a` that the server has taken.
+  static func committed(
+    _ document: History.Document,
+    _ revision: UInt64,
+    over before: History.Stored = .init(revision: 0, .absent),
+    cause: History.Commit.Cause = .change(through: 1),
+    condition: History.Commit.Condition = .revision,
+    changes: History.Document? = nil
+  ) -> Event {
+    let after = stored(revision, document)
+    return .committed(
+      History.Commit(
+        of: a,
+        to: "config",
+        cause: cause,
+        condition: condition,
+        base: before.content,
+        changes: changes,
+        before: before,
+        after: after
+      )
+    )
+  }
+
+  /// At rest this is stored, and this is what `a` has.
+  static func rested(
+    _ revision: UInt64,
+    _ document: History.Document,
+    _ held: History.Document,
+    at known: UInt64? = nil,
+    keys: [String]? = nil
+  ) -> Event {
+    let rest = History.Rest(
+      stored: ["config": stored(revision, document)],
+      boxes: [History.Rest.Held(a, held, revision: known)],
+      keys: keys
+    )
+    return .rested(rest)
+  }
+
+  /// A history in which everything holds.
+  static func fine(_ guarantee: Guarantee) -> [Event] {
+    switch guarantee {
+    case .ordered: [opened, shown(20, 5), shown(30, 7), shown(30, 7)]
+    case .noEcho:
+      [
+        watched, opened, changed(20, number: 1), committed(["limit": "20"], 5),
+        .acknowledged(a, through: 1, revision: 5), shown(30, 6),
+      ]
+    case .converges: [opened, rested(5, ["limit": "20", "unknown": "1"], ["limit": "20"])]
+    case .pendingSurvives:
+      [
+        watched, opened, changed(20, number: 1), committed(["limit": "20"], 5), .saved(a, through: 1),
+        rested(5, ["limit": "20"], ["limit": "20"]),
+      ]
+    case .acknowledgedSurvives:
+      [
+        opened, shown(20, 5), .lost,
+        committed(["limit": "20"], 5, cause: .restoration), rested(5, ["limit": "20"], ["limit": "20"]),
+      ]
+    case .exactlyOnceUpdates:
+      [
+        watched, opened, .updateBegan(a, number: 1, changes: true), committed(["limit": "11"], 5, cause: .updates([1])),
+        .updateEnded(a, number: 1, .succeeded(nil)), .updateBegan(a, number: 2, changes: true), .replaced,
+        .updateEnded(a, number: 2, .unknown), .updateBegan(a, number: 3, changes: true),
+        .updateEnded(a, number: 3, .failed),
+      ]
+    case .fieldsMerge:
+      [
+        opened,
+        committed(
+          ["limit": "20", "unknown": "1"],
+          6,
+          over: stored(5, ["limit": "10", "unknown": "1"]),
+          changes: ["limit": "20"]
+        ),
+      ]
+    case .foreignEditsSeen:
+      [
+        opened, rested(5, ["limit": "10"], ["limit": "10"], at: 5), .edited(name: "config", ["limit": "20"], nil),
+        committed(["limit": "20"], 6, over: stored(5, ["limit": "20"]), cause: .adoption),
+        rested(6, ["limit": "20"], ["limit": "20"], at: 6),
+      ]
+    case .badDataHeld:
+      [
+        opened, .edited(name: "config", [:], nonsense),
+        committed(["limit": "20"], 6, over: nonsense, condition: .replacing),
+      ]
+    case .isolated:
+      [
+        opened, .permitted(["shop:*"], others: ["other"]), .touched(service: "a", ["shop:config"]),
+        rested(5, ["limit": "10"], ["limit": "10"], keys: ["other", "shop:config"]),
+      ]
+    case .bounded:
+      [opened, .kept(service: "a", History.Load(values: 1, changes: 1, queued: 3, limit: 3))]
+    }
+  }
+
+  static let nonsense = History.Stored(revision: 5, .unreadable("nonsense"))
+}

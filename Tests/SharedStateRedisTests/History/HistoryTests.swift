@@ -1,0 +1,90 @@
+import Foundation
+import SharedStateTesting
+import Testing
+
+@Suite("A recorded history")
+struct HistoryTests {
+  @Test("breaks nothing when all is well", arguments: Guarantee.allCases)
+  func fine(guarantee: Guarantee) {
+    #expect(History(GuaranteeHistories.fine(guarantee)).violations(of: [guarantee]) == [])
+  }
+
+  @Test("breaks the guarantee that it breaks, in its last event, and no other one", arguments: BrokenHistory.all)
+  func broken(history: BrokenHistory) {
+    let violations = History(history.events).violations()
+    #expect(Set(violations.map(\.guarantee)) == [history.guarantee], "\(violations)")
+    #expect(violations.allSatisfy { $0.position == history.events.count - 1 }, "\(violations)")
+    #expect(History(history.events.dropLast()).violations() == [])
+  }
+
+  @Test("is seen to break each guarantee")
+  func everyGuarantee() {
+    #expect(Set(BrokenHistory.all.map(\.guarantee)) == Set(Guarantee.allCases))
+  }
+
+  @Test("is judged by what is asked for only")
+  func selection() {
+    let events = [GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
+    #expect(History(events).violations(of: [.noEcho, .converges]) == [])
+  }
+
+  @Test("says who has broken what, at which revisions, and where")
+  func text() {
+    let events = [GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
+    let texts = History(events).violations().map(\.description)
+    #expect(texts == ["Ordered: a's config went from 7 (event 1) back to 5 (event 2)"])
+  }
+
+  @Test("is told as lines of JSON by services in other processes")
+  func coding() throws {
+    for events in Guarantee.allCases.map(GuaranteeHistories.fine) + BrokenHistory.all.map(\.events) {
+      for event in events {
+        #expect(try JSONDecoder().decode(History.Event.self, from: JSONEncoder().encode(event)) == event)
+      }
+    }
+  }
+
+  // MARK: What rules allow
+
+  @Test("may go back with the server under .adoptServer")
+  func adoptServer() {
+    let rules = History.Event.declared(name: "config", History.Rules(followsLosses: true))
+    let events = [rules, GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
+    let rest = GuaranteeHistories.rested(5, ["limit": "20"], ["limit": "20"], at: 5)
+    #expect(History(events + [rest]).violations() == [])
+  }
+
+  @Test("may lose a value that has a time to live")
+  func expiry() {
+    let rules = History.Event.declared(name: "config", History.Rules(expires: true))
+    let rest = History.Rest(
+      stored: ["config": History.Stored(revision: 0, .absent)],
+      boxes: [History.Rest.Held(GuaranteeHistories.a, ["limit": "10"], revision: 0)]
+    )
+    let events = [rules, GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), .rested(rest)]
+    #expect(History(events).violations() == [])
+  }
+
+  @Test("may keep a change in its box that cannot be encoded, until something else is there")
+  func notEncodable() {
+    let kept: [History.Event] = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
+      .notEncodable(GuaranteeHistories.a, through: 1),
+    ]
+    let rest = GuaranteeHistories.rested(5, ["limit": "10"], ["limit": "20"])
+    #expect(History(kept + [rest]).violations() == [])
+    #expect(History(kept + [GuaranteeHistories.shown(10, 5), rest]).violations().map(\.guarantee) == [.converges])
+  }
+
+  // MARK: Documents
+
+  @Test("has documents by their fields, however they are written")
+  func documents() throws {
+    let document = History.Document(json: Data(#" {"b": {"y":1, "x":[ 1 ]}, "a": "text", "none": null}"#.utf8))
+    #expect(document == ["a": #""text""#, "b": #"{"x":[1],"y":1}"#, "none": "null"])
+    #expect(document?["none"] == nil)
+    #expect(History.Document(json: Data("5".utf8)) == ["": "5"])
+    #expect(try History.Document(of: ["limit": 5]) == ["limit": "5"])
+    #expect(History.Document(json: Data("nonsense".utf8)) == nil)
+  }
+}
