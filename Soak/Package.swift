@@ -50,7 +50,9 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
-    .target(name: "Simulation", dependencies: ["SharedStateRedis"], swiftSettings: settings),
+    // Only its folder History: the rest of it is about tests.
+    .target(name: "SharedStateTesting", swiftSettings: settings),
+    .target(name: "Simulation", dependencies: ["SharedStateRedis", "SharedStateTesting"], swiftSettings: settings),
     .executableTarget(name: "soak", dependencies: ["Simulation", "SharedStateRedis"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

@@ -7,6 +7,9 @@ struct Queue<Element> {
     self.elements = elements
   }
 
+  /// How many elements there are.
+  var count: Int { elements.count - head }
+
   /// The element that is next.
   var first: Element? {
     head < elements.count ? elements[head] : nil

@@ -1,3 +1,5 @@
+import SharedStateTesting
+
 /// Tries every order of events in a small world.
 ///
 /// Orders that lead to the same state go on together, so that there are far fewer states than orders.
@@ -23,8 +25,9 @@ struct Exploration {
     if let known = known[fingerprint] { return known }
     var world = world
     var count = 0.0
-    if world.steps.isEmpty, world.violation != nil || !world.wait() {
-      if let text = world.finalViolation { violation = (text, path) }
+    if world.steps.isEmpty, !world.judge.violations.isEmpty || !world.wait() {
+      if world.judge.violations.isEmpty { world.rest() }
+      if let first = world.judge.violations.first { violation = (first.description, path) }
       count = 1
     }
     for step in world.steps {

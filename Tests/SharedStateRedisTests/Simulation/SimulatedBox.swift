@@ -1,12 +1,16 @@
 import SharedStateRedis
+import SharedStateTesting
 
 /// A model of one reference and its persistence: the value, its stamp, and whether the next mutation is reported.
 ///
-/// Beside what the real ones know, it knows what is true, so that it can tell when a guarantee is broken.
+/// It records what becomes of the value.
 final class SimulatedBox {
   let names: KeyNames
   let policy: ReplicaPolicy
   let release: SimulatedValue.Release
+  /// What the history calls it.
+  let place: History.Box
+  private let recorder: SimulatedRecorder
   var id: LinkState.ReplicaID = 0
 
   private(set) var value: SimulatedValue
@@ -32,8 +36,6 @@ final class SimulatedBox {
   private(set) var acknowledgedStamp: UInt64 = 0
   /// Whether the newest change that was dealt with was given up.
   private(set) var hasGivenUp = false
-  /// The local mutations that the server has applied, or that were given up.
-  var appliedStamp: UInt64 = 0
   /// The local mutations whose `withLock` has returned.
   var returnedStamp: UInt64 = 0
   /// The mutations that are in the box and in nothing that the service knows to be stored.
@@ -56,10 +58,18 @@ final class SimulatedBox {
     }
   }
 
-  init(names: KeyNames, policy: ReplicaPolicy, release: SimulatedValue.Release) {
+  init(
+    names: KeyNames,
+    policy: ReplicaPolicy,
+    release: SimulatedValue.Release,
+    service: String,
+    recorder: SimulatedRecorder
+  ) {
     self.names = names
     self.policy = policy
     self.release = release
+    self.recorder = recorder
+    place = recorder.makeBox(service: service, name: names.value)
     value = SimulatedValue(default: release)
   }
 
@@ -70,6 +80,7 @@ final class SimulatedBox {
     value[field] = number
     stamp += 1
     changes.append((stamp, field, number))
+    recorder.record(.changed(place, number: Int(stamp), [field.key: String(number)]))
     return isWatched
   }
 
@@ -88,55 +99,51 @@ final class SimulatedBox {
   }
 
   /// What the mutations so far have made of each field; `nil` when that cannot be told.
-  var changedFields: [SimulatedDocument.Field: Int]? {
-    isReset ? nil : Dictionary(changes.map { ($0.field, $0.number) }, uniquingKeysWith: { $1 })
+  var changedFields: [String: String]? {
+    isReset ? nil : Dictionary(changes.map { ($0.field.key, String($0.number)) }, uniquingKeysWith: { $1 })
   }
 
   // MARK: What becomes of mutations
 
   /// The server has acknowledged the mutations up to this one.
-  func acknowledge(_ stamp: UInt64, isReset: Bool = false) {
+  func acknowledge(_ stamp: UInt64, _ revision: Revision, isReset: Bool = false) {
+    recorder.record(.acknowledged(place, through: Int(stamp), revision: revision.rawValue))
+    self.revision = max(self.revision, revision)
     acknowledgedStamp = max(acknowledgedStamp, stamp)
     hasGivenUp = false
     changes.removeAll { $0.stamp <= stamp }
     self.isReset = isReset
   }
 
-  /// The mutations up to this one cannot be encoded, or have given way to what somebody else has done.
-  func giveUp(_ stamp: UInt64) {
+  /// The mutations up to this one have given way to what somebody else has done, or cannot be encoded.
+  func giveUp(_ stamp: UInt64, isEncodable: Bool) {
+    let through = Int(stamp)
+    recorder.record(isEncodable ? .conceded(place, through: through) : .notEncodable(place, through: through))
     acknowledgedStamp = max(acknowledgedStamp, stamp)
-    appliedStamp = max(appliedStamp, stamp)
     hasGivenUp = true
   }
 
   // MARK: Showing
 
-  /// As `RedisPersistence.show`; says in the second part which guarantee that breaks.
-  func show(_ delivery: Replica.Delivery, isOwn: Bool) -> (Replica.DeliveryOutcome, violation: String?) {
+  /// As `RedisPersistence.show`.
+  func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome {
     let shown: SimulatedValue
     switch delivery.state.content {
     case .absent: shown = SimulatedValue(default: release)
-    case .otherType(let type): return (.unreadable(.wrongRedisType(name: name, type: type)), nil)
+    case .otherType(let type): return .unreadable(.wrongRedisType(name: name, type: type))
     case .document(let document):
       guard let decoded = SimulatedValue(document, release: release) else {
-        return (.unreadable(.decodingFailed(name: name, reason: "simulated")), nil)
+        return .unreadable(.decodingFailed(name: name, reason: "simulated"))
       }
       shown = decoded
     }
-    if delivery.sequence <= shownSequence { return (.outdated, nil) }
-    if delivery.stamp != stamp { return (.superseded, nil) }
+    if delivery.sequence <= shownSequence { return .outdated }
+    if delivery.stamp != stamp { return .superseded }
     shownSequence = delivery.sequence
-    defer { (value, revision, changes, isReset) = (shown, max(revision, delivery.state.revision), [], false) }
-    if delivery.state.revision < revision, policy.dataLoss != .adoptServer {
-      return (.shown, "Ordered: \(name) went from \(revision) back to \(delivery.state.revision)")
-    }
-    if stamp > acknowledgedStamp {
-      return (.shown, "NoEcho: \(name) lost the local change \(stamp), acknowledged is \(acknowledgedStamp)")
-    }
-    // What is found when the share is made may have been written by an earlier share of the same service.
-    if isOwn, delivery.state.content != .absent, shown == value, delivery.sequence > 1 {
-      return (.shown, "NoEcho: \(name) was told of its own \(value)")
-    }
-    return (.shown, nil)
+    (value, revision, changes, isReset) = (shown, max(revision, delivery.state.revision), [], false)
+    let document = delivery.state.content == .absent ? nil : shown.document.recorded
+    let newest = delivery.state.revision.rawValue
+    recorder.record(.shown(place, document, revision: newest, isFromOutside: true))
+    return .shown
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 @testable import SharedStateRedis
+import SharedStateTesting
 
 /// A stored document: a number for each field that it has.
 struct SimulatedDocument: Hashable, CustomStringConvertible {
@@ -12,7 +13,7 @@ struct SimulatedDocument: Hashable, CustomStringConvertible {
     /// No service knows it.
     case extra
 
-    fileprivate var key: StaticString {
+    var key: String {
       switch self {
       case .first: "first"
       case .second: "second"
@@ -62,6 +63,15 @@ struct SimulatedDocument: Hashable, CustomStringConvertible {
   }
 
   var description: String { SimulatedTrace.text(data) }
+
+  /// As a history has it.
+  var recorded: History.Document {
+    var fields: [String: String] = [:]
+    for field in Field.allCases {
+      if let number = self[field] { fields[field.key] = String(number) }
+    }
+    return History.Document(fields)
+  }
 
   /// Every now and then it is large.
   var data: Data {

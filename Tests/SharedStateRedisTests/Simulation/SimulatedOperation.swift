@@ -3,8 +3,8 @@
 /// What one commit is there for, as the simulation remembers it until it takes effect.
 struct SimulatedOperation {
   enum Purpose {
-    /// Carries the mutations up to a stamp, which changed these fields.
-    case change(stamp: UInt64, [SimulatedDocument.Field: Int])
+    /// Carries the mutations up to a stamp, which have made this of fields; `nil`: that cannot be told.
+    case change(stamp: UInt64, [String: String]?)
     case updates([SimulatedUpdate])
     case reset(stamp: UInt64)
     case repair

@@ -1,4 +1,5 @@
 @testable import SharedStateRedis
+import SharedStateTesting
 
 /// One service: a real ``LinkState``, and a model of the shell around it with every thread's steps one by one.
 final class SimulatedService: CustomStringConvertible {
@@ -81,6 +82,7 @@ final class SimulatedService: CustomStringConvertible {
 
   /// Another one for every service that was ever started.
   let index: Int
+  let name: String
   let release: SimulatedValue.Release
   var link: LinkState
   var boxes: [LinkState.ReplicaID: SimulatedBox] = [:]
@@ -91,6 +93,9 @@ final class SimulatedService: CustomStringConvertible {
   /// The atomic updates that nobody has been told the outcome of.
   var updates: [LinkState.WaiterID: SimulatedUpdate] = [:]
   var operations: [UInt64: SimulatedOperation] = [:]
+  /// How many shares it has ever made, and what it has kept at the most.
+  var joined = 0
+  private var most = (changes: 0, queued: 0)
   private var lastNumber: UInt64 = 0
 
   init(
@@ -101,6 +106,7 @@ final class SimulatedService: CustomStringConvertible {
     seed: UInt64
   ) {
     self.index = index
+    name = "service \(index)"
     self.release = release
     link = LinkState(
       configuration: LinkState.Configuration(
@@ -152,7 +158,7 @@ final class SimulatedService: CustomStringConvertible {
       if let box = boxes[id] { tasks.append(.status(box, \.hasLoadError, error != nil, number: lastNumber)) }
     case .saveError(let id, let error):
       guard let box = boxes[id] else { return }
-      if case .conflict? = error { box.giveUp(link.members[id]?.replica.settledStamp ?? 0) }
+      if case .conflict? = error { box.giveUp(link.members[id]?.replica.settledStamp ?? 0, isEncodable: true) }
       tasks.append(.status(box, \.hasSaveError, error != nil, number: lastNumber))
     case .settled(let id):
       guard let box = boxes[id], box.isKept else { return }
@@ -208,11 +214,25 @@ final class SimulatedService: CustomStringConvertible {
     }
   }
 
+  /// How much it keeps; `nil`: it has kept as much before.
+  ///
+  /// What is queued for a share that was dropped stays in its queue for a while, so a queue is as long as there were
+  /// shares, at the most.
+  func takeLoad() -> History.Load? {
+    let changes = link.pendingChanges
+    let queued = max(link.commitQueue.count, link.readQueue.count, link.checks.queue.count)
+    guard changes > most.changes || queued > most.queued else { return nil }
+    most = (max(changes, most.changes), max(queued, most.queued))
+    return History.Load(values: boxes.count, changes: changes, queued: queued, limit: joined)
+  }
+
   /// Whether nothing is under way, so that everything has to agree.
   var isQuiet: Bool {
     let isConnected = link.session.phase == .connected || link.session.phase == .idle && link.members.isEmpty
     let isChecking = !link.members.isEmpty && (link.checks.queue.first != nil || link.checks.isUnderWay)
-    return isConnected && !isChecking && callers.isEmpty && departures.isEmpty && link.pendingChanges == 0
+    // What the server has refused is tried again.
+    let isPausing = !link.members.isEmpty && link.retries.first != nil
+    return isConnected && !isChecking && !isPausing && callers.isEmpty && departures.isEmpty && link.pendingChanges == 0
       && link.waiters.isEmpty
       && link.exchanges.values.allSatisfy { $0.count == 0 }
       && link.members.elements.allSatisfy { $0.replica.phase == .live && !$0.replica.isBehind }

@@ -1,6 +1,6 @@
 @testable import SharedStateRedis
 
-/// One atomic update, and what is true of it.
+/// One atomic update.
 final class SimulatedUpdate {
   enum Kind: CaseIterable {
     /// Adds one to the count.
@@ -11,24 +11,16 @@ final class SimulatedUpdate {
     case idle
   }
 
-  enum Answer {
-    case succeeded
-    /// It has not taken effect and never will.
-    case failed
-    case unknown
-  }
-
   let kind: Kind
-  /// How often the server had been replaced when it began, and when that was.
-  let restarts: Int
+  /// Another one for every update.
+  let number: Int
+  let box: SimulatedBox
   let begun: ContinuousClock.Instant
-  /// How often it has taken effect.
-  var effects = 0
-  var answer: Answer?
 
-  init(_ kind: Kind, restarts: Int, begun: ContinuousClock.Instant) {
+  init(_ kind: Kind, number: Int, of box: SimulatedBox, begun: ContinuousClock.Instant) {
     self.kind = kind
-    self.restarts = restarts
+    self.number = number
+    self.box = box
     self.begun = begun
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 @testable import SharedStateRedis
+import SharedStateTesting
 
 /// What goes wrong, and what others do.
 extension Simulation {
@@ -80,8 +81,9 @@ extension Simulation {
   }
 
   func restartServer(with keyspace: Keyspace) {
-    restarts += 1
     losses += 1
+    recorder.record(.replaced)
+    recorder.record(.lost)
     server.restart(with: keyspace)
     for connection in connections { cut(connection) }
     server.keyspace.set(Self.outside, .string(Data()))
@@ -121,9 +123,18 @@ extension Simulation {
       writer: "outsider@host/1/outsider"
     )
     nextOutsideOperation += 1
+    let before = stored(name.value)
     let outcome = server.keyspace.commit(commit, at: server.now)
     if let announcement = outcome.announcement { server.publish(announcement, on: name.channel) }
-    remember(name.value)
+    let written = History.Commit(
+      of: nil,
+      to: name.value,
+      cause: .change(through: 0),
+      condition: .none,
+      before: recorder.stored(before),
+      after: recorder.stored(stored(name.value))
+    )
+    recorder.record(.committed(written))
     endTurn()
   }
 
@@ -139,18 +150,18 @@ extension Simulation {
     case .foreignType: server.keyspace.set(name, .other(type: "list"))
     case .foreignFlush:
       losses += 1
+      recorder.record(.lost)
       server.flushAll()
       server.keyspace.set(Self.outside, .string(Data()))
     default: server.keyspace.set(name, .string(makeDocument()))
     }
-    remember(name)
+    recordEdit(of: name)
     note("  edited: \(name) \(SimulatedTrace.text(stored(name)))")
     endTurn()
   }
 
-  /// Notes what there is under the revision that it has.
-  func remember(_ name: String) {
-    let stored = stored(name)
-    contents[name, default: [:]][stored.revision, default: []].insert(stored.content)
+  func recordEdit(of name: String) {
+    let stored = recorder.stored(stored(name))
+    recorder.record(.edited(name: name, stored.document ?? History.Document(), stored))
   }
 }

@@ -1,4 +1,5 @@
 @testable import SharedStateRedis
+import SharedStateTesting
 
 /// What the program does with its shares, each call in the steps between which its thread can be interrupted.
 extension Simulation {
@@ -12,7 +13,10 @@ extension Simulation {
     case .save: service.callers.append(.init(holding: box, [.save(box)]))
     case .load: service.callers.append(.init(holding: box, [.load(box)]))
     case .update:
-      let update = SimulatedUpdate(any(SimulatedUpdate.Kind.allCases) ?? .increment, restarts: restarts, begun: now)
+      let kind = any(SimulatedUpdate.Kind.allCases) ?? .increment
+      let update = SimulatedUpdate(kind, number: nextUpdate, of: box, begun: now)
+      nextUpdate += 1
+      recorder.record(.updateBegan(box.place, number: update.number, changes: kind == .increment))
       service.callers.append(.init(holding: box, [.update(box, update)]))
     case .reset: service.callers.append(.init(holding: box, [.reset(box)]))
     case .flush: service.callers.append(.init([.flush]))
@@ -29,7 +33,7 @@ extension Simulation {
     let caller = SimulatedService.Caller([])
     service.update(&caller.tasks) { $0.forget(waiter) }
     let promise = service.promises.removeValue(forKey: waiter)
-    service.updates.removeValue(forKey: waiter)?.answer = .unknown
+    if let update = service.updates.removeValue(forKey: waiter) { end(update, .abandoned) }
     if let box = promise?.box { service.leaveIfUnused(box) }
     service.callers.append(caller)
   }
@@ -51,11 +55,19 @@ extension Simulation {
     }
     let caller = SimulatedService.Caller([])
     policy.writer = service.link.configuration.writer
-    let box = SimulatedBox(names: names, policy: policy, release: service.release)
+    let box = SimulatedBox(
+      names: names,
+      policy: policy,
+      release: service.release,
+      service: service.name,
+      recorder: recorder
+    )
+    recorder.record(.opened(box.place, default: box.value.document.recorded, owns: []))
+    service.joined += 1
     service.update(&caller.tasks) { link in
       guard
         let id = try? link.join(names, name: names.value, valueType: "Value", policy: policy)
-      else { return violated("joining \(names.value) failed") }
+      else { return failed("joining \(names.value) failed") }
       box.id = id
       service.boxes[id] = box
     }
@@ -84,13 +96,14 @@ extension Simulation {
         box.isKept = true
         link.changed(box.id)
       }
+      recordLoad(of: service)
     case .endWatch(let box, let watch):
       box.endWatch(watch)
     case .returned(let box, let stamp):
       box.returnedStamp = max(box.returnedStamp, stamp)
     case .save(let box):
       service.update(&caller.tasks) { link in
-        guard let waiter = try? link.save(box.id, stamp: box.stamp, now: now) else { return violated("save() failed") }
+        guard let waiter = try? link.save(box.id, stamp: box.stamp, now: now) else { return failed("save() failed") }
         box.isKept = true
         service.promises[waiter] = .init(.applied(box, stamp: box.stamp), holding: box)
       }
@@ -99,19 +112,19 @@ extension Simulation {
       caller.calls.insert(.resetUpTo(box, stamp: box.stamp), at: 0)
     case .resetUpTo(let box, let stamp):
       service.update(&caller.tasks) { link in
-        guard let waiter = try? link.reset(box.id, stamp: stamp, now: now) else { return violated("reset() failed") }
+        guard let waiter = try? link.reset(box.id, stamp: stamp, now: now) else { return failed("reset() failed") }
         box.isKept = true
         service.promises[waiter] = .init(.applied(box, stamp: stamp), holding: box)
       }
     case .update(let box, let update):
       service.update(&caller.tasks) { link in
-        guard let waiter = try? link.update(box.id, now: now) else { return violated("updateAtomically() failed") }
+        guard let waiter = try? link.update(box.id, now: now) else { return failed("updateAtomically() failed") }
         service.updates[waiter] = update
         service.promises[waiter] = .init(.updated(update), holding: box)
       }
     case .load(let box):
       service.update(&caller.tasks) { link in
-        guard let waiter = try? link.load(box.id, now: now) else { return violated("load() failed") }
+        guard let waiter = try? link.load(box.id, now: now) else { return failed("load() failed") }
         service.promises[waiter] = .init(.shows(box, stored(box.name).revision, losses: losses), holding: box)
       }
     case .flush:
@@ -123,7 +136,7 @@ extension Simulation {
         }
         service.promises[waiter] = .init(.applied(box, stamp: box.returnedStamp))
       }
-      for box in settled.values { check(.applied(box, stamp: box.returnedStamp), of: "flush()", in: service) }
+      for box in settled.values { recordSaved(box, box.returnedStamp) }
     }
   }
 
@@ -134,12 +147,10 @@ extension Simulation {
   ) {
     switch task {
     case .show(let box, let delivery):
-      let isOwn = authors[box.name]?[delivery.state.revision] == service.index
-      let (outcome, violation) = box.hasLeft ? (.outdated, nil) : box.show(delivery, isOwn: isOwn)
+      let outcome = box.hasLeft ? .outdated : box.show(delivery)
       note(
         "service \(service.index) shows \(box.name) \(delivery.state.revision) for \(delivery.stamp ?? 0): \(outcome), has \(box.value) \(box.stamp)"
       )
-      if let violation { violated("service \(service.index): \(violation)") }
       // In the shell this is a step of its own; a task in front makes it one here.
       tasks.insert(.delivered(box, delivery, outcome), at: 0)
     case .delivered(let box, let delivery, let outcome):
@@ -153,56 +164,49 @@ extension Simulation {
     case .resume(let waiter, let error):
       note("service \(service.index) resumes \(waiter) \(error.debugDescription)")
       guard let promise = service.promises.removeValue(forKey: waiter) else { return }
-      if case .updated(let update) = promise.content {
-        answer(update, error)
-      } else if error == nil {
-        check(promise.content, of: "a waiter", in: service)
-      }
+      resolve(promise.content, error, in: service)
       if let box = promise.box { service.leaveIfUnused(box) }
     }
   }
 
-  func check(
+  /// Somebody who waited is told how it ended.
+  private func resolve(
     _ promise: SimulatedService.Promise.Content,
-    of operation: String,
+    _ error: RedisSharedStateError?,
     in service: SimulatedService
   ) {
     switch promise {
     case .applied(let box, let stamp):
-      if box.appliedStamp < stamp {
-        violated("PendingSurvives: \(operation) was told of \(box.name)'s change \(stamp) after \(box.appliedStamp)")
-      }
+      if error == nil { recordSaved(box, stamp) }
     case .shows(let box, let revision, let losses):
-      guard losses == self.losses, box.stamp == box.acknowledgedStamp, box.hasShare else { return }
+      guard error == nil, losses == self.losses, box.stamp == box.acknowledgedStamp, box.hasShare else { return }
       // What is stored may have become another revision of the same.
       let reflected = max(box.revision, service.link.members[box.id]?.replica.baseRevision ?? .none)
       if reflected < revision {
-        violated("load() ended with \(box.name) at \(reflected) when \(revision) had been stored")
+        failed("load() ended with \(box.name) at \(reflected) when \(revision) had been stored")
       }
-    case .updated:
-      break
+    case .updated(let update):
+      switch error {
+      case nil: end(update, .succeeded(nil))
+      case .outcomeUnknown?:
+        let isOver = now - update.begun >= SimulatedService.operationTimeout
+        end(update, isOver ? .abandoned : .unknown)
+      default: end(update, .failed)
+      }
     }
   }
 
-  private func answer(_ update: SimulatedUpdate, _ error: RedisSharedStateError?) {
-    let isReplaced = update.restarts != restarts
-    switch error {
-    case nil:
-      update.answer = .succeeded
-      let effects = update.kind == .increment ? 1 : 0
-      if update.effects != effects, !isReplaced {
-        violated("ExactlyOnceUpdates: an update (\(update.kind)) has succeeded with \(update.effects) effects")
-      }
-    case .outcomeUnknown?:
-      update.answer = .unknown
-      if !isReplaced, now - update.begun < SimulatedService.operationTimeout {
-        violated("ExactlyOnceUpdates: the outcome of an update is unknown, although the server is the same")
-      }
-    default:
-      update.answer = .failed
-      if update.effects > 0 {
-        violated("ExactlyOnceUpdates: an update has failed (\(error.debugDescription)) and took effect")
-      }
-    }
+  // MARK: The history
+
+  private func end(_ update: SimulatedUpdate, _ outcome: History.Outcome) {
+    recorder.record(.updateEnded(update.box.place, number: update.number, outcome))
+  }
+
+  private func recordSaved(_ box: SimulatedBox, _ stamp: UInt64) {
+    recorder.record(.saved(box.place, through: Int(stamp)))
+  }
+
+  func recordLoad(of service: SimulatedService) {
+    if let load = service.takeLoad() { recorder.record(.kept(service: service.name, load)) }
   }
 }

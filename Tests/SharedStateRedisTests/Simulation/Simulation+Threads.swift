@@ -145,9 +145,9 @@ extension Simulation {
     let fields = box.changedFields
     let operation = SimulatedOperation(
       box: box,
-      purpose: .change(stamp: stamp, fields ?? [:]),
+      purpose: .change(stamp: stamp, fields),
       stored: encoding.stored,
-      isMerged: isMerged && fields != nil
+      isMerged: isMerged
     )
     let result = coder.documents(of: value, default: initial, encoding)
     note("service \(service.index) encodes \(box.name) \(value), stamp \(stamp)")
@@ -162,7 +162,7 @@ extension Simulation {
   ) -> RedisRequest? {
     if let operation = encoded.operation {
       if case .failure = encoded.encoded.result, case .change(let stamp, _) = operation.purpose {
-        operation.box.giveUp(stamp)
+        operation.box.giveUp(stamp, isEncodable: false)
       }
       service.operations[link.nextOperation] = operation
     }
@@ -185,6 +185,7 @@ extension Simulation {
     }
     note(events, on: connection, epoch, of: service)
     service.update(&thread.tasks) { $0.arrived(events, on: thread.purpose, epoch: epoch, now: now) }
+    recordLoad(of: service)
   }
 
   /// Learns which local changes are acknowledged by what is about to be handed in.
@@ -198,11 +199,10 @@ extension Simulation {
     for case .reply(let id, .commit(.committed(let revision, _))) in events {
       guard let number = connection.operations[id], let operation = service.operations[number] else { continue }
       switch operation.purpose {
-      case .change(let stamp, _): operation.box.acknowledge(stamp)
-      case .reset(let stamp): operation.box.acknowledge(stamp, isReset: true)
+      case .change(let stamp, _): operation.box.acknowledge(stamp, revision)
+      case .reset(let stamp): operation.box.acknowledge(stamp, revision, isReset: true)
       case .updates, .repair: continue
       }
-      operation.box.revision = max(operation.box.revision, revision)
     }
   }
 }

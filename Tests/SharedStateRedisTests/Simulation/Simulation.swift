@@ -1,5 +1,6 @@
 import Foundation
 @testable import SharedStateRedis
+import SharedStateTesting
 
 /// One schedule: a few services on one server, every step of every thread in random order, and whatever can go wrong.
 ///
@@ -21,20 +22,17 @@ final class Simulation {
   /// Is told what happens, for somebody who wants to understand it.
   var onEvent: ((String) -> Void)?
 
-  /// The guarantees that were broken.
-  private(set) var violations: [String] = []
-  /// Who made which revision of a name by a change of its own.
-  var authors: [String: [Revision: Int]] = [:]
-  /// What had which revision of a name.
-  var contents: [String: [Revision: Set<StoredValue.Content>]] = [:]
+  /// What the guarantees are judged by, in the end.
+  let recorder = SimulatedRecorder()
+  /// What no guarantee is about and must not be: a thread that sleeps for ever, an error that stays.
+  private(set) var failures: [String] = []
   var snapshot = Keyspace()
-  /// How often the server has been replaced.
-  var restarts = 0
   /// How often it has lost something, which is deleted by everybody's will or not.
   var losses = 0
   /// Whether something happened that only comparing, once in a while, can find out.
   var isSomethingUntold = false
   var nextValue = 1
+  var nextUpdate = 1
   var nextOutsideOperation: UInt64 = 1
   private var nextService = 0
   private let steps: Int
@@ -51,6 +49,7 @@ final class Simulation {
       KeyNames(namespace: namespace, name: $0, database: 0)
     }
     policies = Self.makePolicies(names, &random)
+    recordRules()
     for _ in 0..<Int.random(in: 1...3, using: &random) { startService() }
     server.keyspace.set(Self.outside, .string(Data()))
   }
@@ -73,6 +72,20 @@ final class Simulation {
     )
   }
 
+  private func recordRules() {
+    for name in names {
+      guard let policy = policies[name.value] else { continue }
+      let rules = History.Rules(
+        followsLosses: policy.dataLoss == .adoptServer,
+        expires: policy.timeToLive > 0,
+        isWatched: true
+      )
+      recorder.record(.declared(name: name.value, rules))
+    }
+    let permitted = names.flatMap { [$0.value, $0.meta, $0.operations, $0.channel] }
+    recorder.record(.permitted(permitted + ["\(KeyNames.invalidationChannel)"], others: [Self.outside]))
+  }
+
   func startService() {
     let release = [.present, .present, .older].randomElement(using: &random) ?? SimulatedValue.Release.present
     services.append(
@@ -87,16 +100,16 @@ final class Simulation {
     nextService += 1
   }
 
-  /// Runs the schedule, and says what went wrong, if anything did.
+  /// Runs the schedule, judges what it has recorded, and says what went wrong, if anything did.
   ///
   /// - Parameter steps: How many, before everything calms down; `nil`: the seed decides.
   func run(steps: Int? = nil) -> [String] {
-    for _ in 0..<(steps ?? self.steps) where violations.isEmpty {
+    for _ in 0..<(steps ?? self.steps) where failures.isEmpty {
       if chance(habits.patience) { disturb() } else if chance(habits.calmness) { use() } else { step() }
     }
-    if violations.isEmpty { calm() }
-    if violations.isEmpty { converge() }
-    return violations
+    if failures.isEmpty { calm() }
+    if failures.isEmpty { converge() }
+    return recorder.history.violations().map(\.description) + failures
   }
 
   // MARK: Chance
@@ -116,8 +129,8 @@ final class Simulation {
     if let onEvent { onEvent(text()) }
   }
 
-  func violated(_ text: String) {
-    violations.append(text)
+  func failed(_ text: String) {
+    failures.append(text)
   }
 
   // MARK: Steps

@@ -1,11 +1,14 @@
 import Foundation
 @testable import SharedStateRedis
+import SharedStateTesting
 
 /// Two services that share one value on one server, of which every order of events can be tried: each writes once, one
 /// of them loses a connection once, and somebody edits the value.
 ///
 /// A step is something that comes from outside: a request that reaches the server, an event that arrives. What a service
 /// does about it follows at once. Time passes when nothing else can happen.
+///
+/// Orders part and meet again, so a world is judged while it happens, and keeps no history.
 struct SmallWorld {
   enum Step: Hashable {
     case write(Int)
@@ -34,7 +37,7 @@ struct SmallWorld {
 
   private(set) var services: [Service]
   private(set) var server = InProcessServer()
-  private(set) var violation: String?
+  private(set) var judge = History.Judge()
   private var now: ContinuousClock.Instant
   private var writes: Set<Int> = []
   private var mayCut = false
@@ -65,7 +68,10 @@ struct SmallWorld {
       )
       return Service(link: LinkState(configuration: configuration, seed: UInt64(index)))
     }
+    judge.record(.declared(name: Self.names.value, History.Rules(isWatched: true)))
     for index in services.indices {
+      let initial = services[index].value.document.recorded
+      judge.record(.opened(Self.box(index), default: initial, owns: []))
       let policy = ReplicaPolicy(writer: services[index].link.configuration.writer)
       services[index].id = try services[index].link.join(Self.names, name: "a", valueType: "Value", policy: policy)
       run(index)
@@ -78,7 +84,7 @@ struct SmallWorld {
   // MARK: Steps
 
   var steps: [Step] {
-    guard violation == nil else { return [] }
+    guard judge.violations.isEmpty else { return [] }
     var steps = writes.sorted().map(Step.write)
     if mayCut { steps += services[0].wires.keys.sorted { $0.rawValue < $1.rawValue }.map(Step.cut) }
     if mayEdit { steps.append(.edit) }
@@ -97,6 +103,7 @@ struct SmallWorld {
       writes.remove(index)
       services[index].value[Self.fields[index]] = index + 1
       services[index].stamp += 1
+      judge.record(.changed(Self.box(index), number: Int(services[index].stamp), Self.change(by: index)))
       services[index].link.changed(services[index].id)
       run(index)
     case .cut(let purpose):
@@ -109,6 +116,7 @@ struct SmallWorld {
       var document = SimulatedDocument()
       document[.extra] = 9
       server.keyspace.set(Self.names.value, .string(document.data))
+      judge.record(.edited(name: Self.names.value, document.recorded, Self.recorded(stored)))
       endTurn()
     case .reach(let index, let purpose):
       guard let wire = services[index].wires[purpose], let request = wire.outbox.first else { return }
@@ -118,6 +126,7 @@ struct SmallWorld {
     case .arrive(let index, let purpose):
       guard let wire = services[index].wires[purpose], let event = wire.inbox.first else { return }
       services[index].wires[purpose]?.inbox.removeFirst()
+      if case .reply(_, .commit(.committed(let revision, _))) = event { recordAcknowledgement(of: revision, by: index) }
       services[index].link.arrived([event], on: purpose, epoch: wire.epoch, now: now)
       run(index)
     }
@@ -138,13 +147,20 @@ struct SmallWorld {
     try? server.send([request], from: id)
     guard case .commit(let commit) = request.command, stored.revision != before.revision else { return }
     defer { revised = stored.content }
-    // A commit overwrites an edit that nobody has adopted.
-    guard case .document = commit.content, before.content == revised, let theirs = before.document else { return }
-    let other = Self.fields[1 - index]
-    let (kept, merged) = (SimulatedDocument(theirs), stored.document.flatMap { SimulatedDocument($0) })
-    if merged?[other] != kept?[other] || merged?[.extra] != kept?[.extra] {
-      violation = "FieldsMerge: service \(index) made \(merged as Any) of \(kept as Any)"
+    var written = History.Commit(
+      of: Self.box(index),
+      to: Self.names.value,
+      cause: .adoption,
+      before: Self.recorded(before),
+      after: Self.recorded(stored)
+    )
+    if case .document = commit.content {
+      written.cause = .change(through: Int(services[index].stamp))
+      written.changes = Self.change(by: index)
+      // A commit overwrites an edit that nobody has adopted.
+      if before.content == revised { written.base = written.before.content }
     }
+    judge.record(.committed(written))
   }
 
   private mutating func endTurn() {
@@ -157,6 +173,26 @@ struct SmallWorld {
   }
 
   private var stored: StoredValue { server.keyspace.stored(Self.names, at: server.now) }
+
+  // MARK: The history
+
+  private static func box(_ index: Int) -> History.Box {
+    History.Box(service: "service \(index)", name: names.value)
+  }
+
+  private static func change(by index: Int) -> History.Document { [fields[index].key: String(index + 1)] }
+
+  private static func recorded(_ stored: StoredValue) -> History.Stored {
+    let document = stored.document.flatMap { SimulatedDocument($0) }?.recorded
+    return History.Stored(revision: stored.revision.rawValue, document.map { .document($0) } ?? .absent)
+  }
+
+  /// The reply to a commit is about to be handed in.
+  private mutating func recordAcknowledgement(of revision: Revision, by index: Int) {
+    guard case .change(let stamp, _, _)? = services[index].link.members[services[index].id]?.replica.inFlight?.purpose
+    else { return }
+    judge.record(.acknowledged(Self.box(index), through: Int(stamp), revision: revision.rawValue))
+  }
 
   // MARK: A service
 
@@ -216,27 +252,30 @@ struct SmallWorld {
     let service = services[index]
     if delivery.sequence <= service.shownSequence { return .outdated }
     if delivery.stamp != service.stamp { return .superseded }
-    if delivery.state.revision < service.revision { violation = "Ordered: service \(index) went back" }
     let document: Data? = if case .document(let data) = delivery.state.content { data } else { nil }
     services[index].value =
       document.flatMap { SimulatedValue($0, release: .present) } ?? SimulatedValue(default: .present)
     (services[index].shownSequence, services[index].revision) = (delivery.sequence, delivery.state.revision)
+    let shown = document.map { _ in services[index].value.document.recorded }
+    judge.record(
+      .shown(Self.box(index), shown, revision: delivery.state.revision.rawValue, isFromOutside: true)
+    )
     return .shown
   }
 
   // MARK: States
 
-  /// What is wrong when nothing can happen any more.
-  var finalViolation: String? {
-    if let violation { return violation }
-    let value = stored.document.flatMap { SimulatedValue($0, release: .present) }
-    for (index, service) in services.enumerated() {
-      let replica = service.link.members[service.id]?.replica
-      if replica?.hasPendingChange ?? true { return "PendingSurvives: service \(index) has not delivered its change" }
-      if service.value != value { return "Converges: service \(index) shows \(service.value), stored is \(stored)" }
-      if replica?.confirmed.revision != stored.revision { return "ForeignEditsSeen: service \(index) has missed one" }
+  /// Nothing can happen any more.
+  mutating func rest() {
+    let boxes = services.indices.map { index in
+      let confirmed = services[index].link.members[services[index].id]?.replica.confirmed.revision ?? .none
+      return History.Rest.Held(
+        Self.box(index),
+        services[index].value.document.recorded,
+        revision: confirmed.rawValue
+      )
     }
-    return nil
+    judge.record(.rested(History.Rest(stored: [Self.names.value: Self.recorded(stored)], boxes: boxes)))
   }
 
   /// The same for two worlds in which the same can happen.
@@ -248,7 +287,7 @@ struct SmallWorld {
     hasher.combine(stored)
     hasher.combine(server.keyspace.string(Self.names.operations, at: server.now))
     hasher.combine(revised)
-    hasher.combine(violation)
+    hasher.combine(judge.violations)
     for service in services {
       hasher.combine(service.value)
       hasher.combine(service.stamp)

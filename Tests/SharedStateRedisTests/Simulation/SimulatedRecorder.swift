@@ -1,0 +1,46 @@
+@testable import SharedStateRedis
+import SharedStateTesting
+
+/// The history of one schedule.
+final class SimulatedRecorder {
+  private(set) var history = History()
+  /// What was made of contents, most of which come many times.
+  private var contents: [StoredValue.Content: History.Stored.Content] = [:]
+  private var touched: Set<Touch> = []
+  private var boxes = 0
+
+  private struct Touch: Hashable {
+    let service: Int
+    let keys: [String]
+  }
+
+  func record(_ event: History.Event) { history.record(event) }
+
+  func makeBox(service: String, name: String) -> History.Box {
+    boxes += 1
+    return History.Box(service: service, name: name, number: boxes)
+  }
+
+  /// A service touches keys, or listens to channels; the first time is as good as any other.
+  func touch(_ keys: [String], by service: SimulatedService) {
+    guard touched.insert(Touch(service: service.index, keys: keys)).inserted else { return }
+    record(.touched(service: service.name, keys))
+  }
+
+  func stored(_ stored: StoredValue) -> History.Stored {
+    History.Stored(revision: stored.revision.rawValue, content(stored.content))
+  }
+
+  func content(_ content: StoredValue.Content) -> History.Stored.Content {
+    if let known = contents[content] { return known }
+    let made: History.Stored.Content =
+      switch content {
+      case .absent: .absent
+      case .otherType(let type): .unreadable(type)
+      case .document(let data):
+        SimulatedDocument(data).map { .document($0.recorded) } ?? .unreadable(String(decoding: data, as: UTF8.self))
+      }
+    contents[content] = made
+    return made
+  }
+}
