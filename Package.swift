@@ -94,6 +94,7 @@ let package = Package(
       dependencies: [
         "SharedState",
         "SharedStateRedis",
+        "SharedStateTesting",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/ChaosService"

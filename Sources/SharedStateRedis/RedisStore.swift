@@ -228,6 +228,11 @@ public final class RedisStore: Sendable {
     return Metadata(stored)
   }
 
+  /// The newest revision of a value that this store knows to be in Redis; `nil`: there is no share of it.
+  package func confirmedRevision(of name: String) -> Revision? {
+    (try? names(for: name).get()).flatMap(link.confirmedRevision)
+  }
+
   private func read(_ names: KeyNames) async throws -> StoredValue? {
     try await withCancellableContinuation { continuation in
       _ = link.read(names) { continuation.resume(with: $0.mapError { $0 }) }

@@ -7,6 +7,8 @@ struct ChaosDocument: Codable, Hashable, Sendable {
 
   /// The fields that one service writes, in the order of the services. Their values only ever grow.
   static let fields: [any WritableKeyPath<ChaosDocument, Int> & Sendable] = [\.first, \.second, \.third]
+  /// What they are called in JSON.
+  static let fieldNames = ["first", "second", "third"]
   /// Its name in Redis.
   static let name = "document"
   /// The name of the number that is changed by `updateAtomically` only.

@@ -2,12 +2,13 @@ import Foundation
 import Logging
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Synchronization
 
 /// One of the services of a chaos test: `ChaosService URL INDEX`.
 ///
-/// It takes commands from standard input, one a line, and answers each; in between it tells what it sees. It ends with
-/// its input.
+/// It takes commands from standard input, one a line, and answers each with what its boxes have; in between it tells what
+/// it does and sees, for a ``History``. It ends with its input.
 ///
 /// - `start`: saves and makes atomic updates, over and over again.
 /// - `write 10`: changes its field, and the common one, ten times.
@@ -15,11 +16,14 @@ import Synchronization
 /// - `report`: nothing else.
 @main
 final class ChaosService: Sendable {
+  private let store: RedisStore
   private let document: Shared<ChaosDocument>
   private let count: Shared<Int>
   private let index: Int
   private let isResting = Atomic(true)
+  /// How many changes are in the document.
   private let written = Atomic(0)
+  private let updates = Atomic(0)
 
   private static let pace = Duration.milliseconds(4)
 
@@ -29,6 +33,7 @@ final class ChaosService: Sendable {
   }
 
   private init(store: RedisStore, index: Int) {
+    self.store = store
     document = Shared(wrappedValue: ChaosDocument(), .redis(ChaosDocument.name, store: store))
     count = Shared(wrappedValue: 0, .redis(ChaosDocument.countName, store: store))
     self.index = index
@@ -36,8 +41,9 @@ final class ChaosService: Sendable {
 
   private func run() async {
     await withDiscardingTaskGroup { tasks in
-      tasks.addTask { for await document in self.document.updates { self.tell(.saw(document)) } }
-      tasks.addTask { for await count in self.count.updates { self.tell(.counted(count)) } }
+      self.open()
+      tasks.addTask { for await document in self.document.updates { self.show(document, ChaosDocument.name) } }
+      tasks.addTask { for await count in self.count.updates { self.show(count, ChaosDocument.countName) } }
       var work: [Task<Void, Never>] = []
       for await command in Self.commands {
         let words = command.split(separator: " ")
@@ -50,46 +56,55 @@ final class ChaosService: Sendable {
         case "rest":
           isResting.store(true, ordering: .relaxed)
           for task in work { await task.value }
-          await save()
+          await saveAll()
         default:
           break
         }
-        let written = written.load(ordering: .relaxed)
-        tell(.answered(ChaosReport(document: document.wrappedValue, count: count.wrappedValue, written: written)))
+        let load = History.Load(values: 2, changes: store.pendingChanges)
+        tell(.kept(service: documentBox.service, load))
+        tell(.answered([held(document.wrappedValue, documentBox), held(count.wrappedValue, countBox)]))
       }
     }
   }
 
   private func write(_ times: Int) async {
     for _ in 0..<times {
-      let number = written.add(1, ordering: .relaxed).newValue
+      let number = written.load(ordering: .relaxed) + 1
+      let common = number * ChaosDocument.fields.count + index
+      tell(
+        .changed(documentBox, number: number, [ChaosDocument.fieldNames[index]: "\(number)", "common": "\(common)"])
+      )
       document.withLock { document in
         document[keyPath: ChaosDocument.fields[index]] = number
-        document.common = number * ChaosDocument.fields.count + index
+        document.common = common
       }
+      // Only now, so that who saves knows what is saved.
+      written.store(number, ordering: .relaxed)
       try? await Task.sleep(for: Self.pace)
     }
   }
 
   private func keepSaving() async {
     while !isResting.load(ordering: .relaxed) {
-      try? await document.save()
+      _ = try? await save()
       try? await Task.sleep(for: Self.pace * 5)
     }
   }
 
   private func keepUpdating() async {
     while !isResting.load(ordering: .relaxed) {
+      let number = updates.add(1, ordering: .relaxed).newValue
+      tell(.updateBegan(countBox, number: number, changes: true))
       do {
         let value = try await count.updateAtomically { count in
           count += 1
           return count
         }
-        tell(.updated(value))
+        tell(.updateEnded(countBox, number: number, .succeeded(try? History.Document(of: value))))
       } catch RedisSharedStateError.outcomeUnknown {
-        tell(.outcomeUnknown)
+        tell(.updateEnded(countBox, number: number, .unknown))
       } catch {
-        // It has not taken effect, and must not be counted.
+        tell(.updateEnded(countBox, number: number, .failed))
       }
       // Hardly a pause, so that most of what happens to the server happens to an update.
       try? await Task.sleep(for: Self.pace / 8)
@@ -97,9 +112,41 @@ final class ChaosService: Sendable {
   }
 
   /// Saves, as often as it takes; how long it may take is the business of whoever waits for the answer.
-  private func save() async {
-    while (try? await document.save()) == nil { try? await Task.sleep(for: Self.pace) }
+  private func saveAll() async {
+    while (try? await save()) == nil { try? await Task.sleep(for: Self.pace) }
   }
+
+  private func save() async throws {
+    let number = written.load(ordering: .relaxed)
+    try await document.save()
+    tell(.saved(documentBox, through: number))
+  }
+
+  // MARK: The history
+
+  private var documentBox: History.Box { box(ChaosDocument.name) }
+  private var countBox: History.Box { box(ChaosDocument.countName) }
+
+  private func box(_ name: String) -> History.Box { History.Box(service: "service \(index)", name: name) }
+
+  private func open() {
+    let initial = (try? History.Document(of: ChaosDocument())) ?? [:]
+    tell(.opened(documentBox, default: initial, owns: [ChaosDocument.fieldNames[index]]))
+    tell(.opened(countBox, default: ["": "0"], owns: []))
+  }
+
+  /// The value has changed, whoever has changed it. The revision is read a little later, and never goes back either.
+  private func show(_ value: some Encodable, _ name: String) {
+    let revision = store.confirmedRevision(of: name)?.rawValue
+    tell(.shown(box(name), try? History.Document(of: value), revision: revision, isFromOutside: false))
+  }
+
+  private func held(_ value: some Encodable, _ box: History.Box) -> History.Rest.Held {
+    let revision = store.confirmedRevision(of: box.name)?.rawValue
+    return History.Rest.Held(box, (try? History.Document(of: value)) ?? [:], revision: revision)
+  }
+
+  private func tell(_ event: History.Event) { tell(.recorded(event)) }
 
   private func tell(_ event: ChaosEvent) {
     guard let line = try? JSONEncoder().encode(event) else { return }

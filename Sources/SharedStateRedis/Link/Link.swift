@@ -242,6 +242,11 @@ package final class Link: Sendable {
     guarded.withLock { $0.state.pendingChanges }
   }
 
+  /// The newest revision of a value that a share of it knows to be in Redis; `nil`: there is no share of it.
+  package func confirmedRevision(of names: KeyNames) -> Revision? {
+    guarded.withLock { $0.state.confirmedRevision(of: names) }
+  }
+
   /// How many atomic updates wait to be run or sent, and how many the server may have by now.
   package var openUpdates: (waiting: Int, sent: Int) {
     guarded.withLock { $0.state.openUpdates }

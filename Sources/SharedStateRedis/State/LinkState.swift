@@ -141,6 +141,11 @@ package struct LinkState: Sendable {
     }
   }
 
+  /// The newest revision of a value that a share of it knows to be in Redis; `nil`: there is no share of it.
+  package func confirmedRevision(of names: KeyNames) -> Revision? {
+    channels[names.channel]?.first.flatMap { members[$0]?.replica.confirmed.revision }
+  }
+
   // MARK: Replicas
 
   /// A share of a name has come to life.

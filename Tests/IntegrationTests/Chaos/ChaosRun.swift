@@ -26,6 +26,7 @@ final class ChaosRun {
   private var random: SplitMix64
   private let server: PrivateRedisServer
   private let services: [ServiceProcess]
+  private let history = ChaosHistory()
   private var foreignEdits = 0
 
   private static let namespace = "chaos:"
@@ -35,16 +36,18 @@ final class ChaosRun {
     random = SplitMix64(seed: seed)
     let server = try PrivateRedisServer(isPersistent: restart == .withData)
     self.server = server
-    services = try ChaosDocument.fields.indices.map { index in
+    history.record(.declared(name: ChaosDocument.countName, History.Rules(isCounter: true)))
+    history.record(.permitted([Self.namespace + "*"], others: []))
+    services = try ChaosDocument.fields.indices.map { [history] index in
       try ServiceProcess(
         url: "\(server.url)?namespace=\(Self.namespace)",
         index: index,
-        isOrdered: restart != .empty
+        record: { history.record($0) }
       )
     }
   }
 
-  /// Disturbs so many times, lets the services rest, and validates.
+  /// Disturbs so many times, lets the services rest, and judges what was recorded.
   func round(disturbances: Int) async throws {
     try await all("start")
     // One at least is a restart.
@@ -53,7 +56,9 @@ final class ChaosRun {
       try await disturb(index == disturbances / 2 ? .kill : any)
     }
     try await all("rest")
-    try validate(try await agreement())
+    let rest = try await judgeAtRest()
+    let idle = history.idle(among: Set(rest.boxes.map(\.box.service)))
+    guard idle.isEmpty else { throw ChaosFailure("\(idle) have done nothing.") }
     try await editFromOutside()
   }
 
@@ -64,9 +69,11 @@ final class ChaosRun {
     case .kill where restart == .emptyAtRest:
       try await loseEverythingAtRest()
     case .kill:
+      recordReplacement()
       try await whileWriting { server.kill() }
       try await write()
       try await whileWriting { try server.restart() }
+      recordReplacement()
     case .pause:
       try await whileWriting { try server.pause() }
       // Mostly for longer than the services wait for an answer.
@@ -86,15 +93,21 @@ final class ChaosRun {
 
   private func loseEverythingAtRest() async throws {
     try await all("rest")
-    let before = try await agreement()
+    try await judgeAtRest()
+    recordReplacement()
     server.kill()
     let isWrittenMeanwhile = Bool.random(using: &random)
     if isWrittenMeanwhile { try await write() }
     try server.restart()
-    if !isWrittenMeanwhile, try await agreement() != before {
-      throw ChaosFailure("AcknowledgedSurvives: \(before) was lost")
-    }
+    recordReplacement()
+    // What nobody has changed has to be the same as before.
+    if !isWrittenMeanwhile { try await judgeAtRest() }
     try await all("start")
+  }
+
+  private func recordReplacement() {
+    history.record(.replaced)
+    if restart == .empty { history.record(.lost) }
   }
 
   /// Does something while the services go on writing, and returns when they have.
@@ -110,88 +123,87 @@ final class ChaosRun {
   private func writeCommand() -> String { "write \(Int.random(in: 2...60, using: &random))" }
 
   @discardableResult
-  private func all(_ command: String) async throws -> [ChaosReport] {
+  private func all(_ command: String) async throws -> [History.Rest.Held] {
     try await Self.perform(command, by: services)
   }
 
-  /// Has every service carry out a command, all at once, and returns their reports in order.
-  private static func perform(_ command: String, by services: [ServiceProcess]) async throws -> [ChaosReport] {
+  /// Has every service carry out a command, all at once, and returns what their boxes have.
+  private static func perform(_ command: String, by services: [ServiceProcess]) async throws -> [History.Rest.Held] {
     try await withThrowingTaskGroup { tasks in
-      for (index, service) in services.enumerated() {
-        tasks.addTask { (index, try await service.perform(command)) }
-      }
-      return try await tasks.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+      for service in services { tasks.addTask { try await service.perform(command) } }
+      return try await tasks.reduce(into: []) { $0 += $1 }
     }
   }
 
-  // MARK: Guarantees
+  // MARK: The history
 
-  /// What all services report once they and the server agree.
-  private func agreement() async throws -> [ChaosReport] {
+  /// Waits until all services and the server agree, or ought to, and judges what was recorded.
+  @discardableResult
+  private func judgeAtRest() async throws -> History.Rest {
     let deadline = ContinuousClock.now + patience
-    while true {
-      let reports = try await all("report")
-      let stored = try (get(ChaosDocument.name), get(ChaosDocument.countName))
-      let document = try stored.0.map { try JSONDecoder().decode(ChaosDocument.self, from: $0) } ?? ChaosDocument()
-      let count = stored.1.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
-      if reports.allSatisfy({ $0.document == document && $0.count == count }) { return reports }
-      guard ContinuousClock.now < deadline else {
-        throw ChaosFailure("Converges: stored are \(document) and \(count), not \(reports)")
-      }
+    var rest = try await look()
+    while !Self.agree(rest), ContinuousClock.now < deadline {
       // Nobody tells when the server and three processes agree.
       try await Task.sleep(for: .milliseconds(10))
+      rest = try await look()
     }
+    history.record(.rested(rest))
+    try history.judge()
+    return rest
   }
 
-  private func validate(_ reports: [ChaosReport]) throws {
-    let histories = services.map(\.history)
-    var violations = histories.compactMap(\.violation)
-    for (report, field) in zip(reports, ChaosDocument.fields) where report.document[keyPath: field] != report.written {
-      violations.append("AcknowledgedSurvives, PendingSurvives, FieldsMerge: \(report.written) is not in \(report)")
+  private func look() async throws -> History.Rest {
+    let boxes = try await all("report")
+    var stored: [String: History.Stored] = [:]
+    for name in [ChaosDocument.name, ChaosDocument.countName] { stored[name] = try self.stored(name) }
+    return History.Rest(stored: stored, boxes: boxes, keys: try keys())
+  }
+
+  private static func agree(_ rest: History.Rest) -> Bool {
+    rest.boxes.allSatisfy { held in
+      guard let stored = rest.stored[held.box.name], stored.revision == held.revision else { return false }
+      return held.document.fields.allSatisfy { stored.document?[$0] == $1 }
     }
-    let updates = histories.flatMap(\.updates)
-    let unknown = histories.reduce(0) { $0 + $1.unknownOutcomes }
-    let count = reports.first?.count ?? 0
-    let isLossAllowed = restart == .empty
-    for (history, report) in zip(histories, reports) where history.updates.isEmpty || report.written == 0 {
-      violations.append("A service has done nothing: \(report)")
-    }
-    if count > updates.count + unknown || !isLossAllowed && count < updates.count {
-      violations.append("ExactlyOnceUpdates: \(updates.count) and \(unknown) unknown updates have made \(count)")
-    }
-    if !isLossAllowed, Set(updates).count != updates.count {
-      violations.append("ExactlyOnceUpdates: one count is the result of two updates")
-    }
-    guard violations.isEmpty else { throw ChaosFailure(violations.joined(separator: "\n")) }
   }
 
   /// A field that no service knows outlives their changes, once they have seen what was written with it.
   private func editFromOutside() async throws {
     foreignEdits += 1
     try edit("foreign", common: -foreignEdits)
-    let reports = try await agreement()
-    guard reports.allSatisfy({ $0.document.common == -foreignEdits }) else {
-      throw ChaosFailure("ForeignEditsSeen: \(-foreignEdits) is not in \(reports)")
-    }
+    try await judgeAtRest()
     try await write()
     try await all("rest")
-    try validate(try await agreement())
-    let stored = try get(ChaosDocument.name).map { try JSONDecoder().decode([String: Int].self, from: $0) }
-    guard stored?["foreign"] == foreignEdits else {
-      throw ChaosFailure("FieldsMerge: the foreign field is not \(foreignEdits) in \(stored ?? [:])")
-    }
+    try await judgeAtRest()
   }
 
   // MARK: The server
 
-  private func get(_ name: String) throws -> Data? {
-    guard case .string(let data) = try server.command("GET", Self.namespace + name) else { return nil }
+  private func stored(_ name: String) throws -> History.Stored {
+    let names = KeyNames(namespace: Self.namespace, name: name, database: 0)
+    let revision = try get(names.meta).flatMap { Meta(String(decoding: $0, as: UTF8.self)) }?.revision
+    let data = try get(names.value)
+    let document = data.flatMap { History.Document(json: $0) }
+    let unreadable = data.map { History.Stored.Content.unreadable("\($0.count) bytes") }
+    let content = document.map { .document($0) } ?? unreadable ?? .absent
+    return History.Stored(revision: revision?.rawValue ?? 0, content)
+  }
+
+  private func get(_ key: String) throws -> Data? {
+    guard case .string(let data) = try server.command("GET", key) else { return nil }
     return data
+  }
+
+  private func keys() throws -> [String]? {
+    guard case .array(let keys) = try server.command("KEYS", "*") else { return nil }
+    return keys.compactMap { if case .string(let data) = $0 { String(decoding: data, as: UTF8.self) } else { nil } }
   }
 
   /// Sets a field that the services do not know, as a program in another language would: in one step, so that it undoes
   /// no change of theirs.
   private func edit(_ field: String, common: Int?) throws {
+    var fields = [field: String(foreignEdits)]
+    fields["common"] = common.map { String($0) }
+    history.record(.edited(name: ChaosDocument.name, History.Document(fields), nil))
     let script = """
       local text = redis.call('GET', KEYS[1])
       if not text then return end

@@ -1,18 +1,18 @@
 import Foundation
 import SharedStateRedis
-import Synchronization
+import SharedStateTesting
 
 @testable import ChaosService
 
 /// A service in a process of its own, which ends with this object, and with us.
 final class ServiceProcess: Sendable {
   private let input: FileHandle
-  private let answers: AsyncStream<ChaosReport>
-  private let recorded: Mutex<ServiceHistory>
+  private let answers: AsyncStream<[History.Rest.Held]>
 
   /// Starts a service.
-  init(url: String, index: Int, isOrdered: Bool) throws {
-    recorded = Mutex(ServiceHistory(isOrdered: isOrdered))
+  ///
+  /// - Parameter record: Takes what the service does and sees, in order, on another thread.
+  init(url: String, index: Int, record: @escaping @Sendable (History.Event) -> Void) throws {
     let (input, output) = (Pipe(), Pipe())
     // A copy of our end of a pipe in another child would keep this child's input open.
     for file in [input.fileHandleForWriting, output.fileHandleForReading] {
@@ -27,14 +27,16 @@ final class ServiceProcess: Sendable {
     process.standardOutput = output
     try process.run()
     self.input = input.fileHandleForWriting
-    let (answers, answer) = AsyncStream.makeStream(of: ChaosReport.self)
+    let (answers, answer) = AsyncStream.makeStream(of: [History.Rest.Held].self)
     self.answers = answers
     let file = output.fileHandleForReading
     // Reading blocks, so it has a thread of its own.
-    Thread.detachNewThread { [weak self] in
+    Thread.detachNewThread {
       Self.read(file) { event in
-        self?.recorded.withLock { $0.record(event) }
-        if case .answered(let report) = event { answer.yield(report) }
+        switch event {
+        case .recorded(let event): record(event)
+        case .answered(let boxes): answer.yield(boxes)
+        }
       }
       answer.finish()
     }
@@ -44,13 +46,11 @@ final class ServiceProcess: Sendable {
     try? input.close()
   }
 
-  var history: ServiceHistory { recorded.withLock { $0 } }
-
-  /// Hands the service a command, and returns what it has once it has carried it out.
-  func perform(_ command: String) async throws -> ChaosReport {
+  /// Hands the service a command, and returns what its boxes have once it has carried it out.
+  func perform(_ command: String) async throws -> [History.Rest.Held] {
     try input.write(contentsOf: Data("\(command)\n".utf8))
     return try await Deadline.run(within: patience) { [answers] in
-      for await report in answers { return report }
+      for await boxes in answers { return boxes }
       throw ChaosFailure("A service has ended during '\(command)'.")
     } onTimeout: {
       ChaosFailure("A service did not answer to '\(command)'.")
