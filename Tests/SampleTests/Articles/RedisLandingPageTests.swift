@@ -1,6 +1,8 @@
+import Foundation
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -43,5 +45,24 @@ struct RedisLandingPageTests {
     $config.withLock { $0.maximumItems = 20 }
     for await config in $copy.updates where config.maximumItems == 20 { break }
     #expect(copy.maximumItems == 20)
+  }
+
+  @Test func aHistoryIsJudged() async throws {
+    let server = InProcessRedis()
+    let store = RedisStore.inProcess(server)
+    @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
+    let box = History.Box(service: "checkout", name: "checkout:config")
+    var history = History()
+    history.record(.opened(box, default: try .init(of: config), owns: ["maximumItems"]))
+    history.record(.changed(box, number: 1, ["maximumItems": "20"]))
+    $config.withLock { $0.maximumItems = 20 }
+    try await $config.save()
+    history.record(.saved(box, through: 1))
+
+    let metadata = try await store.metadata(for: "checkout:config")
+    let document = History.Document(json: Data((server.get("checkout:config") ?? "").utf8)) ?? [:]
+    let stored = History.Stored(revision: metadata?.revision ?? 0, .document(document))
+    history.record(.rested(.init(stored: [box.name: stored], boxes: [.init(box, try .init(of: config))])))
+    #expect(history.violations() == [])
   }
 }
