@@ -45,6 +45,8 @@ extension History {
     case committed(Commit)
     /// Somebody who knows no revisions has written these fields, or deleted the value; what is stored now, if known.
     case edited(name: String, Document, Stored?)
+    /// Somebody who knows no revisions lets the value expire: it may be gone any time, and its revision be left.
+    case expires(name: String)
     /// Another server has taken the place of the one there was, with its data or without.
     case replaced
     /// The server has lost what some service may not have seen.

@@ -65,6 +65,22 @@ struct HistoryTests {
     #expect(History(events).violations() == [])
   }
 
+  @Test("may give a server back that a value has expired, and not that it is gone otherwise")
+  func restoredExpiry() {
+    let gone = History.Commit(
+      of: nil,
+      to: "config",
+      cause: .restoration,
+      before: History.Stored(revision: 0, .absent),
+      after: History.Stored(revision: 5, .absent)
+    )
+    let events = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.committed(["limit": "20"], 5),
+    ]
+    #expect(History(events + [.expires(name: "config"), .committed(gone)]).violations() == [])
+    #expect(History(events + [.committed(gone)]).violations().map(\.guarantee) == [.acknowledgedSurvives])
+  }
+
   @Test("may keep a change in its box that cannot be encoded, until something else is there")
   func notEncodable() {
     let kept: [History.Event] = [

@@ -146,7 +146,9 @@ extension Simulation {
     }
     switch any(disturbances) {
     case .foreignDelete: server.keyspace.remove(name, at: server.now)
-    case .foreignExpire: server.keyspace.expire(name, at: server.now.milliseconds + 300, now: server.now)
+    case .foreignExpire:
+      server.keyspace.expire(name, at: server.now.milliseconds + 300, now: server.now)
+      if stored(name).content != .absent { recorder.record(.expires(name: name)) }
     case .foreignType: server.keyspace.set(name, .other(type: "list"))
     case .foreignFlush:
       losses += 1

@@ -5,6 +5,8 @@ struct AcknowledgedSurvivesValidator: Validator {
   /// The newest revision that each box has shown, or that is its own and acknowledged.
   private var reached: [History.Box: UInt64] = [:]
   private var contents = StoredContents()
+  /// The names whose value somebody lets expire.
+  private var expiring: Set<String> = []
   private var owned = OwnedFields()
   /// What was stored at the last rest, under the names that nobody has changed since.
   private var untouched: [String: History.Stored] = [:]
@@ -21,6 +23,8 @@ struct AcknowledgedSurvivesValidator: Validator {
       untouched[box.name] = nil
     case .edited(let name, _, _):
       untouched[name] = nil
+    case .expires(let name):
+      expiring.insert(name)
     case .lost:
       untouched = [:]
     case .shown(let box, _, let revision?, _), .acknowledged(let box, _, let revision):
@@ -28,6 +32,8 @@ struct AcknowledgedSurvivesValidator: Validator {
     case .committed(let commit):
       untouched[commit.name] = nil
       guard commit.cause == .restoration, rules[commit.name]?.isWatched ?? false else { break }
+      // That it has expired is given back, too.
+      if commit.after.content == .absent, mayExpire(commit.name) { break }
       if !contents.were(commit.after.content, under: commit.after.revision, of: commit.name) {
         return ["\(commit.name) was restored with what it has never been: \(commit.after)"]
       }
@@ -39,6 +45,10 @@ struct AcknowledgedSurvivesValidator: Validator {
     return []
   }
 
+  private func mayExpire(_ name: String) -> Bool {
+    rules[name]?.expires ?? false || expiring.contains(name)
+  }
+
   private func missing(_ box: History.Box, in rest: History.Rest) -> [String] {
     guard let stored = rest.stored[box.name] else { return [] }
     let rules = rules[box.name] ?? History.Rules()
@@ -47,9 +57,8 @@ struct AcknowledgedSurvivesValidator: Validator {
     if let reached = reached[box], stored.revision < reached {
       violations.append("\(box) has had \(reached), stored is \(stored)")
     }
-    // A revision whose content is gone has expired, or was evicted: what is lost is lost with its revision.
     if let before = untouched[box.name], before.content != stored.content,
-      stored.content != .absent || stored.revision != before.revision
+      stored.content != .absent || !mayExpire(box.name)
     {
       violations.append("nobody has changed \(box.name) since \(before) was stored, and now it is \(stored)")
     }
