@@ -167,7 +167,6 @@ public final class RedisStore: Sendable {
     let countdown = Countdown()
     let waiters = link.flush(until: .now + timeout) { result in countdown.finishOne(result.map { _ in }) }
     guard !waiters.isEmpty else { return }
-    defer { link.forget(waiters) }
     // The writer's thread watches the deadline, unless it is busy connecting. A timer wakes two more threads.
     let timer =
       isInTouch
@@ -177,7 +176,13 @@ public final class RedisStore: Sendable {
         countdown.end(with: timeoutError(of: "flush()"))
       }
     defer { timer?.cancel() }
-    try await countdown.wait(for: waiters.count)
+    do {
+      try await countdown.wait(for: waiters.count)
+    } catch {
+      // Otherwise there is nobody left to forget.
+      link.forget(waiters)
+      throw error
+    }
   }
 
   private var isInTouch: Bool {

@@ -51,7 +51,7 @@ package final class Link: Sendable {
 
   private let connector: any RedisConnector
   private let connectTimeout: Duration
-  private let wakers: [ConnectionPurpose: Waker]
+  private let wakers: PerConnection<Waker>
   private let watch: LinkWatch
   private let onStatusChange: @Sendable (_ session: Session, _ number: UInt64) -> Void
 
@@ -68,7 +68,9 @@ package final class Link: Sendable {
     self.connectTimeout = connectTimeout
     self.watch = watch
     self.onStatusChange = onStatusChange
-    wakers = Dictionary(uniqueKeysWithValues: ConnectionPurpose.allCases.map { ($0, Waker()) })
+    var wakers = PerConnection<Waker>()
+    for purpose in ConnectionPurpose.allCases { wakers[purpose] = Waker() }
+    self.wakers = wakers
     guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: .random(in: .min ... .max))))
   }
 
@@ -276,31 +278,36 @@ package final class Link: Sendable {
   }
 
   private func perform(_ tasks: [Task]) {
-    var tasks = Queue(tasks)
-    while let task = tasks.popFirst() {
-      switch task {
-      case .show(let attachment, let id, let delivery):
-        let outcome = attachment.show(delivery)
-        let more = guarded.withLock { guarded -> [Task] in
-          var more: [Task] = []
-          guarded.state.delivered(delivery, to: id, outcome: outcome)
-          resolve(&guarded, into: &more)
-          return more
-        }
-        for task in more { tasks.append(task) }
-      case .loading(let attachment, let isLoading, let number): attachment.setLoading(isLoading, number: number)
-      case .loadError(let attachment, let error, let number): attachment.setLoadError(error, number: number)
-      case .saveError(let attachment, let error, let number): attachment.setSaveError(error, number: number)
-      case .release: break
-      case .resume(let callback, let result): callback(result)
-      case .wake(let purpose): wakers[purpose]?.wake()
-      case .statusChanged(let session, let number):
-        watch.sessionChanged(session)
-        onStatusChange(session, number)
-      case .incident(let name, let incident): watch.happened(incident, to: name)
-      case .trackingRefused(let error): watch.trackingRefused(error)
-      case .malformedMessage(let channel): watch.ignoredMessage(on: channel)
+    var next = tasks
+    while !next.isEmpty {
+      var more: [Task] = []
+      for task in next { perform(task, leadingTo: &more) }
+      next = more
+    }
+  }
+
+  private func perform(_ task: Task, leadingTo more: inout [Task]) {
+    switch task {
+    case .show(let attachment, let id, let delivery):
+      let outcome = attachment.show(delivery)
+      more += guarded.withLock { guarded -> [Task] in
+        var more: [Task] = []
+        guarded.state.delivered(delivery, to: id, outcome: outcome)
+        resolve(&guarded, into: &more)
+        return more
       }
+    case .loading(let attachment, let isLoading, let number): attachment.setLoading(isLoading, number: number)
+    case .loadError(let attachment, let error, let number): attachment.setLoadError(error, number: number)
+    case .saveError(let attachment, let error, let number): attachment.setSaveError(error, number: number)
+    case .release: break
+    case .resume(let callback, let result): callback(result)
+    case .wake(let purpose): wakers[purpose]?.wake()
+    case .statusChanged(let session, let number):
+      watch.sessionChanged(session)
+      onStatusChange(session, number)
+    case .incident(let name, let incident): watch.happened(incident, to: name)
+    case .trackingRefused(let error): watch.trackingRefused(error)
+    case .malformedMessage(let channel): watch.ignoredMessage(on: channel)
     }
   }
 
@@ -399,31 +406,85 @@ package final class Link: Sendable {
     }
   }
 
-  /// One round: sends what there is to send, then handles what arrives.
+  /// Sends what there is to send, and handles what arrives, until the connection is to be closed.
   private func serve(
     _ connection: any RedisConnection,
     _ purpose: ConnectionPurpose,
     epoch: UInt64
   ) throws(RedisSharedStateError) {
-    guard let work = update({ $0.state.work(for: purpose, epoch: epoch, now: .now) }) else { return }
-    let requests = work.requests + encode(work.encodings)
-    if !requests.isEmpty { try connection.send(requests) }
-    let events = try connection.receive(until: work.waitUntil)
-    update { $0.state.arrived(events, on: purpose, epoch: epoch, now: .now) }
+    var events: [RedisEvent] = []
+    while let deadline = try send(on: connection, purpose, epoch: epoch, after: events) {
+      events = try connection.receive(until: deadline)
+    }
   }
 
-  private func encode(_ encodings: [(id: LinkState.ReplicaID, encoding: Replica.Encoding)]) -> [RedisRequest] {
-    guard !encodings.isEmpty else { return [] }
-    let attachments = guarded.withLock { guarded in
-      encodings.map { id, encoding in
-        let updates = encoding.updates.compactMap { waiter in guarded.updates[waiter].map { (waiter, $0) } }
-        return (guarded.members[id]?.attachment, Dictionary(uniqueKeysWithValues: updates))
-      }
+  /// Handles what has arrived, and sends what there is to send.
+  ///
+  /// - Returns: Until when to wait for more; `nil`: the connection is to be closed.
+  private func send(
+    on connection: any RedisConnection,
+    _ purpose: ConnectionPurpose,
+    epoch: UInt64,
+    after events: [RedisEvent]
+  ) throws(RedisSharedStateError) -> ContinuousClock.Instant? {
+    // Not kept while the thread waits: who encodes may be gone by then.
+    guard let round = nextRound(after: events, on: purpose, epoch: epoch) else { return nil }
+    let requests = round.requests + encode(round.encodings)
+    if !requests.isEmpty { try connection.send(requests) }
+    return round.waitUntil
+  }
+
+  /// What a thread does with the lock given back: ``LinkState/Work``, and who is to encode.
+  private struct Round: Sendable {
+    struct Encoding: Sendable {
+      let id: LinkState.ReplicaID
+      let encoding: Replica.Encoding
+      let attachment: (any ReplicaAttachment)?
+      let updates: [LinkState.WaiterID: AtomicUpdate]
     }
-    let encoded = zip(encodings, attachments).map { work, target in
-      let (attachment, updates) = target
+
+    let requests: [RedisRequest]
+    let encodings: [Encoding]
+    let waitUntil: ContinuousClock.Instant
+  }
+
+  /// Handles what has arrived; what is next.
+  private func nextRound(after events: [RedisEvent], on purpose: ConnectionPurpose, epoch: UInt64) -> Round? {
+    let (isDecided, round) = update { guarded -> (Bool, Round?) in
+      let now = ContinuousClock.now
+      guarded.state.arrived(events, on: purpose, epoch: epoch, now: now)
+      // Who waits is told before anything else is done, and what is shown may lead to more.
+      if guarded.state.hasEffects { return (false, nil) }
+      return (true, takeRound(&guarded, purpose, epoch, now))
+    }
+    return isDecided ? round : update { takeRound(&$0, purpose, epoch, .now) }
+  }
+
+  private func takeRound(
+    _ guarded: inout Guarded,
+    _ purpose: ConnectionPurpose,
+    _ epoch: UInt64,
+    _ now: ContinuousClock.Instant
+  ) -> Round? {
+    guard let work = guarded.state.work(for: purpose, epoch: epoch, now: now) else { return nil }
+    let encodings = work.encodings.map { id, encoding in
+      var updates: [LinkState.WaiterID: AtomicUpdate] = [:]
+      for waiter in encoding.updates { updates[waiter] = guarded.updates[waiter] }
+      return Round.Encoding(
+        id: id,
+        encoding: encoding,
+        attachment: guarded.members[id]?.attachment,
+        updates: updates
+      )
+    }
+    return Round(requests: work.requests, encodings: encodings, waitUntil: work.waitUntil)
+  }
+
+  private func encode(_ encodings: [Round.Encoding]) -> [RedisRequest] {
+    guard !encodings.isEmpty else { return [] }
+    let encoded = encodings.map { work in
       let stopped = Replica.Encoded(stamp: 0, result: .failure(.stopped))
-      return (work.id, attachment?.encode(work.encoding, updates: updates) ?? stopped)
+      return (work.id, work.attachment?.encode(work.encoding, updates: work.updates) ?? stopped)
     }
     return update { guarded in
       let now = ContinuousClock.now

@@ -9,7 +9,7 @@ extension LinkState {
     epoch: UInt64,
     now: ContinuousClock.Instant
   ) {
-    waiting.remove(purpose)
+    waiting[purpose] = nil
     guard epoch == session.epoch, exchanges[purpose] != nil, !events.isEmpty else { return }
     exchanges[purpose]?.heard(now: now)
     for event in events {

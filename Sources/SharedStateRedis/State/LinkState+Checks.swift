@@ -118,8 +118,10 @@ extension LinkState {
 
   /// When there is something to check.
   var nextCheck: ContinuousClock.Instant? {
-    let batch = checks.queue.first == nil || checks.isUnderWay ? nil : checks.nextAt
-    return [batch, checks.expiries.min?.at, checks.antiEntropyAt].compactMap { $0 }.min()
+    var next = checks.queue.first == nil || checks.isUnderWay ? nil : checks.nextAt
+    if let at = checks.expiries.min?.at { next = next.map { min($0, at) } ?? at }
+    if let at = checks.antiEntropyAt { next = next.map { min($0, at) } ?? at }
+    return next
   }
 
   /// Asks the server to tell which keys are written, if anybody wants to know.

@@ -18,14 +18,14 @@ extension LinkState {
   }
 
   private mutating func forgetConnections() {
-    exchanges = [:]
+    exchanges = PerConnection()
     subscribedChannels = []
     subscriptionQueue = Queue()
     readQueue = Queue()
     commitQueue = Queue()
     retries = Queue()
     checks = Checks()
-    facts = [:]
+    facts = PerConnection()
     tracking = .off
     isTrackingQueued = false
     asksForRole = true
@@ -63,7 +63,7 @@ extension LinkState {
       writerLooksAt = deadline
       instruction = .wait(until: deadline)
     }
-    if case .wait = instruction { waiting.insert(purpose) }
+    if case .wait = instruction { waiting[purpose] = () }
     return instruction
   }
 

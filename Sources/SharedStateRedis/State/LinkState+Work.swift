@@ -9,9 +9,9 @@ extension LinkState {
     now: ContinuousClock.Instant
   ) -> Work? {
     expireWaiters(now: now)
-    guard epoch == session.epoch, session.phase == .connected || exchanges[purpose] != nil else { return nil }
-    guard let exchange = exchanges[purpose] else { return nil }
-    if exchange.isOverdue(now: now) {
+    guard epoch == session.epoch, session.phase != .stopped, let isOverdue = exchanges[purpose]?.isOverdue(now: now)
+    else { return nil }
+    if isOverdue {
       failed(epoch: epoch, error: .timedOut(operation: "the answer on the \(purpose.rawValue) connection"), now: now)
       return nil
     }
@@ -34,19 +34,29 @@ extension LinkState {
         request(.ping, .ping, on: purpose, into: &work, now: now)
       }
     }
-    if work.requests.isEmpty && work.encodings.isEmpty {
-      // From now on a change has to wake the thread; as long as it is busy, it comes by here anyway.
-      waiting.insert(purpose)
-      var deadline = exchanges[purpose]?.nextDeadline ?? now
-      if purpose == .writer {
-        if let (at, _) = retries.first { deadline = min(deadline, at) }
-        if let at = nextCheck, session.phase == .connected { deadline = min(deadline, at) }
-        if let at = nextExpiry { deadline = min(deadline, at) }
-        writerLooksAt = deadline
-      }
-      work.waitUntil = deadline
-    }
+    // A full batch has more behind it, most likely.
+    if work.count < Self.commitsInOneBatch { work.waitUntil = beginWaiting(for: purpose, behind: work, now: now) }
     return work
+  }
+
+  /// From now on a change has to wake the thread, also while it encodes and sends what it has just taken.
+  ///
+  /// - Returns: Until when there is nothing to do otherwise.
+  private mutating func beginWaiting(
+    for purpose: ConnectionPurpose,
+    behind work: Work,
+    now: ContinuousClock.Instant
+  ) -> ContinuousClock.Instant {
+    waiting[purpose] = ()
+    var deadline = exchanges[purpose]?.nextDeadline ?? now
+    guard purpose == .writer else { return deadline }
+    // What is to be encoded is not registered yet.
+    if !work.encodings.isEmpty { deadline = min(deadline, now + configuration.requestTimeout) }
+    if let (at, _) = retries.first { deadline = min(deadline, at) }
+    if let at = nextCheck, session.phase == .connected { deadline = min(deadline, at) }
+    if let at = nextExpiry { deadline = min(deadline, at) }
+    writerLooksAt = deadline
+    return deadline
   }
 
   /// What ``Work/encodings`` asked for is done. Returns what to send for it.
@@ -127,7 +137,7 @@ extension LinkState {
       _ = retries.popFirst()
       apply(members[id]?.replica.retry(), to: id)
     }
-    while work.encodings.count + work.requests.count < Self.commitsInOneBatch,
+    while work.count < Self.commitsInOneBatch,
       commitsUnderWay + work.encodings.count < Self.maximumCommits,
       commitBytesUnderWay < Self.maximumCommitBytes,
       let id = commitQueue.popFirst()

@@ -33,6 +33,8 @@ package struct LinkState: Sendable {
     package var encodings: [(id: ReplicaID, encoding: Replica.Encoding)] = []
     /// Until when the thread may wait for something to arrive; already over when there is more to do.
     package var waitUntil: ContinuousClock.Instant
+
+    var count: Int { requests.count + encodings.count }
   }
 
   enum Request: Sendable {
@@ -80,11 +82,12 @@ package struct LinkState: Sendable {
   var channels: [String: [ReplicaID]] = [:]
   var subscribedChannels: Set<String> = []
 
-  var exchanges: [ConnectionPurpose: Exchange<Request>] = [:]
-  var waiting: Set<ConnectionPurpose> = []
+  var exchanges = PerConnection<Exchange<Request>>()
+  /// The threads that have nothing to do, and sleep until they are woken.
+  var waiting = PerConnection<Void>()
 
   /// What the servers behind the connections have told about themselves.
-  var facts: [ConnectionPurpose: ServerFacts] = [:]
+  var facts = PerConnection<ServerFacts>()
   var circumstances = Replica.Circumstances()
   /// When there was a connection last.
   var lastConnected: ContinuousClock.Instant?
@@ -129,6 +132,9 @@ package struct LinkState: Sendable {
     defer { effects = [] }
     return effects
   }
+
+  /// Whether there is anything to do now.
+  package var hasEffects: Bool { !effects.isEmpty }
 
   /// Whether any local change is not acknowledged, and how many replicas have one.
   package var pendingChanges: Int { members.elements.reduce(0) { $0 + ($1.replica.hasPendingChange ? 1 : 0) } }
@@ -257,6 +263,8 @@ package struct LinkState: Sendable {
 
   /// Wakes the thread of a connection, if it is waiting.
   mutating func wake(_ purpose: ConnectionPurpose) {
-    if waiting.remove(purpose) != nil { effects.append(.wake(purpose)) }
+    guard waiting[purpose] != nil else { return }
+    waiting[purpose] = nil
+    effects.append(.wake(purpose))
   }
 }

@@ -186,6 +186,24 @@ struct LinkStateTests {
     #expect(link.pendingChanges == 1)
   }
 
+  @Test("the writer waits for the answer as soon as it has sent everything, and hears of what changes meanwhile")
+  func waitsBehindItsCommit() throws {
+    var link = LinkState.make()
+    let id = try link.join("count")
+    let other = try link.join("other")
+    link.connect(at: start)
+    link.goLive(at: start)
+    link.changed(id)
+    _ = link.takeEffects()
+    let work = try link.someWork(for: .writer, now: start)
+    #expect(work.encodings.map(\.id) == [id])
+    // Not later than the answer to what is still to be encoded has to be there.
+    #expect(work.waitUntil == start + .seconds(5))
+    #expect(link.takeWakes() == [])
+    link.changed(other)
+    #expect(link.takeWakes() == [.writer])
+  }
+
   @Test("stopping tells everybody who waits, and lets go of what is pending")
   func stopping() throws {
     var link = LinkState.make()
@@ -197,6 +215,7 @@ struct LinkStateTests {
     let effects = link.takeEffects()
     #expect(effects.contains { if case .resume([waiter], .stopped) = $0 { true } else { false } })
     #expect(effects.contains { if case .settled(id) = $0 { true } else { false } })
+    for purpose in ConnectionPurpose.allCases { #expect(link.work(for: purpose, epoch: 1, now: start) == nil) }
     #expect(throws: RedisSharedStateError.stopped) { try link.save(id, now: start) }
     #expect(throws: RedisSharedStateError.stopped) { try link.join("other") }
     #expect(link.instruction(for: .writer, now: start) == .exit)
