@@ -142,29 +142,6 @@ struct ObservationTests {
     #expect(seen.elements == [2])
   }
 
-  @Test func changesFromElsewhereThatNobodyHadReadDoNotHideTheNextOne() async {
-    let backend = ScriptedBackend<Int>()
-    let shared = Shared(wrappedValue: 1, .scripted(backend))
-    let seen = Recorder<Int>()
-    var next = 2
-    for count in 1...3 {
-      // Nobody has read since the handlers were told.
-      for _ in 0..<3 {
-        backend.yield(next)
-        next += 1
-      }
-      withObservationTracking {
-        _ = shared.wrappedValue
-      } onChange: {
-        seen.append(shared.wrappedValue)
-      }
-      backend.yield(next)
-      await seen.wait(count: count)
-      next += 1
-    }
-    #expect(seen.elements.count == 3)
-  }
-
   @Test func statusIsObserved() async {
     let backend = ScriptedBackend<Int>.loadingByHand()
     let shared = Shared(wrappedValue: 1, .scripted(backend))

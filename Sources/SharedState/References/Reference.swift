@@ -52,13 +52,6 @@ package class Reference: Observable, @unchecked Sendable {
   @usableFromInline
   final let notifications = Atomic<UInt32>(0)
 
-  /// Whether the value was read where Observation could see it after the handlers were last told of a remote change.
-  ///
-  /// Whoever reads first registers, then sets this, then takes the lock to read; whoever tells first clears this, then
-  /// tells. So who is not told has read the new value, or has set this again.
-  @usableFromInline
-  final let isAccessed = Atomic(false)
-
   init(persistence: (any ReferencePersistence)?) {
     self.persistence = persistence
     if persistence != nil { attention.insert(.persistence) }
@@ -103,8 +96,6 @@ package class Reference: Observable, @unchecked Sendable {
   @inlinable
   final func registerAccess() {
     registrar.access(self, keyPath: Reference.valueKeyPath)
-    // Storing each time would take the memory away from the other threads that read.
-    if !isAccessed.load(ordering: .relaxed) { isAccessed.store(true, ordering: .relaxed) }
   }
 
   /// Tells those who observe through Observation; the new value is visible by now and the lock is free.
@@ -275,10 +266,8 @@ package class Reference: Observable, @unchecked Sendable {
   final func announceRemoteChange() {
     resumeWaiters()
     lock.lock()
-    // Nobody observes what nobody has read: another thread need not be woken for it.
-    let isNeeded = isAccessed.load(ordering: .relaxed) || attention.contains(.valueObservers)
-    let isFirst = isNeeded && !isDeliveryScheduled
-    if isFirst { isDeliveryScheduled = true }
+    let isFirst = !isDeliveryScheduled
+    isDeliveryScheduled = true
     lock.unlock()
     // At most one delivery of a reference is queued, however many changes come in.
     guard isFirst else { return }
@@ -291,7 +280,6 @@ package class Reference: Observable, @unchecked Sendable {
     isDeliveryScheduled = false
     let attention = attention
     lock.unlock()
-    isAccessed.store(false, ordering: .relaxed)
     notifyObservers()
     if attention.contains(.valueObservers) { deliverSnapshots() }
   }
