@@ -200,6 +200,29 @@ struct ObservationTests {
     #expect(notifications.count < 4)
   }
 
+  @Test func statusThatIsReadWhileOthersAreAboutToBeToldIsObserved() async {
+    let backend = ScriptedBackend<Int>()
+    let shared = Shared(wrappedValue: 1, .scripted(backend))
+    let mayDeliver = DispatchSemaphore(value: 0)
+    let hasDelivered = DispatchSemaphore(value: 0)
+    let seen = Recorder<Bool>()
+    _ = shared.isLoading
+    DeliveryQueue.run { mayDeliver.wait() }
+    backend.subscribers.elements[0].yieldLoading()
+    withObservationTracking {
+      _ = shared.isLoading
+      // The others are told before Observation has heard of this one.
+      DeliveryQueue.run { hasDelivered.signal() }
+      mayDeliver.signal()
+      hasDelivered.wait()
+    } onChange: {
+      seen.append(shared.isLoading)
+    }
+    backend.subscribers.elements[0].yieldLoading(false)
+    await seen.wait(count: 1)
+    #expect(seen.elements == [false])
+  }
+
   @Test func observationsSequenceSeesTheLastValue() async {
     let shared = Shared(value: 0)
     let task = Task {

@@ -294,6 +294,8 @@ package class Reference: Observable, @unchecked Sendable {
     case needed
     /// It is about to.
     case scheduled
+    /// It is about to, and somebody has read the status meanwhile, who may begin to observe it only after that.
+    case scheduledAndNeeded
   }
 
   /// Whether the value is being loaded, and the newest errors; reading it is observed.
@@ -301,7 +303,11 @@ package class Reference: Observable, @unchecked Sendable {
     registrar.access(self, keyPath: Reference.statusKeyPath)
     lock.lock()
     defer { lock.unlock() }
-    if statusDelivery == .unneeded { statusDelivery = .needed }
+    switch statusDelivery {
+    case .unneeded: statusDelivery = .needed
+    case .scheduled: statusDelivery = .scheduledAndNeeded
+    case .needed, .scheduledAndNeeded: break
+    }
     return rarities?.status ?? ReferenceStatus()
   }
 
@@ -323,7 +329,7 @@ package class Reference: Observable, @unchecked Sendable {
 
   private final func deliverStatus() {
     lock.lock()
-    statusDelivery = .unneeded
+    statusDelivery = statusDelivery == .scheduledAndNeeded ? .needed : .unneeded
     lock.unlock()
     notifyStatusObservers()
   }
