@@ -67,7 +67,9 @@ extension Replica {
   }
 
   private mutating func conflicted(_ job: Job, _ stored: StoredValue, _ hasForgotten: Bool) -> [Action] {
-    if job.isInterrupted, let meta = stored.meta, meta.writer == policy.writer, meta.parent == job.expected {
+    if job.isInterrupted, let meta = stored.meta, meta.writer == policy.writer, meta.parent == job.expected,
+      meta.revision > job.floor
+    {
       // It is our own: it took effect, and the server that has it now has not kept its operation.
       return accepted(job, meta.revision, meta.parent)
     }

@@ -23,6 +23,8 @@ extension Replica {
     var isInterrupted = false
     /// The server that has it, or had it.
     var runID: String?
+    /// The highest revision that was known when it was sent first: what it makes is higher.
+    var floor = Revision.none
     var waiters = Waiters()
     var updates: [UInt64] = []
 
@@ -103,6 +105,7 @@ extension Replica {
       }
     }
     job.isSent = true
+    if !job.isInterrupted { job.floor = floor }
     job.runID = circumstances.runID
     inFlight = job
     return Draft(content: content(of: job), condition: job.condition, floor: floor, operation: job.operation)

@@ -347,9 +347,15 @@ package struct Replica: Sendable {
 
   private mutating func nextCommit() -> [Action] {
     guard phase == .live, encoding == nil, !isPausing, !isRestoreDoubted else { return [] }
-    if let inFlight {
-      guard !inFlight.isSent else { return [] }
-      return inFlight.isLocalChange ? commitUnlessUnreadable() : [.commit]
+    if let job = inFlight {
+      guard !job.isSent else { return [] }
+      guard case .change = job.purpose, !mayCommit else { return [.commit] }
+      // A server that has lost something does not remember the job either, so that it may as well be made anew.
+      guard repair == .restore || repair != nil && !job.isInterrupted else { return commitUnlessUnreadable() }
+      inFlight = nil
+      isDirty = true
+      waiters.merge(job.waiters)
+      return commitUnlessUnreadable() + [.commit]
     }
     if repair != nil || reset != nil { return [.commit] }
     if let unreadable, verification == nil, !(updates.isEmpty && waiters.updates.isEmpty) {

@@ -6,7 +6,7 @@
 /// ISSTA 2012.
 struct SimulatedHabits {
   enum Disturbance: CaseIterable {
-    case cut, stall, refuseConnections, refuseWrites, refuseTracking, demote, recover
+    case cut, loseReplies, stall, refuseConnections, refuseWrites, refuseTracking, demote, recover
     case dropMessage, duplicateMessage, reorderMessages
     case outsider, unreadable, foreignSet, foreignDelete, foreignExpire, foreignType, foreignFlush
     case snapshot, failOver, loseData, restartService

@@ -10,6 +10,13 @@ extension Simulation {
     switch disturbance {
     case .cut:
       if let connection = any(connections) { cut(connection) }
+    case .loseReplies:
+      guard let connection = any(connections.filter { !$0.outbox.isEmpty && !$0.isBroken && !$0.isStalled }) else {
+        return
+      }
+      while !connection.outbox.isEmpty, !connection.isBroken { reach(connection) }
+      connection.inbox = []
+      cut(connection)
     case .stall:
       any(connections)?.isStalled = true
     case .refuseConnections:

@@ -180,6 +180,8 @@ extension Simulation {
       if error == nil { recordSaved(box, stamp) }
     case .shows(let box, let revision, let losses):
       guard error == nil, losses == self.losses, box.stamp == box.acknowledgedStamp, box.hasShare else { return }
+      // What was in the way has yielded since the waiter was to be told, and what it has yielded to is shown next.
+      guard !box.hasGivenUp else { return }
       // What is stored may have become another revision of the same.
       let reflected = max(box.revision, service.link.members[box.id]?.replica.baseRevision ?? .none)
       if reflected < revision {

@@ -57,6 +57,23 @@ struct ReplicaLossTests {
     #expect(restored(&replica) == nil)
   }
 
+  @Test("AcknowledgedSurvives: what cannot be read is restored before a change that waits for it")
+  func restoredBeforeWaitingChange() {
+    var replica = Replica.live(at: 5, "a")
+    let delivery = replica.delivery(of: .set(6, "bad"))
+    _ = replica.delivered(delivery, outcome: .unreadable(.bad))
+    _ = replica.save(waiter: 1)
+    replica.encodeAndSend("b", stamp: 1, number: 1)
+    _ = replica.commitRefused(.serverError(code: "OOM"), operation: .number(1))
+    _ = replica.disconnected(.lost)
+    replica.connected(Replica.Circumstances(runID: "2"))
+    _ = replica.subscribed()
+    let actions = replica.stored(.absent)
+    #expect(actions.suffix(2) == [.saveError(.storedValueUnreadable(name: "flags")), .commit])
+    #expect(restored(&replica) == .document(Data("bad".utf8)))
+    #expect(replica.hasPendingChange)
+  }
+
   @Test("AcknowledgedSurvives: where the server evicts, meta may be thrown away as well")
   func evictedWithMeta() {
     var replica = reconnected(at: 5, "a", evicts: true)

@@ -142,6 +142,35 @@ struct ReplicaUpdatesTests {
     )
   }
 
+  @Test("PendingSurvives: what an earlier commit of ours has made is not taken for what an interrupted one was to make")
+  func earlierCommitOfOurs() {
+    var replica = Replica(name: "flags", conflict: .reject)
+    replica.connected()
+    _ = replica.subscribed()
+    _ = replica.stored(.absent)
+    _ = replica.update(waiter: 1)
+    replica.encodeAndSend("1", stamp: 0, number: 1)
+    guard
+      case .show(let delivery)? = replica.committed(
+        .committed(revision: Revision(8), parent: .none),
+        operation: .number(1)
+      ).last
+    else { fatalError("Nothing was shown.") }
+    // The change was made before the update was seen, so it is based on nothing.
+    _ = replica.changed()
+    _ = replica.delivered(delivery, outcome: .superseded)
+    replica.encodeAndSend("2", stamp: 1, number: 2)
+    _ = replica.disconnected(.lost)
+    replica.connected()
+    _ = replica.subscribed()
+    let meta = Meta(revision: Revision(8), parent: .none, kind: .set, writer: "me")
+    let stored = StoredValue(meta: meta, content: .document(Data("1".utf8)))
+    _ = replica.stored(stored)
+    #expect(replica.takeDraft()?.condition == .revision(.none))
+    let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("1".utf8))
+    #expect(replica.committed(.conflict(stored), operation: .number(2)).contains(.saveError(error)))
+  }
+
   @Test("who waits for a change that is rejected is told once the box shows what was stored instead")
   func rejection() {
     var replica = Replica(name: "flags", conflict: .reject)
