@@ -106,7 +106,8 @@ extension Replica {
         switch policy.conflict {
         case .lastWriteWins: .unconditional
         case .merge: .revision(encoding.stored.revision)
-        case .reject: .revision(baseRevision == confirmed.revision ? encoding.stored.revision : baseRevision)
+        // A server that has gone back, and is followed there, has not moved on.
+        case .reject: .revision(baseRevision < confirmed.revision ? baseRevision : encoding.stored.revision)
         }
       inFlight = Job(
         purpose: .change(stamp: stamp, encoded: documents.encoded, isReplacement: encoding.isReplacement),

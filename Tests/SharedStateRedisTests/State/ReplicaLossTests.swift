@@ -74,6 +74,24 @@ struct ReplicaLossTests {
     #expect(replica.hasPendingChange)
   }
 
+  @Test("a change that would be rejected is made on what the server has gone back to, when that counts")
+  func changeAfterAdoptedLoss() {
+    var replica = Replica(name: "flags", conflict: .reject, dataLoss: .adoptServer)
+    replica.connected()
+    _ = replica.subscribed()
+    guard case .show(let first)? = replica.stored(.document(5, "a")).last else { fatalError("Nothing was shown.") }
+    _ = replica.delivered(first, outcome: .shown)
+    _ = replica.changed()
+    _ = replica.disconnected(.lost)
+    replica.connected(Replica.Circumstances(runID: "2"))
+    _ = replica.subscribed()
+    guard case .show(let older)? = replica.stored(.absent).last else { fatalError("Nothing was shown.") }
+    _ = replica.delivered(older, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft()?.condition == .revision(.none))
+  }
+
   @Test("AcknowledgedSurvives: where the server evicts, meta may be thrown away as well")
   func evictedWithMeta() {
     var replica = reconnected(at: 5, "a", evicts: true)

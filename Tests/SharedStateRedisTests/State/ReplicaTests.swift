@@ -32,8 +32,20 @@ struct ReplicaTests {
     let read = replica.beginRead()
     #expect(replica.announced(.set(9, "2")) == [.show(newer)])
     #expect(replica.delivered(newer, outcome: .shown) == [])
-    #expect(replica.stored(.document(7, "1"), read: read) == [.loading(false), .loadError(nil)])
+    #expect(replica.stored(.document(7, "1"), read: read) == [.read, .loading(false), .loadError(nil)])
     #expect(replica.confirmed == .document(9, "2"))
+    #expect(replica.stored(.document(9, "2")) == [])
+  }
+
+  @Test("ForeignEditsSeen: what is deleted between a message and the first read is found by reading again")
+  func deletedBeforeFirstRead() {
+    var replica = Replica.reading()
+    let read = replica.beginRead()
+    let delivery = replica.delivery(of: .set(9, "2"))
+    _ = replica.delivered(delivery, outcome: .shown)
+    #expect(replica.stored(.absent, read: read).first == .read)
+    guard case .show(let deletion)? = replica.stored(.absent).last else { fatalError("Nothing was shown.") }
+    #expect(deletion.state.content == .absent)
   }
 
   // MARK: Messages

@@ -11,6 +11,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private struct Update {
     let changes: Bool
     let replacements: Int
+    let losses: Int
     var effects = 0
     var outcome: History.Outcome?
   }
@@ -27,15 +28,17 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private var counts: [String: Count] = [:]
   /// How often the server was replaced.
   private var replacements = 0
-  private var hasLost = false
+  /// How often it has lost something, and maybe what it remembers of commits.
+  private var losses = 0
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
     switch event {
     case .declared(let name, let rules): self.rules[name] = rules
     case .replaced: replacements += 1
-    case .lost: hasLost = true
+    case .lost: losses += 1
     case .updateBegan(let box, let number, let changes):
-      updates[Key(service: box.service, number: number)] = Update(changes: changes, replacements: replacements)
+      let key = Key(service: box.service, number: number)
+      updates[key] = Update(changes: changes, replacements: replacements, losses: losses)
       counts[box.name, default: Count()].open += 1
     case .updateEnded(let box, let number, let outcome):
       return [count(outcome, in: box.name, at: position), end(number, of: box, outcome)].compactMap(\.self)
@@ -71,7 +74,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
       return "the update \(number) of \(box) has succeeded, and took effect \(update.effects) times"
     case .failed where update.effects > 0:
       return "the update \(number) of \(box) has failed, and took effect"
-    case .unknown where !isReplaced:
+    case .unknown where !isReplaced && update.losses == losses:
       return "nobody knows what came of the update \(number) of \(box), although the server is the same"
     default: return nil
     }
@@ -87,7 +90,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
       guard rules[name]?.isCounter ?? false, let result else { return nil }
       let previous = counts[name]?.results.updateValue(position, forKey: result)
       return previous.flatMap {
-        hasLost ? nil : "two updates have made \(name) \(result), the other one is event \($0)"
+        losses > 0 ? nil : "two updates have made \(name) \(result), the other one is event \($0)"
       }
     case .failed:
       counts[name]?.open -= 1
@@ -99,7 +102,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private func total(_ stored: History.Stored, of name: String) -> String? {
     guard rules[name]?.isCounter ?? false else { return nil }
     let (number, count) = (stored.document?[""].flatMap { Int($0) } ?? 0, counts[name] ?? Count())
-    guard number > count.succeeded + count.open || !hasLost && number < count.succeeded else { return nil }
+    guard number > count.succeeded + count.open || losses == 0 && number < count.succeeded else { return nil }
     return "\(count.succeeded) updates of \(name), and \(count.open) of which that is not known, have made \(stored)"
   }
 }
