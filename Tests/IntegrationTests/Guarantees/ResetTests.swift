@@ -50,12 +50,10 @@ struct ResetTests {
     try pair.backend.separate("second")
     try await pair.stores.1.isDown()
     pair.second.withLock { $0 = 2 }
-    let saving = Task { [second = pair.second] in try await second.save() }
     let resetting = Task { [second = pair.second] in try await second.reset() }
     try pair.backend.reunite("second")
     try await resetting.value
     #expect(pair.second.wrappedValue == 0)
-    _ = await saving.result
     try await pair.first.becomes(0)
     try await pair.settle()
     #expect(pair.stores.1.pendingChanges == 0)

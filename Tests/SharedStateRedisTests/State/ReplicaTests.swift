@@ -32,9 +32,8 @@ struct ReplicaTests {
     let read = replica.beginRead()
     #expect(replica.announced(.set(9, "2")) == [.show(newer)])
     #expect(replica.delivered(newer, outcome: .shown) == [])
-    #expect(replica.stored(.document(7, "1"), read: read) == [.read, .loading(false), .loadError(nil)])
+    #expect(replica.stored(.document(7, "1"), read: read) == [.loading(false), .loadError(nil)])
     #expect(replica.confirmed == .document(9, "2"))
-    #expect(replica.stored(.document(9, "2")) == [])
   }
 
   @Test("ForeignEditsSeen: what is deleted between a message and the first read is found by reading again")
