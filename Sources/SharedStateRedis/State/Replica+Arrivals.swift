@@ -123,6 +123,8 @@ extension Replica {
       isTombstoneOver = true
       return []
     }
+    // What was asked before the restoring is answered before it, and is no deletion either.
+    if case .repair(.restore)? = inFlight?.purpose, isCommitUnderWay { return [] }
     // What is known already, another answer says again.
     let isReported = repair == .restore || stored.content == confirmed.content
     let report: [Action] = isReported ? [] : [.report(.lostHistory(confirmed: confirmed.revision, stored: revision))]

@@ -28,6 +28,17 @@ struct ReplicaLossTests {
     #expect(restored(&replica) == .document(Data("a".utf8)))
   }
 
+  @Test("AcknowledgedSurvives: nor does one that is answered after the restoring was sent")
+  func readBehindRestoring() {
+    var replica = reconnected(at: 5, "a")
+    let numbers = [replica.beginRead(), replica.beginRead()]
+    _ = replica.stored(.absent, read: numbers[0])
+    #expect(restored(&replica) == .document(Data("a".utf8)))
+    #expect(replica.stored(.absent, read: numbers[1]) == [])
+    #expect(replica.committed(.committed(5), operation: .number(99)) == [.report(.restored(Revision(5)))])
+    #expect(replica.confirmed == .document(5, "a"))
+  }
+
   @Test("AcknowledgedSurvives: a commit that was cut off, and meets nothing, waits for the healing")
   func cutOffCommit() {
     var replica = Replica.live(at: 5, "a")
