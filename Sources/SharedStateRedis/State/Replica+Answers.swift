@@ -115,7 +115,7 @@ extension Replica {
   /// What was not committed is to be committed later, in another form.
   ///
   /// - Parameter error: Why it cannot be committed without somebody's doing; updates end with it.
-  private mutating func putBack(_ job: Job, _ error: RedisSharedStateError?) -> [Action] {
+  mutating func putBack(_ job: Job, _ error: RedisSharedStateError?) -> [Action] {
     switch job.purpose {
     case .change:
       isDirty = true

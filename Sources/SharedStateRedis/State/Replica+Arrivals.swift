@@ -124,7 +124,7 @@ extension Replica {
       return []
     }
     // What was asked before the restoring is answered before it, and is no deletion either.
-    if case .repair(.restore)? = inFlight?.purpose, isCommitUnderWay { return [] }
+    if case .repair(.restore)? = inFlight?.purpose { return [] }
     // What is known already, another answer says again.
     let isReported = repair == .restore || stored.content == confirmed.content
     let report: [Action] = isReported ? [] : [.report(.lostHistory(confirmed: confirmed.revision, stored: revision))]

@@ -353,9 +353,7 @@ package struct Replica: Sendable {
       // A server that has lost something does not remember the job either, so that it may as well be made anew.
       guard repair == .restore || repair != nil && !job.isInterrupted else { return commitUnlessUnreadable() }
       inFlight = nil
-      isDirty = true
-      waiters.merge(job.waiters)
-      return commitUnlessUnreadable() + [.commit]
+      return putBack(job, nil) + commitUnlessUnreadable() + [.commit]
     }
     if repair != nil || reset != nil { return [.commit] }
     if let unreadable, verification == nil, !(updates.isEmpty && waiters.updates.isEmpty) {
