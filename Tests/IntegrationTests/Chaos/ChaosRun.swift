@@ -193,9 +193,8 @@ final class ChaosRun {
     return data
   }
 
-  private func keys() throws -> [String]? {
-    guard case .array(let keys) = try server.command("KEYS", "*") else { return nil }
-    return keys.compactMap { if case .string(let data) = $0 { String(decoding: data, as: UTF8.self) } else { nil } }
+  private func keys() throws -> [String] {
+    try server.command("KEYS", "*").elements.compactMap(\.text)
   }
 
   /// Sets a field that the services do not know, as a program in another language would: in one step, so that it undoes

@@ -46,8 +46,8 @@ extension ChangeMessage {
 }
 
 extension Replica {
-  static func reading() -> Replica {
-    var replica = Replica(name: "flags")
+  static func reading(conflict: ConflictPolicy = .merge, dataLoss: DataLossPolicy = .reseed) -> Replica {
+    var replica = Replica(name: "flags", conflict: conflict, dataLoss: dataLoss)
     replica.connected()
     _ = replica.subscribed()
     return replica
@@ -80,8 +80,13 @@ extension Replica {
     takeDraft { .number(99) }
   }
 
-  static func live(at revision: UInt64, _ text: String) -> Replica {
-    var replica = reading()
+  static func live(
+    at revision: UInt64,
+    _ text: String,
+    conflict: ConflictPolicy = .merge,
+    dataLoss: DataLossPolicy = .reseed
+  ) -> Replica {
+    var replica = reading(conflict: conflict, dataLoss: dataLoss)
     let stored = StoredValue.document(revision, text)
     guard case .show(let delivery)? = replica.stored(stored).last else { fatalError("Nothing was shown.") }
     _ = replica.delivered(delivery, outcome: .shown)

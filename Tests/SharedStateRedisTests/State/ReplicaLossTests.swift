@@ -7,10 +7,24 @@ import Testing
 struct ReplicaLossTests {
   private func reconnected(at revision: UInt64, _ text: String, evicts: Bool = false) -> Replica {
     var replica = Replica.live(at: revision, text)
+    reconnect(&replica, evicts: evicts)
+    return replica
+  }
+
+  /// The connection breaks, and the next one is to another server.
+  private func reconnect(_ replica: inout Replica, evicts: Bool = false) {
     _ = replica.disconnected(.lost)
     replica.connected(Replica.Circumstances(runID: "2", evicts: evicts))
     _ = replica.subscribed()
-    return replica
+  }
+
+  /// Somebody puts a list in the place of the document; returns what is stored then.
+  private func putList(in replica: inout Replica) -> StoredValue {
+    var stored = StoredValue.document(5, "a")
+    stored.content = .otherType("list")
+    guard case .show(let delivery)? = replica.stored(stored).last else { fatalError("Nothing was shown.") }
+    _ = replica.delivered(delivery, outcome: .unreadable(.bad))
+    return stored
   }
 
   private func restored(_ replica: inout Replica) -> StoredValue.Content? {
@@ -43,9 +57,7 @@ struct ReplicaLossTests {
   func cutOffCommit() {
     var replica = Replica.live(at: 5, "a")
     replica.send("b", stamp: 1, number: 1)
-    _ = replica.disconnected(.lost)
-    replica.connected(Replica.Circumstances(runID: "2"))
-    _ = replica.subscribed()
+    reconnect(&replica)
     _ = replica.stored(.absent)
     #expect(replica.takeDraft()?.operation == .number(1))
     #expect(replica.committed(.conflict(.absent), operation: .number(1)) == [.commit])
@@ -76,9 +88,7 @@ struct ReplicaLossTests {
     _ = replica.save(waiter: 1)
     replica.encodeAndSend("b", stamp: 1, number: 1)
     _ = replica.commitRefused(.serverError(code: "OOM"), operation: .number(1))
-    _ = replica.disconnected(.lost)
-    replica.connected(Replica.Circumstances(runID: "2"))
-    _ = replica.subscribed()
+    reconnect(&replica)
     let actions = replica.stored(.absent)
     #expect(actions.suffix(2) == [.saveError(.storedValueUnreadable(name: "flags")), .commit])
     #expect(restored(&replica) == .document(Data("bad".utf8)))
@@ -87,15 +97,9 @@ struct ReplicaLossTests {
 
   @Test("a change that would be rejected is made on what the server has gone back to, when that counts")
   func changeAfterAdoptedLoss() {
-    var replica = Replica(name: "flags", conflict: .reject, dataLoss: .adoptServer)
-    replica.connected()
-    _ = replica.subscribed()
-    guard case .show(let first)? = replica.stored(.document(5, "a")).last else { fatalError("Nothing was shown.") }
-    _ = replica.delivered(first, outcome: .shown)
+    var replica = Replica.live(at: 5, "a", conflict: .reject, dataLoss: .adoptServer)
     _ = replica.changed()
-    _ = replica.disconnected(.lost)
-    replica.connected(Replica.Circumstances(runID: "2"))
-    _ = replica.subscribed()
+    reconnect(&replica)
     guard case .show(let older)? = replica.stored(.absent).last else { fatalError("Nothing was shown.") }
     _ = replica.delivered(older, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
@@ -134,13 +138,7 @@ struct ReplicaLossTests {
   @Test("BadDataHeld: a key of another type that is evicted is not put back as an empty string")
   func evictedOtherType() {
     var replica = reconnected(at: 5, "a", evicts: true)
-    var stored = StoredValue.document(5, "a")
-    stored.content = .otherType("list")
-    guard case .show(let delivery)? = replica.stored(stored).last else {
-      Issue.record("Nothing was shown.")
-      return
-    }
-    _ = replica.delivered(delivery, outcome: .unreadable(.bad))
+    var stored = putList(in: &replica)
     stored.content = .absent
     _ = replica.stored(stored)
     #expect(restored(&replica) == nil)
@@ -149,16 +147,8 @@ struct ReplicaLossTests {
   @Test("Converges: a key of another type is not restored, and what an older server has in its place gets a revision")
   func lostOtherType() {
     var replica = Replica.live(at: 5, "a")
-    var stored = StoredValue.document(5, "a")
-    stored.content = .otherType("list")
-    guard case .show(let delivery)? = replica.stored(stored).last else {
-      Issue.record("Nothing was shown.")
-      return
-    }
-    _ = replica.delivered(delivery, outcome: .unreadable(.bad))
-    _ = replica.disconnected(.lost)
-    replica.connected(Replica.Circumstances(runID: "2"))
-    _ = replica.subscribed()
+    _ = putList(in: &replica)
+    reconnect(&replica)
     let actions = replica.stored(.document(3, "b"))
     #expect(actions.contains(.report(.lostHistory(confirmed: Revision(5), stored: Revision(3)))))
     guard case .show(let older)? = actions.last else {

@@ -144,9 +144,7 @@ struct ReplicaUpdatesTests {
 
   @Test("PendingSurvives: what an earlier commit of ours has made is not taken for what an interrupted one was to make")
   func earlierCommitOfOurs() {
-    var replica = Replica(name: "flags", conflict: .reject)
-    replica.connected()
-    _ = replica.subscribed()
+    var replica = Replica.reading(conflict: .reject)
     _ = replica.stored(.absent)
     _ = replica.update(waiter: 1)
     replica.encodeAndSend("1", stamp: 0, number: 1)
@@ -173,11 +171,7 @@ struct ReplicaUpdatesTests {
 
   @Test("who waits for a change that is rejected is told once the box shows what was stored instead")
   func rejection() {
-    var replica = Replica(name: "flags", conflict: .reject)
-    replica.connected()
-    _ = replica.subscribed()
-    guard case .show(let first)? = replica.stored(.document(7, "1")).last else { fatalError("Nothing was shown.") }
-    _ = replica.delivered(first, outcome: .shown)
+    var replica = Replica.live(at: 7, "1", conflict: .reject)
     _ = replica.save(waiter: 3)
     replica.encodeAndSend("2", stamp: 1, number: 1)
     let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("3".utf8))
