@@ -1,4 +1,3 @@
-import Observation
 import SharedState
 import SharedStateRedis
 
@@ -88,17 +87,7 @@ extension SharedKeyContract {
 
     /// Waits until what the condition reads from shares is as wanted.
     func wait(_ reason: String, until condition: @escaping @Sendable () -> Bool) async throws {
-      try await wait(reason) {
-        while !condition() {
-          try await withCancellableContinuation { (continuation: CancellableContinuation<Void>) in
-            withObservationTracking {
-              if condition() { continuation.resume(with: .success(())) }
-            } onChange: {
-              continuation.resume(with: .success(()))
-            }
-          }
-        }
-      }
+      try await wait(reason) { try await waitUntil(condition) }
     }
 
     /// Waits until the subscriber has heard of a value.

@@ -1,6 +1,6 @@
-import Observation
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
 /// How long a test waits for what has to happen. Generous, because it is never waited for in vain.
@@ -23,8 +23,9 @@ extension Shared where Value: Sendable {
     sourceLocation: SourceLocation = #_sourceLocation,
     where isWanted: @escaping @Sendable (Shared<Value>) -> Bool
   ) async throws {
-    let states = Observations { [self] in isWanted(self) }
-    try await first(in: states, comment, sourceLocation) { $0 }
+    try await inTime(comment, sourceLocation) { [self] in
+      try await waitUntil { isWanted(self) }
+    }
   }
 }
 
@@ -73,15 +74,8 @@ func eventually(
   sourceLocation: SourceLocation = #_sourceLocation,
   _ isSo: @escaping @Sendable () async throws -> Bool
 ) async throws {
-  do {
-    try await Deadline.run(within: patience) {
-      while try await !isSo() { try await Task.sleep(for: .milliseconds(2)) }
-    } onTimeout: {
-      WaitedInVain()
-    }
-  } catch let error as WaitedInVain {
-    Issue.record(comment, sourceLocation: sourceLocation)
-    throw error
+  try await inTime(comment, sourceLocation) {
+    while try await !isSo() { try await Task.sleep(for: .milliseconds(2)) }
   }
 }
 
@@ -92,13 +86,19 @@ private func first<Elements: AsyncSequence & Sendable>(
   _ sourceLocation: SourceLocation,
   where isWanted: @escaping @Sendable (Elements.Element) -> Bool
 ) async throws -> Elements.Element where Elements.Element: Sendable {
+  try await inTime(comment, sourceLocation) {
+    for try await element in elements where isWanted(element) { return element }
+    throw CancellationError()
+  }
+}
+
+private func inTime<Result: Sendable>(
+  _ comment: Comment?,
+  _ sourceLocation: SourceLocation,
+  wait: @escaping @Sendable () async throws -> Result
+) async throws -> Result {
   do {
-    return try await Deadline.run(within: patience) {
-      for try await element in elements where isWanted(element) { return element }
-      throw CancellationError()
-    } onTimeout: {
-      WaitedInVain()
-    }
+    return try await Deadline.run(within: patience, operation: wait) { WaitedInVain() }
   } catch let error as WaitedInVain {
     Issue.record(comment ?? "waited in vain", sourceLocation: sourceLocation)
     throw error

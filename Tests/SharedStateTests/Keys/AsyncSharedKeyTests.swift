@@ -1,4 +1,5 @@
 import SharedStateDependencies
+import SharedStateTesting
 import Testing
 
 @testable import SharedState
@@ -71,7 +72,7 @@ struct AsyncSharedKeyTests {
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     await ended.wait(count: 1)
-    await wait { [$value] in !$value.isLoading }
+    try await waitUntil { [$value] in !$value.isLoading }
     #expect($value.loadError == nil)
   }
 
@@ -105,16 +106,16 @@ struct AsyncSharedKeyTests {
   }
 
   @Test("What watching throws shows")
-  func failingSubscription() async {
+  func failingSubscription() async throws {
     let gate = Gate()
     let key = HandMadeKey(subscribe: { _ in
       await gate.wait()
       throw TestError(number: 2)
     })
     @Shared(key) var value = 1
-    await wait { [$value] in !$value.isLoading }
+    try await waitUntil { [$value] in !$value.isLoading }
     gate.open()
-    await wait { [$value] in $value.loadError as? TestError == TestError(number: 2) }
+    try await waitUntil { [$value] in $value.loadError as? TestError == TestError(number: 2) }
   }
 
   // MARK: Saving
@@ -226,7 +227,7 @@ struct AsyncSharedKeyTests {
     })
     @Shared(key) var value = 1
     $value.withLock { $0 = 2 }
-    await wait { [$value] in $value.saveError as? TestError == TestError(number: 3) }
+    try await waitUntil { [$value] in $value.saveError as? TestError == TestError(number: 3) }
     await #expect(throws: TestError(number: 3)) { try await $value.save() }
     $value.withLock { $0 = 4 }
     try await $value.save()
@@ -236,7 +237,7 @@ struct AsyncSharedKeyTests {
   // MARK: Saving and the rest
 
   @Test("A change that is heard of during a save is not shown over ours; what is stored afterwards is")
-  func changeDuringSave() async {
+  func changeDuringSave() async throws {
     let (subscribers, begun, gate) = (Recorder<SharedSubscriber<Int>>(), Recorder<Void>(), Gate())
     let key = HandMadeKey(
       load: { $0.initialValue == nil ? 9 : nil },
@@ -250,7 +251,7 @@ struct AsyncSharedKeyTests {
       }
     )
     @Shared(key) var value = 1
-    await wait { [$value] in !$value.isLoading }
+    try await waitUntil { [$value] in !$value.isLoading }
     $value.withLock { $0 = 2 }
     await begun.wait(count: 1)
     let subscriber = await subscribers.wait(count: 1)[0]
@@ -281,12 +282,12 @@ struct AsyncSharedKeyTests {
       }
     )
     @Shared(key) var value = 1
-    await wait { [$value] in !$value.isLoading }
+    try await waitUntil { [$value] in !$value.isLoading }
     $value.withLock { $0 = 2 }
     await begun.wait(count: 1)
     await subscribers.wait(count: 1)[0].yield(7)
     gate.open()
-    await wait { [$value] in $value.saveError is TestError }
+    try await waitUntil { [$value] in $value.saveError is TestError }
     #expect(value == 2)
     $value.withLock { $0 = 3 }
     try await $value.save()

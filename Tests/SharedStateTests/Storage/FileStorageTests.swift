@@ -1,5 +1,6 @@
 import Foundation
 import SharedStateDependencies
+import SharedStateTesting
 import Testing
 
 @testable import SharedState
@@ -136,7 +137,7 @@ struct FileStorageTests {
       try Data("[1]".utf8).write(to: url)
       try await $numbers.load()
       #expect(numbers == [1])
-      await wait { [$numbers] in $numbers.loadError == nil }
+      try await waitUntil { [$numbers] in $numbers.loadError == nil }
     }
   }
 
@@ -208,7 +209,7 @@ struct FileStorageTests {
     try await withDisk { () async throws in
       @Shared(.fileStorage(url)) var numbers: [Int] = []
       try Data(#"["secret"]"#.utf8).write(to: url)
-      await wait { [$numbers] in $numbers.loadError != nil }
+      try await waitUntil { [$numbers] in $numbers.loadError != nil }
       #expect(numbers == [1])
       #expect(!"\(String(describing: $numbers.loadError))".contains("secret"))
       $numbers.withLock { $0 = [2] }
@@ -218,7 +219,7 @@ struct FileStorageTests {
       #expect(try self.numbers(in: url) == [2])
       try Data("[3]".utf8).write(to: url)
       await wait(for: [3], in: $numbers)
-      await wait { [$numbers] in $numbers.loadError == nil }
+      try await waitUntil { [$numbers] in $numbers.loadError == nil }
     }
   }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Observation
 import SharedState
 import SharedStateDependencies
 
@@ -33,33 +32,4 @@ func withDisk<Result>(_ operation: () async throws -> Result) async throws -> Re
 /// Returns once the share has the value; the test's time limit ends a wait in vain.
 func wait<Value: Equatable & Sendable>(for value: Value, in share: Shared<Value>) async {
   for await present in share.updates where present == value { return }
-}
-
-/// Returns once the condition holds; it reads observable properties only.
-func wait(until condition: @escaping @Sendable () -> Bool) async {
-  while !condition(), !Task.isCancelled {
-    await withCheckedContinuation { continuation in
-      let once = Once { continuation.resume() }
-      withObservationTracking {
-        if condition() { once.run() }
-      } onChange: {
-        once.run()
-      }
-    }
-  }
-}
-
-private final class Once: @unchecked Sendable {
-  private let lock = NSLock()
-  private var body: (@Sendable () -> Void)?
-
-  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-
-  func run() {
-    lock.lock()
-    let body = self.body
-    self.body = nil
-    lock.unlock()
-    body?()
-  }
 }

@@ -1,0 +1,19 @@
+import Observation
+import SharedState
+
+/// Returns once a condition holds that reads observable properties only.
+///
+/// - Throws: `CancellationError` when the task is cancelled before.
+package func waitUntil(_ condition: @escaping @Sendable () -> Bool) async throws {
+  while !condition() {
+    try await withCancellableContinuation { (continuation: CancellableContinuation<Void>) in
+      withObservationTracking {
+        _ = condition()
+      } onChange: {
+        continuation.resume(with: .success(()))
+      }
+      // Observation registers a reader after it has read: nobody is told of a change in between.
+      if condition() { continuation.resume(with: .success(())) }
+    }
+  }
+}
