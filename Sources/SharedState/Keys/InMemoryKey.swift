@@ -67,26 +67,37 @@ public struct InMemoryKeyID: Hashable, Sendable {
 
 /// Holds the values of ``SharedReaderKey/inMemory(_:)`` keys.
 public final class InMemoryStorage: Sendable {
-  /// The references of one type, by name. They are held, so that a value in memory costs what an unpersisted one costs.
-  private typealias References = [String: Reference]
+  private struct State {
+    /// By type of value and by name. They are held, so that a value in memory costs what an unpersisted one costs.
+    var references: [ObjectIdentifier: [String: Reference]] = [:]
+    /// Counts the references.
+    var count = 0
 
-  private let references = Mutex<[ObjectIdentifier: References]>([:])
+    func reference(_ type: ObjectIdentifier, _ name: String) -> Reference? {
+      references[type]?[name]
+    }
+  }
+
+  private let state = Mutex(State())
 
   /// Makes an empty storage.
   public init() {}
 
   func existingReference<Value>(name: String) -> ValueReference<Value>? {
-    guard let existing = references.withLock({ $0[ObjectIdentifier(Value.self)]?[name] }) else { return nil }
-    return Self.unwrap(existing)
+    state.withLock { $0.reference(ObjectIdentifier(Value.self), name) }.map(Self.unwrap)
   }
 
   func reference<Value>(name: String, default initialValue: () -> Value) -> ValueReference<Value> {
-    if let existing: ValueReference<Value> = existingReference(name: name) { return existing }
+    let type = ObjectIdentifier(Value.self)
+    let (existing, count) = state.withLock { ($0.reference(type, name), $0.count) }
+    if let existing { return Self.unwrap(existing) }
     // The default is somebody else's code, so it runs without the lock; the first one to arrive with a value wins.
     let made = ValueReference(initialValue(), hasDefault: true)
-    let kept = references.withLock { references -> Reference in
-      if let existing = references[ObjectIdentifier(Value.self)]?[name] { return existing }
-      references[ObjectIdentifier(Value.self), default: [:]][name] = made
+    let kept = state.withLock { state -> Reference in
+      // Looked for again only if something has come in meanwhile.
+      if state.count != count, let existing = state.reference(type, name) { return existing }
+      state.references[type, default: [:]][name] = made
+      state.count += 1
       return made
     }
     return Self.unwrap(kept)
