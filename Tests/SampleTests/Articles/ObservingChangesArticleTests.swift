@@ -28,6 +28,18 @@ import Testing
     #expect(model.count == 1)
   }
 
+  @Test func aReaderLooksOnceMore() {
+    @Shared(value: 0) var count
+    let read = withObservationTracking {
+      count
+    } onChange: {
+      print("It has changed.")
+    }
+    if count != read { print("It has changed already.") }
+    $count.withLock { $0 += 1 }
+    #expect(count == read + 1)
+  }
+
   @Test func aPublisherIsObserved() {
     @Shared(value: 0) var count
     let cancellable = $count.publisher.sink { count in
