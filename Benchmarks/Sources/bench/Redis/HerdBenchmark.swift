@@ -14,37 +14,23 @@ struct HerdBenchmark {
   func run() async throws -> [Row] {
     let server = try PrivateRedisServer(.tcp, isPersistent: true)
     let memoryBefore = Self.status("VmRSS")
-    let stores = try (0..<services).map { number in
-      var configuration = try RedisConfiguration(url: server.url)
-      configuration.label = "service\(number)"
-      configuration.namespace = "herd:"
-      return RedisStore(configuration)
-    }
-    let shares = stores.map { store in
-      (0..<names).map { Shared(wrappedValue: 0, .redis("value:\($0)", store: store)) }
-    }
-    for share in shares[0] { share.withLock { $0 = 1 } }
-    try await stores[0].flush(within: .seconds(60))
-    try await wait(for: 1, in: shares)
+    let fleet = try await Fleet(services: services, names: names, on: server) { $0.namespace = "herd:" }
     let memory = Double(Self.status("VmRSS") - memoryBefore) / 1_024
     let threads = Double(Self.status("Threads"))
 
-    server.kill()
-    for store in stores {
-      for await status in store.statuses { if case .reconnecting = status { break } }
-    }
+    await fleet.lose(server)
     // Somebody has changed one value meanwhile.
-    shares[1][0].withLock { $0 = 2 }
+    fleet.shares[1][0].withLock { $0 = 2 }
     try server.restart()
     let start = monotonicNanoseconds()
-    for store in stores { try await store.connected(within: .seconds(120)) }
+    for store in fleet.stores { try await store.connected(within: .seconds(120)) }
     let connected = Double(monotonicNanoseconds() - start) / 1e6
-    try await wait(for: 2, in: shares.map { [$0[0]] })
+    for shares in fleet.shares { await shares[0].becomes(2) }
     // An error says that a value may be stale.
-    for share in shares.joined() { while share.loadError != nil { try await Task.sleep(for: .milliseconds(1)) } }
+    for share in fleet.shares.joined() { while share.loadError != nil { try await Task.sleep(for: .milliseconds(1)) } }
     let converged = Double(monotonicNanoseconds() - start) / 1e6
     let reads = try Self.calls("mget", server)
-    for store in stores { await store.shutdown(within: .seconds(5)) }
+    await fleet.shutdown()
     let note = "\(services) stores, \(names) values each"
     return [
       Row(name: "all are connected again", figure: connected, floor: nil, unit: "ms", note: note),
@@ -58,14 +44,6 @@ struct HerdBenchmark {
       Row(name: "memory of all", figure: memory, floor: nil, unit: "MiB"),
       Row(name: "threads", figure: threads, floor: nil, unit: ""),
     ]
-  }
-
-  private func wait(for value: Int, in shares: [[Shared<Int>]]) async throws {
-    for shares in shares {
-      for share in shares where share.wrappedValue != value {
-        for await newest in share.updates where newest == value { break }
-      }
-    }
   }
 
   /// How often the server was asked since it was started.

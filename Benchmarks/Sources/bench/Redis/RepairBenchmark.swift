@@ -13,20 +13,9 @@ struct RepairBenchmark {
 
   func run() async throws -> [Row] {
     let server = try PrivateRedisServer(.tcp, isPersistent: false)
-    let stores = try (0..<services).map { number in
-      var configuration = try RedisConfiguration(url: server.url)
-      configuration.label = "service\(number)"
-      configuration.namespace = "repair:"
-      configuration.antiEntropy = minute
-      return RedisStore(configuration)
-    }
-    let shares = stores.map { store in
-      (0..<names).map { Shared(wrappedValue: 0, .redis("value:\($0)", store: store)) }
-    }
-    for share in shares[0] { share.withLock { $0 = 1 } }
-    try await stores[0].flush(within: .seconds(60))
-    for share in shares.joined() where share.wrappedValue != 1 {
-      for await newest in share.updates where newest == 1 { break }
+    let fleet = try await Fleet(services: services, names: names, on: server) {
+      $0.namespace = "repair:"
+      $0.antiEntropy = minute
     }
     // What writing has caused is over.
     try await Task.sleep(for: minute / 4)
@@ -35,10 +24,7 @@ struct RepairBenchmark {
     try await Task.sleep(for: minute)
     let comparing = try Self.serverSeconds(server) - before
 
-    server.kill()
-    for store in stores {
-      for await status in store.statuses { if case .reconnecting = status { break } }
-    }
+    await fleet.lose(server)
     try server.restart()
     let start = monotonicNanoseconds()
     let restarted = try Self.serverSeconds(server)
@@ -46,8 +32,7 @@ struct RepairBenchmark {
     let healed = Double(monotonicNanoseconds() - start) / 1e6
     try await Task.sleep(for: minute - .milliseconds(healed))
     let healing = try Self.serverSeconds(server) - restarted
-    withExtendedLifetime(shares) {}
-    for store in stores { await store.shutdown(within: .seconds(5)) }
+    await fleet.shutdown()
     let note = "\(services) services"
     return [
       Row(
