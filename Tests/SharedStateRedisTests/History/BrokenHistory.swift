@@ -129,6 +129,20 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .fieldsMerge,
+      "a commit is made of something else than what is stored",
+      [
+        Is.opened, Is.committed(["limit": "30", "other": "1"], 5),
+        Is.committed(
+          ["limit": "20"],
+          6,
+          over: Is.stored(5, ["limit": "30", "other": "1"]),
+          base: .document(["limit": "10"]),
+          changes: ["limit": "20"]
+        ),
+      ]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
       "a commit does not change the field that it was made for",
       [Is.opened, Is.committed(["limit": "10"], 6, over: Is.stored(5, ["limit": "10"]), changes: ["limit": "20"])]
     ),

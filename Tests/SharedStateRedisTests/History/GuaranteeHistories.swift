@@ -30,6 +30,7 @@ enum GuaranteeHistories {
     over before: History.Stored = .init(revision: 0, .absent),
     cause: History.Commit.Cause = .change(through: 1),
     condition: History.Commit.Condition = .revision,
+    base: History.Stored.Content? = nil,
     changes: History.Document? = nil
   ) -> Event {
     let after = stored(revision, document)
@@ -39,7 +40,7 @@ enum GuaranteeHistories {
         to: "config",
         cause: cause,
         condition: condition,
-        base: before.content,
+        base: base ?? before.content,
         changes: changes,
         before: before,
         after: after

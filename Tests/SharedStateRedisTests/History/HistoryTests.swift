@@ -65,20 +65,31 @@ struct HistoryTests {
     #expect(History(events).violations() == [])
   }
 
+  /// That the value of a revision is gone is given back to a server that has nothing.
+  private func restoredDeletion(_ revision: UInt64) -> History.Event {
+    let nothing = History.Stored(revision: 0, .absent)
+    let deletion = History.Stored(revision: revision, .absent)
+    return .committed(History.Commit(of: nil, to: "config", cause: .restoration, before: nothing, after: deletion))
+  }
+
   @Test("may give a server back that a value has expired, and not that it is gone otherwise")
   func restoredExpiry() {
-    let gone = History.Commit(
-      of: nil,
-      to: "config",
-      cause: .restoration,
-      before: History.Stored(revision: 0, .absent),
-      after: History.Stored(revision: 5, .absent)
-    )
+    let gone = restoredDeletion(5)
     let events = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.committed(["limit": "20"], 5),
     ]
-    #expect(History(events + [.expires(name: "config"), .committed(gone)]).violations() == [])
-    #expect(History(events + [.committed(gone)]).violations().map(\.guarantee) == [.acknowledgedSurvives])
+    #expect(History(events + [.expires(name: "config"), gone]).violations() == [])
+    #expect(History(events + [gone]).violations().map(\.guarantee) == [.acknowledgedSurvives])
+  }
+
+  @Test("may give a server back that somebody has deleted the value together with its revision")
+  func restoredFlush() {
+    let flushed = History.Event.edited(name: "config", [:], History.Stored(revision: 0, .absent))
+    let events = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.committed(["limit": "20"], 5), flushed,
+    ]
+    #expect(History(events + [restoredDeletion(5)]).violations() == [])
+    #expect(History(events + [restoredDeletion(6)]).violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
   @Test("may keep a change in its box that cannot be encoded, until something else is there")

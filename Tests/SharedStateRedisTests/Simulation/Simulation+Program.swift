@@ -31,9 +31,13 @@ extension Simulation {
   func cancel(in service: SimulatedService) {
     guard let waiter = any(service.promises.keys.sorted()) else { return }
     let caller = SimulatedService.Caller([])
-    service.update(&caller.tasks) { $0.forget(waiter) }
     let promise = service.promises.removeValue(forKey: waiter)
-    if let update = service.updates.removeValue(forKey: waiter) { end(update, .abandoned) }
+    if let update = service.updates.removeValue(forKey: waiter) {
+      let isUnderWay = service.update(&caller.tasks) { $0.cancelUpdate(waiter) }
+      end(update, isUnderWay ? .abandoned : .failed)
+    } else {
+      service.update(&caller.tasks) { $0.forget(waiter) }
+    }
     if let box = promise?.box { service.leaveIfUnused(box) }
     service.callers.append(caller)
   }

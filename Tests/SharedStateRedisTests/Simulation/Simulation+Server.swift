@@ -39,6 +39,8 @@ extension Simulation {
       return
     }
     recorder.touch([names.value, names.meta, names.operations, names.channel], by: service)
+    // Whoever gives up just then cannot know what becomes of it.
+    if habits.uses.contains(.cancel), chance(8) { cancel(in: service) }
     let before = stored(names.value)
     try? server.send([request], from: connection.id)
     let after = stored(names.value)

@@ -1,20 +1,22 @@
-/// A commit changes the fields that it was made for, and no other one.
+/// A commit changes the fields that it was made for, and no other one; it is made of what was stored right before.
 ///
 /// Where commits are not seen, a field that no box knows has to outlive what is between one rest and the next.
 struct FieldsMergeValidator: Validator {
   private var watched: Set<String> = []
+  private var contents = StoredContents()
   private var known: [String: Set<String>] = [:]
   /// The fields that were stored at the last rest, and that no box knows.
   private var unknown: [String: [String: String]] = [:]
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+    defer { contents.observe(event) }
     switch event {
     case .declared(let name, let rules):
       if rules.isWatched { watched.insert(name) }
     case .opened(let box, let initial, _):
       known[box.name, default: []].formUnion(initial.fields.keys)
     case .committed(let commit):
-      return difference(commit).map { [$0] } ?? []
+      return (overwritten(by: commit) ?? difference(commit)).map { [$0] } ?? []
     case .edited(let name, let fields, let stored):
       for field in fields.fields.keys { unknown[name]?[field] = nil }
       if stored != nil { unknown[name] = nil }
@@ -27,6 +29,17 @@ struct FieldsMergeValidator: Validator {
     default: break
     }
     return []
+  }
+
+  private func overwritten(by commit: History.Commit) -> String? {
+    guard let base = commit.base, base != commit.before.content, commit.condition != .replacing,
+      // Somebody who knows no revisions may have written it.
+      commit.before.revision > 0,
+      contents.wereOnly(commit.before.content, under: commit.before.revision, of: commit.name)
+    else { return nil }
+    let author = commit.box?.service ?? "somebody"
+    return "\(author) made \(commit.after) of \(History.Stored(revision: 0, base)) in \(commit.name), "
+      + "where \(commit.before) was stored"
   }
 
   private func difference(_ commit: History.Commit) -> String? {

@@ -1,18 +1,23 @@
 /// What every revision of every value has been: more than one content where somebody has written who knows none.
 struct StoredContents {
-  private var contents: [String: [UInt64: Set<History.Stored.Content>]] = [:]
+  private var contents: [String: [UInt64: [History.Stored.Content]]] = [:]
+  /// The newest revision of a value that somebody has deleted with its revision, as `FLUSHALL` does.
+  private var deleted: [String: UInt64] = [:]
 
   mutating func observe(_ event: History.Event) {
     switch event {
     case .committed(let commit): insert(commit.after, of: commit.name)
-    case .edited(let name, _, let stored?): insert(stored, of: name)
+    case .edited(let name, _, let stored?):
+      insert(stored, of: name)
+      if stored == History.Stored(revision: 0, .absent) { deleted[name] = contents[name]?.keys.max() }
     default: break
     }
   }
 
-  /// Whether a revision has ever been this.
+  /// Whether a revision has ever been this. Whoever notices a deletion that has no revision knows it by one of before.
   func were(_ content: History.Stored.Content, under revision: UInt64, of name: String) -> Bool {
-    contents[name]?[revision]?.contains(content) ?? false
+    if content == .absent, revision <= deleted[name] ?? 0 { return true }
+    return contents[name]?[revision]?.contains(content) ?? false
   }
 
   /// Whether a revision has never been anything else, so that who knows the revision knows the content.
@@ -21,6 +26,7 @@ struct StoredContents {
   }
 
   private mutating func insert(_ stored: History.Stored, of name: String) {
-    contents[name, default: [:]][stored.revision, default: []].insert(stored.content)
+    guard contents[name]?[stored.revision]?.contains(stored.content) != true else { return }
+    contents[name, default: [:]][stored.revision, default: []].append(stored.content)
   }
 }
