@@ -26,9 +26,11 @@ extension Replica {
       return [.report(.adopted(revision))] + (confirmed.revision < revision ? [.read] : [])
     }
     var actions: [Action] = []
-    let isNewest = revision >= confirmed.revision
+    let made = State(revision: revision, content: job.content)
+    // Of the same revision, what was read after a lost reply is newer than what the commit has made.
+    let isNewest = revision > confirmed.revision || made == confirmed
     if isNewest {
-      confirmed = State(revision: revision, content: job.content)
+      confirmed = made
       isTombstoneOver = false
       meta = Meta(
         revision: revision,
@@ -71,7 +73,7 @@ extension Replica {
       meta.revision > job.floor
     {
       // It is our own: it took effect, and the server that has it now has not kept its operation.
-      return accepted(job, meta.revision, meta.parent)
+      return accepted(job, meta.revision, meta.parent) + look(at: stored, known: meta.revision)
     }
     var isCommitting = true
     if case .repair = job.purpose { isCommitting = false }

@@ -229,6 +229,15 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .foreignEditsSeen,
+      "an edit of what a service knew has no revision of its own",
+      [
+        Is.opened, Is.committed(["limit": "20"], 5), Is.shown(20, 5),
+        .edited(name: "config", ["limit": "30"], Is.stored(5, ["limit": "30"])),
+        Is.rested(5, ["limit": "30"], ["limit": "30"], at: 5),
+      ]
+    ),
+    BrokenHistory(
+      .foreignEditsSeen,
       "adopting an edit changes it",
       [Is.opened, Is.committed(["limit": "30"], 6, over: Is.stored(5, ["limit": "20"]), cause: .adoption)]
     ),

@@ -92,13 +92,32 @@ struct ReplicaUpdatesTests {
       _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
       #expect(replica.takeDraft() != nil)
       _ = replica.disconnected(.lost)
-      #expect(replica.isUnderWay(update: 1))
       Self.reconnect(&replica)
       #expect(replica.takeDraft()?.operation == .number(1))
       let reply = CommitReply.conflict(.document(9, "3"), hasForgotten: hasForgotten)
       let actions = replica.committed(reply, operation: .number(1))
       #expect(actions.contains(.resume([1], .outcomeUnknown(name: "flags"))) == hasForgotten)
       #expect(replica.openUpdates.waiting == (hasForgotten ? 0 : 1))
+    }
+  }
+
+  @Test("Converges: what somebody has made of a commit whose reply was lost is kept when the reply comes")
+  func editedBeforeTheReply() {
+    // The server remembers the operation, or finds that what is stored has another revision than the commit expects.
+    let meta = Meta(revision: Revision(8), parent: Revision(7), kind: .set, writer: "me")
+    let stored = StoredValue(meta: meta, content: .document(Data("4".utf8)))
+    for (reply, text) in [(CommitReply.committed(8), "3"), (.conflict(stored), "4")] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.update(waiter: 1)
+      replica.encodeAndSend("2", stamp: 0, number: 1)
+      _ = replica.disconnected(.lost)
+      replica.connected()
+      _ = replica.subscribed()
+      guard case .show(let delivery)? = replica.stored(.document(8, "3")).last else { fatalError("Nothing was shown.") }
+      _ = replica.delivered(delivery, outcome: .shown)
+      #expect(replica.takeDraft()?.operation == .number(1))
+      _ = replica.committed(reply, operation: .number(1))
+      #expect(replica.confirmed == .document(8, text))
     }
   }
 

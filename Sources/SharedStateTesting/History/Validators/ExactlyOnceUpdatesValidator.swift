@@ -11,7 +11,6 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private struct Update {
     let changes: Bool
     let replacements: Int
-    let losses: Int
     var effects = 0
     var outcome: History.Outcome?
   }
@@ -30,6 +29,8 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private var replacements = 0
   /// How often it has lost something, and maybe what it remembers of commits.
   private var losses = 0
+  /// How often it had until the last rest. What a service is about to hear of may be older than an update, but no older.
+  private var lossesUntilRest = 0
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
     switch event {
@@ -38,7 +39,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .lost: losses += 1
     case .updateBegan(let box, let number, let changes):
       let key = Key(service: box.service, number: number)
-      updates[key] = Update(changes: changes, replacements: replacements, losses: losses)
+      updates[key] = Update(changes: changes, replacements: replacements)
       counts[box.name, default: Count()].open += 1
     case .updateEnded(let box, let number, let outcome):
       return [count(outcome, in: box.name, at: position), end(number, of: box, outcome)].compactMap(\.self)
@@ -46,6 +47,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
       guard case .updates(let numbers) = commit.cause, let box = commit.box else { break }
       return numbers.compactMap { takeEffect($0, of: box) }
     case .rested(let rest):
+      lossesUntilRest = losses
       return rest.stored.compactMap { total($1, of: $0) }
     default: break
     }
@@ -74,7 +76,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
       return "the update \(number) of \(box) has succeeded, and took effect \(update.effects) times"
     case .failed where update.effects > 0:
       return "the update \(number) of \(box) has failed, and took effect"
-    case .unknown where !isReplaced && update.losses == losses:
+    case .unknown where !isReplaced && losses == lossesUntilRest:
       return "nobody knows what came of the update \(number) of \(box), although the server is the same"
     default: return nil
     }

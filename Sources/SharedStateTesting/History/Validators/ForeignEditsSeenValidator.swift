@@ -1,25 +1,48 @@
-/// At rest every service knows the revision of what is stored, however it came there; and who gives an edit its revision
-/// leaves the edit as it is.
+/// At rest every service knows the revision of what is stored, however it came there; an edit of what a service knew has
+/// got a revision of its own; and who gives an edit its revision leaves the edit as it is.
 struct ForeignEditsSeenValidator: Validator {
+  private struct Known {
+    var stored: History.Stored
+    /// What was committed last.
+    let committed: History.Stored.Content
+    /// If it is an edit that has no revision yet, the boxes that can tell.
+    var witnesses: Set<History.Box> = []
+  }
+
   /// The names of values that are at rest.
   private var resting: Set<String> = []
   /// What was edited while the value was at rest, so that nothing could overwrite it.
   private var edits: [String: History.Document] = [:]
+  /// The newest revision that each box has shown.
+  private var shown: [History.Box: UInt64] = [:]
+  /// What is stored, where that is known.
+  private var stored: [String: Known] = [:]
+  /// The names whose value may expire, which is no edit.
+  private var expiring: Set<String> = []
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
     switch event {
+    case .declared(let name, let rules):
+      if rules.expires { expiring.insert(name) }
+    case .expires(let name):
+      expiring.insert(name)
     case .changed(let box, _, _), .updateBegan(let box, _, _):
       resting.remove(box.name)
       edits[box.name] = nil
     case .replaced, .lost:
       resting = []
       edits = [:]
-    case .edited(let name, let fields, _):
+      stored = [:]
+    case .edited(let name, let fields, let found):
+      if let found { edit(name, found) }
       if resting.contains(name) { edits[name, default: History.Document()].apply(fields) }
     case .committed(let commit):
+      stored[commit.name] = Known(stored: commit.after, committed: commit.after.content)
       if commit.box == nil { edits[commit.name] = nil }
       guard commit.cause == .adoption, commit.after.content != commit.before.content else { break }
       return ["adopting \(commit.name) has changed it from \(commit.before) to \(commit.after)"]
+    case .shown(let box, _, let revision?, _):
+      shown[box] = revision
     case .rested(let rest):
       defer { (resting, edits) = (Set(rest.stored.keys), [:]) }
       return rest.boxes.flatMap { unseen(by: $0, in: rest) }
@@ -28,14 +51,29 @@ struct ForeignEditsSeenValidator: Validator {
     return []
   }
 
+  private mutating func edit(_ name: String, _ found: History.Stored) {
+    guard var known = stored[name], known.stored.revision == found.revision else { return stored[name] = nil }
+    if known.stored.content != found.content {
+      known.witnesses.formUnion(shown.filter { $0.key.name == name && $0.value == found.revision }.keys)
+    }
+    if known.committed == found.content { known.witnesses = [] }
+    known.stored = found
+    stored[name] = known
+  }
+
   private func unseen(by held: History.Rest.Held, in rest: History.Rest) -> [String] {
     guard let stored = rest.stored[held.box.name] else { return [] }
+    let last = self.stored[held.box.name]
     var violations: [String] = []
     if let revision = held.revision, revision != stored.revision {
       violations.append("\(held.box) is at \(revision), stored is \(stored)")
     }
     if stored.revision == 0, stored.content != .absent {
       violations.append("what is stored of \(held.box) has no revision: \(stored)")
+    }
+    let isOver = stored.content == .absent && (stored.revision == 0 || expiring.contains(held.box.name))
+    if let last, last.witnesses.contains(held.box), last.stored == stored, !isOver {
+      violations.append("what somebody has made of \(held.box) has no revision of its own: \(stored)")
     }
     for (field, text) in edits[held.box.name]?.fields ?? [:] {
       guard stored.document?[field] != text || held.document.fields[field] ?? text != text else { continue }
