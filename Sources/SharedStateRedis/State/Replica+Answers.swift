@@ -28,7 +28,8 @@ extension Replica {
     var actions: [Action] = []
     let made = State(revision: revision, content: job.content)
     // Of the same revision, what was read after a lost reply is newer than what the commit has made.
-    let isNewest = revision > confirmed.revision || made == confirmed
+    let isOvertaken = job.isInterrupted && revision == confirmed.revision && made != confirmed
+    let isNewest = revision >= confirmed.revision && !isOvertaken
     if isNewest {
       confirmed = made
       isTombstoneOver = false

@@ -132,7 +132,9 @@ extension Simulation {
     nextOutsideOperation += 1
     let before = stored(name.value)
     let outcome = server.keyspace.commit(commit, at: server.now)
-    if let announcement = outcome.announcement { server.publish(announcement, on: name.channel) }
+    // Nothing is announced, and nothing has changed, where there is a key of another type.
+    guard let announcement = outcome.announcement else { return }
+    server.publish(announcement, on: name.channel)
     let written = History.Commit(
       of: nil,
       to: name.value,
