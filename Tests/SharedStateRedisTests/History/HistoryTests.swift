@@ -82,7 +82,7 @@ struct HistoryTests {
     #expect(History(events + [gone]).violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
-  @Test("may give a server back that somebody has deleted the value together with its revision")
+  @Test("may give a server back that somebody has deleted the value together with its revision, by one of before")
   func restoredFlush() {
     let flushed = History.Event.edited(name: "config", [:], History.Stored(revision: 0, .absent))
     let events = [

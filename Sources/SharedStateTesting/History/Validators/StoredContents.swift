@@ -1,22 +1,22 @@
 /// What every revision of every value has been: more than one content where somebody has written who knows none.
 struct StoredContents {
   private var contents: [String: [UInt64: [History.Stored.Content]]] = [:]
-  /// The newest revision of a value that somebody has deleted with its revision, as `FLUSHALL` does.
-  private var deleted: [String: UInt64] = [:]
+  /// What somebody has left without any revision, and the newest revision of the value until then.
+  private var unrevised: [String: [History.Stored.Content: UInt64]] = [:]
 
   mutating func observe(_ event: History.Event) {
     switch event {
     case .committed(let commit): insert(commit.after, of: commit.name)
     case .edited(let name, _, let stored?):
       insert(stored, of: name)
-      if stored == History.Stored(revision: 0, .absent) { deleted[name] = contents[name]?.keys.max() }
+      if stored.revision == 0 { unrevised[name, default: [:]][stored.content] = contents[name]?.keys.max() }
     default: break
     }
   }
 
-  /// Whether a revision has ever been this. Whoever notices a deletion that has no revision knows it by one of before.
+  /// Whether a revision has ever been this. Whoever notices what has no revision knows it by one of before.
   func were(_ content: History.Stored.Content, under revision: UInt64, of name: String) -> Bool {
-    if content == .absent, revision <= deleted[name] ?? 0 { return true }
+    if let newest = unrevised[name]?[content], revision <= newest { return true }
     return contents[name]?[revision]?.contains(content) ?? false
   }
 
