@@ -164,6 +164,7 @@ extension Simulation {
       recorder.record(.lost)
       server.flushAll()
       server.keyspace.set(Self.outside, .string(Data()))
+      for other in names where other.value != name { recordEdit(of: other.value) }
     default: server.keyspace.set(name, .string(makeDocument()))
     }
     recordEdit(of: name)
