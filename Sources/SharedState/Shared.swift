@@ -73,12 +73,11 @@ public struct Shared<Value> {
     column: UInt = #column,
     _ operation: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let place = projection.place
     if ChangeTracking.isActive {
       let location = ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column)
-      return try place.modifyOutOfLine(at: location, operation)
+      return try projection.place.modifyOutOfLine(at: location, operation)
     }
-    return try place.modify(operation)
+    return try projection.modify(operation)
   }
 
   /// A share of a part of the value.

@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import Observation
 import SharedStateDependencies
 import Synchronization
@@ -50,6 +52,47 @@ struct LeakTests {
       // Other tests may go on meanwhile.
       await Task.yield()
     }
+  }
+
+  @Test func mutationsOfAShareThatIsMadeToPointElsewhereMeanwhileLeaveNothingBehind() {
+    let census = Census()
+    do {
+      let share = Shared(value: Town(mayor: Citizen(census)))
+      DispatchQueue.concurrentPerform(iterations: 3) { thread in
+        for _ in 0..<10_000 {
+          if thread == 0 {
+            share.projectedValue = Shared(value: Town(mayor: Citizen(census)))
+          } else {
+            share.withLock { $0.houses += 1 }
+          }
+        }
+      }
+      #expect(census.alive.load(ordering: .relaxed) == 1)
+    }
+    #expect(census.alive.load(ordering: .relaxed) == 0)
+  }
+
+  @Test func aMutationKeepsTheValueThatItsShareDoesNotPointToAnyMore() {
+    let census = Census()
+    let share = Shared(value: Town(mayor: Citizen(census)))
+    let (isSwapped, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    withObservationTracking {
+      _ = share.wrappedValue
+    } onChange: {
+      isSwapped.signal()
+    }
+    share.withLock { town in
+      Thread {
+        share.projectedValue = Shared(value: Town(mayor: Citizen(census), houses: 7))
+        isOver.signal()
+      }.start()
+      isSwapped.wait()
+      town.houses = 1
+      #expect(census.alive.load(ordering: .relaxed) == 2)
+    }
+    isOver.wait()
+    #expect(share.wrappedValue.houses == 7)
+    #expect(census.alive.load(ordering: .relaxed) == 1)
   }
 
   /// Of all kinds; the value of the keyed ones stays in its storage.

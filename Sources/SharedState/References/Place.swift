@@ -43,8 +43,7 @@ package struct Place<Value> {
   ) throws(Failure) -> Result {
     guard let pointer else { return try modifyOutOfLine(at: nil, operation) }
     guard Failure.self == Never.self else { return try modifyCopy(of: pointer, operation) }
-    reference.lock.lock()
-    reference.lock.beginClosure()
+    reference.beginMutation()
     let result = try operation(&pointer.pointee)
     reference.finishMutation()
     return result
@@ -55,8 +54,7 @@ package struct Place<Value> {
     of pointer: UnsafeMutablePointer<Value>,
     _ operation: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    reference.lock.lock()
-    reference.lock.beginClosure()
+    reference.beginMutation()
     var copy = pointer.pointee
     // What is replaced or discarded is released after the lock, because its deinitialiser is somebody else's code.
     defer { withExtendedLifetime(copy) {} }
@@ -95,8 +93,7 @@ package struct Place<Value> {
     // Released after the lock, as above.
     var discarded: Value?
     defer { withExtendedLifetime(discarded) {} }
-    reference.lock.lock()
-    reference.lock.beginClosure()
+    reference.beginMutation()
     let change = reference.change(at: location, untrackedBy: trackers)
     let (outcome, isWritten) = modifyCopy(operation, discarded: &discarded)
     if isWritten {

@@ -1,18 +1,24 @@
 /// What the copies of one `Shared` hold together: the place that they point to, which can be swapped for another.
 @usableFromInline
 package final class Projection<Value>: @unchecked Sendable {
-  // `@unchecked Sendable` and the unchecked exclusivity are right because both variables are only touched with `lock` held.
+  // `@unchecked Sendable` and the unchecked exclusivity are right because the variables are only touched with `lock` held.
 
   @usableFromInline
   let lock = HandLock()
 
+  /// How many mutations are using the present place, without a reference count of their own.
+  @usableFromInline
+  @exclusivity(unchecked)
+  var uses: UInt32 = 0
+
+  /// Counts how often the place was swapped.
+  @usableFromInline
+  @exclusivity(unchecked)
+  var swaps: UInt64 = 0
+
   @usableFromInline
   @exclusivity(unchecked)
   var storage: Place<Value>
-
-  /// Counts how often the place was swapped.
-  @exclusivity(unchecked)
-  private var swaps: UInt64 = 0
 
   package init(_ place: Place<Value>) {
     storage = place
@@ -54,12 +60,67 @@ package final class Projection<Value>: @unchecked Sendable {
     return value
   }
 
+  /// Runs the closure on the value; see ``Place/modify(_:)``.
+  @inlinable
+  func modify<Result, Failure: Error>(
+    _ operation: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard Failure.self == Never.self, let use = beginUse() else { return try place.modify(operation) }
+    use.reference._withUnsafeGuaranteedRef { $0.beginMutation() }
+    let result = try operation(&use.pointer.pointee)
+    use.reference._withUnsafeGuaranteedRef { $0.finishMutation() }
+    end(use)
+    return result
+  }
+
+  /// The memory of a value while somebody mutates it.
+  @usableFromInline
+  struct Use {
+    // Not retained, because counting uses under the projection's lock costs less than a retain and a release, and much
+    // less for a reference that a registry holds weakly. The projection holds the reference, and gives each use that
+    // goes on after a swap a reference count of its own.
+    @usableFromInline
+    let reference: Unmanaged<Reference>
+    @usableFromInline
+    let pointer: UnsafeMutablePointer<Value>
+    @usableFromInline
+    let swaps: UInt64
+
+    @inlinable
+    init(reference: Unmanaged<Reference>, pointer: UnsafeMutablePointer<Value>, swaps: UInt64) {
+      self.reference = reference
+      self.pointer = pointer
+      self.swaps = swaps
+    }
+  }
+
+  /// The memory of the value, until ``end(_:)``; `nil` for a computed one.
+  @inlinable
+  func beginUse() -> Use? {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let pointer = storage.pointer else { return nil }
+    uses &+= 1
+    return Use(reference: Unmanaged.passUnretained(storage.reference), pointer: pointer, swaps: swaps)
+  }
+
+  @inlinable
+  func end(_ use: Use) {
+    lock.lock()
+    let isOfPresentPlace = swaps == use.swaps
+    if isOfPresentPlace { uses &-= 1 }
+    lock.unlock()
+    if !isOfPresentPlace { use.reference.release() }
+  }
+
   /// Points to another place from now on, and tells those who observe the old one.
   func swap(_ place: Place<Value>) {
     lock.lock()
     let before = storage
     storage = place
     swaps &+= 1
+    for _ in 0..<uses { _ = Unmanaged.passRetained(before.reference) }
+    uses = 0
     lock.unlock()
     guard !before.isSame(as: place) else { return }
     before.reference.notifyObservers()

@@ -127,6 +127,13 @@ package class Reference: Observable, @unchecked Sendable {
 
   // MARK: Local mutations
 
+  /// Takes the lock for a closure that mutates the value.
+  @inlinable
+  final func beginMutation() {
+    lock.lock()
+    lock.beginClosure()
+  }
+
   /// Counts a mutation, ends the closure that made it, gives the lock back and tells everybody.
   @inlinable
   final func finishMutation() {
