@@ -61,6 +61,13 @@ extension Replica {
     connected(Circumstances(runID: "1"))
   }
 
+  /// The connection breaks, and the next one is about to read.
+  mutating func reconnect(_ circumstances: Circumstances = Circumstances(runID: "1")) {
+    _ = disconnected(.lost)
+    connected(circumstances)
+    _ = subscribed()
+  }
+
   mutating func stored(_ stored: StoredValue) -> [Action] {
     self.stored(stored, read: beginRead())
   }

@@ -13,9 +13,7 @@ struct ReplicaLossTests {
 
   /// The connection breaks, and the next one is to another server.
   private func reconnect(_ replica: inout Replica, evicts: Bool = false) {
-    _ = replica.disconnected(.lost)
-    replica.connected(Replica.Circumstances(runID: "2", evicts: evicts))
-    _ = replica.subscribed()
+    replica.reconnect(Replica.Circumstances(runID: "2", evicts: evicts))
   }
 
   /// Somebody puts a list in the place of the document; returns what is stored then.

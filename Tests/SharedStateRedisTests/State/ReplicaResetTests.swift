@@ -97,9 +97,7 @@ struct ReplicaResetTests {
     let edit = StoredValue(meta: nil, content: .document(Data("1".utf8)))
     deliver(replica.stored(edit), to: &replica, outcome: .shown)
     if isSent { #expect(replica.takeDraft() != nil) }
-    _ = replica.disconnected(.lost)
-    replica.connected()
-    _ = replica.subscribed()
+    replica.reconnect()
     #expect(replica.stored(edit).last == .commit)
     guard case .adopted? = replica.takeDraft()?.content else {
       Issue.record("Nothing is adopted.")
@@ -112,9 +110,7 @@ struct ReplicaResetTests {
     var replica = Replica.reading()
     let edit = StoredValue(meta: nil, content: .document(Data("1".utf8)))
     deliver(replica.stored(edit), to: &replica, outcome: .shown)
-    _ = replica.disconnected(.lost)
-    replica.connected()
-    _ = replica.subscribed()
+    replica.reconnect()
     deliver(replica.stored(.absent), to: &replica, outcome: .shown)
     #expect(replica.takeDraft() == nil)
   }

@@ -270,9 +270,7 @@ struct ReplicaTests {
   @Test("Ordered: a server that has less than was confirmed is reported, and the box stays")
   func lostHistory() {
     var replica = Replica.live(at: 7, "1")
-    _ = replica.disconnected(.lost)
-    replica.connected()
-    _ = replica.subscribed()
+    replica.reconnect()
     #expect(
       replica.stored(.document(5, "0"))
         == [
@@ -388,9 +386,7 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 1)
     replica.encodeAndSend("2", stamp: 1, number: 1)
-    _ = replica.disconnected(.lost)
-    replica.connected()
-    _ = replica.subscribed()
+    replica.reconnect()
     guard case .show(let delivery)? = replica.stored(.document(9, "bad"), read: replica.beginRead()).last else {
       fatalError("Nothing was shown.")
     }
@@ -406,9 +402,7 @@ struct ReplicaTests {
   func cutOffCommitMeetsUnreadable() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
-    _ = replica.disconnected(.lost)
-    replica.connected()
-    _ = replica.subscribed()
+    replica.reconnect()
     guard case .show(let delivery)? = replica.stored(.document(9, "bad"), read: replica.beginRead()).last else {
       fatalError("Nothing was shown.")
     }
