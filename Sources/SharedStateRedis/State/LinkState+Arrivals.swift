@@ -46,9 +46,12 @@ extension LinkState {
       commitBytesUnderWay -= bytes
     }
     switch (request, reply) {
-    case (.ping, .pong), (.role, .pong), (.track, .tracking), (.subscribeInvalidations, .subscribed),
-      (.unsubscribe, .unsubscribed):
+    case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
+    case (.track, .tracking):
+      guard tracking == .requested else { return }
+      tracking = .on
+      wake(.subscriber)
     case (.role, .failure(let error)) where error.isPermanent:
       asksForRole = false
     case (.track, .failure(let error)), (.subscribeInvalidations, .failure(let error)):

@@ -9,6 +9,8 @@ extension LinkState {
   /// Whether the server tells which keys were written.
   enum Tracking: Sendable {
     case off
+    /// Not answered yet: no channel is subscribed to before.
+    case requested
     case on
     /// Not allowed, or not known to the server.
     case refused
@@ -129,7 +131,7 @@ extension LinkState {
     guard tracking == .off, detecting > 0, let facts = facts[.subscriber] else { return }
     // Without its number nobody can be told to send the invalidations there.
     guard facts.clientID != nil else { return trackingRefused(.permissionDenied(operation: "CLIENT ID")) }
-    tracking = .on
+    tracking = .requested
     subscriptionQueue.append(.subscribeInvalidations)
     isTrackingQueued = true
     wake(.subscriber)
@@ -146,6 +148,7 @@ extension LinkState {
   mutating func trackingRefused(_ error: RedisSharedStateError) {
     guard tracking != .refused else { return }
     tracking = .refused
+    wake(.subscriber)
     guard !hasToldTrackingRefused else { return }
     hasToldTrackingRefused = true
     effects.append(.trackingRefused(error))

@@ -87,7 +87,7 @@ extension LinkState {
       evicts: self.facts[.writer]?.evicts ?? false,
       mayRestore: lastConnected.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true
     )
-    // Before everything else, so that nothing is read that is not tracked.
+    // Before everything else, so that nothing is announced or read that is not tracked.
     askForTracking()
     // In an order that can be repeated. Each service begins elsewhere, so that when a server has lost everything they do
     // not all give back the same at the same time.

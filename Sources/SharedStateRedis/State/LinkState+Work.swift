@@ -89,6 +89,8 @@ extension LinkState {
           now: now
         )
       case .subscribe:
+        // What is announced may be gone before it is read, and then only an invalidation tells.
+        if tracking == .requested { return }
         while batch.count < Self.channelsInOneSubscribe, case .subscribe(let channel)? = subscriptionQueue.first {
           batch.append(channel)
           _ = subscriptionQueue.popFirst()

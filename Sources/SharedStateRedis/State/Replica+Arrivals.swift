@@ -114,9 +114,8 @@ extension Replica {
       if stored.content != confirmed.content { repair = nil }
       return lookAtEdit(stored)
     }
-    // An older state was overtaken by a message, or is all that the server has left. If everything was deleted between
-    // the message and the first read, nobody tells, so that one is made again when it has found nothing.
-    guard revision < known else { return isFirst && stored.meta == nil ? [.read] : [] }
+    // An older state was overtaken by a message, or is all that the server has left.
+    guard revision < known else { return [] }
     // Nothing was there, and nothing is: the commit itself gives that an end. A tombstone of our own would be in its way.
     let isExpired = meta.map { $0.kind == .set && $0.expiry != 0 } ?? false
     if isCommitting || isExpired, stored == StoredValue(meta: nil, content: .absent), confirmed.content == .absent {

@@ -4,8 +4,7 @@
 /// subscribing and reading everything again, which is also what the first connection does. An epoch numbers these
 /// passes, so that what an older connection still has to say is ignored.
 ///
-/// Later work has its place here: turning tracking on, between subscribing and reading, and the capabilities of a
-/// session (whether it may write, track, and ask for the role).
+/// Later work has its place here: the capabilities of a session, as whether it may write.
 package struct Session: Sendable {
   package enum Phase: Equatable, Sendable {
     /// Nobody needs the server yet.

@@ -66,4 +66,64 @@ struct LinkChecksTests {
     }
     #expect(refusals == 1)
   }
+
+  @Test(
+    "ForeignEditsSeen: no channel is subscribed to before the server tells which keys are written, or says that it does not"
+  )
+  func trackingComesFirst() throws {
+    for answer in [RedisReply.tracking, .failure(.permissionDenied(operation: "CLIENT TRACKING"))] {
+      var link = LinkState.make()
+      _ = try link.join("count")
+      let track = try link.connectAskingForTracking(at: start)
+      #expect(try link.channelsToSubscribe(at: start) == ["\(KeyNames.invalidationChannel)"])
+      #expect(try link.channelsToSubscribe(at: start) == [])
+      // Another share changes nothing.
+      _ = try link.join("other")
+      #expect(try link.channelsToSubscribe(at: start) == [])
+      link.arrived([.reply(id: track, answer)], on: .writer, epoch: link.session.epoch, now: start)
+      #expect(link.takeEffects().contains { if case .wake(.subscriber) = $0 { true } else { false } })
+      #expect(try link.channelsToSubscribe(at: start) == ["changes:{count}", "changes:{other}"])
+    }
+  }
+
+  @Test("ForeignEditsSeen: what is deleted between a message and the first read, which is answered before it, is found")
+  func deletedBeforeTheFirstRead() throws {
+    var link = LinkState.make()
+    let id = try link.join("count")
+    let epoch = link.session.epoch
+    let track = try link.connectAskingForTracking(at: start)
+    link.arrived([.reply(id: track, .tracking)], on: .writer, epoch: epoch, now: start)
+    link.goLive(at: start)
+    let payload = Data("1 7 0 s other@host/1/n\n7".utf8)
+    link.arrived([.message(channel: "changes:{count}", payload: payload)], on: .subscriber, epoch: epoch, now: start)
+    for case .show(_, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    link.arrived([.invalidated(nil)], on: .subscriber, epoch: epoch, now: start)
+    let later = start + .milliseconds(100)
+    let check = try #require(try link.someWork(for: .writer, now: later).requests.first)
+    let nothing = RedisReply.values([StoredValue(meta: nil, content: .absent)])
+    link.arrived([.reply(id: check.id, nothing)], on: .writer, epoch: epoch, now: later)
+    let shown = link.takeEffects().compactMap {
+      if case .show(_, let delivery) = $0 { delivery.state.content } else { nil }
+    }
+    #expect(shown == [.absent])
+  }
+}
+
+extension LinkState {
+  /// Returns the number of the request that asks for tracking.
+  fileprivate mutating func connectAskingForTracking(at now: ContinuousClock.Instant) throws -> UInt64 {
+    start()
+    for purpose in ConnectionPurpose.allCases {
+      connected(purpose, ServerFacts(clientID: 7), epoch: session.epoch, now: now)
+    }
+    let requests = try someWork(for: .writer, now: now).requests
+    let request = requests.first { if case .track = $0.command { true } else { false } }
+    return try #require(request?.id)
+  }
+
+  fileprivate mutating func channelsToSubscribe(at now: ContinuousClock.Instant) throws -> [String] {
+    try someWork(for: .subscriber, now: now).requests.flatMap {
+      if case .subscribe(let channels) = $0.command { channels } else { [String]() }
+    }
+  }
 }

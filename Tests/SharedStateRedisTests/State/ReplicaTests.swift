@@ -36,17 +36,6 @@ struct ReplicaTests {
     #expect(replica.confirmed == .document(9, "2"))
   }
 
-  @Test("ForeignEditsSeen: what is deleted between a message and the first read is found by reading again")
-  func deletedBeforeFirstRead() {
-    var replica = Replica.reading()
-    let read = replica.beginRead()
-    let delivery = replica.delivery(of: .set(9, "2"))
-    _ = replica.delivered(delivery, outcome: .shown)
-    #expect(replica.stored(.absent, read: read).first == .read)
-    guard case .show(let deletion)? = replica.stored(.absent).last else { fatalError("Nothing was shown.") }
-    #expect(deletion.state.content == .absent)
-  }
-
   // MARK: Messages
 
   @Test("Ordered: older and repeated messages change nothing")
