@@ -6,4 +6,6 @@ enum BenchmarkError: Error {
   case observerEnded
   /// The last value has not arrived in the other process: the library is broken.
   case lastValueMissing(expected: Int, seen: Int?)
+  /// The server has not kept what it was to keep.
+  case valuesMissing
 }
