@@ -37,7 +37,9 @@ struct HandshakeTests {
     #expect(done.facts == ServerFacts(runID: "1", evicts: true))
     #expect(done.isDone)
     #expect(done.digests.commit == digest)
-    #expect(try handshake("+OK\r\n:7\r\n", purpose: .subscriber).facts.clientID == 7)
+    let subscriber = try handshake("+OK\r\n:7\r\n$10\r\nrun_id:1\r\n\r\n", purpose: .subscriber)
+    #expect(subscriber.facts == ServerFacts(clientID: 7, runID: "1"))
+    #expect(subscriber.isDone)
   }
 
   @Test func nameRoleAndScriptCanBeDoneWithout() throws {

@@ -80,10 +80,26 @@ struct HiredisConnectionTests {
     #expect(failure(try connection.receive(until: soon).first) == .permissionDenied(operation: "EVALSHA"))
   }
 
-  @Test func aKeyThatBecomesAStringBetweenTheQuestionsIsReadAgain() throws {
+  @Test func keysOfWhichNoneIsThereAreAskedForOnce() throws {
+    let connection = peer.connection()
+    try connection.send([RedisRequest(id: 1, command: .read([names, names, names]))])
+    _ = peer.heard()
+    peer.say("*6\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n:0\r\n")
+    let events = try connection.receive(until: soon)
+    guard case .reply(id: 1, .values(let values)) = try #require(events.first) else {
+      Issue.record("\(events)")
+      return
+    }
+    #expect(values == Array(repeating: StoredValue(meta: nil, content: .absent), count: 3))
+    #expect(peer.heard().hasPrefix("*4\r\n$6\r\nEXISTS\r\n"))
+  }
+
+  @Test(arguments: [":1", "-NOPERM this user has no permissions to run the 'exists' command"])
+  func aKeyThatBecomesAStringBetweenTheQuestionsIsReadAgain(howManyAreThere: String) throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: .read([names, names]))])
-    peer.say("*4\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n+string\r\n+list\r\n*2\r\n$1\r\n7\r\n$9\r\n3 2 s 0 w\r\n")
+    peer.say("*4\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n\(howManyAreThere)\r\n+string\r\n+list\r\n")
+    peer.say("*2\r\n$1\r\n7\r\n$9\r\n3 2 s 0 w\r\n")
     let events = try connection.receive(until: soon)
     guard case .reply(id: 1, .values(let values)) = try #require(events.first) else {
       Issue.record("\(events)")

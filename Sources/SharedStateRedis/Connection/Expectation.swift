@@ -6,6 +6,8 @@ enum Expectation {
   /// The request to track what the next command reads.
   case trackingOfNext
   case values(PendingRead)
+  /// How many of the keys of a read that MGET had nothing for are there.
+  case existing(PendingRead, indices: [Int])
   /// The type of one key of a read.
   case type(PendingRead, index: Int)
   /// One key of a read, once more.

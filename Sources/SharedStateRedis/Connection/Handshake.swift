@@ -37,17 +37,13 @@ package struct Handshake {
         command.argument("CLIENT")
         command.argument("ID")
       }
+      askForInfo(.server, "server", with: formatter)
       return
     }
     steps.append(.role)
     formatter.add { $0.argument("ROLE") }
-    for (step, section) in [(Step.server, "server"), (.memory, "memory")] {
-      steps.append(step)
-      formatter.add { command in
-        command.argument("INFO")
-        command.argument(section)
-      }
-    }
+    askForInfo(.server, "server", with: formatter)
+    askForInfo(.memory, "memory", with: formatter)
     for (step, source) in [(Step.commitScript, CommitScript.source), (.restoreScript, RestoreScript.source)] {
       steps.append(step)
       formatter.add { command in
@@ -55,6 +51,14 @@ package struct Handshake {
         command.argument("LOAD")
         command.argument(source)
       }
+    }
+  }
+
+  private mutating func askForInfo(_ step: Step, _ section: String, with formatter: RedisFormatter) {
+    steps.append(step)
+    formatter.add { command in
+      command.argument("INFO")
+      command.argument(section)
     }
   }
 

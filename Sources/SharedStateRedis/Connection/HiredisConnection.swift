@@ -152,6 +152,8 @@ package final class HiredisConnection: RedisConnection {
       break
     case .values(let read):
       try handleValues(of: read, reply)
+    case .existing(let read, let indices):
+      try handleExisting(of: read, indices, reply)
     case .type(let read, let index):
       try handleType(of: read, index, reply)
     case .value(let read, let index):
@@ -240,8 +242,27 @@ package final class HiredisConnection: RedisConnection {
     read.values.reserveCapacity(read.keys.count)
     for index in read.keys.indices {
       read.values.append(StoredValue(meta: reply[2 * index + 1], document: reply[2 * index]))
-      if read.values[index].content == .absent { askForType(of: read, index) }
     }
+    let missing = read.keys.indices.filter { read.values[$0].content == .absent }
+    if missing.count > 1 {
+      // A server that has lost everything is asked once, not for each key.
+      encoder.exist(missing.lazy.map { read.keys[$0].value })
+      expectations.append(.existing(read, indices: missing))
+      read.outstanding += 1
+    } else {
+      for index in missing { askForType(of: read, index) }
+    }
+    finish(read)
+  }
+
+  private func handleExisting(
+    of read: PendingRead,
+    _ indices: [Int],
+    _ reply: RedisReplyView
+  ) throws(RedisSharedStateError) {
+    read.outstanding -= 1
+    // Where it was refused, each is asked for.
+    if reply.kind != .integer || reply.integer != 0 { for index in indices { askForType(of: read, index) } }
     finish(read)
   }
 

@@ -51,6 +51,14 @@ struct RequestEncoder {
     }
   }
 
+  /// How many of the values are there, whatever they are.
+  func exist(_ values: some Sequence<String>) {
+    formatter.add { command in
+      command.argument("EXISTS")
+      for value in values { command.argument(value) }
+    }
+  }
+
   func type(of key: KeyNames) {
     formatter.add { command in
       command.argument("TYPE")

@@ -11,6 +11,17 @@ package enum RestoreScript {
   package static let source = """
     local value, meta = KEYS[1], KEYS[2]
     local channel, revision, parent, kind, expiry, writer, announced, document = unpack(ARGV)
+    local header = revision .. ' ' .. parent .. ' '
+    local function announce()
+      if announced == 'r' then document = '' end
+      redis.call('PUBLISH', channel, '1 ' .. header .. announced .. ' ' .. writer .. '\\n' .. document)
+      return 'ok ' .. revision .. ' ' .. parent
+    end
+
+    -- Most often nothing is left at all, and then one call is all that it takes.
+    if kind == 's' and expiry == '0' then
+      if redis.call('MSETNX', value, document, meta, header .. 's 0 ' .. writer) == 1 then return announce() end
+    end
     local stored = redis.call('GET', meta)
     local previous = stored and string.match(stored, '^(%d+) ') or '0'
     if string.byte(previous) == 48 or previous + 0 > 9007199254740992 then previous = '0' end
@@ -27,7 +38,6 @@ package enum RestoreScript {
       return {'conflict', stored, type == 'string' and redis.call('GET', value), type}
     end
 
-    local header = revision .. ' ' .. parent .. ' '
     if kind == 'd' then
       redis.call('UNLINK', value)
       redis.call('SET', meta, header .. 'd 0 ' .. writer, 'EX', '\(CommitScript.tombstoneLifetimeInSeconds)')
@@ -39,8 +49,6 @@ package enum RestoreScript {
       redis.call('SET', value, document)
       redis.call('SET', meta, header .. 's 0 ' .. writer)
     end
-    if announced == 'r' then document = '' end
-    redis.call('PUBLISH', channel, '1 ' .. header .. announced .. ' ' .. writer .. '\\n' .. document)
-    return 'ok ' .. revision .. ' ' .. parent
+    return announce()
     """
 }

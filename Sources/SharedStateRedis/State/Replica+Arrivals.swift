@@ -6,11 +6,7 @@ extension Replica {
   package mutating func announced(_ message: ChangeMessage) -> [Action] {
     let isMissed = message.parent > floor
     floor = max(floor, message.revision)
-    if message.revision == confirmed.revision, repair == .restore {
-      // Most likely somebody else was faster. To look costs the server less than to restore it again.
-      isRestoreDoubted = true
-      return [.read]
-    }
+    if message.revision == confirmed.revision, !isVerified || repair == .restore { return restored() }
     guard message.revision > confirmed.revision else { return [] }
     var actions: [Action] = []
     if isVerified, isMissed {
@@ -39,6 +35,14 @@ extension Replica {
     return actions + advance()
   }
 
+  /// Somebody else was faster to restore what the server had lost.
+  private mutating func restored() -> [Action] {
+    if repair == .restore { repair = nil }
+    // What was asked before the restoring may be answered after its message.
+    for index in reads.indices { reads[index].confirmed = .none }
+    return advance()
+  }
+
   /// What is stored, as the answer to a read with this number.
   package mutating func stored(_ stored: StoredValue, read number: UInt64) -> [Action] {
     answeredRead = max(answeredRead, number)
@@ -48,7 +52,6 @@ extension Replica {
       reads.removeFirst()
     }
     let isFirst = !isVerified
-    isRestoreDoubted = false
     if phase == .reading { phase = .live }
     isVerified = true
     let actions = look(at: stored, known: known, isFirst: isFirst)

@@ -183,8 +183,6 @@ package struct Replica: Sendable {
   var encoding: Encoding?
   var inFlight: Job?
   var repair: Repair?
-  /// Whether the server may have again what is to be restored, which a read will tell. Nothing is committed before.
-  var isRestoreDoubted = false
   /// Whether the server has just refused a commit.
   var isPausing = false
   /// The local mutations that the server has acknowledged, or that were given up.
@@ -297,7 +295,6 @@ package struct Replica: Sendable {
     case .repair(.adopt(let revision))?: repair = .adopt(revision)
     default: if repair == .restore { repair = nil }
     }
-    isRestoreDoubted = false
     hasLoadStatus = true
     // Everything is read again anyway.
     announcedByReference = .none
@@ -346,7 +343,7 @@ package struct Replica: Sendable {
   }
 
   private mutating func nextCommit() -> [Action] {
-    guard phase == .live, encoding == nil, !isPausing, !isRestoreDoubted else { return [] }
+    guard phase == .live, encoding == nil, !isPausing else { return [] }
     if let job = inFlight {
       guard !job.isSent else { return [] }
       guard case .change = job.purpose, !mayCommit else { return [.commit] }

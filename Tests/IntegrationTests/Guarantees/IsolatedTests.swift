@@ -9,7 +9,8 @@ struct IsolatedTests {
   /// What a service needs, and nothing else: its namespace, its channels and the one of invalidations.
   static let rules =
     "resetkeys ~ns:* resetchannels &ns:* &__redis__:invalidate -@all "
-    + "+evalsha +eval +script|load +mget +get +set +type +exists +unlink +rename +pttl +pexpire +persist +time +publish "
+    + "+evalsha +eval +script|load +mget +get +set +msetnx +type +exists +unlink +rename +pttl +pexpire "
+    + "+persist +time +publish "
     + "+subscribe +unsubscribe +ping +role +info +client|setname +client|id +client|tracking"
 
   @Test("everything works with the rights to the namespace alone, and nothing else is ever tried")

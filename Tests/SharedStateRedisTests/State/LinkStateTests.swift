@@ -23,6 +23,21 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.reads.map(\.count) == [488])
   }
 
+  @Test("Converges: connections to two different servers are given up, and both are opened anew")
+  func twoServers() throws {
+    var link = LinkState.make()
+    _ = try link.join("count")
+    link.connected(.writer, ServerFacts(runID: "a"), epoch: link.session.epoch, now: start)
+    link.connected(.subscriber, ServerFacts(runID: "b"), epoch: link.session.epoch, now: start)
+    #expect(link.session.lastError == .disconnected(reason: "the two connections lead to different servers"))
+    #expect(link.work(for: .writer, epoch: 1, now: start) == nil)
+    _ = link.instruction(for: .writer, now: start + .seconds(60))
+    // Who does not tell is believed.
+    link.connected(.writer, ServerFacts(runID: "b"), epoch: link.session.epoch, now: start)
+    link.connected(.subscriber, ServerFacts(), epoch: link.session.epoch, now: start)
+    #expect(link.session.phase == .connected)
+  }
+
   @Test("a share of a name that is listened to is read at once; the last one ends the listening")
   func sharesComeAndGo() throws {
     var link = LinkState.make()
