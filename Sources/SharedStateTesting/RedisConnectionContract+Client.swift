@@ -123,6 +123,15 @@ extension RedisConnectionContract {
       return (revision, parent)
     }
 
+    /// Sends restores in one batch.
+    @discardableResult
+    func replies(to restores: [Restore]) throws -> [CommitReply] {
+      try request(restores.map { .restore($0) }).map { reply in
+        guard case .commit(let answer) = reply else { throw Violation("a restore is answered with \(reply)") }
+        return answer
+      }
+    }
+
     // MARK: Messages
 
     func nextMessage() throws -> (channel: String, payload: Data) {

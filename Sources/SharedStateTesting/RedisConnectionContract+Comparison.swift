@@ -2,7 +2,8 @@ import Foundation
 import SharedStateRedis
 
 extension RedisConnectionContract {
-  /// Does the same at random to two servers: commits, retries, conflicts, and foreign edits of everything of one key.
+  /// Does the same at random to two servers: commits, retries, conflicts, restores, and foreign edits of everything of
+  /// one key.
   ///
   /// What the contract does not spell out must be the same on both, too. Revisions are made comparable by a floor in
   /// the far future, above every clock.
@@ -29,6 +30,7 @@ extension RedisConnectionContract {
 /// Something to be done to both servers.
 private enum Action {
   case commit(Commit.Content, expectsStored: Bool?, floor: Revision, operation: SharedStateRedis.Operation)
+  case restores([(other: Int?, content: StoredValue.Content, meta: Meta, isLarge: Bool)])
   case foreign([String])
 
   private static let metas = [
@@ -48,13 +50,14 @@ private enum Action {
 
   static func random(step: Int, using random: inout SplitMix64) -> Action {
     let place = random.pick(places)
-    switch Int.random(in: 0..<14, using: &random) {
+    switch Int.random(in: 0..<18, using: &random) {
     case 0: return .foreign(["SET", "meta", random.pick(metas)])
     case 1: return .foreign(["SET", "operations", random.pick(operations)])
     case 2: return .foreign(["SET", "value", "foreign \(step)"])
     case 3: return .foreign(["LPUSH", place, "x"])
     case 4: return .foreign(["DEL", place])
     case 5: return .foreign(["PEXPIRE", place, random.pick(["1000000", "5000000", "0", "-5"])])
+    case 6...9: return .restores((0..<Int.random(in: 1...4, using: &random)).map { _ in restore(step, using: &random) })
     default:
       let document = Data("\(step)".utf8)
       return .commit(
@@ -64,6 +67,29 @@ private enum Action {
         operation: Operation(writer: random.pick(writers), number: UInt64.random(in: 1...2, using: &random))
       )
     }
+  }
+}
+
+extension Action {
+  private static func restore(
+    _ step: Int,
+    using random: inout SplitMix64
+  ) -> (other: Int?, content: StoredValue.Content, meta: Meta, isLarge: Bool) {
+    let isDeleted = Int.random(in: 0..<4, using: &random) == 0
+    let revision = 4_000_000_000_000_000 + UInt64(step) * 3 + UInt64.random(in: 0...12, using: &random)
+    let meta = Meta(
+      revision: Revision(revision),
+      parent: Revision(revision - 1),
+      kind: isDeleted ? .deleted : .set,
+      expiry: isDeleted ? 0 : random.pick([0, 0, 0, 1_000, 4_000_000_000_000]),
+      writer: "restore/host/1/n"
+    )
+    return (
+      other: random.pick([nil, 0, 1, 2]),
+      content: isDeleted ? .absent : .text("restored \(step)"),
+      meta: meta,
+      isLarge: Bool.random(using: &random) && !isDeleted
+    )
   }
 }
 
@@ -80,12 +106,15 @@ private final class Side {
   private let writer: RedisConnectionContract.Client
   private let subscriber: RedisConnectionContract.Client
   private let names: KeyNames
+  /// What is only restored, beside it.
+  private let others: [KeyNames]
 
   init(_ server: RedisConnectionContract.Server) throws {
     scene = RedisConnectionContract.Scene(server)
     names = scene.names()
+    others = [scene.names("a"), scene.names("b"), scene.names("c")]
     writer = try scene.connect()
-    subscriber = try scene.subscribe(to: names)
+    subscriber = try scene.subscribe(to: names, others[0], others[1], others[2])
   }
 
   func perform(_ action: Action) throws -> Outcome {
@@ -93,7 +122,7 @@ private final class Side {
     try subscriber.ping()
     return Outcome(
       answer: answer,
-      stored: try writer.read(names),
+      stored: try writer.read([names] + others),
       messages: subscriber.takeMessages(),
       raw: try [names.value, names.meta, names.operations].flatMap(look)
     )
@@ -106,6 +135,14 @@ private final class Side {
       // LPUSH refuses a string, so that the list must be all there is.
       if arguments[0] == "LPUSH" { try scene.foreign(["DEL", key]) }
       return try scene.foreign([arguments[0], key] + arguments.dropFirst(2))
+    case .restores(let restores):
+      let commands = restores.map { restore in
+        let names = restore.other.map { others[$0] } ?? names
+        return RedisRequest.Command.restore(
+          Restore(names: names, content: restore.content, meta: restore.meta, isLarge: restore.isLarge)
+        )
+      }
+      return "\(try writer.request(commands))"
     case .commit(let content, let expectsStored, let floor, let operation):
       let stored = try writer.read(names)[0].meta?.revision ?? .none
       let condition = expectsStored.map { Commit.Condition.revision($0 ? stored : Revision(stored.rawValue + 7)) }

@@ -44,7 +44,9 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
   }
 
   /// Every check, in the order of the documentation of the seam.
-  package static let allChecks = connectionChecks + readChecks + commitChecks + operationChecks + messageChecks
+  package static let allChecks =
+    connectionChecks + readChecks + commitChecks + restoreChecks
+    + operationChecks + messageChecks
 
   /// What must hold, as a sentence.
   package let name: String

@@ -73,6 +73,32 @@ struct HiredisConnectionTests {
     #expect(retried.components(separatedBy: "EVALSHA\r\n").count == 10)
   }
 
+  @Test func ofRestoresThatFailTogetherEachIsTriedAlone() throws {
+    let connection = peer.connection()
+    let meta = Meta(revision: Revision(5), parent: Revision(4), kind: .set, writer: "w")
+    try connection.send(
+      (0..<3 as Range<UInt64>).map { number in
+        let names = KeyNames(namespace: "", name: "key\(number)", database: 0)
+        let restore = Restore(names: names, content: .document(Data("7".utf8)), meta: meta, isLarge: false)
+        return RedisRequest(id: number, command: .restore(restore))
+      }
+    )
+    #expect(peer.heard().components(separatedBy: "EVALSHA\r\n").count == 2)
+    peer.say("-OOM no\r\n*1\r\n$6\r\nok 5 4\r\n-OOM no\r\n*1\r\n$6\r\nok 5 4\r\n")
+    var answers: [UInt64: RedisReply] = [:]
+    while answers.count < 3 {
+      for case .reply(let id, let reply) in try connection.receive(until: soon) { answers[id] = reply }
+    }
+    #expect(failure(answers[1].map { .reply(id: 1, $0) }) == .serverError(code: "OOM"))
+    for id in [0, 2] as [UInt64] {
+      guard case .commit(.committed(revision: Revision(5), parent: _))? = answers[id] else {
+        Issue.record("\(answers)")
+        return
+      }
+    }
+    #expect(peer.heard().components(separatedBy: "EVALSHA\r\n").count == 4)
+  }
+
   @Test func aScriptThatStaysUnknownFails() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit())])

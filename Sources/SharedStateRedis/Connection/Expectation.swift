@@ -14,8 +14,10 @@ enum Expectation {
   case value(PendingRead, index: Int)
   /// The SET of a large document, in front of its commit.
   case staging
-  /// A commit or a restore, by its place in the batch that it came in: it is too large to be copied for nothing.
-  case script(batch: [RedisRequest], index: Int, attempt: ScriptAttempt)
+  /// A commit, by its place in the batch that it came in: it is too large to be copied for nothing.
+  case commit(batch: [RedisRequest], index: Int, attempt: ScriptAttempt)
+  /// Restores, by their places.
+  case restores(batch: [RedisRequest], indices: Range<Int>, attempt: ScriptAttempt)
   case confirmations(id: UInt64, isSubscription: Bool, missing: Int)
 }
 

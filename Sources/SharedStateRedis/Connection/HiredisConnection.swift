@@ -6,17 +6,17 @@ package final class HiredisConnection: RedisConnection {
   private let purpose: ConnectionPurpose
   private let waker: Waker
   private let requestTimeout: Duration
-  private let encoder: RequestEncoder
+  let encoder: RequestEncoder
 
   /// Whether the keys that are read are to be tracked; those that scripts read are not.
   private var tracksReads = false
-  private var expectations = Queue<Expectation>()
+  var expectations = Queue<Expectation>()
   /// What has arrived, and was not returned yet.
   private var events: [RedisEvent] = []
   /// Why the document of the commit that is answered next could not be staged.
-  private var stagingFailure: RedisSharedStateError?
+  var stagingFailure: RedisSharedStateError?
   /// The source of the script was sent, so that its digest will do for every command behind it.
-  private var isScriptUnderWay = false
+  var isScriptUnderWay = false
 
   /// Commands are sent when there are so many bytes of them, so that the server works while we encode the others.
   private static let writeBytes = 262_144
@@ -39,8 +39,16 @@ package final class HiredisConnection: RedisConnection {
   }
 
   package func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
-    for index in requests.indices {
-      add(requests, index)
+    var index = requests.startIndex
+    while index < requests.endIndex {
+      let restores = Self.restores(in: requests, from: index)
+      if restores.isEmpty {
+        add(requests, index)
+        index += 1
+      } else {
+        addRestores(requests, restores, ScriptAttempt())
+        index = restores.upperBound
+      }
       if stream.formatter.count >= Self.writeBytes { try flush() }
     }
     try flush()
@@ -91,9 +99,10 @@ package final class HiredisConnection: RedisConnection {
       }
       encoder.read(keys)
       expectations.append(.values(PendingRead(id: id, keys: keys)))
-    case .commit, .restore:
-      requirePurpose(.writer)
-      addScript(batch, index, ScriptAttempt(), isStaged: false)
+    case .commit(let commit):
+      addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
+    case .restore:
+      addRestores(batch, index..<index + 1, ScriptAttempt())
     case .subscribe(let channels):
       requirePurpose(.subscriber)
       guard !channels.isEmpty else { return answer(id, .subscribed) }
@@ -108,25 +117,12 @@ package final class HiredisConnection: RedisConnection {
     }
   }
 
-  private func addScript(_ batch: [RedisRequest], _ index: Int, _ attempt: ScriptAttempt, isStaged: Bool = true) {
-    switch batch[index].command {
-    case .commit(let commit):
-      if !isStaged, encoder.stage(commit) { expectations.append(.staging) }
-      encoder.commit(commit, bySource: attempt.isBySource)
-    case .restore(let restore):
-      encoder.restore(restore, bySource: attempt.isBySource)
-    default:
-      return
-    }
-    expectations.append(.script(batch: batch, index: index, attempt: attempt))
-  }
-
-  private func requirePurpose(_ required: ConnectionPurpose) {
+  func requirePurpose(_ required: ConnectionPurpose) {
     // What a subscribed connection pushes cannot be told apart from the answer to a read.
     precondition(purpose == required, "Send this request on a connection whose purpose is \(required).")
   }
 
-  private func answer(_ id: UInt64, _ reply: RedisReply) {
+  func answer(_ id: UInt64, _ reply: RedisReply) {
     events.append(.reply(id: id, reply))
   }
 
@@ -160,8 +156,10 @@ package final class HiredisConnection: RedisConnection {
       try handleValue(of: read, index, reply)
     case .staging:
       stagingFailure = Self.error(reply, "SET")
-    case .script(let batch, let index, let attempt):
-      try handleScript(batch, index, attempt, reply)
+    case .commit(let batch, let index, let attempt):
+      try handleCommit(batch, index, attempt, reply)
+    case .restores(let batch, let indices, let attempt):
+      try handleRestores(batch, indices, attempt, reply)
     case .confirmations(let id, let isSubscription, _):
       let operation = isSubscription ? "SUBSCRIBE" : "UNSUBSCRIBE"
       guard let failure = Self.failure(reply, operation) else { throw Self.unknownReply(operation) }
@@ -197,122 +195,15 @@ package final class HiredisConnection: RedisConnection {
     return true
   }
 
-  private func handleScript(
-    _ batch: [RedisRequest],
-    _ index: Int,
-    _ attempt: ScriptAttempt,
-    _ reply: RedisReplyView
-  ) throws(RedisSharedStateError) {
-    let stagingFailure = self.stagingFailure.take()
-    if attempt.isBySource { isScriptUnderWay = false }
-
-    if reply.kind == .error {
-      let failure = RedisSharedStateError(errorReply: reply.string, operation: "EVALSHA")
-      guard failure == .serverError(code: "NOSCRIPT"), !attempt.isBySource else {
-        return answer(batch[index].id, .failure(failure))
-      }
-      var attempt = attempt
-      attempt.unknownScripts += 1
-      // Of many commits that the server did not know the script of, one brings it along.
-      attempt.isBySource = attempt.unknownScripts > 1 || !isScriptUnderWay
-      if attempt.isBySource { isScriptUnderWay = true }
-      addScript(batch, index, attempt)
-      return
-    }
-    switch ScriptAnswer(reply) {
-    case .reply(let reply):
-      answer(batch[index].id, .commit(reply))
-    case .stagingMissing:
-      if let stagingFailure { return answer(batch[index].id, .failure(stagingFailure)) }
-      var attempt = attempt
-      attempt.isBySource = false
-      attempt.lostStagings += 1
-      guard attempt.lostStagings < ScriptAttempt.maximumLostStagings else {
-        return answer(batch[index].id, .failure(.serverError(code: "STAGING")))
-      }
-      addScript(batch, index, attempt, isStaged: false)
-    case nil:
-      throw Self.unknownReply("EVALSHA")
-    }
-  }
-
-  private func handleValues(of read: PendingRead, _ reply: RedisReplyView) throws(RedisSharedStateError) {
-    if let failure = Self.failure(reply, "MGET") { return answer(read.id, failure) }
-    guard reply.kind == .array, reply.count == 2 * read.keys.count else { throw Self.unknownReply("MGET") }
-    read.values.reserveCapacity(read.keys.count)
-    for index in read.keys.indices {
-      read.values.append(StoredValue(meta: reply[2 * index + 1], document: reply[2 * index]))
-    }
-    let missing = read.keys.indices.filter { read.values[$0].content == .absent }
-    if missing.count > 1 {
-      // A server that has lost everything is asked once, not for each key.
-      encoder.exist(missing.lazy.map { read.keys[$0].value })
-      expectations.append(.existing(read, indices: missing))
-      read.outstanding += 1
-    } else {
-      for index in missing { askForType(of: read, index) }
-    }
-    finish(read)
-  }
-
-  private func handleExisting(
-    of read: PendingRead,
-    _ indices: [Int],
-    _ reply: RedisReplyView
-  ) throws(RedisSharedStateError) {
-    read.outstanding -= 1
-    // Where it was refused, each is asked for.
-    if reply.kind != .integer || reply.integer != 0 { for index in indices { askForType(of: read, index) } }
-    finish(read)
-  }
-
-  private func handleType(of read: PendingRead, _ index: Int, _ reply: RedisReplyView) throws(RedisSharedStateError) {
-    read.outstanding -= 1
-    if let error = Self.error(reply, "TYPE") {
-      read.failure = error
-    } else if reply.isEqual(to: "string") {
-      if read.allowsReread() {
-        encoder.read(CollectionOfOne(read.keys[index]))
-        expectations.append(.value(read, index: index))
-        read.outstanding += 1
-      }
-    } else if !reply.isEqual(to: "none") {
-      read.values[index].content = .otherType(reply.string)
-    }
-    finish(read)
-  }
-
-  private func handleValue(of read: PendingRead, _ index: Int, _ reply: RedisReplyView) throws(RedisSharedStateError) {
-    read.outstanding -= 1
-    if let error = Self.error(reply, "MGET") {
-      read.failure = error
-    } else {
-      guard reply.count == 2 else { throw Self.unknownReply("MGET") }
-      read.values[index] = StoredValue(meta: reply[1], document: reply[0])
-      if read.values[index].content == .absent { askForType(of: read, index) }
-    }
-    finish(read)
-  }
-
-  private func askForType(of read: PendingRead, _ index: Int) {
-    encoder.type(of: read.keys[index])
-    expectations.append(.type(read, index: index))
-    read.outstanding += 1
-  }
-
-  private func finish(_ read: PendingRead) {
-    if let reply = read.reply { answer(read.id, reply) }
-  }
-
-  private static func error(_ reply: RedisReplyView, _ operation: String) -> RedisSharedStateError? {
+  static func error(_ reply: RedisReplyView, _ operation: String) -> RedisSharedStateError? {
     reply.kind == .error ? RedisSharedStateError(errorReply: reply.string, operation: operation) : nil
   }
 
-  private static func failure(_ reply: RedisReplyView, _ operation: String) -> RedisReply? {
+  static func failure(_ reply: RedisReplyView, _ operation: String) -> RedisReply? {
     error(reply, operation).map { .failure($0) }
   }
 
-  private static func unknownReply(_ operation: String) -> RedisSharedStateError {
+  static func unknownReply(_ operation: String) -> RedisSharedStateError {
     .protocolViolation(reason: "the answer to \(operation) has an unknown form")
   }
 }

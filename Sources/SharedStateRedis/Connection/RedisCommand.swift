@@ -43,11 +43,16 @@ package struct RedisCommand: ~Copyable {
     lengths.append(bytes.count)
   }
 
-  /// Adds a document, without copying it; a command has one at the most.
+  /// Adds a large document, without copying it; a command has one at the most.
   package mutating func argument(_ data: Data) {
     precondition(document == nil, "A command has one document at the most.")
     document = (lengths.count, data)
     lengths.append(data.count)
+  }
+
+  /// Adds a small document, of which there may be many.
+  package mutating func argument(copying data: Data) {
+    data.withUnsafeBytes { argument($0) }
   }
 
   /// Encodes the command, and starts anew.

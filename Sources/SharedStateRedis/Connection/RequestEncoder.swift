@@ -108,7 +108,7 @@ struct RequestEncoder {
   }
 
   /// Runs the restore script, by its digest or by its source.
-  func restore(_ restore: Restore, bySource: Bool) {
+  func restore(_ restores: [Restore], bySource: Bool) {
     formatter.add { command in
       if !bySource, let digest = digests.restore {
         command.argument("EVALSHA")
@@ -117,17 +117,12 @@ struct RequestEncoder {
         command.argument("EVAL")
         command.argument(RestoreScript.source)
       }
-      command.argument("2")
-      command.argument(restore.names.value)
-      command.argument(restore.names.meta)
-      command.argument(restore.names.channel)
-      command.argument(restore.meta.revision.rawValue)
-      command.argument(restore.meta.parent.rawValue)
-      command.argument(String(restore.meta.kind.rawValue))
-      command.argument(restore.meta.expiry)
-      command.argument(restore.meta.writer)
-      command.argument(restore.isLarge ? "r" : String(restore.meta.kind.rawValue))
-      if case .document(let document) = restore.content { command.argument(document) } else { command.argument("") }
+      command.argument(UInt64(2 * restores.count))
+      for restore in restores {
+        command.argument(restore.names.value)
+        command.argument(restore.names.meta)
+      }
+      for restore in restores { addArguments(of: restore, to: &command) }
     }
   }
 
@@ -153,6 +148,21 @@ struct RequestEncoder {
     command.argument(commit.names.meta)
     command.argument(commit.names.operations)
     if let staging { command.argument(staging) }
+  }
+
+  private func addArguments(of restore: Restore, to command: inout RedisCommand) {
+    command.argument(restore.names.channel)
+    command.argument(restore.meta.revision.rawValue)
+    command.argument(restore.meta.parent.rawValue)
+    command.argument(String(restore.meta.kind.rawValue))
+    command.argument(restore.meta.expiry)
+    command.argument(restore.meta.writer)
+    command.argument(restore.isLarge ? "r" : String(restore.meta.kind.rawValue))
+    switch restore.content {
+    case .document(let document) where restore.isLarge: command.argument(document)
+    case .document(let document): command.argument(copying: document)
+    case .absent, .otherType: command.argument("")
+    }
   }
 
   private func addContent(of commit: Commit, to command: inout RedisCommand) {

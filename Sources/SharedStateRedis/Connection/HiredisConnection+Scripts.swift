@@ -1,0 +1,96 @@
+/// Commits and restores: what the scripts are given, and what they answer.
+extension HiredisConnection {
+  func addCommit(
+    _ commit: Commit,
+    _ batch: [RedisRequest],
+    _ index: Int,
+    _ attempt: ScriptAttempt,
+    isStaged: Bool = true
+  ) {
+    requirePurpose(.writer)
+    if !isStaged, encoder.stage(commit) { expectations.append(.staging) }
+    encoder.commit(commit, bySource: attempt.isBySource)
+    expectations.append(.commit(batch: batch, index: index, attempt: attempt))
+  }
+
+  func addRestores(_ batch: [RedisRequest], _ indices: Range<Int>, _ attempt: ScriptAttempt) {
+    requirePurpose(.writer)
+    let restores = batch[indices].compactMap { if case .restore(let restore) = $0.command { restore } else { nil } }
+    encoder.restore(restores, bySource: attempt.isBySource)
+    expectations.append(.restores(batch: batch, indices: indices, attempt: attempt))
+  }
+
+  /// The restores from here on that the script is given together. Large ones come alone.
+  static func restores(in batch: [RedisRequest], from start: Int) -> Range<Int> {
+    var values: Set<String> = []
+    var end = start
+    while end < batch.endIndex, values.count < RestoreScript.maximumValues,
+      case .restore(let restore) = batch[end].command, !restore.isLarge,
+      values.insert(restore.names.value).inserted
+    {
+      end += 1
+    }
+    return start..<end
+  }
+
+  func handleCommit(
+    _ batch: [RedisRequest],
+    _ index: Int,
+    _ attempt: ScriptAttempt,
+    _ reply: RedisReplyView
+  ) throws(RedisSharedStateError) {
+    guard case .commit(let commit) = batch[index].command else {
+      fatalError("The answer to a commit is expected at the place of another request.")
+    }
+    let stagingFailure = self.stagingFailure.take()
+    if let attempt = nextAttempt(after: reply, attempt) { return addCommit(commit, batch, index, attempt) }
+    if let failure = Self.failure(reply, "EVALSHA") { return answer(batch[index].id, failure) }
+    switch ScriptAnswer(reply) {
+    case .reply(let reply):
+      answer(batch[index].id, .commit(reply))
+    case .stagingMissing:
+      if let stagingFailure { return answer(batch[index].id, .failure(stagingFailure)) }
+      var attempt = attempt
+      attempt.isBySource = false
+      attempt.lostStagings += 1
+      guard attempt.lostStagings < ScriptAttempt.maximumLostStagings else {
+        return answer(batch[index].id, .failure(.serverError(code: "STAGING")))
+      }
+      addCommit(commit, batch, index, attempt, isStaged: false)
+    case nil:
+      throw Self.unknownReply("EVALSHA")
+    }
+  }
+
+  func handleRestores(
+    _ batch: [RedisRequest],
+    _ indices: Range<Int>,
+    _ attempt: ScriptAttempt,
+    _ reply: RedisReplyView
+  ) throws(RedisSharedStateError) {
+    if let attempt = nextAttempt(after: reply, attempt) { return addRestores(batch, indices, attempt) }
+    if let failure = Self.failure(reply, "EVALSHA") {
+      guard indices.count > 1 else { return answer(batch[indices.lowerBound].id, failure) }
+      // One of them is the reason. Those that were put back before it are so already, which does no harm.
+      for index in indices { addRestores(batch, index..<index + 1, ScriptAttempt()) }
+      return
+    }
+    guard reply.count == indices.count else { throw Self.unknownReply("EVALSHA") }
+    for (place, index) in indices.enumerated() {
+      guard case .reply(let reply)? = ScriptAnswer(reply[place]) else { throw Self.unknownReply("EVALSHA") }
+      answer(batch[index].id, .commit(reply))
+    }
+  }
+
+  /// What to try when the server has answered that it does not know the script; `nil`: it has answered something else.
+  private func nextAttempt(after reply: RedisReplyView, _ attempt: ScriptAttempt) -> ScriptAttempt? {
+    if attempt.isBySource { isScriptUnderWay = false }
+    guard !attempt.isBySource, Self.error(reply, "EVALSHA") == .serverError(code: "NOSCRIPT") else { return nil }
+    var attempt = attempt
+    attempt.unknownScripts += 1
+    // Of many commits that the server did not know the script of, one brings it along.
+    attempt.isBySource = attempt.unknownScripts > 1 || !isScriptUnderWay
+    if attempt.isBySource { isScriptUnderWay = true }
+    return attempt
+  }
+}
