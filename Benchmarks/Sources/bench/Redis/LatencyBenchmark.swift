@@ -1,3 +1,4 @@
+import Foundation
 import SharedState
 import SharedStateRedis
 
@@ -15,6 +16,8 @@ struct LatencyBenchmark {
     case pacedSave
     /// A write as soon as the one before is acknowledged.
     case backToBack
+    /// Bare: a write about every millisecond, by a thread that owns the connection, and awaited by a task.
+    case pacedAwaited
   }
 
   /// What the writing process measures.
@@ -49,6 +52,7 @@ struct LatencyBenchmark {
     for _ in 0..<rounds {
       try await write(share, into: &library)
       bare = try await write(floor, adding: bare)
+      try await write(OwnedFloor(floor), into: &bare)
     }
     let last = rounds * writesInOneRound
     share.withLock { $0 = Tick(phase: Tick.end, sequence: last, sentAt: monotonicNanoseconds()) }
@@ -110,6 +114,49 @@ struct LatencyBenchmark {
     }
   }
 
+  private func write(_ floor: OwnedFloor, into written: inout Written) async throws {
+    var pacer = Pacer()
+    for sequence in 0..<writesInOneRound {
+      let start = monotonicNanoseconds()
+      try await floor.write(Tick(phase: Phase.pacedAwaited.rawValue, sequence: sequence, sentAt: start))
+      written.acknowledged[.pacedAwaited, default: Samples()].append(monotonicNanoseconds() - start)
+      pacer.pause()
+    }
+    floor.stop()
+  }
+
+  /// The bare hiredis publisher, on a thread of its own, for a task that awaits each write: what every library needs that
+  /// has an asynchronous function and a thread that owns the connection.
+  private final class OwnedFloor: @unchecked Sendable {
+    // `@unchecked Sendable` is right because the task hands over `next` by the semaphore, and does not touch it again
+    // before the thread has resumed it.
+    private let floor: Floor
+    private let work = DispatchSemaphore(value: 0)
+    private var next: (tick: Tick, continuation: CheckedContinuation<Void, any Error>)?
+
+    init(_ floor: Floor) {
+      self.floor = floor
+      Thread { [self] in
+        while true {
+          work.wait()
+          guard let (tick, continuation) = next.take() else { return }
+          continuation.resume(with: Result { try floor.write(tick) })
+        }
+      }.start()
+    }
+
+    func write(_ tick: Tick) async throws {
+      try await withCheckedThrowingContinuation { continuation in
+        next = (tick, continuation)
+        work.signal()
+      }
+    }
+
+    func stop() {
+      work.signal()
+    }
+  }
+
   /// The bare hiredis publisher.
   private final class Floor: @unchecked Sendable {
     // `@unchecked Sendable` is right because one thread at a time uses it: each waits for the one before.
@@ -166,6 +213,18 @@ struct LatencyBenchmark {
       floor.acknowledged[.paced],
       hasTarget: false
     )
+    let owned = rows(
+      "acknowledged, bare, by its own thread, awaited",
+      floor.acknowledged[.pacedAwaited],
+      floor.acknowledged[.paced],
+      hasTarget: false
+    )
+    let ownedSeen = rows(
+      "seen, bare, written by its own thread",
+      floorSeen.latencies[Phase.pacedAwaited.rawValue],
+      floorSeen.latencies[Phase.paced.rawValue],
+      hasTarget: false
+    )
     let calls = rows("withLock alone, waking the writer", library.calls, nil, hasTarget: false)
     let seenBackToBack = rows(
       "write to seen, by a loop over updates",
@@ -180,7 +239,10 @@ struct LatencyBenchmark {
       hasTarget: false
     )
     return [
-      ("Latency, a write about every millisecond, against bare hiredis", decoded + paced + flushed + saved + calls),
+      (
+        "Latency, a write about every millisecond, against bare hiredis",
+        decoded + paced + ownedSeen + flushed + saved + owned + calls
+      ),
       ("Latency, a write as soon as the one before is acknowledged", seenBackToBack + backToBack),
     ]
   }
