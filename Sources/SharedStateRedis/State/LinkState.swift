@@ -68,9 +68,9 @@ package struct LinkState: Sendable {
   static let maximumCommits = 1_024
   static let maximumCommitBytes = 8 << 20
   static let commitsInOneBatch = 256
-  static let keysInOneRead = 512
+  static let keysInOneRead = 1_024
   static let bytesInOneRead = 4 << 20
-  static let channelsInOneSubscribe = 512
+  static let channelsInOneSubscribe = 1_024
   /// How long a commit that the server refused waits until it is tried again.
   static let pauseAfterRefusal = Duration.seconds(2)
 

@@ -11,16 +11,16 @@ struct LinkStateTests {
   @Test("subscribes to every channel first, then reads every value, in batches")
   func firstPass() throws {
     var link = LinkState.make()
-    for number in 0..<1_000 { _ = try link.join("name\(number)") }
+    for number in 0..<2_000 { _ = try link.join("name\(number)") }
     link.connect(at: start)
     let subscribing = try link.someWork(for: .subscriber, now: start)
-    #expect(subscribing.channels.map(\.count) == [512, 488])
+    #expect(subscribing.channels.map(\.count) == [1_024, 976])
     // Nothing is read before the subscription is confirmed: what happens in between would be missed.
     #expect(link.work(for: .writer, epoch: 1, now: start)?.requests.isEmpty == true)
     link.arrived([.reply(id: subscribing.requests[0].id, .subscribed)], on: .subscriber, epoch: 1, now: start)
-    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads.map(\.count) == [512])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads.map(\.count) == [1_024])
     link.arrived([.reply(id: subscribing.requests[1].id, .subscribed)], on: .subscriber, epoch: 1, now: start)
-    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads.map(\.count) == [488])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads.map(\.count) == [976])
   }
 
   @Test("Converges: connections to two different servers are given up, and both are opened anew")

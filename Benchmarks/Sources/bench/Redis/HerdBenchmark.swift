@@ -36,7 +36,7 @@ struct HerdBenchmark {
       Row(name: "all are connected again", figure: connected, floor: nil, unit: "ms", note: note),
       Row(name: "all values are known to be up to date", figure: converged, floor: nil, unit: "ms"),
       Row(
-        name: "reads of up to 512 values, for each store",
+        name: "reads of up to 1,024 values, for each store",
         figure: reads / Double(services),
         floor: nil,
         unit: "MGET"
