@@ -1,12 +1,14 @@
 package import Logging
 package import Metrics
+import Synchronization
 
 /// Tells those who watch over the services of what happens on a link: in the log, and by counters.
 ///
 /// A name may be told, and an error; never a value or a password.
-package struct LinkWatch: Sendable {
+package final class LinkWatch: Sendable {
   private let logger: Logger
   private let metrics: (any MetricsFactory)?
+  private let budget = Mutex(LogBudget())
 
   /// - Parameter metrics: Where to count; `nil`: where the program counts everything, once it has said where.
   package init(logger: Logger, metrics: (any MetricsFactory)? = nil) {
@@ -31,30 +33,50 @@ package struct LinkWatch: Sendable {
     }
   }
 
-  func happened(_ incident: Replica.Incident, to name: String) {
+  package func happened(_ incident: Replica.Incident, to name: String) {
     switch incident {
     case .lostHistory(let confirmed, let stored):
-      count("lost_history")
-      logger.warning(
+      tell(
         "Redis has lost history.",
-        metadata: ["name": "\(name)", "confirmed": "\(confirmed)", "stored": "\(stored)"]
+        .warning,
+        of: "lost_history",
+        ["name": "\(name)", "confirmed": "\(confirmed)", "stored": "\(stored)"]
       )
     case .restored(let revision):
-      count("restored")
-      logger.notice(
+      tell(
         "This service has given Redis back what it had lost.",
-        metadata: ["name": "\(name)", "revision": "\(revision)"]
+        .notice,
+        of: "restored",
+        ["name": "\(name)", "revision": "\(revision)"]
       )
     case .adopted(let revision):
-      count("adopted")
-      logger.info(
+      tell(
         "An edit from outside was given a revision.",
-        metadata: ["name": "\(name)", "revision": "\(revision)"]
+        .info,
+        of: "adopted",
+        ["name": "\(name)", "revision": "\(revision)"]
       )
     case .missedMessage:
-      count("missed_messages")
-      logger.debug("A message was lost on its way.", metadata: ["name": "\(name)"])
+      tell("A message was lost on its way.", .debug, of: "missed_messages", ["name": "\(name)"])
     }
+  }
+
+  /// Names the value in the log unless there are very many, and counts.
+  private func tell(_ message: Logger.Message, _ level: Logger.Level, of kind: String, _ metadata: Logger.Metadata) {
+    switch budget.withLock({ $0.spend(on: kind, now: .now) }) {
+    case .tell:
+      logger.log(level: level, message, metadata: metadata)
+    case .tellAsTheLast:
+      logger.log(level: level, message, metadata: metadata)
+      logger.log(
+        level: level,
+        "More of these follow at the level debug.",
+        metadata: ["counter": "shared_state_\(kind)"]
+      )
+    case .keepToDebug:
+      logger.debug(message, metadata: metadata)
+    }
+    count(kind)
   }
 
   func trackingRefused(_ error: RedisSharedStateError) {

@@ -1,3 +1,4 @@
+import Logging
 import MetricsTestKit
 import SharedState
 import SharedStateRedis
@@ -33,6 +34,24 @@ struct MetricsTests {
     try await eventually("it is healed") { self.count("restored") == 1 }
     #expect(self.count("lost_history") == 1)
     #expect(self.count("adopted") == 0)
+  }
+
+  @Test("Bounded: of many values that are lost a hundred are named above the level debug, and all are counted")
+  func manyLosses() async throws {
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"), metrics: metrics)
+    let shares = (0..<150).map { Shared(wrappedValue: 0, .redis("value:\($0)", store: store)) }
+    for share in shares { share.withLock { $0 = 1 } }
+    try await store.flush(within: patience)
+    backend.redis.loseData()
+    try await eventually("all are healed") { self.count("restored") == 150 }
+    #expect(count("lost_history") == 150)
+    for (text, level) in [(Journal.lostHistory, Logger.Level.warning), (Journal.restored, .notice)] {
+      let levels = journal.entries(text).map(\.level)
+      #expect(levels.count { $0 == level } == LogBudget.lines)
+      #expect(levels.count { $0 == .debug } == 50)
+      #expect(journal.entries("More of these").count { $0.level == level } == 1)
+    }
   }
 
   @Test("adopted edits are counted")

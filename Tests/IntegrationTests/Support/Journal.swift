@@ -8,6 +8,7 @@ final class Journal: Sendable {
     let store: String
     let message: String
     let name: String?
+    let level: Logger.Level
   }
 
   private let state = Mutex<[Entry]>([])
@@ -39,7 +40,7 @@ final class Journal: Sendable {
 
     func log(event: LogEvent) {
       let name = event.metadata?["name"]?.description
-      let entry = Entry(store: store, message: event.message.description, name: name)
+      let entry = Entry(store: store, message: event.message.description, name: name, level: event.level)
       journal.state.withLock { $0.append(entry) }
     }
   }

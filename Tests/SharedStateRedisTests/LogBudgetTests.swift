@@ -1,0 +1,18 @@
+import SharedStateRedis
+import Testing
+
+@Suite("A log budget")
+struct LogBudgetTests {
+  @Test("Bounded: names the first hundred of a kind within a minute")
+  func hundred() {
+    var budget = LogBudget()
+    let start = ContinuousClock.now
+    var verdicts = (0..<150).map { budget.spend(on: "restored", now: start + .milliseconds($0)) }
+    #expect(verdicts[..<99].allSatisfy { $0 == .tell })
+    #expect(verdicts[99] == .tellAsTheLast)
+    #expect(verdicts[100...].allSatisfy { $0 == .keepToDebug })
+    #expect(budget.spend(on: "adopted", now: start) == .tell)
+    verdicts = [59, 60, 61].map { budget.spend(on: "restored", now: start + .seconds($0)) }
+    #expect(verdicts == [.keepToDebug, .tell, .tell])
+  }
+}
