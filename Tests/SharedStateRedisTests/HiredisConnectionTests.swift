@@ -84,7 +84,7 @@ struct HiredisConnectionTests {
       }
     )
     #expect(peer.heard().components(separatedBy: "EVALSHA\r\n").count == 2)
-    peer.say("-OOM no\r\n*1\r\n$6\r\nok 5 4\r\n-OOM no\r\n*1\r\n$6\r\nok 5 4\r\n")
+    peer.say("-OOM no\r\n*1\r\n:1\r\n-OOM no\r\n*1\r\n:1\r\n")
     var answers: [UInt64: RedisReply] = [:]
     while answers.count < 3 {
       for case .reply(let id, let reply) in try connection.receive(until: soon) { answers[id] = reply }

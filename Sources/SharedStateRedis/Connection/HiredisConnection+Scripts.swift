@@ -20,14 +20,16 @@ extension HiredisConnection {
     expectations.append(.restores(batch: batch, indices: indices, attempt: attempt))
   }
 
-  /// The restores from here on that the script is given together. Large ones come alone.
+  /// The restores from here on that the script is given together: of one kind, and large ones come alone.
   static func restores(in batch: [RedisRequest], from start: Int) -> Range<Int> {
     var values: Set<String> = []
+    var isLasting: Bool?
     var end = start
     while end < batch.endIndex, values.count < RestoreScript.maximumValues,
       case .restore(let restore) = batch[end].command, !restore.isLarge,
-      values.insert(restore.names.value).inserted
+      values.insert(restore.names.value).inserted, isLasting ?? restore.isLasting == restore.isLasting
     {
+      isLasting = restore.isLasting
       end += 1
     }
     return start..<end
@@ -77,8 +79,15 @@ extension HiredisConnection {
     }
     guard reply.count == indices.count else { throw Self.unknownReply("EVALSHA") }
     for (place, index) in indices.enumerated() {
-      guard case .reply(let reply)? = ScriptAnswer(reply[place]) else { throw Self.unknownReply("EVALSHA") }
-      answer(batch[index].id, .commit(reply))
+      switch (batch[index].command, ScriptAnswer(reply[place])) {
+      case (.restore(let restore), nil) where reply[place].kind == .integer:
+        let (revision, parent) = (restore.meta.revision, restore.meta.parent)
+        answer(batch[index].id, .commit(.committed(revision: revision, parent: parent)))
+      case (_, .reply(let reply)?):
+        answer(batch[index].id, .commit(reply))
+      default:
+        throw Self.unknownReply("EVALSHA")
+      }
     }
   }
 

@@ -182,6 +182,9 @@ package struct Restore: Hashable, Sendable {
   /// Whether the document is announced by reference.
   package var isLarge: Bool
 
+  /// Whether it puts back a value that does not expire.
+  var isLasting: Bool { meta.kind == .set && meta.expiry == 0 }
+
   package init(names: KeyNames, content: StoredValue.Content, meta: Meta, isLarge: Bool) {
     self.names = names
     self.content = content

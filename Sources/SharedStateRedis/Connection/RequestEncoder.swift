@@ -122,6 +122,8 @@ struct RequestEncoder {
         command.argument(restore.names.value)
         command.argument(restore.names.meta)
       }
+      command.argument(restores.allSatisfy(\.isLasting) ? "1" : "0")
+      command.argument(restores.contains(where: \.isLarge) ? "1" : "0")
       for restore in restores { addArguments(of: restore, to: &command) }
     }
   }
@@ -151,13 +153,10 @@ struct RequestEncoder {
   }
 
   private func addArguments(of restore: Restore, to command: inout RedisCommand) {
+    let (meta, kind) = (restore.meta, restore.meta.kind.rawValue)
     command.argument(restore.names.channel)
-    command.argument(restore.meta.revision.rawValue)
-    command.argument(restore.meta.parent.rawValue)
-    command.argument(String(restore.meta.kind.rawValue))
-    command.argument(restore.meta.expiry)
-    command.argument(restore.meta.writer)
-    command.argument(restore.isLarge ? "r" : String(restore.meta.kind.rawValue))
+    command.argument(meta.string)
+    command.argument("1 \(meta.revision) \(meta.parent) \(restore.isLarge ? "r" : kind) \(meta.writer)\n")
     switch restore.content {
     case .document(let document) where restore.isLarge: command.argument(document)
     case .document(let document): command.argument(copying: document)

@@ -2,28 +2,33 @@
 ///
 /// Keys, for each value: the value, its meta. No value comes twice.
 ///
-/// Arguments, for each value: the channel; the revision; its parent; the kind (`s`, `d`); when the value expires, in
-/// milliseconds since 1970, or 0; the writer; the kind that is announced (`r` for a large document); the document.
+/// Arguments: `1` when every value is there for ever, so that one call can write them all; `1` when documents are
+/// announced by reference; then for each value: the channel; its ``Meta`` as it is stored; the header of the message; the
+/// document, which is empty for a tombstone. Whole strings, because each piece that Lua puts together costs as much as
+/// writing it.
 ///
-/// Answers an array, for each value as ``CommitScript`` does. A conflict means that something as new is stored, or that
-/// somebody without revisions has written meanwhile, or that the value would have expired by now.
+/// Answers an array, for each value 1 or a conflict as ``CommitScript`` tells of it. A conflict means that something as
+/// new is stored, or that somebody without revisions has written meanwhile, or that the value would have expired by now.
 package enum RestoreScript {
   /// How many values it is given at the most: Redis does nothing else meanwhile.
   package static let maximumValues = 64
 
   package static let source = """
+    local areLasting, isReference = ARGV[1] == '1', ARGV[2] == '1'
+    local count = #KEYS / 2
+
     local function announce(place)
-      local first = 8 * place - 7
-      local revisions = ARGV[first + 1] .. ' ' .. ARGV[first + 2]
-      local document = ARGV[first + 6] == 'r' and '' or ARGV[first + 7]
-      local message = '1 ' .. revisions .. ' ' .. ARGV[first + 6] .. ' ' .. ARGV[first + 5] .. '\\n' .. document
+      local first = 4 * place - 1
+      local message = ARGV[first + 2]
+      if not isReference then message = message .. ARGV[first + 3] end
       redis.call('PUBLISH', ARGV[first], message)
-      return 'ok ' .. revisions
+      return 1
     end
 
     local function restore(place)
       local value, meta = KEYS[2 * place - 1], KEYS[2 * place]
-      local _, revision, parent, kind, expiry, writer, _, document = unpack(ARGV, 8 * place - 7, 8 * place)
+      local lost, document = ARGV[4 * place], ARGV[4 * place + 2]
+      local revision, kind, expiry = string.match(lost, '^(%d+) %d+ (%a) (%d+) ')
       local stored = redis.call('MGET', meta)[1]
       local previous = stored and string.match(stored, '^(%d+) ') or '0'
       if string.byte(previous) == 48 or previous + 0 > 9007199254740992 then previous = '0' end
@@ -40,37 +45,35 @@ package enum RestoreScript {
         return {'conflict', stored, type == 'string' and redis.call('GET', value), type}
       end
 
-      local header = revision .. ' ' .. parent .. ' '
       if kind == 'd' then
         redis.call('UNLINK', value)
-        redis.call('SET', meta, header .. 'd 0 ' .. writer, 'EX', '\(CommitScript.tombstoneLifetimeInSeconds)')
+        redis.call('SET', meta, lost, 'EX', '\(CommitScript.tombstoneLifetimeInSeconds)')
       elseif expiry ~= '0' then
-        redis.call('SET', value, document, 'PX', string.format('%.0f', left))
         local outlives = string.format('%.0f', left + \(CommitScript.tombstoneLifetimeInSeconds)000)
-        redis.call('SET', meta, header .. 's ' .. expiry .. ' ' .. writer, 'PX', outlives)
+        redis.call('SET', value, document, 'PX', string.format('%.0f', left))
+        redis.call('SET', meta, lost, 'PX', outlives)
       else
         redis.call('SET', value, document)
-        redis.call('SET', meta, header .. 's 0 ' .. writer)
+        redis.call('SET', meta, lost)
       end
       return announce(place)
     end
 
-    -- Most often nothing is left at all, and then one call puts back everything that does not expire.
-    local count, isLasting, lasting, last = #KEYS / 2, {}, {}, 0
-    for place = 1, count do
-      local first = 8 * place - 7
-      if ARGV[first + 3] == 's' and ARGV[first + 4] == '0' then
-        lasting[last + 1], lasting[last + 2] = KEYS[2 * place - 1], ARGV[first + 7]
-        lasting[last + 3] = KEYS[2 * place]
-        lasting[last + 4] = ARGV[first + 1] .. ' ' .. ARGV[first + 2] .. ' s 0 ' .. ARGV[first + 5]
-        isLasting[place], last = true, last + 4
+    -- Most often nothing is left at all.
+    local isEmpty = false
+    if areLasting then
+      local all = {}
+      for place = 1, count do
+        local first = 4 * place - 3
+        all[first], all[first + 1] = KEYS[2 * place - 1], ARGV[4 * place + 2]
+        all[first + 2], all[first + 3] = KEYS[2 * place], ARGV[4 * place]
       end
+      isEmpty = redis.call('MSETNX', unpack(all)) == 1
     end
-    local isEmpty = last > 0 and redis.call('MSETNX', unpack(lasting)) == 1
 
     local answers = {}
     for place = 1, count do
-      answers[place] = isEmpty and isLasting[place] and announce(place) or restore(place)
+      answers[place] = isEmpty and announce(place) or restore(place)
     end
     return answers
     """
