@@ -81,13 +81,12 @@ extension LinkState {
       timeout: configuration.requestTimeout,
       keepAlive: configuration.keepAlive
     )
-    guard session.connected(purpose, epoch: epoch) else { return }
-    let runIDs = Set(self.facts.values.compactMap(\.runID))
-    guard runIDs.count < 2 else {
+    guard Set(self.facts.values.compactMap(\.runID)).count < 2 else {
       // What is announced by one server says nothing about what is read from another.
       let error = RedisSharedStateError.disconnected(reason: "the two connections lead to different servers")
       return failed(epoch: epoch, error: error, now: now)
     }
+    guard session.connected(purpose, epoch: epoch) else { return }
     circumstances = Replica.Circumstances(
       runID: self.facts[.writer]?.runID,
       evicts: self.facts[.writer]?.evicts ?? false,

@@ -30,6 +30,8 @@ struct LinkStateTests {
     link.connected(.writer, ServerFacts(runID: "a"), epoch: link.session.epoch, now: start)
     link.connected(.subscriber, ServerFacts(runID: "b"), epoch: link.session.epoch, now: start)
     #expect(link.session.lastError == .disconnected(reason: "the two connections lead to different servers"))
+    // Nothing was read, so that tombstones may have expired unseen since there was a connection last.
+    #expect(link.lastConnected == nil)
     #expect(link.work(for: .writer, epoch: 1, now: start) == nil)
     _ = link.instruction(for: .writer, now: start + .seconds(60))
     // Who does not tell is believed.
