@@ -37,7 +37,7 @@ case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput"
   }
   if parts.isEmpty || parts.contains("--repair") {
     let repair = RepairBenchmark(isQuick: isQuick)
-    table.append("100,000 keys, server time in a minute", try await repair.run())
+    table.append("100,000 keys, processor time of the server", try await repair.run())
   }
   table.print()
   await scene.store.shutdown(within: .seconds(5))

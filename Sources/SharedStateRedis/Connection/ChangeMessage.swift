@@ -54,14 +54,19 @@ package struct ChangeMessage: Hashable, Sendable {
     )
   }
 
-  package var payload: Data {
+  /// The header line, with its end.
+  package var header: String {
     let kind =
       switch content {
       case .document: "s"
       case .reference: "r"
       case .deleted: "d"
       }
-    var payload = Data("1 \(revision) \(parent) \(kind) \(writer)\n".utf8)
+    return "1 \(revision) \(parent) \(kind) \(writer)\n"
+  }
+
+  package var payload: Data {
+    var payload = Data(header.utf8)
     if case .document(let document) = content { payload.append(document) }
     return payload
   }

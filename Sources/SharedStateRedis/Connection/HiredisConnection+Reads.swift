@@ -19,18 +19,14 @@ extension HiredisConnection {
     finish(read)
   }
 
-  func handleExisting(
-    of read: PendingRead,
-    _ indices: [Int],
-    _ reply: RedisReplyView
-  ) throws(RedisSharedStateError) {
+  func handleExisting(of read: PendingRead, _ indices: [Int], _ reply: RedisReplyView) {
     read.outstanding -= 1
     // Where it was refused, each is asked for.
     if reply.kind != .integer || reply.integer != 0 { for index in indices { askForType(of: read, index) } }
     finish(read)
   }
 
-  func handleType(of read: PendingRead, _ index: Int, _ reply: RedisReplyView) throws(RedisSharedStateError) {
+  func handleType(of read: PendingRead, _ index: Int, _ reply: RedisReplyView) {
     read.outstanding -= 1
     if let error = Self.error(reply, "TYPE") {
       read.failure = error

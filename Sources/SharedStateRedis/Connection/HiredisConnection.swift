@@ -149,9 +149,9 @@ package final class HiredisConnection: RedisConnection {
     case .values(let read):
       try handleValues(of: read, reply)
     case .existing(let read, let indices):
-      try handleExisting(of: read, indices, reply)
+      handleExisting(of: read, indices, reply)
     case .type(let read, let index):
-      try handleType(of: read, index, reply)
+      handleType(of: read, index, reply)
     case .value(let read, let index):
       try handleValue(of: read, index, reply)
     case .staging:

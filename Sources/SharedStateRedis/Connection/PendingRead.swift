@@ -3,7 +3,7 @@ final class PendingRead {
   let id: UInt64
   let keys: [KeyNames]
   var values: [StoredValue] = []
-  /// How many commands for single keys have not been answered.
+  /// How many commands behind the MGET have not been answered.
   var outstanding = 0
   var failure: RedisSharedStateError?
   /// How often a key that was absent turned out to be a string meanwhile.

@@ -185,6 +185,17 @@ package struct Restore: Hashable, Sendable {
   /// Whether it puts back a value that does not expire.
   var isLasting: Bool { meta.kind == .set && meta.expiry == 0 }
 
+  /// How it is announced.
+  var message: ChangeMessage {
+    let content: ChangeMessage.Content =
+      switch self.content {
+      case .document where isLarge: .reference
+      case .document(let document): .document(document)
+      case .absent, .otherType: .deleted
+      }
+    return ChangeMessage(revision: meta.revision, parent: meta.parent, writer: meta.writer, content: content)
+  }
+
   package init(names: KeyNames, content: StoredValue.Content, meta: Meta, isLarge: Bool) {
     self.names = names
     self.content = content

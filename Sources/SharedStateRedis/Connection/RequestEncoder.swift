@@ -153,10 +153,9 @@ struct RequestEncoder {
   }
 
   private func addArguments(of restore: Restore, to command: inout RedisCommand) {
-    let (meta, kind) = (restore.meta, restore.meta.kind.rawValue)
     command.argument(restore.names.channel)
-    command.argument(meta.string)
-    command.argument("1 \(meta.revision) \(meta.parent) \(restore.isLarge ? "r" : kind) \(meta.writer)\n")
+    command.argument(restore.meta.string)
+    command.argument(restore.message.header)
     switch restore.content {
     case .document(let document) where restore.isLarge: command.argument(document)
     case .document(let document): command.argument(copying: document)

@@ -99,19 +99,16 @@ extension Keyspace {
     if !isNewer || isForeign || meta.expiry != 0 && left <= 0 {
       return CommitOutcome(reply: .commit(.conflict(stored(names, at: now))))
     }
-    let revisions = "\(meta.revision) \(meta.parent)"
-    var document = Data()
     if meta.kind == .set, case .document(let content) = restore.content {
       set(names.value, .string(content), expiry: meta.expiry == 0 ? nil : now.milliseconds + left)
-      if !restore.isLarge { document = content }
     } else {
       remove(names.value, at: now)
     }
-    setMeta(names, revisions, meta.kind, lifetime: meta.expiry == 0 ? 0 : left, writer: meta.writer, at: now)
-    let announced = restore.isLarge ? "r" : String(meta.kind.rawValue)
+    let (revisions, lifetime) = ("\(meta.revision) \(meta.parent)", meta.expiry == 0 ? 0 : left)
+    setMeta(names, revisions, meta.kind, lifetime: lifetime, writer: meta.writer, at: now)
     return CommitOutcome(
       reply: .commit(.committed(revision: meta.revision, parent: meta.parent)),
-      announcement: Data("1 \(revisions) \(announced) \(meta.writer)\n".utf8) + document
+      announcement: restore.message.payload
     )
   }
 

@@ -33,7 +33,7 @@ package final class LinkWatch: Sendable {
     }
   }
 
-  package func happened(_ incident: Replica.Incident, to name: String) {
+  func happened(_ incident: Replica.Incident, to name: String) {
     switch incident {
     case .lostHistory(let confirmed, let stored):
       tell(
@@ -57,24 +57,18 @@ package final class LinkWatch: Sendable {
         ["name": "\(name)", "revision": "\(revision)"]
       )
     case .missedMessage:
-      tell("A message was lost on its way.", .debug, of: "missed_messages", ["name": "\(name)"])
+      count("missed_messages")
+      logger.debug("A message was lost on its way.", metadata: ["name": "\(name)"])
     }
   }
 
   /// Names the value in the log unless there are very many, and counts.
   private func tell(_ message: Logger.Message, _ level: Logger.Level, of kind: String, _ metadata: Logger.Metadata) {
-    switch budget.withLock({ $0.spend(on: kind, now: .now) }) {
-    case .tell:
-      logger.log(level: level, message, metadata: metadata)
-    case .tellAsTheLast:
-      logger.log(level: level, message, metadata: metadata)
-      logger.log(
-        level: level,
-        "More of these follow at the level debug.",
-        metadata: ["counter": "shared_state_\(kind)"]
-      )
-    case .keepToDebug:
-      logger.debug(message, metadata: metadata)
+    let verdict = budget.withLock { $0.spend(on: kind, now: .now) }
+    logger.log(level: verdict == .keepToDebug ? .debug : level, message, metadata: metadata)
+    if verdict == .tellAsTheLast {
+      let counter = Logger.MetadataValue.string("shared_state_\(kind)")
+      logger.log(level: level, "More of these follow at the level debug.", metadata: ["counter": counter])
     }
     count(kind)
   }

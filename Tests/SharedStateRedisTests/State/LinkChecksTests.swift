@@ -52,14 +52,9 @@ struct LinkChecksTests {
     _ = try link.join("count")
     var refusals = 0
     for _ in 1...3 {
-      link.start()
-      for purpose in ConnectionPurpose.allCases {
-        link.connected(purpose, ServerFacts(clientID: 7), epoch: link.session.epoch, now: start)
-      }
-      for request in try link.someWork(for: .writer, now: start).requests {
-        let reply = RedisReply.failure(.permissionDenied(operation: "CLIENT TRACKING"))
-        link.arrived([.reply(id: request.id, reply)], on: .writer, epoch: link.session.epoch, now: start)
-      }
+      let track = try link.connectAskingForTracking(at: start)
+      let reply = RedisReply.failure(.permissionDenied(operation: "CLIENT TRACKING"))
+      link.arrived([.reply(id: track, reply)], on: .writer, epoch: link.session.epoch, now: start)
       for case .trackingRefused in link.takeEffects() { refusals += 1 }
       link.failed(epoch: link.session.epoch, error: .lost, now: start)
       _ = link.instruction(for: .writer, now: start + .seconds(60))
