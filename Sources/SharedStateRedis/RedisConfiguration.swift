@@ -51,10 +51,10 @@ public struct RedisConfiguration: Sendable {
   /// A change or a reset goes on its way all the same; an atomic update does not, unless it was sent before.
   public var operationTimeout: Duration = .seconds(10)
 
-  /// How often every value is compared with what is stored, on average: what nobody has announced, or what was lost on
-  /// its way, is found then at the latest. A minute by default.
+  /// After how long a value that was not read meanwhile is compared with what is stored: what nobody has announced, or
+  /// what was lost on its way, is found then at the latest. A minute by default.
   ///
-  /// From half to one and a half times as long passes between two comparisons, so that services do not ask together.
+  /// Up to an eighth of it is added, so that services do not ask together. At most 16 MiB are compared a second.
   public var antiEntropy: Duration = .seconds(60)
 
   /// What to do when the server has lost what it had acknowledged. The newest value that any live service has seen, and

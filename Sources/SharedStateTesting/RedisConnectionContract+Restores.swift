@@ -54,8 +54,8 @@ extension RedisConnectionContract {
       let names = scene.names()
       try client.replies(to: [.sample(names, 5, "7")])
       let stored = try client.read(names)[0]
-      for revision in 4...5 as ClosedRange<UInt64> {
-        try expect(client.replies(to: [.sample(names, revision, "old")]), is: [.conflict(stored)], "the answer")
+      for (revision, text) in [(4, "old"), (5, "old"), (5, "7")] as [(UInt64, String)] {
+        try expect(client.replies(to: [.sample(names, revision, text)]), is: [.conflict(stored)], "the answer")
       }
       try expect(client.read(names), is: [stored], "what is stored")
       // But for a value that is gone while its meta is there.
@@ -94,6 +94,32 @@ extension RedisConnectionContract {
       try expect(client.read(newer), is: [stored], "what is newer")
       let texts = try client.read(lost).map(\.content)
       try expect(texts, is: [.text("8")] + Array(repeating: .text("7"), count: 199), "what is stored")
+    },
+
+    RedisConnectionContract("restores of what another service has put back conflict with what is stored by now") {
+      scene in
+      let client = try scene.connect()
+      let lost = (0..<64).map { scene.names("lost\($0)") }
+      let subscriber = try scene.subscribe(to: lost[40])
+      let restores = lost.map { Restore.sample($0, 5, "7") }
+      try client.replies(to: Array(restores.prefix(32)))
+      try scene.foreign("SET", lost[1].value, "by hand")
+      try scene.foreign("DEL", lost[2].value)
+      try scene.foreign("LPUSH", lost[2].value, "x")
+      let stored = try client.read(Array(lost.prefix(32)))
+      try expect(
+        stored.map(\.content),
+        is: [.text("7"), .text("by hand"), .otherType("list")] + Array(repeating: .text("7"), count: 29),
+        "what is stored"
+      )
+      let replies = try client.replies(to: restores)
+      try expect(
+        replies,
+        is: stored.map { .conflict($0) } + Array(repeating: .sample(5), count: 32),
+        "the answers"
+      )
+      try expect(client.read(Array(lost.prefix(32))), is: stored, "what is stored afterwards")
+      try expect(subscriber.nextChange().content, is: .document(Data("7".utf8)), "the message")
     },
   ]
 }

@@ -7,8 +7,9 @@
 /// document, which is empty for a tombstone. Whole strings, because each piece that Lua puts together costs as much as
 /// writing it.
 ///
-/// Answers an array, for each value 1 or a conflict as ``CommitScript`` tells of it. A conflict means that something as
-/// new is stored, or that somebody without revisions has written meanwhile, or that the value would have expired by now.
+/// Answers an array, for each value 1, or a conflict as ``CommitScript`` tells of it, or 0, which is a conflict with the
+/// very same value and meta. A conflict means that something as new is stored, or that somebody without revisions has
+/// written meanwhile, or that the value would have expired by now.
 package enum RestoreScript {
   /// How many values it is given at the most: Redis does nothing else meanwhile.
   package static let maximumValues = 64
@@ -59,8 +60,8 @@ package enum RestoreScript {
       return announce(place)
     end
 
-    -- Most often nothing is left at all.
-    local isEmpty = false
+    -- Most often nothing is left at all, or another service was faster.
+    local isEmpty, stored = false, {}
     if areLasting then
       local all = {}
       for place = 1, count do
@@ -69,11 +70,18 @@ package enum RestoreScript {
         all[first + 2], all[first + 3] = KEYS[2 * place], ARGV[4 * place]
       end
       isEmpty = redis.call('MSETNX', unpack(all)) == 1
+      if not isEmpty then stored = redis.call('MGET', unpack(KEYS)) end
     end
 
     local answers = {}
     for place = 1, count do
-      answers[place] = isEmpty and announce(place) or restore(place)
+      if isEmpty then
+        answers[place] = announce(place)
+      elseif stored[2 * place - 1] == ARGV[4 * place + 2] and stored[2 * place] == ARGV[4 * place] then
+        answers[place] = 0
+      else
+        answers[place] = restore(place)
+      end
     end
     return answers
     """

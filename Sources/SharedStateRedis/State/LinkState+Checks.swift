@@ -21,12 +21,14 @@ extension LinkState {
     static let pause = Duration.milliseconds(40)
     /// What checks may cost, at the most.
     static let bytesPerSecond = 16 << 20
+    /// How much later than after the configured time a value may be compared with what is stored.
+    static let antiEntropyJitter = 0.0625..<0.125
 
     var queue = Queue<ReplicaID>()
     /// Not before.
     var nextAt: ContinuousClock.Instant?
     var isUnderWay = false
-    /// When everything is checked again.
+    /// When to look again for values that were not read for long.
     var antiEntropyAt: ContinuousClock.Instant?
     /// What is to be checked after a while, and was not put in its place yet.
     var requested: [ReplicaID: Duration] = [:]
@@ -74,14 +76,23 @@ extension LinkState {
 
   mutating func takeChecks(into work: inout Work, now: ContinuousClock.Instant) {
     takeExpiries(now: now)
-    if checks.antiEntropyAt.map({ $0 <= now }) ?? true {
-      if checks.antiEntropyAt != nil { for id in members.ids { check(id, now: now) } }
-      // Services that were started together are not to ask together for ever.
-      let jitter = Double.random(in: 0.5..<1.5, using: &random)
-      checks.antiEntropyAt = now + configuration.antiEntropy * jitter
-    }
+    takeOverdue(now: now)
     guard !checks.isUnderWay, checks.nextAt.map({ $0 <= now }) ?? true else { return }
     checks.isUnderWay = takeRead(into: &work, isCheck: true, now: now)
+  }
+
+  /// Anti-entropy: what has just been read, for whatever reason, need not be compared yet.
+  private mutating func takeOverdue(now: ContinuousClock.Instant) {
+    guard checks.antiEntropyAt.map({ $0 <= now }) ?? true else { return }
+    var next = now + configuration.antiEntropy
+    for id in members.ids {
+      guard let readAt = members[id]?.readAt else { continue }
+      let overdueAt = readAt + configuration.antiEntropy
+      if overdueAt <= now { check(id, now: now) } else { next = min(next, overdueAt) }
+    }
+    // Services that were started together are not to ask together for ever.
+    checks.antiEntropyAt =
+      next + configuration.antiEntropy * Double.random(in: Checks.antiEntropyJitter, using: &random)
   }
 
   private mutating func takeExpiries(now: ContinuousClock.Instant) {

@@ -11,7 +11,7 @@ extension LinkState {
     package var nonce: String
     package var namespace: String
     package var database: Int
-    /// How often everything is compared with what is stored, on average.
+    /// After how long a value that was not read meanwhile is compared with what is stored.
     package var antiEntropy: Duration
     /// Whether the link rests, without threads and connections, while it has no replica.
     package var restsWhenUnused: Bool

@@ -126,6 +126,7 @@ extension LinkState {
       members[id]?.isCommitQueued = false
       members[id]?.isReadQueued = false
       members[id]?.isCheckQueued = false
+      members[id]?.readAt = nil
       apply(members[id]?.replica.disconnected(error), to: id)
     }
     effects.append(.statusChanged)

@@ -124,6 +124,7 @@ extension LinkState {
     {
       guard let number = members[id]?.replica.beginRead(), let name = members[id]?.names else { continue }
       if isCheck { members[id]?.isCheckQueued = false } else { members[id]?.isReadQueued = false }
+      members[id]?.readAt = now
       reads.append((id, number))
       names.append(name)
       // What is known of it; for all else the number of keys is the bound.

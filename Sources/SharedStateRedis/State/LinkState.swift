@@ -56,6 +56,8 @@ package struct LinkState: Sendable {
     var isCommitQueued = false
     var isReadQueued = false
     var isCheckQueued = false
+    /// When a read was sent last; `nil`: the connection is new, and the first one is still to come.
+    var readAt: ContinuousClock.Instant?
   }
 
   enum Subscription: Sendable {

@@ -102,6 +102,30 @@ struct LinkChecksTests {
     }
     #expect(shown == [.absent])
   }
+
+  @Test("Converges: anti-entropy reads again what was not read for so long, whatever it was read for, and nothing else")
+  func antiEntropy() throws {
+    var link = LinkState.make()
+    _ = try link.join("quiet")
+    _ = try link.join("edited")
+    link.connect(at: start)
+    link.goLive(at: start)
+    var reads: [String: [Int]] = [:]
+    for second in 1...210 {
+      let now = start + .seconds(second)
+      if second == 30 {
+        link.arrived([.invalidated(["edited"])], on: .subscriber, epoch: link.session.epoch, now: now)
+      }
+      for key in link.answerEverything(at: now) { reads[key, default: [0]].append(second) }
+    }
+    let intervals = reads.mapValues { times in zip(times.dropFirst(), times).map(-) }
+    let interval = 60..<69
+    try #require(intervals["quiet"]?.count == 3)
+    #expect(intervals["quiet"]?.allSatisfy(interval.contains) == true)
+    try #require(intervals["edited"]?.count == 3)
+    #expect(intervals["edited"].map { 30..<32 ~= $0[0] } == true)
+    #expect(intervals["edited"]?.dropFirst().allSatisfy(interval.contains) == true)
+  }
 }
 
 extension LinkState {
@@ -114,6 +138,22 @@ extension LinkState {
     let requests = try someWork(for: .writer, now: now).requests
     let request = requests.first { if case .track = $0.command { true } else { false } }
     return try #require(request?.id)
+  }
+
+  /// Returns the values that were read: nothing is stored.
+  fileprivate mutating func answerEverything(at now: ContinuousClock.Instant) -> [String] {
+    var read: [String] = []
+    for purpose in ConnectionPurpose.allCases {
+      for request in work(for: purpose, epoch: session.epoch, now: now)?.requests ?? [] {
+        var reply = RedisReply.pong
+        if case .read(let names) = request.command {
+          read += names.map(\.value)
+          reply = .values(names.map { _ in StoredValue(meta: nil, content: .absent) })
+        }
+        arrived([.reply(id: request.id, reply)], on: purpose, epoch: session.epoch, now: now)
+      }
+    }
+    return read
   }
 
   fileprivate mutating func channelsToSubscribe(at now: ContinuousClock.Instant) throws -> [String] {
