@@ -70,6 +70,10 @@ func median(_ costs: [Cost]) -> Cost {
   costs.sorted { $0.nanoseconds < $1.nanoseconds }[costs.count / 2]
 }
 
+func median(_ values: [Double]) -> Double {
+  values.sorted()[values.count / 2]
+}
+
 /// Keeps what was computed from being optimised away.
 @inline(never)
 @_optimize(none)

@@ -94,13 +94,15 @@ extension LinkState {
     )
     // Before everything else, so that nothing is announced or read that is not tracked.
     askForTracking()
-    // In an order that can be repeated. Each service begins elsewhere, so that when a server has lost everything they do
-    // not all give back the same at the same time.
+    // Each service has its own order, so that when a server has lost everything they do not all give back the same at
+    // the same time, not even once one has come to where another is.
     let ids = members.ids
-    let first = ids.count < 2 ? 0 : Int.random(in: 0..<ids.count, using: &random)
-    for id in ids[first...] + ids[..<first] {
-      guard let channel = members[id]?.names.channel, channels[channel]?.first == id else { continue }
-      subscriptionQueue.append(.subscribe(channel))
+    let stretches = stride(from: 0, to: ids.count, by: RestoreScript.maximumValues).shuffled(using: &random)
+    for first in stretches {
+      for id in ids[first..<min(first + RestoreScript.maximumValues, ids.count)] {
+        guard let channel = members[id]?.names.channel, channels[channel]?.first == id else { continue }
+        subscriptionQueue.append(.subscribe(channel))
+      }
     }
     for id in members.ids { members[id]?.replica.connected(circumstances) }
     if channels.isEmpty { session.succeeded(epoch: epoch) }

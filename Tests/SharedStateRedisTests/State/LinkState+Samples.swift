@@ -34,13 +34,16 @@ extension LinkState {
     for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
   }
 
-  /// Confirms every subscription, and answers every read with nothing stored.
-  mutating func goLive(at now: ContinuousClock.Instant) {
+  /// Confirms every subscription, and answers every read, with nothing stored if nothing else is said.
+  mutating func goLive(
+    at now: ContinuousClock.Instant,
+    stored: StoredValue = StoredValue(meta: nil, content: .absent)
+  ) {
     for purpose in [ConnectionPurpose.subscriber, .writer] {
       for request in work(for: purpose, epoch: session.epoch, now: now)?.requests ?? [] {
         let reply: RedisReply =
           if case .read(let names) = request.command {
-            .values(names.map { _ in StoredValue(meta: nil, content: .absent) })
+            .values(names.map { _ in stored })
           } else {
             .subscribed
           }

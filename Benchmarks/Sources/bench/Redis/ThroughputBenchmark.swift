@@ -103,10 +103,6 @@ struct ThroughputBenchmark {
     }
   }
 
-  private func median(_ values: [Double]) -> Double {
-    values.sorted()[values.count / 2]
-  }
-
   /// Bare hiredis with many commands under way.
   private final class Pipeline: @unchecked Sendable {
     // `@unchecked Sendable` is right because one thread at a time uses it: each waits for the one before.

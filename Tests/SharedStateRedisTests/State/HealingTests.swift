@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("Services that heal together")
+struct HealingTests {
+  private static let names = (0..<10_000).map { KeyNames(namespace: "", name: "value:\($0)", database: 0) }
+  private static let meta = Meta(revision: Revision(5), parent: .none, kind: .set, writer: "other@host/1/n")
+  private static let value = StoredValue(meta: meta, content: .document(Data("7".utf8)))
+
+  private let start = ContinuousClock.now
+
+  @Test("AcknowledgedSurvives: services that give back the same do not follow each other's steps")
+  func parts() throws {
+    var links = try (1...5).map { try link(seed: $0) }
+    for index in links.indices {
+      links[index].failed(epoch: links[index].session.epoch, error: .lost, now: start)
+      _ = links[index].instruction(for: .writer, now: start + .seconds(60))
+      links[index].connect(at: start)
+      links[index].goLive(at: start)
+      links[index].showAll()
+    }
+    var restored: Set<KeyNames> = []
+    var refused = 0
+    var isOver = false
+    while !isOver {
+      var announced: [Restore] = []
+      isOver = true
+      for index in links.indices {
+        for request in try links[index].someWork(for: .writer, now: start).requests {
+          guard case .restore(let restore) = request.command else { continue }
+          isOver = false
+          let isFirst = restored.insert(restore.names).inserted
+          if isFirst { announced.append(restore) } else { refused += 1 }
+          let reply = isFirst ? CommitReply.committed(revision: Revision(5), parent: .none) : .conflict(Self.value)
+          links[index].receive(.reply(id: request.id, .commit(reply)), on: .writer, at: start)
+        }
+      }
+      for index in links.indices {
+        for restore in announced {
+          let message = RedisEvent.message(channel: restore.names.channel, payload: restore.message.payload)
+          links[index].receive(message, on: .subscriber, at: start)
+        }
+      }
+    }
+    #expect(restored.count == Self.names.count)
+    #expect(refused < Self.names.count / 2)
+  }
+
+  /// A link that knows the values.
+  private func link(seed: UInt64) throws -> LinkState {
+    var link = LinkState(configuration: LinkState.make().configuration, seed: seed)
+    for names in Self.names {
+      let policy = ReplicaPolicy(writer: link.configuration.writer)
+      _ = try link.join(names, name: names.value, valueType: "Int", policy: policy)
+    }
+    link.connect(at: start)
+    link.goLive(at: start, stored: Self.value)
+    link.showAll()
+    return link
+  }
+}
+
+extension LinkState {
+  fileprivate mutating func receive(_ event: RedisEvent, on purpose: ConnectionPurpose, at now: ContinuousClock.Instant)
+  {
+    arrived([event], on: purpose, epoch: session.epoch, now: now)
+    showAll()
+  }
+
+  fileprivate mutating func showAll() {
+    for case .show(let id, let delivery) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
+  }
+}
