@@ -92,6 +92,8 @@ extension Simulation {
     recorder.record(.replaced)
     recorder.record(.lost)
     server.restart(with: keyspace)
+    // Another machine has another clock.
+    if chance(3) { server.advanceClock(by: -1_000_000) }
     for connection in connections { cut(connection) }
     server.keyspace.set(Self.outside, .string(Data()))
     advance(by: .zero)

@@ -42,7 +42,7 @@ final class Simulation {
     random = SplitMix64(seed: seed)
     server.tick(Self.beginning)
     habits = SimulatedHabits(using: &random)
-    steps = [25, 50, 100].randomElement(using: &random) ?? 50
+    steps = [25, 50, 100, 200].randomElement(using: &random) ?? 50
     let namespace = ["", "ns:"].randomElement(using: &random) ?? ""
     self.namespace = namespace
     names = ["a", "b", "c"].prefix(Int.random(in: 1...3, using: &random)).map {
