@@ -23,7 +23,9 @@ extension Replica {
     if case .repair(let repair) = job.purpose {
       if repair == .restore { return [.report(.restored(revision))] }
       // What was adopted is in the message, unless that is lost or still on its way.
-      return [.report(.adopted(revision))] + (confirmed.revision < revision ? [.read] : [])
+      guard confirmed.revision < revision else { return [.report(.adopted(revision))] }
+      adopted = (revision, sentReads + 1)
+      return [.report(.adopted(revision)), .read]
     }
     var actions: [Action] = []
     let made = State(revision: revision, content: job.content)

@@ -183,6 +183,8 @@ package struct Replica: Sendable {
   var encoding: Encoding?
   var inFlight: Job?
   var repair: Repair?
+  /// The revision that this service's last adoption made, and the read that tells what it is if the message does not.
+  var adopted: (revision: Revision, read: UInt64) = (.none, 0)
   /// Whether the server has just refused a commit.
   var isPausing = false
   /// The local mutations that the server has acknowledged, or that were given up.
@@ -252,6 +254,9 @@ package struct Replica: Sendable {
 
   /// The revision that the server is to be found with.
   var storedRevision: Revision { isTombstoneOver ? .none : confirmed.revision }
+
+  /// Whether what this service has adopted is not known yet, so that there is nothing to base a commit on.
+  var isAdoptedUnknown: Bool { adopted.revision > confirmed.revision && adopted.read > answeredRead }
 
   /// Whether the server is being asked, so that what it announces may be our own.
   var isCommitUnderWay: Bool { inFlight?.isSent ?? false }
@@ -343,7 +348,7 @@ package struct Replica: Sendable {
   }
 
   private mutating func nextCommit() -> [Action] {
-    guard phase == .live, encoding == nil, !isPausing else { return [] }
+    guard phase == .live, encoding == nil, !isPausing, !isAdoptedUnknown else { return [] }
     if let job = inFlight {
       guard !job.isSent else { return [] }
       guard case .change = job.purpose, !mayCommit else { return [.commit] }

@@ -45,9 +45,23 @@ extension ChangeMessage {
   }
 }
 
+extension Replica.Action {
+  var delivery: Replica.Delivery? { if case .show(let delivery) = self { delivery } else { nil } }
+}
+
 extension Replica {
-  static func reading(conflict: ConflictPolicy = .merge, dataLoss: DataLossPolicy = .reseed) -> Replica {
-    var replica = Replica(name: "flags", conflict: conflict, dataLoss: dataLoss)
+  static func reading(
+    conflict: ConflictPolicy = .merge,
+    dataLoss: DataLossPolicy = .reseed,
+    detectsForeignEdits: Bool = true
+  ) -> Replica {
+    let policy = ReplicaPolicy(
+      conflict: conflict,
+      dataLoss: dataLoss,
+      detectsForeignEdits: detectsForeignEdits,
+      writer: "me"
+    )
+    var replica = Replica(name: "flags", policy: policy)
     replica.connected()
     _ = replica.subscribed()
     return replica
@@ -91,9 +105,10 @@ extension Replica {
     at revision: UInt64,
     _ text: String,
     conflict: ConflictPolicy = .merge,
-    dataLoss: DataLossPolicy = .reseed
+    dataLoss: DataLossPolicy = .reseed,
+    detectsForeignEdits: Bool = true
   ) -> Replica {
-    var replica = reading(conflict: conflict, dataLoss: dataLoss)
+    var replica = reading(conflict: conflict, dataLoss: dataLoss, detectsForeignEdits: detectsForeignEdits)
     let stored = StoredValue.document(revision, text)
     guard case .show(let delivery)? = replica.stored(stored).last else { fatalError("Nothing was shown.") }
     _ = replica.delivered(delivery, outcome: .shown)

@@ -172,7 +172,8 @@ struct ReplicaLossTests {
 
   @Test("ForeignEditsSeen: a local change does not yield to a tombstone that somebody has written over")
   func editOverTombstone() {
-    var replica = Replica.live(at: 5, "a")
+    // So that the edit gets no revision of its own.
+    var replica = Replica.live(at: 5, "a", detectsForeignEdits: false)
     let tombstone = Meta(revision: Revision(6), parent: Revision(5), kind: .deleted, writer: "other")
     let list = replica.stored(StoredValue(meta: tombstone, content: .otherType("list")))
     guard case .show(let first)? = list.last else {
@@ -187,12 +188,6 @@ struct ReplicaLossTests {
       return
     }
     #expect(replica.delivered(second, outcome: .superseded).last == .commit)
-    guard case .adopted? = replica.takeDraft()?.content else {
-      Issue.record("Nothing was adopted.")
-      return
-    }
-    // The message with the new revision is still on its way.
-    _ = replica.committed(.committed(7), operation: .number(99))
     #expect(replica.beginsEncoding() == true)
     #expect(replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1)) == [])
     #expect(replica.takeDraft()?.condition == .revision(Revision(6)))

@@ -314,6 +314,44 @@ struct ReplicaTests {
     )
   }
 
+  @Test(
+    "BadDataHeld: an explicit save replaces what this service has just adopted, and not what was there before",
+    arguments: [true, false]
+  )
+  func explicitSaveReplacesTheAdopted(isMessageLost: Bool) throws {
+    var replica = Replica.reading()
+    let stored = StoredValue(meta: nil, content: .document(Data("bad".utf8)))
+    let unversioned = try #require(replica.stored(stored).last?.delivery)
+    #expect(replica.delivered(unversioned, outcome: .unreadable(.bad)).last == .commit)
+    #expect(replica.takeDraft()?.condition == .revision(.none))
+    #expect(replica.save(waiter: 1) == [])
+    // Its message is still on its way.
+    #expect(replica.committed(.committed(9), operation: .number(99)) == [.report(.adopted(Revision(9))), .read])
+    #expect(replica.beginsEncoding() == false)
+    #expect(replica.takeDraft() == nil)
+    let answer = isMessageLost ? replica.stored(.document(9, "bad")) : replica.announced(.set(9, "bad"))
+    let adopted = try #require(answer.last?.delivery)
+    #expect(replica.delivered(adopted, outcome: .unreadable(.bad)).last == .commit)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft()?.condition == .replacing(Revision(9)))
+  }
+
+  @Test("PendingSurvives: a change goes out although the server has lost what this service has adopted")
+  func changeAfterLostAdoption() throws {
+    var replica = Replica.live(at: 7, "1")
+    let edit = try #require(replica.stored(.document(7, "5")).last?.delivery)
+    _ = replica.delivered(edit, outcome: .shown)
+    #expect(replica.takeDraft()?.condition == .revision(Revision(7)))
+    #expect(replica.committed(.committed(9), operation: .number(99)) == [.report(.adopted(Revision(9))), .read])
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == false)
+    replica.reconnect()
+    // An old dump, with the edit in it.
+    #expect(replica.stored(.document(7, "5")).last == .commit)
+    #expect(replica.beginsEncoding() == true)
+  }
+
   @Test("an explicit save that meets a newer document fails, and shows that one")
   func explicitSaveConflicts() {
     var replica = Replica.live(at: 7, "1")
@@ -425,16 +463,13 @@ struct ReplicaTests {
 
   @Test("Converges: a value without a revision is shown once the local change in its way is given up")
   func unversionedAfterFailedEncoding() {
-    var replica = Replica.reading()
+    var replica = Replica.reading(detectsForeignEdits: false)
     _ = replica.changed()
     let foreign = StoredValue(meta: nil, content: .document(Data("5".utf8)))
     guard case .show(let delivery)? = replica.stored(foreign, read: replica.beginRead()).last else {
       fatalError("Nothing was shown.")
     }
     _ = replica.delivered(delivery, outcome: .superseded)
-    // It gets a revision first.
-    guard case .adopted? = replica.takeDraft()?.content else { fatalError("It was not adopted.") }
-    _ = replica.committed(.committed(8), operation: .number(99))
     #expect(replica.beginsEncoding() == true)
     let again = Replica.Delivery(state: delivery.state, stamp: 1, sequence: 2)
     #expect(
