@@ -49,6 +49,11 @@ extension Replica {
       }
     }
 
+    /// Whether it need not be sent, because nobody waits for it any more.
+    var isAbandoned: Bool {
+      if case .updates = purpose { !isSent && updates.isEmpty } else { false }
+    }
+
     /// What is left of it when the connection breaks; `nil`: nothing that anybody waits for.
     var interrupted: Job? {
       var job = self
@@ -56,7 +61,7 @@ extension Replica {
       job.isSent = false
       switch purpose {
       case .change, .reset: return job
-      case .updates: return updates.isEmpty ? nil : job
+      case .updates: return job.isAbandoned ? nil : job
       case .repair: return nil
       }
     }
@@ -90,13 +95,9 @@ extension Replica {
   /// The commit to send, new or again; `nil` when there is none, it has been sent, or it has to wait.
   package mutating func takeDraft(nextOperation: () -> Operation) -> Draft? {
     guard phase == .live, showing == nil, encoding == nil, !isAdoptedUnknown else { return nil }
+    if inFlight?.isAbandoned ?? false { inFlight = nil }
     if inFlight == nil { beginJob(nextOperation) }
     guard var job = inFlight, !job.isSent else { return nil }
-    if case .updates = job.purpose, job.updates.isEmpty {
-      // Nobody waits for it any more.
-      inFlight = nil
-      return nil
-    }
     if case .change(let stamp, let encoded, _) = job.purpose {
       guard mayCommit else { return nil }
       if unreadable != nil {

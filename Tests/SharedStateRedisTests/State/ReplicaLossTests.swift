@@ -170,6 +170,19 @@ struct ReplicaLossTests {
     #expect(draft?.floor == Revision(5))
   }
 
+  @Test("AcknowledgedSurvives: an update that nobody waits for any more does not hold up what the server has lost")
+  func abandonedUpdate() {
+    var replica = Replica.live(at: 5, "a")
+    _ = replica.update(waiter: 1)
+    #expect(replica.beginsEncoding() == true)
+    #expect(replica.encoded(.success(Data("b".utf8)), stamp: 0, operation: .number(1)) == [])
+    #expect(replica.takeDraft() != nil)
+    reconnect(&replica)
+    replica.forget(waiter: 1)
+    #expect(replica.stored(.absent).last == .commit)
+    #expect(restored(&replica) == .document(Data("a".utf8)))
+  }
+
   @Test("ForeignEditsSeen: a local change does not yield to a tombstone that somebody has written over")
   func editOverTombstone() {
     // So that the edit gets no revision of its own.
