@@ -79,18 +79,10 @@ extension HiredisConnection {
     }
     guard reply.count == indices.count else { throw Self.unknownReply("EVALSHA") }
     for (place, index) in indices.enumerated() {
-      switch (batch[index].command, ScriptAnswer(reply[place])) {
-      case (.restore(let restore), nil) where reply[place].kind == .integer && reply[place].integer == 0:
-        let stored = StoredValue(meta: restore.meta, content: restore.content)
-        answer(batch[index].id, .commit(.conflict(stored)))
-      case (.restore(let restore), nil) where reply[place].kind == .integer:
-        let (revision, parent) = (restore.meta.revision, restore.meta.parent)
-        answer(batch[index].id, .commit(.committed(revision: revision, parent: parent)))
-      case (_, .reply(let reply)?):
-        answer(batch[index].id, .commit(reply))
-      default:
+      guard case .restore(let restore) = batch[index].command, let reply = CommitReply(reply[place], to: restore) else {
         throw Self.unknownReply("EVALSHA")
       }
+      answer(batch[index].id, .commit(reply))
     }
   }
 

@@ -30,6 +30,22 @@ package enum ScriptAnswer {
   }
 }
 
+extension CommitReply {
+  /// Reads what ``RestoreScript`` answers for one value; `nil`: it is none of the script's answers.
+  init?(_ reply: RedisReplyView, to restore: Restore) {
+    switch (reply.kind, ScriptAnswer(reply)) {
+    case (.integer, _) where reply.integer == 1:
+      self = .committed(revision: restore.meta.revision, parent: restore.meta.parent)
+    case (.integer, _) where reply.integer == 0:
+      self = .conflict(StoredValue(meta: restore.meta, content: restore.content))
+    case (_, .reply(let reply)?):
+      self = reply
+    default:
+      return nil
+    }
+  }
+}
+
 extension StoredValue {
   /// Reads a value whose type is known.
   init(meta: RedisReplyView, document: RedisReplyView, type: RedisReplyView) {

@@ -104,7 +104,7 @@ extension LinkState {
         subscriptionQueue.append(.subscribe(channel))
       }
     }
-    for id in members.ids { members[id]?.replica.connected(circumstances) }
+    for id in ids { members[id]?.replica.connected(circumstances) }
     if channels.isEmpty { session.succeeded(epoch: epoch) }
     effects.append(.statusChanged)
     for purpose in ConnectionPurpose.allCases { wake(purpose) }

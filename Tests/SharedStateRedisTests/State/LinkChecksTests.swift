@@ -14,7 +14,7 @@ struct LinkChecksTests {
     let policy = ReplicaPolicy(timeToLive: 1_000, detectsForeignEdits: false, writer: "me")
     let id = try link.join(names, name: "brief", valueType: "Int", policy: policy)
     link.connect(at: start)
-    link.goLive(at: start)
+    link.answerAll(at: start)
     for revision in 1...1_000 as ClosedRange<UInt64> {
       let payload = Data("1 \(revision) \(revision - 1) s other@host/1/n\n\(revision)".utf8)
       let epoch = link.session.epoch
@@ -88,7 +88,7 @@ struct LinkChecksTests {
     let epoch = link.session.epoch
     let track = try link.connectAskingForTracking(at: start)
     link.arrived([.reply(id: track, .tracking)], on: .writer, epoch: epoch, now: start)
-    link.goLive(at: start)
+    link.answerAll(at: start)
     let payload = Data("1 7 0 s other@host/1/n\n7".utf8)
     link.arrived([.message(channel: "changes:{count}", payload: payload)], on: .subscriber, epoch: epoch, now: start)
     for case .show(_, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
@@ -109,14 +109,14 @@ struct LinkChecksTests {
     _ = try link.join("quiet")
     _ = try link.join("edited")
     link.connect(at: start)
-    link.goLive(at: start)
+    link.answerAll(at: start)
     var reads: [String: [Int]] = [:]
     for second in 1...210 {
       let now = start + .seconds(second)
       if second == 30 {
         link.arrived([.invalidated(["edited"])], on: .subscriber, epoch: link.session.epoch, now: now)
       }
-      for key in link.answerEverything(at: now) { reads[key, default: [0]].append(second) }
+      for key in link.answerAll(at: now) { reads[key, default: [0]].append(second) }
     }
     let intervals = reads.mapValues { times in zip(times.dropFirst(), times).map(-) }
     let interval = 60..<69
@@ -138,22 +138,6 @@ extension LinkState {
     let requests = try someWork(for: .writer, now: now).requests
     let request = requests.first { if case .track = $0.command { true } else { false } }
     return try #require(request?.id)
-  }
-
-  /// Returns the values that were read: nothing is stored.
-  fileprivate mutating func answerEverything(at now: ContinuousClock.Instant) -> [String] {
-    var read: [String] = []
-    for purpose in ConnectionPurpose.allCases {
-      for request in work(for: purpose, epoch: session.epoch, now: now)?.requests ?? [] {
-        var reply = RedisReply.pong
-        if case .read(let names) = request.command {
-          read += names.map(\.value)
-          reply = .values(names.map { _ in StoredValue(meta: nil, content: .absent) })
-        }
-        arrived([.reply(id: request.id, reply)], on: purpose, epoch: session.epoch, now: now)
-      }
-    }
-    return read
   }
 
   fileprivate mutating func channelsToSubscribe(at now: ContinuousClock.Instant) throws -> [String] {

@@ -34,28 +34,35 @@ extension LinkState {
     for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
   }
 
-  /// Confirms every subscription, and answers every read, with nothing stored if nothing else is said.
-  mutating func goLive(
+  /// Answers everything that is asked; a read with nothing stored, if nothing else is said.
+  ///
+  /// - Returns: The values that were read.
+  @discardableResult
+  mutating func answerAll(
     at now: ContinuousClock.Instant,
     stored: StoredValue = StoredValue(meta: nil, content: .absent)
-  ) {
+  ) -> [String] {
+    var read: [String] = []
     for purpose in [ConnectionPurpose.subscriber, .writer] {
       for request in work(for: purpose, epoch: session.epoch, now: now)?.requests ?? [] {
-        let reply: RedisReply =
-          if case .read(let names) = request.command {
-            .values(names.map { _ in stored })
-          } else {
-            .subscribed
-          }
+        let reply: RedisReply
+        switch request.command {
+        case .read(let names):
+          read += names.map(\.value)
+          reply = .values(names.map { _ in stored })
+        case .ping, .role: reply = .pong
+        default: reply = .subscribed
+        }
         arrived([.reply(id: request.id, reply)], on: purpose, epoch: session.epoch, now: now)
       }
     }
+    return read
   }
 
   mutating func liveReplica(_ name: String, at now: ContinuousClock.Instant) throws -> ReplicaID {
     let id = try join(name)
     connect(at: now)
-    goLive(at: now)
+    answerAll(at: now)
     return id
   }
 

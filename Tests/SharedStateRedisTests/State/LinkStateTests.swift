@@ -110,7 +110,7 @@ struct LinkStateTests {
     var link = LinkState.make()
     let ids = try (0..<3_000).map { try link.join("name\($0)") }
     link.connect(at: start)
-    link.goLive(at: start)
+    link.answerAll(at: start)
     for id in ids { link.changed(id) }
     var sent: [RedisRequest] = []
     while let work = link.work(for: .writer, epoch: 1, now: start), !work.encodings.isEmpty {
@@ -209,7 +209,7 @@ struct LinkStateTests {
     let id = try link.join("count")
     let other = try link.join("other")
     link.connect(at: start)
-    link.goLive(at: start)
+    link.answerAll(at: start)
     link.changed(id)
     _ = link.takeEffects()
     let work = try link.someWork(for: .writer, now: start)
