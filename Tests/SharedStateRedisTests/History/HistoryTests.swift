@@ -92,6 +92,19 @@ struct HistoryTests {
     #expect(History(events + [restoredDeletion(6)]).violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
+  @Test("may show what somebody else has made under a revision that the server had lost")
+  func revisionMadeTwice() {
+    let (nothing, again) = (History.Stored(revision: 0, .absent), GuaranteeHistories.stored(5, ["limit": "20"]))
+    let events: [History.Event] = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
+      GuaranteeHistories.committed(["limit": "20"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
+      .lost,
+      .committed(History.Commit(of: nil, to: "config", cause: .change(through: 0), before: nothing, after: again)),
+      GuaranteeHistories.shown(20, 5),
+    ]
+    #expect(History(events).violations(of: [.noEcho]) == [])
+  }
+
   @Test("may keep a change in its box that cannot be encoded, until something else is there")
   func notEncodable() {
     let kept: [History.Event] = [

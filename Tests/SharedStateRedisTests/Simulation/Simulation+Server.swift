@@ -45,7 +45,7 @@ extension Simulation {
     try? server.send([request], from: connection.id)
     let after = stored(names.value)
     note("  \(names.value) is \(SimulatedTrace.text(after))")
-    guard after != before else { return }
+    guard after != before else { return checkConflict(of: request.command, with: before, in: service) }
     guard case .commit(let commit) = request.command else {
       return record(
         History.Commit(
@@ -61,6 +61,22 @@ extension Simulation {
       return failed("\(service.name) commits what nobody has asked for")
     }
     record(operation, commit, before, after)
+  }
+
+  /// A change that comes to nothing must not yield to an adoption of its own service, which knows of it.
+  private func checkConflict(of command: RedisRequest.Command, with stored: StoredValue, in service: SimulatedService) {
+    guard case .commit(let commit) = command, let operation = service.operations[commit.operation.number],
+      case .change = operation.purpose
+    else { return }
+    let box = operation.box
+    let expected: Revision
+    switch commit.condition {
+    case .replacing(let revision): expected = revision
+    // Under `.reject` it is the edit that the change yields to, whoever has adopted that.
+    case .revision(let revision) where box.policy.conflict != .reject: expected = revision
+    case .revision, .unconditional: return
+    }
+    if expected < stored.revision, stored.revision == box.adopted { failed("\(box.place) conflicts with itself") }
   }
 
   // MARK: The history

@@ -201,7 +201,8 @@ extension Simulation {
       switch operation.purpose {
       case .change(let stamp, _): operation.box.acknowledge(stamp, revision)
       case .reset(let stamp): operation.box.acknowledge(stamp, revision, isReset: true)
-      case .updates, .repair: continue
+      case .repair: operation.box.adopted = revision
+      case .updates: continue
       }
     }
   }

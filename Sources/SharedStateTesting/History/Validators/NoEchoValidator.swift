@@ -35,13 +35,21 @@ struct NoEchoValidator: Validator {
       guard let settled = boxes[box]?.settled else { break }
       boxes[box]?.settled = max(settled, number)
     case .committed(let commit):
-      guard case .change = commit.cause, let box = commit.box else { break }
-      authors[commit.name, default: [:]][commit.after.revision] = Author(service: box.service, position: position)
+      observe(commit, at: position)
     case .shown(let box, let document, let revision, isFromOutside: true):
       return show(document, revision, in: box)
     default: break
     }
     return []
+  }
+
+  private mutating func observe(_ commit: History.Commit, at position: Int) {
+    // What is given back is still whose it was.
+    if commit.cause == .restoration { return }
+    var author: Author?
+    if case .change = commit.cause, let box = commit.box { author = Author(service: box.service, position: position) }
+    // A server that has lost a revision may make it a second time, for somebody else.
+    authors[commit.name, default: [:]][commit.after.revision] = author
   }
 
   private mutating func show(_ document: History.Document?, _ revision: UInt64?, in box: History.Box) -> [String] {
