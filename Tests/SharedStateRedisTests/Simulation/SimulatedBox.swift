@@ -30,8 +30,6 @@ final class SimulatedBox {
   var isKept = false
   var hasLeft = false
 
-  /// The revision that the server has last told this service to have given to what somebody had written without one.
-  var adopted = Revision.none
   /// The newest revision that was shown, or that is our own and acknowledged.
   var revision = Revision.none
   /// The local mutations that the server has acknowledged, or that were given up.

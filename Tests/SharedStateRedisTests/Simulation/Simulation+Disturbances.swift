@@ -91,6 +91,7 @@ extension Simulation {
     losses += 1
     recorder.record(.replaced)
     recorder.record(.lost)
+    adoptions = [:]
     server.restart(with: keyspace)
     // Another machine has another clock.
     if chance(3) { server.advanceClock(by: -1_000_000) }

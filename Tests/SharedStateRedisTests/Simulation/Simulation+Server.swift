@@ -46,6 +46,7 @@ extension Simulation {
     let after = stored(names.value)
     note("  \(names.value) is \(SimulatedTrace.text(after))")
     guard after != before else { return checkConflict(of: request.command, with: before, in: service) }
+    adoptions[names.value] = nil
     guard case .commit(let commit) = request.command else {
       return record(
         History.Commit(
@@ -68,15 +69,17 @@ extension Simulation {
     guard case .commit(let commit) = command, let operation = service.operations[commit.operation.number],
       case .change = operation.purpose
     else { return }
-    let box = operation.box
     let expected: Revision
     switch commit.condition {
     case .replacing(let revision): expected = revision
     // Under `.reject` it is the edit that the change yields to, whoever has adopted that.
-    case .revision(let revision) where box.policy.conflict != .reject: expected = revision
+    case .revision(let revision) where operation.box.policy.conflict != .reject: expected = revision
     case .revision, .unconditional: return
     }
-    if expected < stored.revision, stored.revision == box.adopted { failed("\(box.place) conflicts with itself") }
+    let adoption = adoptions[commit.names.value]
+    if expected < stored.revision, adoption?.isKnown(to: operation.box, stored: stored.revision) ?? false {
+      failed("\(operation.box.place) conflicts with itself")
+    }
   }
 
   // MARK: The history
@@ -115,7 +118,7 @@ extension Simulation {
       written.changes = updates.isEmpty ? [:] : [SimulatedDocument.Field.count.key: String(count + updates.count)]
     case .reset(let stamp):
       written.cause = .reset(through: Int(stamp))
-    case .repair: break
+    case .repair: adoptions[commit.names.value] = SimulatedAdoption(box: operation.box, revision: after.revision)
     }
     record(written)
   }

@@ -201,7 +201,7 @@ extension Simulation {
       switch operation.purpose {
       case .change(let stamp, _): operation.box.acknowledge(stamp, revision)
       case .reset(let stamp): operation.box.acknowledge(stamp, revision, isReset: true)
-      case .repair: operation.box.adopted = revision
+      case .repair: adoptions[operation.box.name]?.tell(operation.box, revision)
       case .updates: continue
       }
     }

@@ -27,6 +27,8 @@ final class Simulation {
   /// What no guarantee is about and must not be: a thread that sleeps for ever, an error that stays.
   private(set) var failures: [String] = []
   var snapshot = Keyspace()
+  /// Which values have still the revision that a service has given to what somebody had written without one.
+  var adoptions: [String: SimulatedAdoption] = [:]
   /// How often it has lost something, which is deleted by everybody's will or not.
   var losses = 0
   /// Whether something happened that only comparing, once in a while, can find out.

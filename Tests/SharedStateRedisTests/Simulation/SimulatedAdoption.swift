@@ -1,0 +1,23 @@
+@testable import SharedStateRedis
+
+/// A service has given a revision to what somebody had written without one.
+struct SimulatedAdoption {
+  let box: SimulatedBox
+  let revision: Revision
+  private var isTold = false
+
+  init(box: SimulatedBox, revision: Revision) {
+    self.box = box
+    self.revision = revision
+  }
+
+  /// The server's reply has arrived.
+  mutating func tell(_ box: SimulatedBox, _ revision: Revision) {
+    if box === self.box, revision == self.revision { isTold = true }
+  }
+
+  /// Whether the service of this box knows that what is stored is what it has adopted.
+  func isKnown(to box: SimulatedBox, stored revision: Revision) -> Bool {
+    isTold && box === self.box && revision == self.revision
+  }
+}
