@@ -16,4 +16,6 @@ struct SimulatedOperation {
   var stored = Replica.State(revision: .none, content: .absent)
   /// Whether what others have written stays.
   var isMerged = false
+  /// What it has made, once it has taken effect.
+  var made: Meta?
 }

@@ -61,6 +61,7 @@ extension Simulation {
     guard let operation = service.operations[commit.operation.number] else {
       return failed("\(service.name) commits what nobody has asked for")
     }
+    service.operations[commit.operation.number]?.made = after.meta
     record(operation, commit, before, after)
   }
 

@@ -196,8 +196,17 @@ extension Simulation {
     of service: SimulatedService
   ) {
     guard epoch == service.link.session.epoch, service.link.exchanges[.writer] != nil else { return }
-    for case .reply(let id, .commit(.committed(let revision, _))) in events {
+    for case .reply(let id, .commit(let reply)) in events {
       guard let number = connection.operations[id], let operation = service.operations[number] else { continue }
+      let revision: Revision
+      switch reply {
+      case .committed(let made, _): revision = made
+      // The server has forgotten the operation, and tells of what it has made.
+      case .conflict(let stored, _):
+        guard let made = operation.made, stored.meta == made else { continue }
+        revision = made.revision
+      case .wrongType: continue
+      }
       switch operation.purpose {
       case .change(let stamp, _): operation.box.acknowledge(stamp, revision)
       case .reset(let stamp): operation.box.acknowledge(stamp, revision, isReset: true)
