@@ -125,6 +125,9 @@ extension Replica {
     case .change:
       isDirty = true
       waiters.merge(job.waiters)
+      // A reset is committed first now: who waits for both waits for this.
+      waiters.flush.formUnion(reset?.waiters.flush ?? [])
+      reset?.waiters.flush = []
       return []
     case .reset(let stamp):
       putBack(resetUpTo: stamp, job.waiters)
@@ -187,7 +190,7 @@ extension Replica {
   /// Local changes up to the stamp are dealt with.
   mutating func settle(stamp: UInt64) -> [Action] {
     settledStamp = max(settledStamp, stamp)
-    return isDirty ? [] : [.settled]
+    return hasPendingChange ? [] : [.settled]
   }
 
   /// The value is kept: says so, if it was said that it is not.

@@ -62,10 +62,10 @@ extension Replica {
     guard hasPendingChange else { return false }
     if isDirty {
       waiters.flush.insert(waiter)
-    } else if encoding != nil {
-      encodingWaiters.flush.insert(waiter)
     } else if reset != nil {
       reset?.waiters.flush.insert(waiter)
+    } else if encoding != nil {
+      encodingWaiters.flush.insert(waiter)
     } else {
       inFlight?.waiters.flush.insert(waiter)
     }

@@ -44,6 +44,44 @@ struct ReplicaResetTests {
     #expect(replica.committed(.committed(8), operation: .number(99)).contains(.resume([4], nil)))
   }
 
+  @Test("PendingSurvives: who waits for a change that is under way is not told by a reset that overtakes it")
+  func resetOvertakesChange() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft() != nil)
+    // It was called before the change, and came later.
+    _ = replica.reset(waiter: 5, stamp: 0)
+    #expect(replica.flush(waiter: 4) == true)
+    let conflict = CommitReply.conflict(.document(8, "5"))
+    deliver(replica.committed(conflict, operation: .number(1)), to: &replica, outcome: .superseded)
+    #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
+    let actions = replica.committed(.committed(9), operation: .number(99))
+    #expect(!actions.contains(.resume([4], nil)))
+    deliver(actions, to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
+    #expect(replica.takeDraft() != nil)
+    #expect(replica.committed(.committed(10), operation: .number(2)).contains(.resume([4], nil)))
+  }
+
+  @Test("PendingSurvives: who waits for a change that is being encoded waits for a reset that comes after it, too")
+  func resetDuringEncoding() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.reset(waiter: 5, stamp: 1)
+    #expect(replica.flush(waiter: 4) == true)
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft() != nil)
+    // The reference is needed until the reset is acknowledged, too.
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
+    #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
+    let actions = replica.committed(.committed(9), operation: .number(99))
+    #expect(actions.prefix(2) == [.resume([4], nil), .settled])
+  }
+
   @Test("Converges: a change that gives way to a deletion is taken back, although the deletion is nothing new")
   func yieldsToWhatIsKnown() {
     var replica = Replica.reading()
