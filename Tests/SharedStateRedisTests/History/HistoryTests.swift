@@ -105,6 +105,21 @@ struct HistoryTests {
     #expect(History(events).violations(of: [.noEcho]) == [])
   }
 
+  @Test("may have an update twice when the server has lost the first, and not when it was there all the time")
+  func repeatedAfterLoss() {
+    let before: [History.Event] = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened,
+      .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
+      GuaranteeHistories.committed(["limit": "11"], 5, cause: .updates([1])),
+    ]
+    let after: [History.Event] = [
+      GuaranteeHistories.committed(["limit": "11"], 6, cause: .updates([1])),
+      .updateEnded(GuaranteeHistories.a, number: 1, .succeeded(nil)),
+    ]
+    #expect(History(before + [.lost] + after).violations(of: [.exactlyOnceUpdates]) == [])
+    #expect(History(before + after + [.lost]).violations(of: [.exactlyOnceUpdates]).map(\.position) == [4, 5])
+  }
+
   @Test("may keep a change in its box that cannot be encoded, until something else is there")
   func notEncodable() {
     let kept: [History.Event] = [

@@ -11,6 +11,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private struct Update {
     let changes: Bool
     let replacements: Int
+    let losses: Int
     var effects = 0
     var outcome: History.Outcome?
   }
@@ -39,7 +40,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .lost: losses += 1
     case .updateBegan(let box, let number, let changes):
       let key = Key(service: box.service, number: number)
-      updates[key] = Update(changes: changes, replacements: replacements)
+      updates[key] = Update(changes: changes, replacements: replacements, losses: losses)
       counts[box.name, default: Count()].open += 1
     case .updateEnded(let box, let number, let outcome):
       return [count(outcome, in: box.name, at: position), end(number, of: box, outcome)].compactMap(\.self)
@@ -62,8 +63,14 @@ struct ExactlyOnceUpdatesValidator: Validator {
     update.effects += 1
     updates[key] = update
     if update.outcome == .failed { return "the update \(number) of \(box) had failed, and took effect" }
-    guard update.effects > 1, update.replacements == replacements else { return nil }
+    guard update.effects > 1, update.replacements == replacements, update.losses == losses else { return nil }
     return "the update \(number) of \(box) took effect \(update.effects) times"
+  }
+
+  /// Where the server has lost an effect, and with it what it remembers of commits, the last one is the one that is left.
+  private func isMiscounted(_ update: Update) -> Bool {
+    let expected = update.changes ? 1 : 0
+    return update.losses == losses ? update.effects != expected : update.effects < expected
   }
 
   private mutating func end(_ number: Int, of box: History.Box, _ outcome: History.Outcome) -> String? {
@@ -72,7 +79,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     guard let update = updates[key], rules[box.name]?.isWatched ?? false else { return nil }
     let isReplaced = update.replacements != replacements
     switch outcome {
-    case .succeeded where !isReplaced && update.effects != (update.changes ? 1 : 0):
+    case .succeeded where !isReplaced && isMiscounted(update):
       return "the update \(number) of \(box) has succeeded, and took effect \(update.effects) times"
     case .failed where update.effects > 0:
       return "the update \(number) of \(box) has failed, and took effect"
