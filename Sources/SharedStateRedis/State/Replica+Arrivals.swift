@@ -141,13 +141,22 @@ extension Replica {
     if policy.dataLoss == .adoptServer || !circumstances.mayRestore {
       return report + confirm(stored.content, revision, stored.meta)
     }
-    if case .otherType = confirmed.content {
+    if !isRestorable {
       // Nobody has what that was. What the server has left gets a revision above it.
       repair = .adopt(revision)
       return report + confirm(stored.content, confirmed.revision, stored.meta)
     }
     repair = .restore
     return report
+  }
+
+  /// Whether what is confirmed can be given back: a document that is about to be adopted never had that revision.
+  private var isRestorable: Bool {
+    switch confirmed.content {
+    case .absent: true
+    case .document: meta?.revision ?? .none == confirmed.revision
+    case .otherType: false
+    }
   }
 
   /// Other bytes under the same revision were written by somebody who does not know revisions.

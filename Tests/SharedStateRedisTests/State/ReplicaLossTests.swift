@@ -170,6 +170,30 @@ struct ReplicaLossTests {
     #expect(draft?.floor == Revision(5))
   }
 
+  @Test(
+    "AcknowledgedSurvives: what an older server has in the place of a key of another type is not given back as that",
+    arguments: ["b", "c"]
+  )
+  func lostOtherTypeTwice(next: String) throws {
+    var replica = Replica.live(at: 5, "a")
+    _ = putList(in: &replica)
+    reconnect(&replica)
+    let numbers = [replica.beginRead(), replica.beginRead()]
+    let older = try #require(replica.stored(.document(3, "b"), read: numbers[0]).last?.delivery)
+    #expect(replica.delivered(older, outcome: .shown).last == .commit)
+    // The same again, or what somebody who knows only this server has made of it.
+    let revision: UInt64 = next == "b" ? 3 : 4
+    let again = replica.stored(.document(revision, next), read: numbers[1])
+    if let delivery = again.last?.delivery { _ = replica.delivered(delivery, outcome: .shown) }
+    let taken = replica.takeDraft()
+    let draft = try #require(taken)
+    guard case .adopted = draft.content else {
+      Issue.record("Nothing was adopted: \(draft)")
+      return
+    }
+    #expect(draft.condition == .revision(Revision(revision)))
+  }
+
   @Test("AcknowledgedSurvives: an update that nobody waits for any more does not hold up what the server has lost")
   func abandonedUpdate() {
     var replica = Replica.live(at: 5, "a")
