@@ -21,7 +21,10 @@ extension Replica {
   private mutating func accepted(_ job: Job, _ revision: Revision, _ parent: Revision) -> [Action] {
     floor = max(floor, revision)
     if case .repair(let repair) = job.purpose {
-      if repair == .restore { return [.report(.restored(revision))] }
+      if repair == .restore {
+        if revision == confirmed.revision { isTombstoneOver = false }
+        return [.report(.restored(revision))]
+      }
       // What was adopted is in the message, unless that is lost or still on its way.
       guard confirmed.revision < revision else { return [.report(.adopted(revision))] }
       adopted = (revision, sentReads + 1)

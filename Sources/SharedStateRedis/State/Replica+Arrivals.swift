@@ -38,6 +38,7 @@ extension Replica {
   /// Somebody else was faster to restore what the server had lost.
   private mutating func restored() -> [Action] {
     if repair == .restore { repair = nil }
+    isTombstoneOver = false
     // What was asked before the restoring may be answered after its message.
     for index in reads.indices { reads[index].confirmed = .none }
     return advance()

@@ -194,6 +194,26 @@ struct ReplicaLossTests {
     #expect(draft.condition == .revision(Revision(revision)))
   }
 
+  @Test("a tombstone that was given back is what the next commit finds, although a commit before it found nothing")
+  func restoredTombstone() throws {
+    var replica = Replica.live(at: 5, "a")
+    let deletion = replica.delivery(of: .deleted(6))
+    _ = replica.delivered(deletion, outcome: .shown)
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft()?.condition == .revision(Revision(6)))
+    reconnect(&replica)
+    #expect(replica.stored(.absent).last == .commit)
+    #expect(replica.takeDraft()?.condition == .revision(Revision(6)))
+    #expect(replica.committed(.conflict(.absent), operation: .number(1)) == [.commit])
+    #expect(restored(&replica) == .absent)
+    #expect(replica.committed(.committed(6), operation: .number(99)) == [.report(.restored(Revision(6))), .commit])
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(2))
+    #expect(replica.takeDraft()?.condition == .revision(Revision(6)))
+  }
+
   @Test("AcknowledgedSurvives: an update that nobody waits for any more does not hold up what the server has lost")
   func abandonedUpdate() {
     var replica = Replica.live(at: 5, "a")
