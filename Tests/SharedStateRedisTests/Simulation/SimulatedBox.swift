@@ -123,6 +123,9 @@ final class SimulatedBox {
     hasGivenUp = true
   }
 
+  /// The server has refused to delete what is stored.
+  func giveUpReset() { hasGivenUp = true }
+
   // MARK: Showing
 
   /// As `RedisPersistence.show`.

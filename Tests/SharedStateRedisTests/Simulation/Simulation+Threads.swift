@@ -188,7 +188,7 @@ extension Simulation {
     recordLoad(of: service)
   }
 
-  /// Learns which local changes are acknowledged by what is about to be handed in.
+  /// Learns which local changes are acknowledged, or given up, by what is about to be handed in.
   func note(
     _ events: [RedisEvent],
     on connection: SimulatedConnection,
@@ -196,16 +196,19 @@ extension Simulation {
     of service: SimulatedService
   ) {
     guard epoch == service.link.session.epoch, service.link.exchanges[.writer] != nil else { return }
-    for case .reply(let id, .commit(let reply)) in events {
+    for case .reply(let id, let reply) in events {
       guard let number = connection.operations[id], let operation = service.operations[number] else { continue }
       let revision: Revision
       switch reply {
-      case .committed(let made, _): revision = made
+      case .failure:
+        if case .reset = operation.purpose { operation.box.giveUpReset() }
+        continue
+      case .commit(.committed(let made, _)): revision = made
       // The server has forgotten the operation, and tells of what it has made.
-      case .conflict(let stored, _):
+      case .commit(.conflict(let stored, _)):
         guard let made = operation.made, stored.meta == made else { continue }
         revision = made.revision
-      case .wrongType: continue
+      default: continue
       }
       switch operation.purpose {
       case .change(let stamp, _): operation.box.acknowledge(stamp, revision)
