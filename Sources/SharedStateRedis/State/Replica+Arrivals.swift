@@ -151,13 +151,10 @@ extension Replica {
     return report
   }
 
-  /// Whether what is confirmed can be given back: a document that is about to be adopted never had that revision.
+  /// Whether what is confirmed can be given back: what is about to be adopted never had that revision.
   private var isRestorable: Bool {
-    switch confirmed.content {
-    case .absent: true
-    case .document: meta?.revision ?? .none == confirmed.revision
-    case .otherType: false
-    }
+    if case .otherType = confirmed.content { return false }
+    return meta?.revision ?? .none == confirmed.revision
   }
 
   /// Other bytes under the same revision were written by somebody who does not know revisions.

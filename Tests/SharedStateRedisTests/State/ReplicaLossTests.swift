@@ -194,6 +194,23 @@ struct ReplicaLossTests {
     #expect(draft.condition == .revision(Revision(revision)))
   }
 
+  @Test("AcknowledgedSurvives: that nothing was found is not given back over what somebody has written there since")
+  func writtenAfterLoss() throws {
+    var replica = Replica.live(at: 5, "a")
+    _ = putList(in: &replica)
+    reconnect(&replica)
+    let nothing = try #require(replica.stored(.absent).last?.delivery)
+    #expect(replica.delivered(nothing, outcome: .shown).last == .commit)
+    #expect(replica.takeDraft()?.condition == .revision(.none))
+    // The clock of this server is behind.
+    let written = StoredValue.document(3, "b")
+    _ = replica.committed(.conflict(written), operation: .number(99))
+    let shown = try #require(replica.stored(written).last?.delivery)
+    #expect(shown.state.content == written.content)
+    #expect(replica.delivered(shown, outcome: .shown).last == .commit)
+    #expect(replica.takeDraft()?.condition == .revision(Revision(3)))
+  }
+
   @Test("a tombstone that was given back is what the next commit finds, although a commit before it found nothing")
   func restoredTombstone() throws {
     var replica = Replica.live(at: 5, "a")
