@@ -140,6 +140,10 @@ extension Replica {
       return report + confirm(stored.content, confirmed.revision, stored.meta)
     }
     if policy.dataLoss == .adoptServer || !circumstances.mayRestore {
+      // Somebody has deleted there what had this revision.
+      if stored.content == .absent, stored.meta?.kind == .set, stored.meta?.expiry == 0, policy.detectsForeignEdits {
+        repair = .adopt(revision)
+      }
       return report + confirm(stored.content, revision, stored.meta)
     }
     if !isRestorable {

@@ -211,6 +211,23 @@ struct ReplicaLossTests {
     #expect(replica.takeDraft()?.condition == .revision(Revision(3)))
   }
 
+  @Test("ForeignEditsSeen: a deletion by hand on a server that has gone back, and is followed there, gets a revision")
+  func followedDeletion() throws {
+    var replica = Replica.live(at: 5, "a", dataLoss: .adoptServer)
+    reconnect(&replica)
+    var deleted = StoredValue.document(3, "b")
+    deleted.content = .absent
+    let shown = try #require(replica.stored(deleted).last?.delivery)
+    #expect(replica.delivered(shown, outcome: .shown).last == .commit)
+    let taken = replica.takeDraft()
+    let draft = try #require(taken)
+    guard case .adopted = draft.content else {
+      Issue.record("Nothing was adopted: \(draft)")
+      return
+    }
+    #expect(draft.condition == .revision(Revision(3)))
+  }
+
   @Test("a tombstone that was given back is what the next commit finds, although a commit before it found nothing")
   func restoredTombstone() throws {
     var replica = Replica.live(at: 5, "a")
