@@ -117,6 +117,9 @@ package struct StoredValue: Hashable, Sendable {
   package var document: Data? {
     if case .document(let document) = content { document } else { nil }
   }
+
+  /// Whether somebody without revisions, or an eviction, has deleted the value: no tombstone, and no expiry foretold.
+  package var isDeletedByHand: Bool { content == .absent && meta?.kind == .set && meta?.expiry == 0 }
 }
 
 /// A change on its way into Redis.

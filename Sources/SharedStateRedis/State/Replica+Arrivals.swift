@@ -141,9 +141,7 @@ extension Replica {
     }
     if policy.dataLoss == .adoptServer || !circumstances.mayRestore {
       // Somebody has deleted there what had this revision.
-      if stored.content == .absent, stored.meta?.kind == .set, stored.meta?.expiry == 0, policy.detectsForeignEdits {
-        repair = .adopt(revision)
-      }
+      if stored.isDeletedByHand, policy.detectsForeignEdits { repair = .adopt(revision) }
       return report + confirm(stored.content, revision, stored.meta)
     }
     if !isRestorable {
@@ -163,18 +161,14 @@ extension Replica {
 
   /// Other bytes under the same revision were written by somebody who does not know revisions.
   private mutating func lookAtEdit(_ stored: StoredValue) -> [Action] {
-    if stored.content == .absent, confirmed.content != .absent, let meta = stored.meta, meta.kind == .set {
-      if meta.expiry == 0, circumstances.evicts, circumstances.mayRestore, policy.dataLoss == .reseed,
-        case .document = confirmed.content
-      {
-        repair = .restore
-        return [.report(.lostHistory(confirmed: confirmed.revision, stored: .none))]
-      }
-      // An expiry that was foretold is no deletion by somebody else.
-      if meta.expiry == 0, policy.detectsForeignEdits { repair = .adopt(stored.revision) }
-    } else if case .document = stored.content, stored.content != confirmed.content, policy.detectsForeignEdits {
-      repair = .adopt(stored.revision)
+    if stored.isDeletedByHand, circumstances.evicts, circumstances.mayRestore, policy.dataLoss == .reseed,
+      case .document = confirmed.content
+    {
+      repair = .restore
+      return [.report(.lostHistory(confirmed: confirmed.revision, stored: .none))]
     }
+    let isEdit = stored.content != confirmed.content && (stored.isDeletedByHand || stored.document != nil)
+    if isEdit, policy.detectsForeignEdits { repair = .adopt(stored.revision) }
     return confirm(stored.content, stored.revision, stored.meta)
   }
 

@@ -52,8 +52,8 @@ extension Replica {
   ///
   /// - Returns: What to encode for ``encoded(_:operation:)``; `nil`: nothing.
   package mutating func beginEncoding() -> Encoding? {
-    guard phase == .live, encoding == nil, inFlight == nil, showing == nil, sight != .unknown else { return nil }
-    guard repair == nil, reset == nil, !isAdoptedUnknown else { return nil }
+    guard mayBeginCommit, inFlight == nil, repair == nil, reset == nil else { return nil }
+    guard showing == nil, sight != .unknown else { return nil }
     if !updates.isEmpty, verification == nil, unreadable == nil {
       encoding = makeEncoding(of: updates)
       updates = []

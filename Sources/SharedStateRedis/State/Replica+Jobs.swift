@@ -94,7 +94,7 @@ extension Replica {
 
   /// The commit to send, new or again; `nil` when there is none, it has been sent, or it has to wait.
   package mutating func takeDraft(nextOperation: () -> Operation) -> Draft? {
-    guard phase == .live, showing == nil, encoding == nil, !isAdoptedUnknown else { return nil }
+    guard mayBeginCommit, showing == nil else { return nil }
     if inFlight?.isAbandoned ?? false { inFlight = nil }
     if inFlight == nil { beginJob(nextOperation) }
     guard var job = inFlight, !job.isSent else { return nil }

@@ -255,8 +255,11 @@ package struct Replica: Sendable {
   /// The revision that the server is to be found with.
   var storedRevision: Revision { isTombstoneOver ? .none : confirmed.revision }
 
-  /// Whether what this service has adopted is not known yet, so that there is nothing to base a commit on.
-  var isAdoptedUnknown: Bool { adopted.revision > confirmed.revision && adopted.read > answeredRead }
+  /// Whether it is known what a commit is to be based on, and none is being made.
+  var mayBeginCommit: Bool { phase == .live && encoding == nil && !isAdoptedUnknown }
+
+  /// Whether what this service has adopted is not known yet.
+  private var isAdoptedUnknown: Bool { adopted.revision > confirmed.revision && adopted.read > answeredRead }
 
   /// Whether the server is being asked, so that what it announces may be our own.
   var isCommitUnderWay: Bool { inFlight?.isSent ?? false }
@@ -348,7 +351,7 @@ package struct Replica: Sendable {
   }
 
   private mutating func nextCommit() -> [Action] {
-    guard phase == .live, encoding == nil, !isPausing, !isAdoptedUnknown else { return [] }
+    guard mayBeginCommit, !isPausing else { return [] }
     if let job = inFlight {
       guard !job.isSent else { return [] }
       guard case .change = job.purpose, !mayCommit else { return [.commit] }

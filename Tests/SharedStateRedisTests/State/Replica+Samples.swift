@@ -49,6 +49,10 @@ extension Replica.Action {
   var delivery: Replica.Delivery? { if case .show(let delivery) = self { delivery } else { nil } }
 }
 
+extension Replica.Draft {
+  var isAdoption: Bool { if case .adopted = content { true } else { false } }
+}
+
 extension Replica {
   static func reading(
     conflict: ConflictPolicy = .merge,
