@@ -34,7 +34,10 @@ enum Soak {
         let violations = Simulation(seed: seed).run(steps: steps)
         if !violations.isEmpty { report(violations, of: seed, steps: steps) }
         seed += cores
-        if core == 0, (seed - first) % (50_000 * cores) == 0 { print("\(seed - first) schedules …") }
+        guard core == 0, (seed - first) % (50_000 * cores) == 0 else { continue }
+        print("\(seed - first) schedules …")
+        // Who writes the output to a file wants to see how far it is.
+        fflush(nil)
       }
     }
     print("\(count) schedules, and no guarantee was broken.")

@@ -105,6 +105,18 @@ struct HistoryTests {
     #expect(History(events).violations(of: [.noEcho]) == [])
   }
 
+  @Test("may show the default's own bytes once more, when something else was shown under that revision in between")
+  func shownAfterDeletion() {
+    let made: [History.Event] = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(10, number: 1),
+      GuaranteeHistories.committed(["limit": "10"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
+    ]
+    let deleted = History.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
+    let again = GuaranteeHistories.shown(10, 5)
+    #expect(History(made + [.lost, deleted, again]).violations(of: [.noEcho]) == [])
+    #expect(History(made + [.lost, again]).violations().map(\.guarantee) == [.noEcho])
+  }
+
   @Test("may have an update twice when the server has lost the first, and not when it was there all the time")
   func repeatedAfterLoss() {
     let before: [History.Event] = [

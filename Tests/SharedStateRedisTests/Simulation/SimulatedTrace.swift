@@ -25,6 +25,10 @@ enum SimulatedTrace {
     return "[\(meta)] \(text(stored.content))"
   }
 
+  static func text(_ delivery: Replica.Delivery) -> String {
+    "\(delivery.state.revision) \(text(delivery.state.content)) for \(delivery.stamp.map(String.init) ?? "-")"
+  }
+
   static func text(_ content: StoredValue.Content) -> String {
     if case .document(let data) = content { text(data) } else { "\(content)" }
   }

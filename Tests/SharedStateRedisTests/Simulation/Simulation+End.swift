@@ -50,8 +50,12 @@ extension Simulation {
 
   private func settle() {
     var waits = 0
+    var steps = 0
     while failures.isEmpty {
-      while failures.isEmpty, step() {}
+      while failures.isEmpty, step() {
+        steps += 1
+        if steps > 100_000 { failed("never calm: \(services.map(\.description))") }
+      }
       if services.allSatisfy(\.isQuiet) { return }
       for service in services where service.isAsleep { failed("a lost wake-up: \(service)") }
       replaceBadData()

@@ -153,7 +153,7 @@ extension Simulation {
     case .show(let box, let delivery):
       let outcome = box.hasLeft ? .outdated : box.show(delivery)
       note(
-        "service \(service.index) shows \(box.name) \(delivery.state.revision) for \(delivery.stamp ?? 0): \(outcome), has \(box.value) \(box.stamp)"
+        "service \(service.index) shows \(box.name) \(SimulatedTrace.text(delivery)): \(outcome), has \(box.value) \(box.stamp)"
       )
       // In the shell this is a step of its own; a task in front makes it one here.
       tasks.insert(.delivered(box, delivery, outcome), at: 0)

@@ -5,7 +5,8 @@ struct NoEchoValidator: Validator {
     var document: History.Document
     let initial: History.Document
     let opened: Int
-    var wasShown = false
+    /// The newest that came from outside; `nil`: nothing did.
+    var shown: UInt64?
     var newest = 0
     /// The changes that are acknowledged or given up.
     var settled = 0
@@ -56,7 +57,7 @@ struct NoEchoValidator: Validator {
     guard var content = boxes[box] else { return [] }
     let violation = echo(document, revision, in: box, content)
     content.document = document ?? content.initial
-    content.wasShown = true
+    content.shown = max(content.shown ?? 0, revision ?? 0)
     boxes[box] = content
     return violation.map { [$0] } ?? []
   }
@@ -74,7 +75,9 @@ struct NoEchoValidator: Validator {
       author.service == box.service
     else { return nil }
     // What is found when a share is made may have been written by an earlier share of the same service.
-    if author.position < content.opened, !content.wasShown { return nil }
+    if author.position < content.opened, content.shown == nil { return nil }
+    // The server had lost it, and something else was shown in its place.
+    if let shown = content.shown, shown >= revision { return nil }
     return "\(box) was told of its own \(revision) (event \(author.position)): \(content.document)"
   }
 }
