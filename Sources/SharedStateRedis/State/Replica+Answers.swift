@@ -22,7 +22,7 @@ extension Replica {
     floor = max(floor, revision)
     if case .repair(let repair) = job.purpose {
       if repair == .restore {
-        if revision == confirmed.revision { isTombstoneOver = false }
+        if revision == confirmed.revision { left = nil }
         return [.report(.restored(revision))]
       }
       // What was adopted is in the message, unless that is lost or still on its way.
@@ -37,7 +37,7 @@ extension Replica {
     let isNewest = revision >= confirmed.revision && !isOvertaken
     if isNewest {
       confirmed = made
-      isTombstoneOver = false
+      left = nil
       meta = Meta(
         revision: revision,
         parent: parent,
@@ -75,19 +75,21 @@ extension Replica {
   }
 
   private mutating func conflicted(_ job: Job, _ stored: StoredValue, _ hasForgotten: Bool) -> [Action] {
-    if job.isInterrupted, let meta = stored.meta, meta.writer == policy.writer, meta.parent == job.expected,
-      meta.revision > job.floor
-    {
-      // It is our own: it took effect, and the server that has it now has not kept its operation.
-      return accepted(job, meta.revision, meta.parent) + look(at: stored, known: meta.revision)
+    let known = [stored.meta, meta].compactMap { $0 }
+    if let made = known.first(where: { job.hasMade($0, writer: policy.writer) }) {
+      // It is our own: it took effect, and the server that has it now, or has lost it since, has not kept its operation.
+      return accepted(job, made.revision, made.parent) + look(at: stored, known: made.revision)
     }
     var isCommitting = true
     if case .repair = job.purpose { isCommitting = false }
-    let actions = look(at: stored, known: job.expected, isCommitting: isCommitting)
+    let actions = look(at: stored, known: job.known, isCommitting: isCommitting)
     switch job.purpose {
     case .repair(let refused):
       // What was lost has expired by now: what the server has left is what counts, once it has a revision.
-      if refused == .restore, stored.revision < confirmed.revision { repair = .adopt(stored.revision) }
+      if refused == .restore, stored.revision < confirmed.revision {
+        repair = .adopt(stored.revision)
+        left = stored.revision
+      }
       return actions
     case .updates:
       let isSameServer = job.runID != nil && job.runID == circumstances.runID
@@ -114,6 +116,7 @@ extension Replica {
   mutating func rollBack(stamp: UInt64, _ waiters: Waiters, local: Data, stored: Data?) -> [Action] {
     let error = RedisSharedStateError.conflict(name: name, local: local, stored: stored)
     hasSaveError = true
+    givenUp = (stamp, error)
     if sight == .reflected { sight = .unknown }
     updates += waiters.updates
     yielded.append((waiters.all, error))
@@ -125,9 +128,12 @@ extension Replica {
   /// - Parameter error: Why it cannot be committed without somebody's doing; updates end with it.
   mutating func putBack(_ job: Job, _ error: RedisSharedStateError?) -> [Action] {
     switch job.purpose {
-    case .change:
+    case .change(let stamp, _, _):
       isDirty = true
-      waiters.merge(job.waiters)
+      var waiting = job.waiters
+      // What was to be kept before it is to be deleted now.
+      if let reset, reset.stamp >= stamp { waiting.isSave = false }
+      waiters.merge(waiting)
       // A reset is committed first now: who waits for both waits for this.
       waiters.flush.formUnion(reset?.waiters.flush ?? [])
       reset?.waiters.flush = []
@@ -136,11 +142,17 @@ extension Replica {
       putBack(resetUpTo: stamp, job.waiters)
       return []
     case .updates:
-      guard let error else { return [] }
-      return resume(job.updates, error)
+      if let error { return refuse(job, error) }
+      updates = job.updates + updates
+      return []
     case .repair:
       return []
     }
+  }
+
+  /// Whether what an earlier connection had has taken effect, a refusal does not tell.
+  private func refuse(_ job: Job, _ error: RedisSharedStateError) -> [Action] {
+    resume(job.updates, job.isInterrupted ? .outcomeUnknown(name: name) : error)
   }
 
   private mutating func putBack(resetUpTo stamp: UInt64, _ waiters: Waiters) {
@@ -162,7 +174,7 @@ extension Replica {
       return advance() + [.retryLater]
     case .updates:
       inFlight = nil
-      return resume(job.updates, error) + advance()
+      return refuse(job, error) + advance()
     case .reset(let stamp):
       inFlight = nil
       return resume(job.waiters.all, error) + settle(stamp: min(stamp, settledStamp)) + advance()
@@ -198,7 +210,7 @@ extension Replica {
 
   /// The value is kept: says so, if it was said that it is not.
   mutating func saved() -> [Action] {
-    defer { hasSaveError = false }
+    defer { (hasSaveError, givenUp) = (false, nil) }
     return hasSaveError ? [.saveError(nil)] : []
   }
 }

@@ -38,9 +38,10 @@ extension Replica {
   /// Somebody else was faster to restore what the server had lost.
   private mutating func restored() -> [Action] {
     if repair == .restore { repair = nil }
-    isTombstoneOver = false
+    left = nil
     // What was asked before the restoring may be answered after its message.
     for index in reads.indices { reads[index].confirmed = .none }
+    inFlight?.known = .none
     return advance()
   }
 
@@ -103,15 +104,17 @@ extension Replica {
   ) -> [Action] {
     let revision = stored.revision
     floor = max(floor, revision)
-    isTombstoneOver = false
     if revision > confirmed.revision {
       let isFork = stored.meta.map { $0.parent < known } ?? false
       let report: [Action] = isFork ? [.report(.lostHistory(confirmed: known, stored: revision))] : []
       return report + confirm(stored.content, revision, stored.meta)
     }
     if revision == confirmed.revision {
+      left = nil
       guard stored.content != confirmed.content || unreadable != nil else {
         if repair == .restore { repair = nil }
+        // A message tells no expiry.
+        meta = stored.meta
         return []
       }
       // What there was to adopt is not there any more.
@@ -123,7 +126,7 @@ extension Replica {
     // Nothing was there, and nothing is: the commit itself gives that an end. A tombstone of our own would be in its way.
     let isExpired = meta.map { $0.kind == .set && $0.expiry != 0 } ?? false
     if isCommitting || isExpired, stored == StoredValue(meta: nil, content: .absent), confirmed.content == .absent {
-      isTombstoneOver = true
+      left = revision
       return []
     }
     // What was asked before the restoring is answered before it, and is no deletion either.
@@ -136,8 +139,7 @@ extension Replica {
     repair = nil
     if revision == .none && stored.content != .absent || isDeletion {
       // Somebody has written since, or has deleted everything: that counts, and gets a revision.
-      repair = .adopt(revision)
-      return report + confirm(stored.content, confirmed.revision, stored.meta)
+      return report + follow(stored)
     }
     if policy.dataLoss == .adoptServer || !circumstances.mayRestore {
       // Somebody has deleted there what had this revision.
@@ -146,11 +148,19 @@ extension Replica {
     }
     if !isRestorable {
       // Nobody has what that was. What the server has left gets a revision above it.
-      repair = .adopt(revision)
-      return report + confirm(stored.content, confirmed.revision, stored.meta)
+      return report + follow(stored)
     }
     repair = .restore
     return report
+  }
+
+  /// What the server has left counts, and is to get a revision above the confirmed one.
+  private mutating func follow(_ stored: StoredValue) -> [Action] {
+    let actions = confirm(stored.content, confirmed.revision, stored.meta)
+    left = stored.revision
+    if case .otherType = stored.content { return actions }
+    repair = .adopt(stored.revision)
+    return actions
   }
 
   /// Whether what is confirmed can be given back: what is about to be adopted never had that revision.
@@ -165,6 +175,7 @@ extension Replica {
       case .document = confirmed.content
     {
       repair = .restore
+      meta = stored.meta
       return [.report(.lostHistory(confirmed: confirmed.revision, stored: .none))]
     }
     let isEdit = stored.content != confirmed.content && (stored.isDeletedByHand || stored.document != nil)
@@ -175,7 +186,7 @@ extension Replica {
   /// Something else than before is in Redis.
   mutating func confirm(_ content: StoredValue.Content, _ revision: Revision, _ meta: Meta?) -> [Action] {
     self.meta = meta
-    isTombstoneOver = false
+    left = nil
     // What a repair was for has been overtaken.
     if revision > confirmed.revision { repair = nil }
     // Where nothing was, a tombstone that was put in the place of a lost one deletes nothing.

@@ -93,7 +93,9 @@ extension Replica {
     switch encoded.result {
     case .success where stamp <= settledStamp && !encodingWaiters.isSave:
       // It was reported twice. Committing it again would overwrite what others have written since.
-      return saved() + finish(encodingWaiters, nil) + settle(stamp: stamp) + advance()
+      let error = givenUp.flatMap { $0.stamp >= settledStamp ? $0.error : nil }
+      let status = error.map { [.saveError($0)] } ?? saved()
+      return status + finish(encodingWaiters, error) + settle(stamp: stamp) + advance()
     case .success(let documents):
       guard let documents else { return [] }
       // Somebody without revisions may have written over the tombstone since.
@@ -107,7 +109,7 @@ extension Replica {
         case .lastWriteWins: .unconditional
         case .merge: .revision(encoding.stored.revision)
         // A server that has gone back, and is followed there, has not moved on.
-        case .reject: .revision(baseRevision < confirmed.revision ? baseRevision : encoding.stored.revision)
+        case .reject: .revision(min(baseRevision, encoding.stored.revision))
         }
       inFlight = Job(
         purpose: .change(stamp: stamp, encoded: documents.encoded, isReplacement: encoding.isReplacement),
@@ -121,6 +123,7 @@ extension Replica {
     case .failure(let error):
       // The change stays in the box and is given up here; a later one may well be sent.
       hasSaveError = true
+      givenUp = (stamp, error)
       return [.saveError(error)] + finish(encodingWaiters, error) + settle(stamp: stamp) + advance()
     }
   }

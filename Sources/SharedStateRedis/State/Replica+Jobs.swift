@@ -21,10 +21,12 @@ extension Replica {
     var isSent = false
     /// Whether an earlier connection had it, so that it may have taken effect.
     var isInterrupted = false
-    /// The server that has it, or had it.
+    /// The server that had it first.
     var runID: String?
     /// The highest revision that was known when it was sent first: what it makes is higher.
     var floor = Revision.none
+    /// What was confirmed when it was sent: the server had that at least. None: that cannot be told.
+    var known = Revision.none
     var waiters = Waiters()
     var updates: [UInt64] = []
 
@@ -52,6 +54,23 @@ extension Replica {
     /// Whether it need not be sent, because nobody waits for it any more.
     var isAbandoned: Bool {
       if case .updates = purpose { !isSent && updates.isEmpty } else { false }
+    }
+
+    /// Whether this was made by it, on a connection that broke before it said so.
+    func hasMade(_ meta: Meta, writer: String) -> Bool {
+      isInterrupted && meta.writer == writer && meta.parent == expected && meta.revision > floor
+    }
+
+    /// Whether it has not taken effect on this server, where something else was made of this revision, and may be made
+    /// anew.
+    func isUndone(at revision: Revision, on runID: String?) -> Bool {
+      let isThere = condition != .unconditional && expected == revision
+      return switch purpose {
+      case .change: !isInterrupted || isThere
+      // Another server may have lost what it has done.
+      case .updates: !isInterrupted || isThere && runID != nil && runID == self.runID
+      case .reset, .repair: false
+      }
     }
 
     /// What is left of it when the connection breaks; `nil`: nothing that anybody waits for.
@@ -98,16 +117,10 @@ extension Replica {
     if inFlight?.isAbandoned ?? false { inFlight = nil }
     if inFlight == nil { beginJob(nextOperation) }
     guard var job = inFlight, !job.isSent else { return nil }
-    if case .change(let stamp, let encoded, _) = job.purpose {
-      guard mayCommit else { return nil }
-      if unreadable != nil {
-        job.purpose = .change(stamp: stamp, encoded: encoded, isReplacement: true)
-        job.condition = .replacing(confirmed.revision)
-      }
-    }
+    guard maySend(job) else { return nil }
     job.isSent = true
-    if !job.isInterrupted { job.floor = floor }
-    job.runID = circumstances.runID
+    if case .repair(.restore) = job.purpose {} else { job.known = confirmed.revision }
+    if !job.isInterrupted { (job.floor, job.runID) = (floor, circumstances.runID) }
     inFlight = job
     return Draft(content: content(of: job), condition: job.condition, floor: floor, operation: job.operation)
   }

@@ -167,8 +167,9 @@ package struct Replica: Sendable {
   package internal(set) var confirmed = State(revision: .none, content: .absent)
   /// What was stored beside it: parent, writer and expiry.
   var meta: Meta?
-  /// Whether the server has nothing left of the confirmed deletion or expiry.
-  var isTombstoneOver = false
+  /// The revision that the server has, where it is not the confirmed one: nothing is left of a deletion or an expiry, or
+  /// it has lost what cannot be given back.
+  var left: Revision?
   var sight = Sight.reflected
   /// The highest revision ever seen.
   package internal(set) var floor = Revision.none
@@ -221,6 +222,8 @@ package struct Replica: Sendable {
   /// The `loadError` that was told last.
   var toldUnreadable: RedisSharedStateError?
   var hasSaveError = false
+  /// The local mutations that were given up last, and why, while nothing was saved since.
+  var givenUp: (stamp: UInt64, error: RedisSharedStateError)?
 
   struct Verification: Sendable {
     var updates: [UInt64]
@@ -253,7 +256,7 @@ package struct Replica: Sendable {
   package var isBehind: Bool { showing != nil || sight == .unknown || announcedByReference > confirmed.revision }
 
   /// The revision that the server is to be found with.
-  var storedRevision: Revision { isTombstoneOver ? .none : confirmed.revision }
+  var storedRevision: Revision { left ?? confirmed.revision }
 
   /// Whether it is known what a commit is to be based on, and none is being made.
   var mayBeginCommit: Bool { phase == .live && encoding == nil && !isAdoptedUnknown }
@@ -354,26 +357,49 @@ package struct Replica: Sendable {
     guard mayBeginCommit, !isPausing else { return [] }
     if let job = inFlight {
       guard !job.isSent else { return [] }
-      guard case .change = job.purpose, !mayCommit else { return [.commit] }
-      // A server that has lost something does not remember the job either, so that it may as well be made anew.
-      guard repair == .restore || repair != nil && !job.isInterrupted else { return commitUnlessUnreadable() }
+      guard isOutdated(job) else { return maySend(job) ? [.commit] : refuseUpdates() + waitUntilReadable() }
       inFlight = nil
-      return putBack(job, nil) + commitUnlessUnreadable() + [.commit]
+      return putBack(job, nil) + nextCommit()
     }
     if repair != nil || reset != nil { return [.commit] }
-    if let unreadable, verification == nil, !(updates.isEmpty && waiters.updates.isEmpty) {
-      let refused = updates + waiters.updates
-      (updates, waiters.updates) = ([], [])
-      return resume(refused, unreadable) + nextCommit()
-    }
-    if !updates.isEmpty, verification == nil { return [.commit] }
-    return isDirty ? commitUnlessUnreadable() : []
+    let refused = refuseUpdates()
+    if !updates.isEmpty, verification == nil { return refused + [.commit] }
+    guard isDirty else { return refused }
+    return refused + (mayCommit ? [.commit] : waitUntilReadable())
   }
 
-  private mutating func commitUnlessUnreadable() -> [Action] {
-    if mayCommit { return [.commit] }
+  /// Whether a commit that is not under way is to be made anew, after what has to come first.
+  private func isOutdated(_ job: Job) -> Bool {
+    if maySend(job) {
+      // What it is based on was edited.
+      guard case .adopt(let revision)? = repair, unreadable == nil else { return false }
+      return job.isUndone(at: revision, on: circumstances.runID)
+    }
+    // It may have taken effect, and its operation stands for what it was then.
+    if mayCommit { return true }
+    if let reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
+    // A server that has lost something does not remember the job either, so that it may as well be made anew.
+    return repair == .restore || repair != nil && !job.isInterrupted
+  }
+
+  private mutating func waitUntilReadable() -> [Action] {
     hasSaveError = true
     return [.saveError(.storedValueUnreadable(name: name))]
+  }
+
+  /// What cannot be read cannot be updated either.
+  private mutating func refuseUpdates() -> [Action] {
+    guard let unreadable, verification == nil else { return [] }
+    let refused = updates + (inFlight?.waiters.updates ?? []) + waiters.updates
+    inFlight?.waiters.updates = []
+    (updates, waiters.updates) = ([], [])
+    return resume(refused, unreadable)
+  }
+
+  /// A local change that does not replace what cannot be read waits while it is there.
+  func maySend(_ job: Job) -> Bool {
+    guard case .change(_, _, let isReplacement) = job.purpose, unreadable != nil else { return true }
+    return isReplacement && mayCommit
   }
 
   /// A local change may be sent when what is stored can be read, or somebody asked to replace it.

@@ -188,6 +188,11 @@ final class SimulatedService: CustomStringConvertible {
     threads[purpose == threads[0].purpose ? 0 : 1]
   }
 
+  /// It is over: a connection knows its service, too.
+  func letGoOfConnections() {
+    for thread in threads { thread.open = nil }
+  }
+
   /// The program or the link has let go of a box.
   func leaveIfUnused(_ box: SimulatedBox) {
     guard !box.hasShare, !box.isKept, !box.hasLeft, !callers.contains(where: { $0.box === box }) else { return }

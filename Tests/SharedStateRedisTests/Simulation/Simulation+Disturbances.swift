@@ -106,6 +106,7 @@ extension Simulation {
       if chance(2), !connection.outbox.isEmpty, !connection.isBroken { reach(connection) }
       close(connection)
     }
+    service.letGoOfConnections()
     services.removeAll { $0 === service }
     startService()
   }

@@ -204,9 +204,10 @@ extension Simulation {
         if case .reset = operation.purpose { operation.box.giveUpReset() }
         continue
       case .commit(.committed(let made, _)): revision = made
-      // The server has forgotten the operation, and tells of what it has made.
+      // The server has forgotten the operation, and tells of what it has made, or has told so before it lost that, too.
       case .commit(.conflict(let stored, _)):
-        guard let made = operation.made, stored.meta == made else { continue }
+        let known = service.link.members[operation.box.id]?.replica.meta
+        guard let made = operation.made, [stored.meta, known].contains(made) else { continue }
         revision = made.revision
       default: continue
       }

@@ -56,6 +56,11 @@ final class Simulation {
     server.keyspace.set(Self.outside, .string(Data()))
   }
 
+  /// A thread has its connection, and a connection knows its service. Millions of schedules run in one process.
+  deinit {
+    for service in services { service.letGoOfConnections() }
+  }
+
   /// So late that no clock jumps back behind the epoch.
   static let beginning = ServerTime(microseconds: 1_000_000_000_000_000)
   /// A key that no service has anything to do with.

@@ -135,3 +135,13 @@ extension Replica {
     #expect(takeDraft() != nil)
   }
 }
+
+/// What is to be shown has this outcome. Returns what follows.
+@discardableResult
+func deliver(
+  _ actions: [Replica.Action],
+  to replica: inout Replica,
+  outcome: Replica.DeliveryOutcome
+) -> [Replica.Action] {
+  actions.compactMap(\.delivery).flatMap { replica.delivered($0, outcome: outcome) }
+}

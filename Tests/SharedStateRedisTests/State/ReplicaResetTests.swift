@@ -82,6 +82,24 @@ struct ReplicaResetTests {
     #expect(actions.prefix(2) == [.resume([4], nil), .settled])
   }
 
+  @Test("a reset is not undone by a save() that was called before it, and met a conflict")
+  func resetAfterSave() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    _ = replica.save(waiter: 1, stamp: 1)
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    _ = replica.reset(waiter: 2, stamp: 1)
+    let conflict = CommitReply.conflict(.document(8, "5"))
+    deliver(replica.committed(conflict, operation: .number(1)), to: &replica, outcome: .superseded)
+    #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
+    let actions = replica.committed(.committed(9), operation: .number(99))
+    #expect(actions.last?.delivery?.stamp == 1)
+    #expect(deliver(actions, to: &replica, outcome: .shown).contains(.resume([2], nil)))
+    #expect(replica.beginsEncoding() == true)
+    let told = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
+    #expect(told == [.resume([1], nil), .settled])
+  }
+
   @Test("Converges: a change that gives way to a deletion is taken back, although the deletion is nothing new")
   func yieldsToWhatIsKnown() {
     var replica = Replica.reading()
@@ -185,13 +203,5 @@ struct ReplicaResetTests {
     let encoding = try #require(begun)
     let documents = try coder.documents(of: Flags(mine: 1), default: Flags(), encoding).get()
     #expect(documents.isReflected == !isKnown)
-  }
-
-  private func deliver(
-    _ actions: [Replica.Action],
-    to replica: inout Replica,
-    outcome: Replica.DeliveryOutcome
-  ) {
-    for case .show(let delivery) in actions { _ = replica.delivered(delivery, outcome: outcome) }
   }
 }

@@ -408,23 +408,6 @@ struct ReplicaTests {
     #expect(replica.changed() == [.commit])
   }
 
-  @Test("BadDataHeld: the late answer to a commit does not make readable what came after it")
-  func lateAnswerLeavesUnreadable() {
-    var replica = Replica.live(at: 7, "1")
-    _ = replica.save(waiter: 1)
-    replica.encodeAndSend("2", stamp: 1, number: 1)
-    replica.reconnect()
-    guard case .show(let delivery)? = replica.stored(.document(9, "bad"), read: replica.beginRead()).last else {
-      fatalError("Nothing was shown.")
-    }
-    #expect(
-      replica.delivered(delivery, outcome: .unreadable(.bad)) == [.loading(false), .loadError(.bad), .commit]
-    )
-    #expect(replica.takeDraft() != nil)
-    _ = replica.committed(.committed(8), operation: .number(1))
-    #expect(replica.changed() == [.saveError(.storedValueUnreadable(name: "flags"))])
-  }
-
   @Test("BadDataHeld: a commit that was cut off and now meets an unreadable document says that it waits")
   func cutOffCommitMeetsUnreadable() {
     var replica = Replica.live(at: 7, "1")

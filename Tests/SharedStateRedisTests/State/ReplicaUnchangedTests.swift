@@ -47,4 +47,25 @@ struct ReplicaUnchangedTests {
     )
     #expect(replica.takeDraft() == nil)
   }
+
+  @Test("a change that has given way, and is reported once more, is not said to be saved")
+  func reportedAfterConflict() {
+    let conflict = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("5".utf8))
+    var replica = Replica.live(at: 7, "1", conflict: .reject)
+    replica.send("2", stamp: 2, number: 1)
+    let actions = replica.committed(.conflict(.document(8, "5")), operation: .number(1))
+    #expect(actions.first == .saveError(conflict))
+    deliver(actions, to: &replica, outcome: .shown)
+    // Of two changes at the same time, the first to be made is the last to be reported.
+    _ = replica.changed()
+    #expect(replica.flush(waiter: 4) == true)
+    #expect(replica.beginsEncoding() == true)
+    let late = replica.encoded(.success(Data("5".utf8)), stamp: 2, operation: .number(2))
+    #expect(late == [.saveError(conflict), .resume([4], conflict), .settled])
+    // A save of what is there is another matter.
+    _ = replica.save(waiter: 5)
+    replica.encodeAndSend("5", stamp: 2, number: 3)
+    let saved = replica.committed(.committed(9), operation: .number(3))
+    #expect(saved == [.saveError(nil), .resume([5], nil), .settled])
+  }
 }

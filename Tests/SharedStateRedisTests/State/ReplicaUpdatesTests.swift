@@ -101,6 +101,45 @@ struct ReplicaUpdatesTests {
     }
   }
 
+  @Test("ExactlyOnceUpdates: what the next server says to the second sending decides nothing, however often it is sent")
+  func replacedServer() {
+    for runIDs in [["2"], ["2", "2"], ["2", "1"]] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.update(waiter: 1)
+      replica.encodeAndSend("2", stamp: 0, number: 1)
+      for runID in runIDs {
+        replica.reconnect(Replica.Circumstances(runID: runID))
+        deliver(replica.stored(.document(9, "3")), to: &replica, outcome: .shown)
+        #expect(replica.takeDraft()?.operation == .number(1))
+      }
+      let actions = replica.committed(.conflict(.document(9, "3")), operation: .number(1))
+      let isOpen = actions.contains(.resume([1], .outcomeUnknown(name: "flags")))
+      #expect(isOpen == (runIDs.last == "2"))
+    }
+  }
+
+  @Test(
+    "ExactlyOnceUpdates: who sent an update that may have taken effect is not told that it was refused",
+    arguments: [CommitReply.wrongType("list"), nil]
+  )
+  func refusedAfterLostReply(_ reply: CommitReply?) {
+    let refusal = RedisSharedStateError.permissionDenied(operation: "EVALSHA")
+    for isInterrupted in [true, false] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.update(waiter: 1)
+      replica.encodeAndSend("2", stamp: 0, number: 1)
+      if isInterrupted {
+        replica.reconnect()
+        _ = replica.stored(.document(7, "1"))
+        #expect(replica.takeDraft() != nil)
+      }
+      let actions =
+        reply.map { replica.committed($0, operation: .number(1)) }
+        ?? replica.commitRefused(refusal, operation: .number(1))
+      #expect(actions.contains(.resume([1], .outcomeUnknown(name: "flags"))) == isInterrupted)
+    }
+  }
+
   @Test("Converges: what somebody has made of a commit whose reply was lost is kept when the reply comes")
   func editedBeforeTheReply() {
     // The server remembers the operation, or finds that what is stored has another revision than the commit expects.

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Transcripts: what somebody without revisions has written meets what was to be sent, or cannot be read.
+@Suite("A replica that finds an edit")
+struct ReplicaEditTests {
+  private static let deletion: StoredValue = {
+    var stored = StoredValue.document(7, "1")
+    stored.content = .absent
+    return stored
+  }()
+
+  @Test(
+    "ForeignEditsSeen: a change that was cut off is made anew on what somebody has done in its place",
+    arguments: [.document(7, "5"), deletion]
+  )
+  func cutOffChange(edit: StoredValue) {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    replica.reconnect()
+    deliver(replica.stored(edit), to: &replica, outcome: .superseded)
+    #expect(replica.takeDraft()?.isAdoption == true)
+  }
+
+  @Test("ForeignEditsSeen: a change that the server has refused is made anew on what somebody has done meanwhile")
+  func refusedChange() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    _ = replica.commitRefused(.serverError(code: "OOM"), operation: .number(1))
+    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .superseded)
+    #expect(replica.retry() == [.commit])
+    #expect(replica.takeDraft()?.isAdoption == true)
+  }
+
+  @Test("ForeignEditsSeen: an update that was cut off runs again on what somebody has done in its place")
+  func cutOffUpdate() {
+    for runID in ["1", "2"] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.update(waiter: 1)
+      replica.encodeAndSend("2", stamp: 0, number: 1)
+      replica.reconnect(Replica.Circumstances(runID: runID))
+      deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
+      // Another server may have lost what it has done.
+      #expect(replica.takeDraft()?.isAdoption == (runID == "1"))
+    }
+  }
+
+  @Test("what may have taken effect and is not there any more is sent again first")
+  func unconditionalChange() {
+    var replica = Replica.live(at: 7, "1", conflict: .lastWriteWins)
+    replica.send("2", stamp: 1, number: 1)
+    replica.reconnect()
+    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .superseded)
+    #expect(replica.takeDraft()?.operation == .number(1))
+  }
+
+  // MARK: What cannot be read
+
+  /// A change was cut off, and what is stored now cannot be read.
+  private static func heldBack(at revision: UInt64) -> Replica {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    replica.reconnect()
+    deliver(replica.stored(.document(revision, "bad")), to: &replica, outcome: .unreadable(.bad))
+    return replica
+  }
+
+  @Test("BadDataHeld: reset() deletes what cannot be read also when a change was cut off before")
+  func resetBehindChange() {
+    var replica = Self.heldBack(at: 8)
+    #expect(replica.reset(waiter: 5, stamp: 1).last == .commit)
+    #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
+    let actions = replica.committed(.committed(9), operation: .number(99))
+    #expect(deliver(actions, to: &replica, outcome: .shown).contains(.resume([5], nil)))
+  }
+
+  @Test("BadDataHeld: an update says that what is stored cannot be read also when a change was cut off before")
+  func updateBehindChange() {
+    var replica = Self.heldBack(at: 8)
+    #expect(replica.update(waiter: 5).contains(.resume([5], .bad)))
+  }
+
+  @Test("BadDataHeld: save() replaces what cannot be read also when the commit that it joins has taken effect before")
+  func saveBehindChange() {
+    var replica = Self.heldBack(at: 9)
+    _ = replica.save(waiter: 5, stamp: 1)
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
+    let taken = replica.takeDraft()
+    #expect(taken?.condition == .replacing(Revision(9)))
+    #expect(taken?.operation == .number(2))
+    #expect(replica.committed(.committed(10), operation: .number(2)).contains(.resume([5], nil)))
+  }
+
+  @Test(
+    "BadDataHeld: a key of another type is replaced on request also where the server has lost the revision",
+    arguments: [nil, 3]
+  )
+  func otherTypeAfterLoss(revision: UInt64?) {
+    let meta = revision.map { Meta(revision: Revision($0), parent: .none, kind: .set, writer: "other") }
+    let list = StoredValue(meta: meta, content: .otherType("list"))
+    for isReset in [true, false] {
+      var replica = Replica.live(at: 5, "a")
+      if revision != nil { replica.reconnect(Replica.Circumstances(runID: "2")) }
+      deliver(replica.stored(list), to: &replica, outcome: .unreadable(.bad))
+      // What may have been there before is not given back over it.
+      while let draft = replica.takeDraft() {
+        let reply = draft.isAdoption ? CommitReply.wrongType("list") : .conflict(list)
+        deliver(replica.committed(reply, operation: .number(99)), to: &replica, outcome: .unreadable(.bad))
+      }
+      if isReset {
+        _ = replica.reset(waiter: 1, stamp: 0)
+      } else {
+        _ = replica.save(waiter: 1)
+        #expect(replica.beginsEncoding() == true)
+        _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+      }
+      #expect(replica.takeDraft()?.condition == .replacing(meta?.revision ?? .none))
+    }
+  }
+}
