@@ -53,9 +53,27 @@ extension RedisConnectionContract {
       let first = try client.commit(names, .text("1"), operation: operation).revision
       let other = try client.commit(others, .text("1"), operation: operation).revision
       try expect(other != first, "the operation on one key was taken for a retry on the other")
-      let second = try client.commit(names, .text("2")).revision
-      let third = try client.commit(names, .text("3"), operation: operation)
-      try expect(third.parent, is: second, "the parent of an operation that was forgotten")
+    },
+
+    RedisConnectionContract("an operation that comes after a later one of its writer is too late, and changes nothing")
+    {
+      scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      let late = client.makeCommit(names, .text("1"))
+      try client.committed(late)
+      let second = client.makeCommit(names, .text("2"))
+      let revision = try client.committed(second).revision
+      for condition in [Commit.Condition.unconditional, .revision(revision), .replacing(revision)] {
+        var again = late
+        again.condition = condition
+        guard case .conflict(let stored, hasForgotten: false) = try client.reply(to: again) else {
+          throw Violation("what is too late does not conflict")
+        }
+        try expect(stored.meta?.revision, is: revision, "the revision that is there")
+      }
+      try expect(client.read(names).map(\.content), is: [.text("2")], "the value")
+      try expect(client.committed(second).revision, is: revision, "the revision of a retry of the later one")
     },
 
     RedisConnectionContract("a conflict is not remembered as an operation") { scene in

@@ -4,12 +4,12 @@ import Testing
 
 struct WireFormatTests {
   @Test func metasComeBackAsTheyWere() {
-    let text = "1763700000000001 1763700000000000 d 18446744073709551615 shop@host/1/n\u{e4} x"
+    let text = "1763700000000001 1763700000000000 d 9223372036854775807 shop@host/1/n\u{e4} x"
     let meta = Meta(
       revision: Revision(1_763_700_000_000_001),
       parent: Revision(1_763_700_000_000_000),
       kind: .deleted,
-      expiry: .max,
+      expiry: UInt64(Int64.max),
       writer: "shop@host/1/n\u{e4} x"
     )
     #expect(Meta(text) == meta)
@@ -24,7 +24,9 @@ struct WireFormatTests {
     #expect(Meta(text) == nil)
   }
 
-  @Test(arguments: ["1 ", "1 0 s 0", "1 0 s 0 ", "1 0 x 0 w", "1 0 ss 0 w", "1  s 0 w", "1 0 s w"])
+  @Test(arguments: [
+    "1 ", "1 0 s 0", "1 0 s 0 ", "1 0 x 0 w", "1 0 ss 0 w", "1  s 0 w", "1 0 s w", "1 0 s 9223372036854775808 w",
+  ])
   func ofAMalformedMetaTheRevisionCounts(text: String) {
     #expect(Meta(text)?.revision == Revision(1))
   }

@@ -33,6 +33,7 @@ package enum CommitScript {
     -- Newest first: 'nonce number revision parent;nonce number revision parent;…'
     local remembered = stored[2] or ''
     local first, last = string.find(remembered, nonce .. ' ', 1, true)
+    local overtaken = false
     if first then
       local close = string.find(remembered, ';', last, true)
       local applied, revision, parent = string.match(string.sub(remembered, last + 1, close - 1), '^(%d+) (%d+) (%d+)$')
@@ -40,13 +41,15 @@ package enum CommitScript {
         if staging then redis.call('UNLINK', staging) end
         return 'ok ' .. revision .. ' ' .. parent
       end
+      -- It was sent again since, and another one after it: what an older connection still brings is too late.
+      overtaken = applied and applied + 0 > number + 0
       remembered = string.sub(remembered, 1, first - 1) .. string.sub(remembered, close + 1)
     end
 
     local replaces = string.byte(expected) == 33
     if replaces then expected = string.sub(expected, 2) end
     local type = redis.call('TYPE', value).ok
-    if expected ~= '*' and expected ~= previous then
+    if overtaken or expected ~= '*' and expected ~= previous then
       if staging then redis.call('UNLINK', staging) end
       local _, count = string.gsub(remembered, ';', '')
       local forgotten = not first and count >= \(rememberedOperations) and 'forgotten' or nil

@@ -18,6 +18,8 @@ package final class HiredisConnection: RedisConnection {
   /// The source of the script was sent, so that its digest will do for every command behind it.
   var isScriptUnderWay = false
 
+  package private(set) var hasHeard = false
+
   /// Commands are sent when there are so many bytes of them, so that the server works while we encode the others.
   private static let writeBytes = 262_144
 
@@ -56,10 +58,12 @@ package final class HiredisConnection: RedisConnection {
 
   package func receive(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> [RedisEvent] {
     defer { events.removeAll() }
+    hasHeard = !events.isEmpty
     guard events.isEmpty else { return events }
     var readiness: Readiness
     repeat {
       readiness = try stream.receive(until: deadline, waker: waker, handle)
+      hasHeard = hasHeard || readiness.contains(.readable)
       try flush()
       // A part of a reply is no reason to return, and the deadline or a wake-up is.
     } while events.isEmpty && readiness == .readable && ContinuousClock.now < deadline

@@ -46,7 +46,7 @@ package struct Meta: Hashable, Sendable {
     guard
       let parent = scanner.number(), scanner.skip(" "),
       let kind = scanner.byte().flatMap({ Kind(rawValue: Character(Unicode.Scalar($0))) }), scanner.skip(" "),
-      let expiry = scanner.number(), scanner.skip(" "),
+      let expiry = scanner.number(), expiry <= Int64.max, scanner.skip(" "),
       !scanner.rest.isEmpty
     else {
       self.init(revision: Revision(revision), parent: .none, kind: .set, writer: "?")

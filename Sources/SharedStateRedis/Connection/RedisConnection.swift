@@ -21,6 +21,9 @@ package protocol RedisConnection: AnyObject {
   /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/protocolViolation(reason:)``.
   func receive(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> [RedisEvent]
 
+  /// Whether the last ``receive(until:)`` has received anything, be it a part of what it will return once it is whole.
+  var hasHeard: Bool { get }
+
   /// Closes the connection. Closing twice does nothing.
   func close()
 }

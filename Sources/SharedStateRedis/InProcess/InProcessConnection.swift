@@ -4,6 +4,8 @@ final class InProcessConnection: RedisConnection {
   private let id: Int
   private let waker: Waker
   let facts: ServerFacts
+  /// Nothing arrives in parts.
+  let hasHeard = false
 
   init(server: InProcessRedis, id: Int, waker: Waker) {
     self.server = server

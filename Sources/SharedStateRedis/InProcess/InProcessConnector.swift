@@ -11,7 +11,7 @@ package struct InProcessConnector: RedisConnector {
 
   /// Waits only while the server is paused.
   /// - Throws: What the server was told to refuse connections with; ``RedisSharedStateError/timedOut(operation:)``
-  ///   when it stayed paused until the deadline; ``RedisSharedStateError/stopped`` when the waker was woken.
+  ///   when it stayed paused until the deadline.
   package func connect(
     purpose: ConnectionPurpose,
     waker: Waker,
@@ -19,9 +19,11 @@ package struct InProcessConnector: RedisConnector {
   ) throws(RedisSharedStateError) -> any RedisConnection {
     if let connection = try open(purpose, waker) { return connection }
     defer { server.perform { $0.stopConnecting(waker) } }
-    waker.wait(until: deadline)
-    if let connection = try open(purpose, waker) { return connection }
-    throw .now >= deadline ? .timedOut(operation: "connect") : .stopped
+    while .now < deadline {
+      waker.wait(until: deadline)
+      if let connection = try open(purpose, waker) { return connection }
+    }
+    throw .timedOut(operation: "connect")
   }
 
   private func open(_ purpose: ConnectionPurpose, _ waker: Waker) throws(RedisSharedStateError) -> InProcessConnection?

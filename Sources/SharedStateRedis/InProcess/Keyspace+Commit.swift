@@ -27,9 +27,14 @@ extension Keyspace {
 
     var remembered = RememberedOperations(string(names.operations, at: now) ?? Data())
     let isRemembered = remembered.contains(commit.operation.writer)
-    if let answer = try remembered.answer(to: commit.operation) {
-      return CommitOutcome(reply: Self.committed(revision: answer.revision, parent: answer.parent))
+    let answer = try remembered.answer(to: commit.operation)
+    if case .applied(let revision, let parent) = answer {
+      return CommitOutcome(reply: Self.committed(revision: revision, parent: parent))
     }
+    let conflict = CommitOutcome(
+      reply: .commit(.conflict(stored(names, at: now), hasForgotten: !isRemembered && remembered.isFull))
+    )
+    if case .overtaken = answer { return conflict }
 
     var isReplaced = false
     switch commit.condition {
@@ -37,10 +42,7 @@ extension Keyspace {
       break
     case .revision(let expected), .replacing(let expected):
       if case .replacing = commit.condition { isReplaced = true }
-      guard expected.description == previous else {
-        let hasForgotten = !isRemembered && remembered.isFull
-        return CommitOutcome(reply: .commit(.conflict(stored(names, at: now), hasForgotten: hasForgotten)))
-      }
+      guard expected.description == previous else { return conflict }
     }
     if case .other(let type)? = value(names.value, at: now) {
       guard isReplaced else { return CommitOutcome(reply: .commit(.wrongType(type))) }

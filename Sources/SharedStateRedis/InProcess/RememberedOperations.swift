@@ -13,18 +13,29 @@ struct RememberedOperations: Sendable {
     self.string = string
   }
 
-  /// The answer to an operation that was applied before. Otherwise forgets the writer's last operation.
-  mutating func answer(to operation: Operation) throws(Malformed) -> (revision: String, parent: String)? {
-    guard let found = string.range(of: Data("\(operation.writer) ".utf8)) else { return nil }
+  /// What is known of an operation.
+  enum Answer {
+    case unknown
+    /// It was applied before.
+    case applied(revision: String, parent: String)
+    /// A later one of its writer was applied.
+    case overtaken
+  }
+
+  /// What is known of an operation. Forgets the writer's last one, unless it is this one.
+  mutating func answer(to operation: Operation) throws(Malformed) -> Answer {
+    guard let found = string.range(of: Data("\(operation.writer) ".utf8)) else { return .unknown }
     guard let close = string[found.upperBound...].firstIndex(of: UInt8(ascii: ";")) else { throw Malformed() }
     let fields = String(decoding: string[found.upperBound..<close], as: UTF8.self)
       .split(separator: " ", omittingEmptySubsequences: false)
     let areNumbers = fields.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } }
-    if fields.count == 3, areNumbers, fields[0] == String(operation.number) {
-      return (String(fields[1]), String(fields[2]))
+    guard fields.count == 3, areNumbers, let last = Double(fields[0]) else {
+      string.removeSubrange(found.lowerBound...close)
+      return .unknown
     }
+    if fields[0] == String(operation.number) { return .applied(revision: String(fields[1]), parent: String(fields[2])) }
     string.removeSubrange(found.lowerBound...close)
-    return nil
+    return last > Double(operation.number) ? .overtaken : .unknown
   }
 
   /// Whether there are so many that some may have been forgotten.

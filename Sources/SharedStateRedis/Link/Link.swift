@@ -278,6 +278,7 @@ package final class Link: Sendable {
   }
 
   private func perform(_ tasks: [Task]) {
+    wakeThreads(of: tasks)
     var next = tasks
     while !next.isEmpty {
       var more: [Task] = []
@@ -286,22 +287,29 @@ package final class Link: Sendable {
     }
   }
 
+  /// Before everything else, which may take long: a thread with something to send does not wait for who decodes, or for
+  /// a share that is locked.
+  private func wakeThreads(of tasks: [Task]) {
+    for case .wake(let purpose) in tasks { wakers[purpose]?.wake() }
+  }
+
   private func perform(_ task: Task, leadingTo more: inout [Task]) {
     switch task {
     case .show(let attachment, let id, let delivery):
       let outcome = attachment.show(delivery)
-      more += guarded.withLock { guarded -> [Task] in
-        var more: [Task] = []
+      let next = guarded.withLock { guarded -> [Task] in
+        var next: [Task] = []
         guarded.state.delivered(delivery, to: id, outcome: outcome)
-        resolve(&guarded, into: &more)
-        return more
+        resolve(&guarded, into: &next)
+        return next
       }
+      wakeThreads(of: next)
+      more += next
     case .loading(let attachment, let isLoading, let number): attachment.setLoading(isLoading, number: number)
     case .loadError(let attachment, let error, let number): attachment.setLoadError(error, number: number)
     case .saveError(let attachment, let error, let number): attachment.setSaveError(error, number: number)
-    case .release: break
+    case .release, .wake: break
     case .resume(let callback, let result): callback(result)
-    case .wake(let purpose): wakers[purpose]?.wake()
     case .statusChanged(let session, let number):
       watch.sessionChanged(session)
       onStatusChange(session, number)
@@ -384,6 +392,8 @@ package final class Link: Sendable {
       case .wait(let until):
         waker.wait(until: until)
       case .connect(let epoch):
+        let watch = purpose == .writer ? _Concurrency.Task { await expireWaiters() } : nil
+        defer { watch?.cancel() }
         do throws(RedisSharedStateError) {
           let connection = try connector.connect(purpose: purpose, waker: waker, deadline: .now + connectTimeout)
           open = (connection, epoch)
@@ -403,6 +413,19 @@ package final class Link: Sendable {
           update { $0.state.failed(epoch: epoch, error: error, now: .now) }
         }
       }
+    }
+  }
+
+  /// Watches the deadlines in the place of the writer's thread, while that connects, until it is cancelled.
+  private func expireWaiters() async {
+    while !_Concurrency.Task.isCancelled {
+      let next = update { guarded in
+        guarded.state.expireWaiters(now: .now)
+        return guarded.state.nextExpiry
+      }
+      // Who begins to wait meanwhile does not wake it.
+      let latest = ContinuousClock.now + .seconds(1)
+      try? await _Concurrency.Task.sleep(until: min(next ?? latest, latest), clock: .continuous)
     }
   }
 
@@ -428,7 +451,7 @@ package final class Link: Sendable {
     after events: [RedisEvent]
   ) throws(RedisSharedStateError) -> ContinuousClock.Instant? {
     // Not kept while the thread waits: who encodes may be gone by then.
-    guard let round = nextRound(after: events, on: purpose, epoch: epoch) else { return nil }
+    guard let round = nextRound(after: events, hasHeard: connection.hasHeard, purpose, epoch) else { return nil }
     let requests = round.requests + encode(round.encodings)
     if !requests.isEmpty { try connection.send(requests) }
     return round.waitUntil
@@ -449,10 +472,15 @@ package final class Link: Sendable {
   }
 
   /// Handles what has arrived; what is next.
-  private func nextRound(after events: [RedisEvent], on purpose: ConnectionPurpose, epoch: UInt64) -> Round? {
+  private func nextRound(
+    after events: [RedisEvent],
+    hasHeard: Bool,
+    _ purpose: ConnectionPurpose,
+    _ epoch: UInt64
+  ) -> Round? {
     let (isDecided, round) = update { guarded -> (Bool, Round?) in
       let now = ContinuousClock.now
-      guarded.state.arrived(events, on: purpose, epoch: epoch, now: now)
+      guarded.state.arrived(events, hasHeard: hasHeard, on: purpose, epoch: epoch, now: now)
       // Who waits is told before anything else is done, and what is shown may lead to more.
       if guarded.state.hasEffects { return (false, nil) }
       return (true, takeRound(&guarded, purpose, epoch, now))

@@ -9,6 +9,8 @@ package struct Exchange<Request: Sendable>: Sendable {
   private var order: [(id: UInt64, deadline: ContinuousClock.Instant)] = []
   private var firstUnanswered = 0
   private var lastHeard: ContinuousClock.Instant
+  /// When somebody has seen last whether something had arrived.
+  private var lastLooked: ContinuousClock.Instant?
   private var nextID: UInt64 = 1
 
   private let timeout: Duration
@@ -35,9 +37,10 @@ package struct Exchange<Request: Sendable>: Sendable {
     return nextID
   }
 
-  /// Something arrived.
-  package mutating func heard(now: ContinuousClock.Instant) {
-    lastHeard = now
+  /// Somebody has looked, and something had arrived, be it a part of an answer, or nothing.
+  package mutating func looked(hasHeard: Bool, now: ContinuousClock.Instant) {
+    lastLooked = now
+    if hasHeard { lastHeard = now }
   }
 
   /// An answer arrived. Returns the request; `nil` when there is none of this number.
@@ -54,9 +57,10 @@ package struct Exchange<Request: Sendable>: Sendable {
     return request
   }
 
-  /// Whether an answer is overdue.
+  /// Whether an answer is overdue. Who was busy has to look first: it may be there.
   package func isOverdue(now: ContinuousClock.Instant) -> Bool {
-    firstUnanswered < order.count && max(order[firstUnanswered].deadline, lastHeard + timeout) <= now
+    guard firstUnanswered < order.count else { return false }
+    return max(order[firstUnanswered].deadline, lastHeard + timeout) <= lastLooked ?? now
   }
 
   /// Whether it is time to ask whether anybody is there.

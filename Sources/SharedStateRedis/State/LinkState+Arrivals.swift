@@ -2,16 +2,20 @@ import Foundation
 
 /// What arrives: replies and messages.
 extension LinkState {
-  /// Replies and messages arrived on a connection.
+  /// Replies and messages arrived on a connection, or nothing did.
+  ///
+  /// - Parameter hasHeard: Whether a part of something arrived, at least.
   package mutating func arrived(
     _ events: [RedisEvent],
+    hasHeard: Bool = false,
     on purpose: ConnectionPurpose,
     epoch: UInt64,
     now: ContinuousClock.Instant
   ) {
     waiting[purpose] = nil
-    guard epoch == session.epoch, exchanges[purpose] != nil, !events.isEmpty else { return }
-    exchanges[purpose]?.heard(now: now)
+    guard epoch == session.epoch else { return }
+    exchanges[purpose]?.looked(hasHeard: hasHeard || !events.isEmpty, now: now)
+    guard exchanges[purpose] != nil else { return }
     for event in events {
       guard epoch == session.epoch else { return }
       switch event {

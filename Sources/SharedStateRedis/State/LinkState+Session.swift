@@ -37,6 +37,11 @@ extension LinkState {
   package mutating func stop() {
     guard session.phase != .stopped else { return }
     session.stop()
+    for id in members.ids {
+      guard let replica = members[id]?.replica else { continue }
+      let sent = replica.updatesUnderWay.filter { waiters.removeValue(forKey: $0) != nil }
+      if !sent.isEmpty { effects.append(.resume(sent, .outcomeUnknown(name: replica.name))) }
+    }
     effects.append(.resume(waiters.keys.sorted(), .stopped))
     waiters = [:]
     for id in members.ids {

@@ -140,15 +140,18 @@ extension LinkState {
       _ = retries.popFirst()
       apply(members[id]?.replica.retry(), to: id)
     }
+    // What is to be encoded has the size of what is stored, as far as is known.
+    var bytes = 0
     while work.count < Self.commitsInOneBatch,
       commitsUnderWay + work.encodings.count < Self.maximumCommits,
-      commitBytesUnderWay < Self.maximumCommitBytes,
+      commitBytesUnderWay + bytes < Self.maximumCommitBytes,
       let id = commitQueue.popFirst()
     {
       members[id]?.isCommitQueued = false
       if let request = commitRequest(for: id, now: now) {
         work.requests.append(request)
       } else if let encoding = members[id]?.replica.beginEncoding() {
+        bytes += members[id]?.replica.size ?? 0
         work.encodings.append((id, encoding))
       }
     }

@@ -95,10 +95,12 @@ extension Replica {
   }
 
   /// Whether somebody's atomic update was sent, and may take effect or have taken effect.
-  package func isUnderWay(update waiter: UInt64) -> Bool {
-    if finished.contains(waiter) { return true }
-    guard let inFlight, inFlight.updates.contains(waiter) else { return false }
-    return inFlight.isSent || inFlight.isInterrupted
+  package func isUnderWay(update waiter: UInt64) -> Bool { updatesUnderWay.contains(waiter) }
+
+  /// The atomic updates that were sent, and may take effect or have taken effect.
+  package var updatesUnderWay: [UInt64] {
+    guard let inFlight, inFlight.isSent || inFlight.isInterrupted else { return finished }
+    return finished + inFlight.updates
   }
 
   /// How many atomic updates wait to be run or sent, and how many the server may have by now.

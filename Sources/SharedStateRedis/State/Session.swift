@@ -21,6 +21,8 @@ package struct Session: Sendable {
   /// How many attempts in a row have failed.
   package private(set) var failures = 0
   package private(set) var lastError: RedisSharedStateError?
+  /// How many attempts in a row have ended because the server is no primary: it answers everything but commits.
+  private var demotions = 0
   private let backoff: RedisConfiguration.Backoff
 
   package init(backoff: RedisConfiguration.Backoff) {
@@ -94,7 +96,8 @@ package struct Session: Sendable {
     case .idle, .backingOff, .stopped:
       return false
     case .connecting, .connected:
-      failures += 1
+      demotions = error == .notPrimary ? demotions + 1 : 0
+      failures = max(failures + 1, demotions)
       lastError = error
       let delay = backoff.delay(failures: failures, isPermanent: error.isPermanent, random: random)
       phase = .backingOff(until: now + delay)
@@ -108,7 +111,7 @@ package struct Session: Sendable {
     epoch += 1
     phase = .idle
     // What went wrong says nothing about the server that is asked next time.
-    failures = 0
+    (failures, demotions) = (0, 0)
     lastError = nil
   }
 

@@ -50,6 +50,7 @@ private final class WatchedConnection: RedisConnection {
     self.way = way
   }
 
+  var hasHeard: Bool { base.hasHeard }
   var facts: ServerFacts { base.facts }
 
   func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {

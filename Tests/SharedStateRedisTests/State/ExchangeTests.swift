@@ -35,11 +35,22 @@ struct ExchangeTests {
     var exchange = exchange()
     _ = exchange.register("a", now: start)
     _ = exchange.register("b", now: start)
-    exchange.heard(now: start + .seconds(4))
+    exchange.looked(hasHeard: true, now: start + .seconds(4))
     _ = exchange.answered(1)
     #expect(!exchange.isOverdue(now: start + .seconds(5)))
     #expect(exchange.nextDeadline == start + .seconds(9))
+    exchange.looked(hasHeard: false, now: start + .seconds(9))
     #expect(exchange.isOverdue(now: start + .seconds(9)))
+  }
+
+  @Test("is not overdue before somebody who was busy for long has looked")
+  func busyHere() {
+    var exchange = exchange()
+    _ = exchange.register("a", now: start)
+    exchange.looked(hasHeard: false, now: start + .seconds(1))
+    #expect(!exchange.isOverdue(now: start + .seconds(60)))
+    exchange.looked(hasHeard: false, now: start + .seconds(60))
+    #expect(exchange.isOverdue(now: start + .seconds(60)))
   }
 
   @Test("asks whether anybody is there when nothing was heard for long and nothing is awaited")
@@ -51,7 +62,7 @@ struct ExchangeTests {
     #expect(!exchange.needsPing(now: start + .seconds(11)))
     #expect(exchange.isOverdue(now: start + .seconds(15)))
     _ = exchange.answered(ping)
-    exchange.heard(now: start + .seconds(12))
+    exchange.looked(hasHeard: true, now: start + .seconds(12))
     #expect(exchange.nextDeadline == start + .seconds(22))
   }
 

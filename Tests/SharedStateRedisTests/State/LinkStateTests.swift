@@ -149,6 +149,7 @@ struct LinkStateTests {
     link.changed(id)
     link.send(id, "1", at: start)
     #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(4)) != nil)
+    link.arrived([], on: .writer, epoch: 1, now: start + .seconds(5))
     #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(5)) == nil)
     guard case .backingOff(let until) = link.session.phase else {
       Issue.record("\(link.session.phase)")
@@ -156,6 +157,33 @@ struct LinkStateTests {
     }
     #expect(link.work(for: .subscriber, epoch: 1, now: start + .seconds(5)) == nil)
     #expect(link.instruction(for: .subscriber, now: until) == .connect(epoch: 2))
+  }
+
+  @Test("a connection that still brings parts of an answer is not given up, nor before somebody has looked")
+  func slowAnswer() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    link.changed(id)
+    link.send(id, "1", at: start)
+    link.arrived([], hasHeard: true, on: .writer, epoch: 1, now: start + .seconds(4))
+    #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(5))?.waitUntil == start + .seconds(9))
+    // Whoever was busy meanwhile.
+    #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(60)) != nil)
+    link.arrived([], on: .writer, epoch: 1, now: start + .seconds(60))
+    #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(60)) == nil)
+  }
+
+  @Test("Bounded: large values that were away together are not all sent together")
+  func largeCommits() throws {
+    var link = LinkState.make()
+    let ids = try (0..<20).map { try link.join("name\($0)") }
+    link.connect(at: start)
+    let stored = StoredValue.document(7, String(repeating: "x", count: 1 << 20))
+    link.answerAll(at: start, stored: stored)
+    for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    for id in ids { link.changed(id) }
+    let work = try link.someWork(for: .writer, now: start)
+    #expect(work.encodings.count == LinkState.maximumCommitBytes >> 20)
   }
 
   @Test("a silent connection is asked whether anybody is there")
@@ -236,6 +264,20 @@ struct LinkStateTests {
     #expect(throws: RedisSharedStateError.stopped) { try link.save(id, now: start) }
     #expect(throws: RedisSharedStateError.stopped) { try link.join("other") }
     #expect(link.instruction(for: .writer, now: start) == .exit)
+  }
+
+  @Test("ExactlyOnceUpdates: who stops while an update is under way is told that nobody knows whether it took effect")
+  func stoppingDuringUpdate() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    let sent = try link.update(id, now: start)
+    link.send(id, "1", at: start)
+    let waiting = try link.update(id, now: start)
+    _ = link.takeEffects()
+    link.stop()
+    #expect(
+      link.takeResumed() == [.init([sent], .outcomeUnknown(name: "count")), .init([waiting], .stopped)]
+    )
   }
 
   @Test("a refused subscription ends the session: without listening there is no telling what is stale")

@@ -82,6 +82,21 @@ struct SessionTests {
     #expect(session.lastError == nil)
   }
 
+  @Test("retries ever more slowly where everything is answered but what only a primary answers")
+  func demotions() {
+    var session = connectedSession()
+    for demotions in 1...5 {
+      session.succeeded(epoch: session.epoch)
+      _ = session.failed(epoch: session.epoch, error: .notPrimary, now: start, random: 0)
+      #expect(session.failures == demotions)
+      _ = session.instruction(for: .writer, now: start)
+      for purpose in ConnectionPurpose.allCases { _ = session.connected(purpose, epoch: session.epoch) }
+    }
+    session.succeeded(epoch: session.epoch)
+    _ = session.failed(epoch: session.epoch, error: .disconnected(reason: "cut"), now: start, random: 0)
+    #expect(session.failures == 1)
+  }
+
   @Test("retries slowly when somebody has to change something first")
   func permanentErrors() {
     var session = Session(backoff: backoff)
