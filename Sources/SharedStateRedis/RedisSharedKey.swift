@@ -116,12 +116,15 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
     }
   }
 
+  /// In milliseconds, a thousand years: what expires later than that has no place in the numbers of a script.
+  private static var longestTimeToLive: Double { 31_556_952_000_000 }
+
   /// How the replica of the value deals with it.
   var policy: ReplicaPolicy {
     ReplicaPolicy(
       conflict: options.conflict,
       dataLoss: store.dataLoss,
-      timeToLive: options.timeToLive.map { UInt64(max(1, $0 / .milliseconds(1))) } ?? 0,
+      timeToLive: options.timeToLive.map { UInt64(min(max(1, $0 / .milliseconds(1)), Self.longestTimeToLive)) } ?? 0,
       detectsForeignEdits: options.detectsForeignEdits,
       writer: store.writer
     )
@@ -147,14 +150,12 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
     }
   }
 
-  /// Yields the value whenever it changes, whoever changed it.
+  /// Yields the value whenever it changes, whoever changed it, also while there is no connection.
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
     guard let initialValue = context.initialValue else { return SharedSubscription {} }
     let reader = SharedReader(wrappedValue: initialValue, self)
     let task = Task {
-      for await value in reader.updates {
-        if let error = reader.loadError { subscriber.yield(throwing: error) } else { subscriber.yield(value) }
-      }
+      for await value in reader.updates { subscriber.yield(value) }
     }
     return SharedSubscription { task.cancel() }
   }
@@ -168,6 +169,19 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
       shared.withLock { $0 = value }
       do {
         try await shared.save()
+        continuation.resume()
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  /// Deletes what is stored, as `reset()` does, and resumes the continuation once Redis has acknowledged it.
+  public func reset(to initialValue: Value, continuation: SaveContinuation) {
+    let shared = Shared(wrappedValue: initialValue, self)
+    KeyTasks.run {
+      do {
+        try await shared.reset()
         continuation.resume()
       } catch {
         continuation.resume(throwing: error)

@@ -98,6 +98,27 @@ struct KeyedShareSavingTests {
     #expect(backend.savedValues == [2, 4])
   }
 
+  @Test func changeThatIsHeardOfBeforeTheSaveDoesNotReplaceTheMutation() {
+    let share = Recorder<Shared<Int>>()
+    let backends = Recorder<ScriptedBackend<Int>>()
+    let backend = ScriptedBackend<Int>(onSave: { save in
+      // While the key is busy, somebody changes the value, and what was stored before is heard of.
+      if save.value == 2, let shared = share.elements.first {
+        shared.withLock { $0 = 3 }
+        backends.elements.first?.yield(9)
+      }
+      save.continuation.resume()
+    })
+    backends.append(backend)
+    let shared = Shared(wrappedValue: 1, .scripted(backend))
+    share.append(shared)
+    for number in [0, 2] { shared.withLock { $0 = number } }
+    #expect(backend.savedValues == [0, 2, 3])
+    #expect(shared.wrappedValue == 3)
+    backend.yield(10)
+    #expect(shared.wrappedValue == 10)
+  }
+
   @Test func mutationBeforeTheLastShareIsDroppedIsSaved() async throws {
     let shares = Shared<[Shared<Int>]>(value: [])
     let backend = ScriptedBackend<Int>(onSave: { save in

@@ -38,6 +38,8 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   private let shownValue = Atomic<UInt64>(0)
   /// The number of the newest outcome that was shown; written with the reference's lock held.
   private let shownOutcome = Atomic<UInt64>(0)
+  /// The newest local mutation that was handed to the key.
+  private let savedStamp = Atomic<UInt64>(0)
   /// The local mutation that has returned to the default; written with the reference's lock held.
   private let resetStamp = Atomic<UInt64>(.max)
 
@@ -140,7 +142,10 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     let number = nextNumber()
     if case .success(let value) = result {
       if hasCrossedSaves(since: savesBefore) { return }
-      _ = reference.replace(with: value ?? initialValue) { _ in advance(shownValue, to: number) }
+      // What the key was not told of yet it is about to store over this.
+      _ = reference.replace(with: value ?? initialValue) {
+        $0.local <= savedStamp.load(ordering: .relaxed) && advance(shownValue, to: number)
+      }
     }
     reference.updateStatus { status in
       if advance(shownOutcome, to: number) { status.loadError = result.failure }
@@ -172,7 +177,9 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   private func hasCrossedSaves(since before: UInt64?) -> Bool {
     let hasCrossed = state.withLock { state in
       state.savesInTasks = state.savesInTasks || state.save?.tasks.areUsed == true
-      return state.savesInTasks && (before != state.saving.begun || state.saving.isDraining)
+      // Before the first save has returned nobody knows whether it will go on in a task.
+      let mayCross = state.savesInTasks || state.saving.isDraining && state.saving.begun == 1
+      return mayCross && (before != state.saving.begun || state.saving.isDraining)
     }
     if hasCrossed { reloadAfterSaves() }
     return hasCrossed
@@ -252,6 +259,7 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
       }
       cancelUnwantedSave()
       let (value, stamp) = reference.valueAndStamp
+      savedStamp.store(stamp, ordering: .relaxed)
       let continuation = SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self] result in
         self?.finishSave(number, result, tasks: tasks)
         for waiter in requests.waiters { waiter.resume(with: result) }

@@ -1,0 +1,62 @@
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("A key that is built on top of a key of Redis", .timeLimit(.minutes(1)))
+struct ComposedKeyTests {
+  /// Hands everything on.
+  private struct Forwarding: SharedKey {
+    struct ID: Hashable {
+      let base: RedisKeyID
+    }
+
+    let base: RedisSharedKey<Int>
+
+    var id: ID { ID(base: base.id) }
+
+    func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {
+      base.load(context: context, continuation: continuation)
+    }
+
+    func subscribe(context: LoadContext<Int>, subscriber: SharedSubscriber<Int>) -> SharedSubscription {
+      base.subscribe(context: context, subscriber: subscriber)
+    }
+
+    func save(_ value: Int, context: SaveContext, continuation: SaveContinuation) {
+      base.save(value, context: context, continuation: continuation)
+    }
+
+    func reset(to initialValue: Int, continuation: SaveContinuation) {
+      base.reset(to: initialValue, continuation: continuation)
+    }
+  }
+
+  private let server = InProcessRedis()
+
+  @Test("follows a change that is made while Redis is away")
+  func changedWhileAway() async throws {
+    let store = RedisStore.inProcess(server)
+    let count = Shared(wrappedValue: 0, .redis("count", store: store))
+    let composed = Shared(wrappedValue: 0, Forwarding(base: .redis("count", store: store)))
+    try await composed.load()
+    try await count.load()
+    server.refuseConnections()
+    server.cutConnections()
+    try await waitUntil { count.loadError != nil }
+    count.withLock { $0 = 5 }
+    try await waitUntil { composed.wrappedValue == 5 }
+  }
+
+  @Test("deletes what is stored when it is reset")
+  func reset() async throws {
+    let store = RedisStore.inProcess(server)
+    let composed = Shared(wrappedValue: 0, Forwarding(base: .redis("count", store: store)))
+    composed.withLock { $0 = 5 }
+    try await composed.save()
+    #expect(server.get("count") == "5")
+    try await composed.reset()
+    #expect(server.get("count") == nil)
+    #expect(composed.wrappedValue == 0)
+  }
+}
