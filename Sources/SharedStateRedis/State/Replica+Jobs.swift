@@ -61,14 +61,13 @@ extension Replica {
       isInterrupted && meta.writer == writer && meta.parent == expected && meta.revision > floor
     }
 
-    /// Whether it has not taken effect on this server, where something else was made of this revision, and may be made
-    /// anew.
-    func isUndone(at revision: Revision, on runID: String?) -> Bool {
-      let isThere = condition != .unconditional && expected == revision
-      return switch purpose {
-      case .change: !isInterrupted || isThere
-      // Another server may have lost what it has done.
-      case .updates: !isInterrupted || isThere && runID != nil && runID == self.runID
+    /// Whether it may be made anew where something else was made of this revision: it has not taken effect, as far as can
+    /// be seen.
+    func isUndone(at revision: Revision) -> Bool {
+      switch purpose {
+      case .change: !isInterrupted || condition != .unconditional && expected == revision
+      // What the broken connection still brings would be another effect.
+      case .updates: !isInterrupted
       case .reset, .repair: false
       }
     }

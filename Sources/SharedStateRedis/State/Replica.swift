@@ -373,7 +373,7 @@ package struct Replica: Sendable {
     if maySend(job) {
       // What it is based on was edited.
       guard case .adopt(let revision)? = repair, unreadable == nil else { return false }
-      return job.isUndone(at: revision, on: circumstances.runID)
+      return job.isUndone(at: revision)
     }
     // It may have taken effect, and its operation stands for what it was then.
     if mayCommit { return true }

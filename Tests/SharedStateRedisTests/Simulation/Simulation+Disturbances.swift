@@ -74,6 +74,7 @@ extension Simulation {
 
   /// Breaks a connection: what is on its way to the server is lost, and some of what is on its way back.
   func cut(_ connection: SimulatedConnection) {
+    if connection.isLate { return discard(connection) }
     connection.outbox = []
     connection.inbox = Array(connection.inbox.prefix(Int.random(in: 0...connection.inbox.count, using: &random)))
     connection.isBroken = true

@@ -11,6 +11,7 @@ extension Simulation {
     connection.outbox.removeFirst(count)
     for request in requests { carryOut(request, from: connection) }
     endTurn()
+    if connection.isLate, connection.outbox.isEmpty { discard(connection) }
   }
 
   /// The server's loop goes round: whoever tracks keys is told, and what is for somebody is on its way.

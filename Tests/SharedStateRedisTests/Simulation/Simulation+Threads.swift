@@ -80,7 +80,17 @@ extension Simulation {
     service.update(&thread.tasks) { $0.connected(thread.purpose, server.facts(for: id), epoch: epoch, now: now) }
   }
 
+  /// A service closes its connection. What was sent may be carried out all the same, much later.
   func close(_ connection: SimulatedConnection) {
+    guard connection.outbox.isEmpty || connection.isBroken || !chance(3) else {
+      connection.isLate = true
+      connection.isStalled = false
+      return
+    }
+    discard(connection)
+  }
+
+  func discard(_ connection: SimulatedConnection) {
     connections.removeAll { $0 === connection }
     server.close(connection.id)
   }
