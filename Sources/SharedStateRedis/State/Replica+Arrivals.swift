@@ -7,7 +7,8 @@ extension Replica {
     let isMissed = message.parent > floor
     floor = max(floor, message.revision)
     if message.revision == confirmed.revision, !isVerified || repair == .restore { return restored() }
-    guard message.revision > confirmed.revision else { return [] }
+    let isGivenBack = isEvictedUnseen && message.revision == confirmed.revision
+    guard message.revision > confirmed.revision || isGivenBack else { return [] }
     var actions: [Action] = []
     if isVerified, isMissed {
       // What is missing is older than this message, but others may have been lost as well.
@@ -125,7 +126,8 @@ extension Replica {
     guard revision < known else { return [] }
     // Nothing was there, and nothing is: the commit itself gives that an end. A tombstone of our own would be in its way.
     let isExpired = meta.map { $0.kind == .set && $0.expiry != 0 } ?? false
-    if isCommitting || isExpired, stored == StoredValue(meta: nil, content: .absent), confirmed.content == .absent {
+    let isNothing = stored == StoredValue(meta: nil, content: .absent) && confirmed.content == .absent
+    if isNothing, isCommitting || isExpired || isEvictedUnseen {
       left = revision
       return []
     }
@@ -141,7 +143,7 @@ extension Replica {
       // Somebody has written since, or has deleted everything: that counts, and gets a revision.
       return report + follow(stored)
     }
-    if policy.dataLoss == .adoptServer || !circumstances.mayRestore {
+    if policy.dataLoss == .adoptServer || !circumstances.mayRestore || isEvictedUnseen {
       // Somebody has deleted there what had this revision.
       if stored.isDeletedByHand, policy.detectsForeignEdits { repair = .adopt(revision) }
       return report + confirm(stored.content, revision, stored.meta)
@@ -161,6 +163,11 @@ extension Replica {
     if case .otherType = stored.content { return actions }
     repair = .adopt(stored.revision)
     return actions
+  }
+
+  /// Whether the server has thrown away what is confirmed, and nobody here has seen it. Who has gives it back.
+  private var isEvictedUnseen: Bool {
+    circumstances.evicts && StoredValue(meta: meta, content: confirmed.content).isDeletedByHand
   }
 
   /// Whether what is confirmed can be given back: what is about to be adopted never had that revision.

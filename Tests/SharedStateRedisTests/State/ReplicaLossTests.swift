@@ -317,6 +317,34 @@ struct ReplicaLossTests {
     #expect(restored == evicted.meta)
   }
 
+  @Test("AcknowledgedSurvives: who has not seen what was evicted does not give back that there was nothing")
+  func evictedUnseen() throws {
+    var replica = Replica.reading()
+    replica.reconnect(Replica.Circumstances(runID: "1", evicts: true))
+    var evicted = StoredValue.document(5, "a")
+    evicted.content = .absent
+    deliver(replica.stored(evicted), to: &replica, outcome: .shown)
+    #expect(replica.stored(.absent) == [])
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.storedRevision == .none)
+    // Somebody who has it gives it back.
+    #expect(replica.announced(.set(5, "a")).last?.delivery?.state == .document(5, "a"))
+  }
+
+  @Test("AcknowledgedSurvives: nor over what an older server has")
+  func evictedUnseenBeforeFailover() throws {
+    var replica = Replica.reading()
+    replica.reconnect(Replica.Circumstances(runID: "1", evicts: true))
+    var evicted = StoredValue.document(5, "a")
+    evicted.content = .absent
+    deliver(replica.stored(evicted), to: &replica, outcome: .shown)
+    reconnect(&replica, evicts: true)
+    deliver(replica.stored(.document(3, "b")), to: &replica, outcome: .shown)
+    #expect(replica.confirmed == .document(3, "b"))
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.announced(.set(5, "a")).last?.delivery?.state == .document(5, "a"))
+  }
+
   @Test("a change that would be rejected is made where nothing is left of what has expired")
   func changeAfterExpiry() {
     var replica = Replica.live(at: 5, "a", conflict: .reject)
