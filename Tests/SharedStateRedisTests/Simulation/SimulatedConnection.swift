@@ -10,7 +10,7 @@ final class SimulatedConnection {
   private(set) var operations: [UInt64: UInt64] = [:]
   var inbox: [RedisEvent] = []
   var isBroken = false
-  /// Whether its service has closed it, while the server has still to carry out what was sent.
+  /// Whether it is over for its service, while the server has still to carry out what was sent.
   var isLate = false
   /// Whether nothing moves any more, without anybody being told.
   var isStalled = false

@@ -72,14 +72,15 @@ extension Simulation {
 
   // MARK: Connections
 
-  /// Breaks a connection: what is on its way to the server is lost, and some of what is on its way back.
+  /// Breaks a connection: what is on its way to the server is lost or late, and some of what is on its way back is lost.
   func cut(_ connection: SimulatedConnection) {
     if connection.isLate { return discard(connection) }
+    leaveOutbox(of: connection)
     connection.outbox = []
     connection.inbox = Array(connection.inbox.prefix(Int.random(in: 0...connection.inbox.count, using: &random)))
     connection.isBroken = true
     connection.isStalled = false
-    server.close(connection.id)
+    if !connections.contains(where: { $0.id == connection.id && $0.isLate }) { server.close(connection.id) }
   }
 
   private func disturbMessage(_ body: (inout [RedisEvent], _ index: Int, _ other: Int) -> Void) {
@@ -97,6 +98,8 @@ extension Simulation {
     // Another machine has another clock.
     if chance(3) { server.advanceClock(by: -1_000_000) }
     for connection in connections { cut(connection) }
+    // It reads nothing any more of what was sent to it.
+    for connection in connections where connection.isLate { discard(connection) }
     server.keyspace.set(Self.outside, .string(Data()))
     advance(by: .zero)
   }

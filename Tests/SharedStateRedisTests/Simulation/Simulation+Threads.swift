@@ -80,19 +80,23 @@ extension Simulation {
     service.update(&thread.tasks) { $0.connected(thread.purpose, server.facts(for: id), epoch: epoch, now: now) }
   }
 
-  /// A service closes its connection. What was sent may be carried out all the same, much later.
   func close(_ connection: SimulatedConnection) {
-    guard connection.outbox.isEmpty || connection.isBroken || !chance(3) else {
-      connection.isLate = true
-      connection.isStalled = false
-      return
-    }
+    leaveOutbox(of: connection)
     discard(connection)
+  }
+
+  /// What was sent on a connection that is over may be carried out all the same, much later.
+  func leaveOutbox(of connection: SimulatedConnection) {
+    guard !connection.outbox.isEmpty, chance(2) else { return }
+    let late = SimulatedConnection(id: connection.id, purpose: connection.purpose, service: connection.service)
+    late.isLate = true
+    late.append(connection.outbox)
+    connections.append(late)
   }
 
   func discard(_ connection: SimulatedConnection) {
     connections.removeAll { $0 === connection }
-    server.close(connection.id)
+    if !connections.contains(where: { $0.id == connection.id }) { server.close(connection.id) }
   }
 
   func fail(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {
