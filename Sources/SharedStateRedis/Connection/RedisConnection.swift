@@ -103,6 +103,9 @@ package struct StoredValue: Hashable, Sendable {
     case document(Data)
     /// The key holds another Redis type, whose name this is.
     case otherType(String)
+
+    /// The size of the document, in bytes.
+    package var size: Int { if case .document(let document) = self { document.count } else { 0 } }
   }
 
   /// `nil` when this library has not written the value, or its meta is malformed.

@@ -13,9 +13,8 @@ extension LinkState {
     now: ContinuousClock.Instant
   ) {
     waiting[purpose] = nil
-    guard epoch == session.epoch else { return }
+    guard epoch == session.epoch, exchanges[purpose] != nil else { return }
     exchanges[purpose]?.looked(hasHeard: hasHeard || !events.isEmpty, now: now)
-    guard exchanges[purpose] != nil else { return }
     for event in events {
       guard epoch == session.epoch else { return }
       switch event {

@@ -151,7 +151,7 @@ extension LinkState {
       if let request = commitRequest(for: id, now: now) {
         work.requests.append(request)
       } else if let encoding = members[id]?.replica.beginEncoding() {
-        bytes += members[id]?.replica.size ?? 0
+        bytes += encoding.stored.content.size
         work.encodings.append((id, encoding))
       }
     }

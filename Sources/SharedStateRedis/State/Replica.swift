@@ -250,7 +250,7 @@ package struct Replica: Sendable {
   }
 
   /// The size of the confirmed document, in bytes.
-  package var size: Int { if case .document(let document) = confirmed.content { document.count } else { 0 } }
+  package var size: Int { confirmed.content.size }
 
   /// Whether a remote state has not found its way into the box.
   package var isBehind: Bool { showing != nil || sight == .unknown || announcedByReference > confirmed.revision }

@@ -80,7 +80,7 @@ extension Simulation {
     connection.inbox = Array(connection.inbox.prefix(Int.random(in: 0...connection.inbox.count, using: &random)))
     connection.isBroken = true
     connection.isStalled = false
-    if !connections.contains(where: { $0.id == connection.id && $0.isLate }) { server.close(connection.id) }
+    closeUnlessLate(connection)
   }
 
   private func disturbMessage(_ body: (inout [RedisEvent], _ index: Int, _ other: Int) -> Void) {

@@ -96,7 +96,12 @@ extension Simulation {
 
   func discard(_ connection: SimulatedConnection) {
     connections.removeAll { $0 === connection }
-    if !connections.contains(where: { $0.id == connection.id }) { server.close(connection.id) }
+    closeUnlessLate(connection)
+  }
+
+  /// The server has read everything that there was, or will never read it.
+  func closeUnlessLate(_ connection: SimulatedConnection) {
+    if !connections.contains(where: { $0.id == connection.id && $0.isLate }) { server.close(connection.id) }
   }
 
   func fail(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {

@@ -25,6 +25,16 @@ struct ReplicaLossTests {
     return stored
   }
 
+  /// Revision 5 was evicted before this service came, and its meta was not.
+  private func evictedUnseen() -> Replica {
+    var replica = Replica.reading()
+    replica.reconnect(Replica.Circumstances(runID: "1", evicts: true))
+    var evicted = StoredValue.document(5, "a")
+    evicted.content = .absent
+    deliver(replica.stored(evicted), to: &replica, outcome: .shown)
+    return replica
+  }
+
   private func restored(_ replica: inout Replica) -> StoredValue.Content? {
     guard case .restored(let content, _)? = replica.takeDraft()?.content else { return nil }
     return content
@@ -96,6 +106,9 @@ struct ReplicaLossTests {
     #expect(replica.stored(.absent).last == .commit)
     #expect(restored(&replica) == .document(Data("bad".utf8)))
     #expect(replica.hasPendingChange)
+    // That it waits is said once there is something again that cannot be read.
+    let actions = replica.committed(.committed(6), operation: .number(99))
+    #expect(actions == [.report(.restored(Revision(6))), .saveError(.storedValueUnreadable(name: "flags"))])
   }
 
   @Test("a change that would be rejected is made on what the server has gone back to, when that counts")
@@ -318,12 +331,8 @@ struct ReplicaLossTests {
   }
 
   @Test("AcknowledgedSurvives: who has not seen what was evicted does not give back that there was nothing")
-  func evictedUnseen() throws {
-    var replica = Replica.reading()
-    replica.reconnect(Replica.Circumstances(runID: "1", evicts: true))
-    var evicted = StoredValue.document(5, "a")
-    evicted.content = .absent
-    deliver(replica.stored(evicted), to: &replica, outcome: .shown)
+  func tombstoneOfTheUnseen() {
+    var replica = evictedUnseen()
     #expect(replica.stored(.absent) == [])
     #expect(replica.takeDraft() == nil)
     #expect(replica.storedRevision == .none)
@@ -332,12 +341,8 @@ struct ReplicaLossTests {
   }
 
   @Test("AcknowledgedSurvives: nor over what an older server has")
-  func evictedUnseenBeforeFailover() throws {
-    var replica = Replica.reading()
-    replica.reconnect(Replica.Circumstances(runID: "1", evicts: true))
-    var evicted = StoredValue.document(5, "a")
-    evicted.content = .absent
-    deliver(replica.stored(evicted), to: &replica, outcome: .shown)
+  func failoverOfTheUnseen() {
+    var replica = evictedUnseen()
     reconnect(&replica, evicts: true)
     deliver(replica.stored(.document(3, "b")), to: &replica, outcome: .shown)
     #expect(replica.confirmed == .document(3, "b"))
