@@ -44,6 +44,11 @@ extension History {
       fields.merge(changes.fields) { $1 }
     }
 
+    /// Whether this is what a box of this default shows of a document, whose other fields it does not know.
+    func shows(_ stored: Document, default initial: Document) -> Bool {
+      Set(initial.fields.keys).union(fields.keys).allSatisfy { self[$0] == stored[$0] ?? initial[$0] }
+    }
+
     /// The fields, in order.
     public var description: String {
       "{" + fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ") + "}"

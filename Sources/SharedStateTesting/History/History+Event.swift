@@ -47,6 +47,8 @@ extension History {
     case edited(name: String, Document, Stored?)
     /// Somebody who knows no revisions lets the value expire: it may be gone any time, and its revision be left.
     case expires(name: String)
+    /// The server has thrown a value away because it needs memory, and may have left its revision.
+    case evicted(name: String)
     /// Another server has taken the place of the one there was, with its data or without.
     case replaced
     /// The server has lost what some service may not have seen.

@@ -41,9 +41,22 @@ extension BrokenHistory {
       ]
     ),
     BrokenHistory(
+      .ordered,
+      "a box shows under a revision what it has never been",
+      [Is.watched, Is.opened, Is.committedByAnother(20, 5), Is.committedByAnother(30, 6), Is.shown(30, 5)]
+    ),
+    BrokenHistory(
+      .ordered,
+      "a box shows that nothing is stored under a revision that is there",
+      [
+        Is.watched, Is.opened, Is.committedByAnother(20, 5),
+        .shown(Is.a, nil, revision: 5, isFromOutside: true),
+      ]
+    ),
+    BrokenHistory(
       .noEcho,
       "what comes from outside replaces a change that is not acknowledged",
-      [Is.watched, Is.opened, Is.changed(20, number: 1), Is.shown(30, 6)]
+      [Is.watched, Is.opened, Is.changed(20, number: 1), Is.committedByAnother(30, 6), Is.shown(30, 6)]
     ),
     BrokenHistory(
       .noEcho,
@@ -105,6 +118,20 @@ extension BrokenHistory {
       .acknowledgedSurvives,
       "the server is given back what was never there",
       [Is.watched, Is.opened, Is.committed(["limit": "20"], 5, cause: .restoration)]
+    ),
+    BrokenHistory(
+      .acknowledgedSurvives,
+      "the server keeps the revision of what it has lost, and nothing else of it",
+      [
+        Is.watched, Is.opened, Is.committedByAnother(20, 5), Is.shown(20, 5), .lost, .evicted(name: "config"),
+        .shown(Is.a, nil, revision: 5, isFromOutside: true),
+        .rested(
+          History.Rest(
+            stored: ["config": History.Stored(revision: 5, .absent)],
+            boxes: [History.Rest.Held(Is.a, ["limit": "10"])]
+          )
+        ),
+      ]
     ),
     BrokenHistory(
       .acknowledgedSurvives,

@@ -48,6 +48,15 @@ enum GuaranteeHistories {
     )
   }
 
+  /// A change by somebody who is not watched.
+  static func committedByAnother(_ limit: Int, _ revision: UInt64) -> Event {
+    let nothing = History.Stored(revision: 0, .absent)
+    let after = stored(revision, ["limit": "\(limit)"])
+    return .committed(
+      History.Commit(of: nil, to: "config", cause: .change(through: 0), before: nothing, after: after)
+    )
+  }
+
   /// At rest this is stored, and this is what `a` has.
   static func rested(
     _ revision: UInt64,
@@ -67,11 +76,12 @@ enum GuaranteeHistories {
   /// A history in which everything holds.
   static func fine(_ guarantee: Guarantee) -> [Event] {
     switch guarantee {
-    case .ordered: [opened, shown(20, 5), shown(30, 7), shown(30, 7)]
+    case .ordered:
+      [watched, opened, committedByAnother(20, 5), shown(20, 5), committedByAnother(30, 7), shown(30, 7), shown(30, 7)]
     case .noEcho:
       [
         watched, opened, changed(20, number: 1), committed(["limit": "20"], 5),
-        .acknowledged(a, through: 1, revision: 5), shown(30, 6),
+        .acknowledged(a, through: 1, revision: 5), committedByAnother(30, 6), shown(30, 6),
       ]
     case .converges: [opened, rested(5, ["limit": "20", "unknown": "1"], ["limit": "20"])]
     case .pendingSurvives:

@@ -117,6 +117,31 @@ struct HistoryTests {
     #expect(History(made + [.lost, again]).violations().map(\.guarantee) == [.noEcho])
   }
 
+  @Test("may show nothing under a revision whose value may have expired, and what a box does not know of the rest")
+  func shownExpiry() {
+    let events: [History.Event] = [
+      GuaranteeHistories.watched, .opened(GuaranteeHistories.a, default: ["limit": "10", "newer": "1"], owns: []),
+      GuaranteeHistories.committedByAnother(20, 5),
+      .shown(GuaranteeHistories.a, ["limit": "20", "newer": "1"], revision: 5, isFromOutside: true),
+    ]
+    let gone = History.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
+    #expect(History(events + [.expires(name: "config"), gone]).violations() == [])
+    #expect(History(events + [.evicted(name: "config"), gone]).violations() == [])
+    #expect(History(events + [gone]).violations().map(\.guarantee) == [.ordered])
+  }
+
+  @Test("may be made of nothing where what was evicted has been given back meanwhile")
+  func madeOfWhatWasEvicted() {
+    let evicted = History.Event.evicted(name: "config")
+    let before = [GuaranteeHistories.opened, GuaranteeHistories.committedByAnother(20, 5)]
+    let over = GuaranteeHistories.stored(5, ["limit": "20"])
+    let ofNothing = GuaranteeHistories.committed(["limit": "30"], 6, over: over, base: .absent)
+    let ofSomething = GuaranteeHistories.committed(["limit": "30"], 6, over: over, base: .document(["limit": "10"]))
+    #expect(History(before + [evicted, ofNothing]).violations() == [])
+    #expect(History(before + [ofNothing]).violations().map(\.guarantee) == [.fieldsMerge])
+    #expect(History(before + [evicted, ofSomething]).violations().map(\.guarantee) == [.fieldsMerge])
+  }
+
   @Test("may have an update twice when the server has lost the first, and not when it was there all the time")
   func repeatedAfterLoss() {
     let before: [History.Event] = [
@@ -140,7 +165,8 @@ struct HistoryTests {
     ]
     let rest = GuaranteeHistories.rested(5, ["limit": "10"], ["limit": "20"])
     #expect(History(kept + [rest]).violations() == [])
-    #expect(History(kept + [GuaranteeHistories.shown(10, 5), rest]).violations().map(\.guarantee) == [.converges])
+    let shown = [GuaranteeHistories.committedByAnother(10, 5), GuaranteeHistories.shown(10, 5)]
+    #expect(History(kept + shown + [rest]).violations().map(\.guarantee) == [.converges])
   }
 
   // MARK: Documents

@@ -9,7 +9,7 @@ struct SimulatedHabits {
     case cut, loseReplies, stall, refuseConnections, refuseWrites, refuseTracking, demote, recover
     case dropMessage, duplicateMessage, reorderMessages
     case outsider, unreadable, foreignSet, foreignDelete, foreignExpire, foreignType, foreignFlush
-    case snapshot, failOver, loseData, restartService
+    case snapshot, failOver, loseData, evict, restartService
     case time, longPause, clockJump
   }
 
@@ -17,6 +17,8 @@ struct SimulatedHabits {
     case share, mutate, save, load, flush, drop, update, reset, cancel
   }
 
+  /// Whether the server is short of memory. It takes whatever is deleted for evicted then, so nobody deletes.
+  let evicts: Bool
   /// As often as each is to happen.
   let disturbances: [Disturbance]
   let uses: [Use]
@@ -26,7 +28,15 @@ struct SimulatedHabits {
   let calmness: Int
 
   init(using random: inout SplitMix64) {
-    disturbances = Self.mixture(Disturbance.allCases, often: [0, 0, 1, 4], &random)
+    let evicts = Int.random(in: 0..<4, using: &random) == 0
+    self.evicts = evicts
+    disturbances = Self.mixture(Disturbance.allCases, often: [0, 0, 1, 4], &random).filter {
+      switch $0 {
+      case .foreignDelete, .foreignExpire, .foreignFlush: !evicts
+      case .evict: evicts
+      default: true
+      }
+    }
     uses = Self.mixture(Use.allCases, often: [0, 1, 1, 4], &random)
     patience = [4, 8, 16, 40].randomElement(using: &random) ?? 8
     calmness = [3, 5, 10].randomElement(using: &random) ?? 5

@@ -29,7 +29,7 @@ extension Simulation {
     case .demote:
       server.faults.isReplica.toggle()
     case .recover, nil:
-      server.faults = ServerFaults()
+      recover()
     case .dropMessage:
       isSomethingUntold = true
       disturbMessage { inbox, index, _ in inbox.remove(at: index) }
@@ -47,6 +47,8 @@ extension Simulation {
       restartServer(with: snapshot)
     case .loseData:
       restartServer(with: Keyspace())
+    case .evict:
+      evict()
     case .restartService:
       if let service = any(services) { restart(service) }
     case .time:
@@ -59,6 +61,30 @@ extension Simulation {
       )
       advance(by: .zero)
     }
+  }
+
+  func recover() {
+    server.faults = ServerFaults()
+    server.faults.evicts = habits.evicts
+  }
+
+  /// The server needs memory: each of a value's keys may have to go.
+  private func evict() {
+    guard let name = any(names) else { return }
+    let keys = [name.value, name.meta, name.operations].filter { _ in chance(2) }
+    losses += 1
+    recorder.record(.lost)
+    recorder.record(.evicted(name: name.value))
+    adoptions[name.value] = nil
+    for key in keys { server.keyspace.remove(key, at: server.now) }
+    if keys.contains(name.meta) {
+      // Nobody tracks it.
+      isSomethingUntold = true
+      // What is left without a revision is as good as written by somebody who knows none.
+      if stored(name.value).content != .absent { recordEdit(of: name.value) }
+    }
+    note("  evicted: \(keys)")
+    endTurn()
   }
 
   // MARK: Time

@@ -5,7 +5,7 @@ import SharedStateTesting
 extension Simulation {
   /// Nothing goes wrong any more; what is damaged is replaced.
   func calm() {
-    server.faults = ServerFaults()
+    recover()
     for connection in connections where connection.isStalled { cut(connection) }
     for name in names {
       if case .otherType = stored(name.value).content {

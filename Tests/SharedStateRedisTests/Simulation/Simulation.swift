@@ -53,6 +53,7 @@ final class Simulation {
     policies = Self.makePolicies(names, &random)
     recordRules()
     for _ in 0..<Int.random(in: 1...3, using: &random) { startService() }
+    recover()
     server.keyspace.set(Self.outside, .string(Data()))
   }
 

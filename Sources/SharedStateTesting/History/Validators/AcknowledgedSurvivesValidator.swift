@@ -57,6 +57,12 @@ struct AcknowledgedSurvivesValidator: Validator {
     if let reached = reached[box], stored.revision < reached {
       violations.append("\(box) has had \(reached), stored is \(stored)")
     }
+    if rules.isWatched, stored.revision > 0, stored.revision == reached[box],
+      stored.content != .absent || !mayExpire(box.name),
+      !contents.were(stored.content, under: stored.revision, of: box.name)
+    {
+      violations.append("\(box) has had \(stored.revision), which has never been what is stored: \(stored)")
+    }
     if let before = untouched[box.name], before.content != stored.content,
       stored.content != .absent || !mayExpire(box.name)
     {

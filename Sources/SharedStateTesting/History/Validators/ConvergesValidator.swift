@@ -24,11 +24,7 @@ struct ConvergesValidator: Validator {
     if case .unreadable = stored.content { return nil }
     guard !excused.contains(held.box) else { return nil }
     let initial = defaults[held.box] ?? History.Document()
-    let fields = Set(initial.fields.keys).union(held.document.fields.keys)
-    let expected = stored.document ?? initial
-    for field in fields.sorted() where held.document[field] != expected[field] ?? initial[field] {
-      return "\(held.box) shows \(held.document), stored is \(stored)"
-    }
-    return nil
+    return held.document.shows(stored.document ?? initial, default: initial)
+      ? nil : "\(held.box) shows \(held.document), stored is \(stored)"
   }
 }

@@ -4,6 +4,8 @@
 struct FieldsMergeValidator: Validator {
   private var watched: Set<String> = []
   private var contents = StoredContents()
+  /// The names whose value a service may have found gone, and another one have given back under the same revision.
+  private var evicted: Set<String> = []
   private var known: [String: Set<String>] = [:]
   /// The fields that were stored at the last rest, and that no box knows.
   private var unknown: [String: [String: String]] = [:]
@@ -13,6 +15,8 @@ struct FieldsMergeValidator: Validator {
     switch event {
     case .declared(let name, let rules):
       if rules.isWatched { watched.insert(name) }
+    case .evicted(let name):
+      evicted.insert(name)
     case .opened(let box, let initial, _):
       known[box.name, default: []].formUnion(initial.fields.keys)
     case .committed(let commit):
@@ -34,7 +38,7 @@ struct FieldsMergeValidator: Validator {
   private func overwritten(by commit: History.Commit) -> String? {
     guard let base = commit.base, base != commit.before.content, commit.condition != .replacing,
       // Somebody who knows no revisions may have written it.
-      commit.before.revision > 0,
+      commit.before.revision > 0, base != .absent || !evicted.contains(commit.name),
       contents.wereOnly(commit.before.content, under: commit.before.revision, of: commit.name)
     else { return nil }
     let author = commit.box?.service ?? "somebody"

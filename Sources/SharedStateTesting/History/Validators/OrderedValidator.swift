@@ -1,4 +1,5 @@
-/// Revisions, and the fields that only ever grow, never go back.
+/// Revisions, and the fields that only ever grow, never go back; and what a box shows under a revision is what the value
+/// has been under it.
 struct OrderedValidator: Validator {
   private struct Progress {
     var revision: UInt64 = 0
@@ -13,22 +14,32 @@ struct OrderedValidator: Validator {
   private var growing: [String: Set<String>] = [:]
   /// Whether what somebody had seen may have been replaced by something older with a newer revision.
   private var hasLost = false
+  private var defaults: [History.Box: History.Document] = [:]
+  private var contents = StoredContents()
+  /// The names whose value may be gone while its revision is left.
+  private var vanishing: Set<String> = []
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
+    contents.observe(event)
     switch event {
     case .declared(let name, let rules):
       self.rules[name] = rules
       if rules.isCounter { growing[name, default: []].insert("") }
-    case .opened(let box, _, let owns):
+      if rules.expires { vanishing.insert(name) }
+    case .expires(let name), .evicted(let name):
+      vanishing.insert(name)
+    case .opened(let box, let initial, let owns):
       boxes[box] = Progress()
+      defaults[box] = initial
       if !owns.isEmpty { growing[box.name, default: []].formUnion(owns) }
     case .acknowledged(let box, _, let revision):
       if revision > boxes[box]?.revision ?? 0 { advance(box, to: revision, at: position) }
-    case .shown(let box, let document, let revision, _):
+    case .shown(let box, let document, let revision, let isFromOutside):
+      let invention = isFromOutside ? invents(document, revision, in: box) : nil
       let fallBack = document.flatMap { shrinks($0, in: box) }
       guard let revision, let progress = boxes[box], revision < progress.revision else {
         if let revision { advance(box, to: revision, at: position) }
-        return fallBack.map { [$0] } ?? []
+        return [invention, fallBack].compactMap(\.self)
       }
       guard !(rules[box.name]?.followsLosses ?? false) else { return [] }
       return ["\(box) went from \(progress.revision) (event \(progress.position)) back to \(revision)"]
@@ -44,6 +55,19 @@ struct OrderedValidator: Validator {
   private mutating func advance(_ box: History.Box, to revision: UInt64, at position: Int) {
     boxes[box, default: Progress()].revision = revision
     boxes[box]?.position = position
+  }
+
+  private func invents(_ document: History.Document?, _ revision: UInt64?, in box: History.Box) -> String? {
+    guard rules[box.name]?.isWatched ?? false, let initial = defaults[box], let revision else { return nil }
+    if document == nil, revision == 0 || vanishing.contains(box.name) { return nil }
+    let isKnown = contents.were(under: revision, of: box.name) { content in
+      switch content {
+      case .absent: document == nil
+      case .document(let stored): document.map { $0.shows(stored, default: initial) } ?? false
+      case .unreadable: false
+      }
+    }
+    return isKnown ? nil : "\(box) shows \(document.map { "\($0)" } ?? "nothing"), which \(revision) has never been"
   }
 
   private mutating func shrinks(_ document: History.Document, in box: History.Box) -> String? {
