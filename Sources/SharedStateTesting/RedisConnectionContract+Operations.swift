@@ -107,6 +107,32 @@ extension RedisConnectionContract {
       try expect(forgotten.parent, is: answers.last?.revision ?? .none, "the parent of the oldest operation")
     },
 
+    RedisConnectionContract("who may have been forgotten since is told so, and nobody else") { scene in
+      let (client, other) = (try scene.connect(), try scene.connect())
+      let names = scene.names()
+      let first = try other.commit(names, .text("1")).revision
+      var lost = client.makeCommit(names, .text("2"), when: .revision(first))
+      let second = try client.committed(lost).revision
+      _ = try scene.foreign("DEL", names.operations)
+      guard case .conflict(_, hasForgotten: true) = try client.reply(to: lost) else {
+        throw Violation("nothing is remembered, and a writer is not told so")
+      }
+      let operation = Operation(writer: "writer-a", number: 7)
+      let third = try other.commit(names, .text("3"), operation: operation).revision
+      try expect(
+        scene.foreign("GET", names.operations),
+        is: "writer-a 7 \(third) \(second);- 0 \(second) \(second);",
+        "the operations, and since when they are all there"
+      )
+      guard case .conflict(_, hasForgotten: true) = try client.reply(to: lost) else {
+        throw Violation("others have committed since, and a writer is not told that it may be forgotten")
+      }
+      lost.condition = .revision(second)
+      guard case .conflict(_, hasForgotten: false) = try client.reply(to: lost) else {
+        throw Violation("everything is remembered since, and a writer is told that it may be forgotten")
+      }
+    },
+
     RedisConnectionContract("the operations are a string in the documented form") { scene in
       let client = try scene.connect()
       let names = scene.names()

@@ -8,8 +8,8 @@
 /// the change at the most); the time to live in milliseconds, or 0.
 ///
 /// Answers `ok <revision> <parent>`, or an array: `conflict`, the meta and the document that are there (or nil), the
-/// type of the value, and `forgotten` when the writer may be one of those whose operations are not remembered any more;
-/// or `type` and the name of the other type that the key holds.
+/// type of the value, and `forgotten` when an operation of the writer that was applied on top of the expected revision may
+/// not be remembered any more; or `type` and the name of the other type that the key holds.
 ///
 /// A value by another name is never read into Lua, a digest is never made, and only small documents are
 /// concatenated, because Redis copies and hashes every byte of every Lua string.
@@ -30,8 +30,9 @@ package enum CommitScript {
     local previous = stored[1] and string.match(stored[1], '^(%d+) ') or '0'
     if string.byte(previous) == 48 or previous + 0 > 9007199254740992 then previous = '0' end
 
-    -- Newest first: 'nonce number revision parent;nonce number revision parent;…'
-    local remembered = stored[2] or ''
+    -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. What was remembered may have expired or
+    -- been evicted: then the last is '- 0 revision revision', and everything that came after this revision is there.
+    local remembered = stored[2] or previous ~= '0' and '- 0 ' .. previous .. ' ' .. previous .. ';' or ''
     local first, last = string.find(remembered, nonce .. ' ', 1, true)
     local overtaken = false
     if first then
@@ -52,7 +53,9 @@ package enum CommitScript {
     if overtaken or expected ~= '*' and expected ~= previous then
       if staging then redis.call('UNLINK', staging) end
       local _, count = string.gsub(remembered, ';', '')
-      local forgotten = not first and count >= \(rememberedOperations) and 'forgotten' or nil
+      local since = string.match(remembered, '%- 0 (%d+) ') or '0'
+      local isForgotten = not first and (count >= \(rememberedOperations) or expected ~= '*' and since + 0 > expected + 0)
+      local forgotten = isForgotten and 'forgotten' or nil
       return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type, forgotten}
     end
     if type ~= 'string' and type ~= 'none' and not replaces then

@@ -147,6 +147,14 @@ package struct Commit: Sendable {
     case revision(Revision)
     /// Only when the stored revision is this one, and also when the key has another type, which is then replaced.
     case replacing(Revision)
+
+    /// The revision that is taken to be there.
+    package var expected: Revision {
+      switch self {
+      case .unconditional: .none
+      case .revision(let revision), .replacing(let revision): revision
+      }
+    }
   }
 
   package var names: KeyNames
@@ -232,8 +240,8 @@ package struct ServerFacts: Hashable, Sendable {
 package enum CommitReply: Hashable, Sendable {
   /// The commit took effect, now or when it was first tried.
   case committed(revision: Revision, parent: Revision)
-  /// The revision has moved on: this is what is there now. `hasForgotten`: so many others have committed that the
-  /// writer's last operation may have been among those that are not remembered any more.
+  /// The revision has moved on: this is what is there now. `hasForgotten`: the operation may have been
+  /// applied all the same, because so many others have committed since, or what was remembered is gone.
   case conflict(StoredValue, hasForgotten: Bool = false)
   /// The key holds another Redis type, and nothing was written.
   case wrongType(String)

@@ -25,24 +25,20 @@ extension Keyspace {
     let names = commit.names
     let previous = storedRevision(names, at: now)
 
-    var remembered = RememberedOperations(string(names.operations, at: now) ?? Data())
+    var remembered = RememberedOperations(string(names.operations, at: now), revision: previous)
     let isRemembered = remembered.contains(commit.operation.writer)
     let answer = try remembered.answer(to: commit.operation)
     if case .applied(let revision, let parent) = answer {
       return CommitOutcome(reply: Self.committed(revision: revision, parent: parent))
     }
-    let conflict = CommitOutcome(
-      reply: .commit(.conflict(stored(names, at: now), hasForgotten: !isRemembered && remembered.isFull))
-    )
+    let mayHaveForgotten = !isRemembered && remembered.mayHaveForgotten(operationOn: commit.condition.expected)
+    let conflict = CommitOutcome(reply: .commit(.conflict(stored(names, at: now), hasForgotten: mayHaveForgotten)))
     if case .overtaken = answer { return conflict }
 
     var isReplaced = false
-    switch commit.condition {
-    case .unconditional:
-      break
-    case .revision(let expected), .replacing(let expected):
+    if commit.condition != .unconditional {
       if case .replacing = commit.condition { isReplaced = true }
-      guard expected.description == previous else { return conflict }
+      guard commit.condition.expected.description == previous else { return conflict }
     }
     if case .other(let type)? = value(names.value, at: now) {
       guard isReplaced else { return CommitOutcome(reply: .commit(.wrongType(type))) }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The operations string of one key: `nonce number revision parent;…`, newest first.
+/// The operations string of one key: `nonce number revision parent;…`, newest first. Where what was remembered is gone, the
+/// last is `- 0 revision revision;`, and everything that came after this revision is there.
 ///
 /// Works on the bytes as they are, exactly as the script does, since anybody may have edited them.
 struct RememberedOperations: Sendable {
@@ -9,8 +10,11 @@ struct RememberedOperations: Sendable {
 
   private(set) var string: Data
 
-  init(_ string: Data) {
-    self.string = string
+  /// - Parameters:
+  ///   - string: `nil`: there is none, or no more.
+  ///   - revision: What is stored.
+  init(_ string: Data?, revision: String) {
+    self.string = string ?? Data(revision == "0" ? "".utf8 : "- 0 \(revision) \(revision);".utf8)
   }
 
   /// What is known of an operation.
@@ -38,8 +42,25 @@ struct RememberedOperations: Sendable {
     return last > Double(operation.number) ? .overtaken : .unknown
   }
 
-  /// Whether there are so many that some may have been forgotten.
-  var isFull: Bool { string.count { $0 == UInt8(ascii: ";") } >= CommitScript.rememberedOperations }
+  /// Whether an operation that was applied on top of a revision may have been forgotten.
+  func mayHaveForgotten(operationOn revision: Revision) -> Bool {
+    let count = string.count { $0 == UInt8(ascii: ";") }
+    return count >= CommitScript.rememberedOperations || since > Double(revision.rawValue)
+  }
+
+  /// What the script's pattern `%- 0 (%d+) ` captures.
+  private var since: Double {
+    var rest = string[...]
+    while let found = rest.range(of: Data("- 0 ".utf8)) {
+      rest = rest[found.upperBound...]
+      let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      guard !digits.isEmpty, digits.endIndex < rest.endIndex, rest[digits.endIndex] == UInt8(ascii: " ") else {
+        continue
+      }
+      return Double(String(decoding: digits, as: UTF8.self)) ?? 0
+    }
+    return 0
+  }
 
   /// Whether a writer's last operation is among them.
   func contains(_ writer: String) -> Bool { string.range(of: Data("\(writer) ".utf8)) != nil }

@@ -49,6 +49,8 @@ extension History {
     case expires(name: String)
     /// The server has thrown a value away because it needs memory, and may have left its revision.
     case evicted(name: String)
+    /// The server does not know any more which operations it has applied, and to what.
+    case forgotten
     /// Another server has taken the place of the one there was, with its data or without.
     case replaced
     /// The server has lost what some service may not have seen.

@@ -66,6 +66,25 @@ struct ExactlyOnceUpdatesTests {
     try await $count.becomes(41)
   }
 
+  @Test("when the server has evicted what it remembers, the outcome is unknown, and never guessed")
+  func evictedOperation() async throws {
+    let backend = FakeBackend()
+    let (store, other) = (try backend.store("first"), try backend.store("other"))
+    @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("count", store: other)) var others = 0
+    try await $others.updateAtomically { $0 += 5 }
+    try await $count.becomes(5)
+    backend.redis.refuseConnections()
+    backend.redis.cutAfterNextCommit()
+    let updating = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
+    try await $others.becomes(6)
+    backend.redis.evict("ops:{count}")
+    try await $others.updateAtomically { $0 += 1 }
+    backend.redis.acceptConnections()
+    await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) { try await updating.value }
+    try await $count.becomes(7)
+  }
+
   @Test("when the server was replaced by an older one between commit and reply, it is repeated or unknown")
   func olderServer() async throws {
     let backend = FakeBackend()

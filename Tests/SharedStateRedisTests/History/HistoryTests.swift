@@ -157,6 +157,18 @@ struct HistoryTests {
     #expect(History(before + after + [.lost]).violations(of: [.exactlyOnceUpdates]).map(\.position) == [4, 5])
   }
 
+  @Test("may leave an outcome unknown when operations were forgotten, and not make an update twice because of that")
+  func forgotten() {
+    let began: [History.Event] = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened,
+      .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
+      GuaranteeHistories.committed(["limit": "11"], 5, cause: .updates([1])), .forgotten,
+    ]
+    #expect(History(began + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
+    let again = GuaranteeHistories.committed(["limit": "12"], 6, cause: .updates([1]))
+    #expect(History(began + [again]).violations().map(\.guarantee) == [.exactlyOnceUpdates])
+  }
+
   @Test("may keep a change in its box that cannot be encoded, until something else is there")
   func notEncodable() {
     let kept: [History.Event] = [

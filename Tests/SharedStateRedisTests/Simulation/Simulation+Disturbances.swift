@@ -56,9 +56,9 @@ extension Simulation {
     case .longPause:
       advance(by: .seconds(6))
     case .clockJump:
-      server.advanceClock(
-        by: [-3_600_000_000, -1_000_000, 1_000_000, 3_600_000_000].randomElement(using: &random) ?? 0
-      )
+      let jump: Int64 = [-3_600_000_000, -1_000_000, 1_000_000, 3_600_000_000].randomElement(using: &random) ?? 0
+      server.advanceClock(by: jump)
+      if jump >= Int64(CommitScript.operationLifetimeInSeconds) * 1_000_000 { recorder.record(.forgotten) }
       advance(by: .zero)
     }
   }
@@ -72,10 +72,13 @@ extension Simulation {
   private func evict() {
     guard let name = any(names) else { return }
     let keys = [name.value, name.meta, name.operations].filter { _ in chance(2) }
-    losses += 1
-    recorder.record(.lost)
-    recorder.record(.evicted(name: name.value))
-    adoptions[name.value] = nil
+    if keys.contains(name.operations) { recorder.record(.forgotten) }
+    if keys.contains(name.value) || keys.contains(name.meta) {
+      losses += 1
+      recorder.record(.lost)
+      recorder.record(.evicted(name: name.value))
+      adoptions[name.value] = nil
+    }
     for key in keys { server.keyspace.remove(key, at: server.now) }
     if keys.contains(name.meta) {
       // Nobody tracks it.

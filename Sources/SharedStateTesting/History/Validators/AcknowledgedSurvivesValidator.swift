@@ -7,6 +7,9 @@ struct AcknowledgedSurvivesValidator: Validator {
   private var contents = StoredContents()
   /// The names whose value somebody lets expire.
   private var expiring: Set<String> = []
+  /// The names whose value may have been evicted. Who finds that has not seen what the revision was, and what he had
+  /// seen before was older.
+  private var evicted: Set<String> = []
   private var owned = OwnedFields()
   /// What was stored at the last rest, under the names that nobody has changed since.
   private var untouched: [String: History.Stored] = [:]
@@ -25,8 +28,12 @@ struct AcknowledgedSurvivesValidator: Validator {
       untouched[name] = nil
     case .expires(let name):
       expiring.insert(name)
+    case .evicted(let name):
+      evicted.insert(name)
     case .lost:
       untouched = [:]
+    case .shown(let box, nil, let revision?, isFromOutside: true) where evicted.contains(box.name):
+      if revision > reached[box] ?? 0 { reached[box] = 0 }
     case .shown(let box, _, let revision?, _), .acknowledged(let box, _, let revision):
       reached[box] = max(reached[box] ?? 0, revision)
     case .committed(let commit):

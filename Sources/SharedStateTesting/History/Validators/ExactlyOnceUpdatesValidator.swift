@@ -12,6 +12,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     let changes: Bool
     let replacements: Int
     let losses: Int
+    let forgettings: Int
     var effects = 0
     var outcome: History.Outcome?
   }
@@ -30,6 +31,8 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private var replacements = 0
   /// How often it has lost something, and maybe what it remembers of commits.
   private var losses = 0
+  /// How often it has only forgotten what came of operations. Nothing takes effect twice because of that.
+  private var forgettings = 0
   /// How often it had until the last rest. What a service is about to hear of may be older than an update, but no older.
   private var lossesUntilRest = 0
 
@@ -38,9 +41,10 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .declared(let name, let rules): self.rules[name] = rules
     case .replaced: replacements += 1
     case .lost: losses += 1
+    case .forgotten: forgettings += 1
     case .updateBegan(let box, let number, let changes):
       let key = Key(service: box.service, number: number)
-      updates[key] = Update(changes: changes, replacements: replacements, losses: losses)
+      updates[key] = Update(changes: changes, replacements: replacements, losses: losses, forgettings: forgettings)
       counts[box.name, default: Count()].open += 1
     case .updateEnded(let box, let number, let outcome):
       return [count(outcome, in: box.name, at: position), end(number, of: box, outcome)].compactMap(\.self)
@@ -83,7 +87,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
       return "the update \(number) of \(box) has succeeded, and took effect \(update.effects) times"
     case .failed where update.effects > 0:
       return "the update \(number) of \(box) has failed, and took effect"
-    case .unknown where !isReplaced && losses == lossesUntilRest:
+    case .unknown where !isReplaced && losses == lossesUntilRest && update.forgettings == forgettings:
       return "nobody knows what came of the update \(number) of \(box), although the server is the same"
     default: return nil
     }

@@ -16,8 +16,11 @@ struct OrderedValidator: Validator {
   private var hasLost = false
   private var defaults: [History.Box: History.Document] = [:]
   private var contents = StoredContents()
-  /// The names whose value may be gone while its revision is left.
-  private var vanishing: Set<String> = []
+  /// The names whose value may have expired while its revision is left.
+  private var expiring: Set<String> = []
+  /// The names whose value may have been evicted. Who finds that has not seen what the revision was, and what he had
+  /// seen before was older.
+  private var evicted: Set<String> = []
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
     contents.observe(event)
@@ -25,15 +28,19 @@ struct OrderedValidator: Validator {
     case .declared(let name, let rules):
       self.rules[name] = rules
       if rules.isCounter { growing[name, default: []].insert("") }
-      if rules.expires { vanishing.insert(name) }
-    case .expires(let name), .evicted(let name):
-      vanishing.insert(name)
+      if rules.expires { expiring.insert(name) }
+    case .expires(let name):
+      expiring.insert(name)
+    case .evicted(let name):
+      evicted.insert(name)
     case .opened(let box, let initial, let owns):
       boxes[box] = Progress()
       defaults[box] = initial
       if !owns.isEmpty { growing[box.name, default: []].formUnion(owns) }
     case .acknowledged(let box, _, let revision):
       if revision > boxes[box]?.revision ?? 0 { advance(box, to: revision, at: position) }
+    case .shown(let box, nil, let revision?, isFromOutside: true) where evicted.contains(box.name):
+      if revision > boxes[box]?.revision ?? 0 { boxes[box]?.revision = 0 }
     case .shown(let box, let document, let revision, let isFromOutside):
       let invention = isFromOutside ? invents(document, revision, in: box) : nil
       let fallBack = document.flatMap { shrinks($0, in: box) }
@@ -59,8 +66,9 @@ struct OrderedValidator: Validator {
 
   private func invents(_ document: History.Document?, _ revision: UInt64?, in box: History.Box) -> String? {
     guard rules[box.name]?.isWatched ?? false, let initial = defaults[box], let revision else { return nil }
-    if document == nil, revision == 0 || vanishing.contains(box.name) { return nil }
-    let isKnown = contents.were(under: revision, of: box.name) { content in
+    if document == nil, revision == 0 || hasLost || expiring.contains(box.name) { return nil }
+    // What a server has left that has lost something may be known by the revision that is lost.
+    let isKnown = contents.were(under: hasLost ? 0...revision : revision...revision, of: box.name) { content in
       switch content {
       case .absent: document == nil
       case .document(let stored): document.map { $0.shows(stored, default: initial) } ?? false

@@ -16,13 +16,19 @@ struct StoredContents {
 
   /// Whether a revision has ever been this. Whoever notices what has no revision knows it by one of before.
   func were(_ content: History.Stored.Content, under revision: UInt64, of name: String) -> Bool {
-    were(under: revision, of: name) { $0 == content }
+    were(under: revision...revision, of: name) { $0 == content }
   }
 
-  /// Whether a revision has ever been something that this is true of.
-  func were(under revision: UInt64, of name: String, where isMeant: (History.Stored.Content) -> Bool) -> Bool {
-    if unrevised[name]?.contains(where: { revision <= $0.value && isMeant($0.key) }) ?? false { return true }
-    return contents[name]?[revision]?.contains(where: isMeant) ?? false
+  /// Whether one of these revisions has ever been something that this is true of.
+  func were(
+    under revisions: ClosedRange<UInt64>,
+    of name: String,
+    where isMeant: (History.Stored.Content) -> Bool
+  ) -> Bool {
+    if unrevised[name]?.contains(where: { revisions.lowerBound <= $0.value && isMeant($0.key) }) ?? false {
+      return true
+    }
+    return contents[name]?.contains { revisions.contains($0.key) && $0.value.contains(where: isMeant) } ?? false
   }
 
   /// Whether a revision has never been anything else, so that who knows the revision knows the content.
