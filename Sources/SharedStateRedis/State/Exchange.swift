@@ -8,7 +8,7 @@ package struct Exchange<Request: Sendable>: Sendable {
   /// The numbers of requests in the order of their deadlines, answered ones among them.
   private var order: [(id: UInt64, deadline: ContinuousClock.Instant)] = []
   private var firstUnanswered = 0
-  private var lastHeard: ContinuousClock.Instant
+  package private(set) var lastHeard: ContinuousClock.Instant
   /// When somebody has seen last whether something had arrived.
   private var lastLooked: ContinuousClock.Instant?
   private var nextID: UInt64 = 1

@@ -119,7 +119,10 @@ extension LinkState {
   package mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: ContinuousClock.Instant) {
     let jitter = Double.random(in: 0..<1, using: &random)
     let known = session.phase == .connected ? nil : session.lastError
-    if session.phase == .connected, epoch == session.epoch { lastConnected = now }
+    // Of a connection that does nothing of what it is for, nothing was heard that counts.
+    if session.phase == .connected, epoch == session.epoch, session.failures == 0 {
+      lastConnected = exchanges.values.map(\.lastHeard).min() ?? lastConnected
+    }
     guard session.failed(epoch: epoch, error: error, now: now, random: jitter) else { return }
     for exchange in exchanges.values {
       for case .readOnce(let waiter) in exchange.unanswered {

@@ -91,7 +91,7 @@ package struct LinkState: Sendable {
   /// What the servers behind the connections have told about themselves.
   var facts = PerConnection<ServerFacts>()
   var circumstances = Replica.Circumstances()
-  /// When there was a connection last.
+  /// When a connection was last heard of.
   var lastConnected: ContinuousClock.Instant?
   var tracking = Tracking.off
   var isTrackingQueued = false

@@ -7,9 +7,13 @@ extension Replica {
     guard let job = inFlight, job.operation == operation else { return [] }
     inFlight = nil
     switch reply {
-    case .committed(let revision, let parent): return accepted(job, revision, parent) + advance()
+    case .committed(let revision, let parent):
+      // The server refuses what is older than that. It does not remember restorings.
+      if case .repair(.restore) = job.purpose {} else { hasUndecided = false }
+      return accepted(job, revision, parent) + advance()
     case .conflict(let stored, let hasForgotten): return conflicted(job, stored, hasForgotten) + advance()
     case .wrongType(let type):
+      giveUp(job)
       confirmed.content = .otherType(type)
       let error = RedisSharedStateError.wrongRedisType(name: name, type: type)
       sight = .unreadable(error)
@@ -34,7 +38,10 @@ extension Replica {
     let made = State(revision: revision, content: job.content)
     // Of the same revision, what was read after a lost reply is newer than what the commit has made.
     let isOvertaken = job.isInterrupted && revision == confirmed.revision && made != confirmed
-    let isNewest = revision >= confirmed.revision && !isOvertaken
+    // What was evicted before anybody had read it, its author has.
+    let isLost =
+      isOvertaken && circumstances.mayRestore && isEvicted(StoredValue(meta: meta, content: confirmed.content))
+    let isNewest = revision >= confirmed.revision && (!isOvertaken || isLost)
     if isNewest {
       confirmed = made
       left = nil
@@ -46,6 +53,7 @@ extension Replica {
         writer: policy.writer
       )
       sight = .unknown
+      if isLost { repair = .restore }
       if policy.timeToLive > 0, job.content != .absent {
         actions.append(.readLater(milliseconds: policy.timeToLive))
       }
@@ -76,7 +84,7 @@ extension Replica {
 
   private mutating func conflicted(_ job: Job, _ stored: StoredValue, _ hasForgotten: Bool) -> [Action] {
     let known = [stored.meta, meta].compactMap { $0 }
-    if let made = known.first(where: { job.hasMade($0, writer: policy.writer) }) {
+    if !hasUndecided, let made = known.first(where: { job.hasMade($0, writer: policy.writer) }) {
       // It is our own: it took effect, and the server that has it now, or has lost it since, has not kept its operation.
       return accepted(job, made.revision, made.parent) + look(at: stored, known: made.revision)
     }
@@ -167,16 +175,16 @@ extension Replica {
     guard var job = inFlight, job.operation == operation else { return [] }
     switch job.purpose {
     case .repair(let repair):
-      inFlight = nil
+      giveUp(job)
       guard !error.isPermanent else { return advance() }
       self.repair = repair
       isPausing = true
       return advance() + [.retryLater]
     case .updates:
-      inFlight = nil
+      giveUp(job)
       return refuse(job, error) + advance()
     case .reset(let stamp):
-      inFlight = nil
+      giveUp(job)
       return resume(job.waiters.all, error) + settle(stamp: min(stamp, settledStamp)) + advance()
     case .change:
       job.isSent = false

@@ -13,7 +13,7 @@ extension Replica {
     if isVerified, isMissed {
       // What is missing is older than this message, but others may have been lost as well.
       actions += [.report(.missedMessage), .read]
-    } else if isVerified, message.parent < confirmed.revision {
+    } else if isVerified, message.parent < confirmed.revision, !isGivenBack {
       actions.append(.report(.lostHistory(confirmed: confirmed.revision, stored: message.parent)))
     }
     let kind: Meta.Kind = message.content == .deleted ? .deleted : .set
@@ -48,16 +48,18 @@ extension Replica {
 
   /// What is stored, as the answer to a read with this number.
   package mutating func stored(_ stored: StoredValue, read number: UInt64) -> [Action] {
-    answeredRead = max(answeredRead, number)
     var known = Revision.none
     while let read = reads.first, read.number <= number {
       known = read.confirmed
       reads.removeFirst()
     }
+    // Of the same revision, what was asked later is newer.
+    let isOvertaken = number < answeredRead && stored.revision == confirmed.revision
+    answeredRead = max(answeredRead, number)
     let isFirst = !isVerified
     if phase == .reading { phase = .live }
     isVerified = true
-    let actions = look(at: stored, known: known, isFirst: isFirst)
+    let actions = isOvertaken ? [] : look(at: stored, known: known, isFirst: isFirst)
     if let verification, verification.read <= number {
       self.verification = nil
       if State(revision: stored.revision, content: stored.content) == verification.state {
@@ -145,7 +147,7 @@ extension Replica {
     }
     if policy.dataLoss == .adoptServer || !circumstances.mayRestore || isEvictedUnseen {
       // Somebody has deleted there what had this revision.
-      if stored.isDeletedByHand, policy.detectsForeignEdits { repair = .adopt(revision) }
+      if stored.isDeletedByHand, !isEvicted(stored), policy.detectsForeignEdits { repair = .adopt(revision) }
       return report + confirm(stored.content, revision, stored.meta)
     }
     if !isRestorable {
@@ -170,6 +172,11 @@ extension Replica {
     circumstances.evicts && StoredValue(meta: meta, content: confirmed.content).isDeletedByHand
   }
 
+  /// Whether the server has thrown this away, and whoever has it gives it back.
+  func isEvicted(_ stored: StoredValue) -> Bool {
+    stored.isDeletedByHand && circumstances.evicts && policy.dataLoss == .reseed
+  }
+
   /// Whether what is confirmed can be given back: what is about to be adopted never had that revision.
   private var isRestorable: Bool {
     if case .otherType = confirmed.content { return false }
@@ -178,15 +185,17 @@ extension Replica {
 
   /// Other bytes under the same revision were written by somebody who does not know revisions.
   private mutating func lookAtEdit(_ stored: StoredValue) -> [Action] {
-    if stored.isDeletedByHand, circumstances.evicts, circumstances.mayRestore, policy.dataLoss == .reseed,
-      case .document = confirmed.content
-    {
+    if isEvicted(stored), case .document = confirmed.content {
+      // Others may give it back.
+      guard circumstances.mayRestore else { return confirm(stored.content, stored.revision, stored.meta) }
       repair = .restore
       meta = stored.meta
       return [.report(.lostHistory(confirmed: confirmed.revision, stored: .none))]
     }
-    let isEdit = stored.content != confirmed.content && (stored.isDeletedByHand || stored.document != nil)
-    if isEdit, policy.detectsForeignEdits { repair = .adopt(stored.revision) }
+    let isWritten = stored.document != nil && !isEvictedUnseen
+    if stored.content != confirmed.content, isWritten || stored.isDeletedByHand, policy.detectsForeignEdits {
+      repair = .adopt(stored.revision)
+    }
     return confirm(stored.content, stored.revision, stored.meta)
   }
 

@@ -116,10 +116,11 @@ extension Replica {
         operation: operation,
         content: .document(documents.merged),
         condition: encoding.isReplacement ? .replacing(encoding.stored.revision) : condition,
+        basis: encoding.stored.content,
         isReflected: documents.isReflected,
         waiters: encodingWaiters
       )
-      return []
+      return remadeIfOutdated()
     case .failure(let error):
       // The change stays in the box and is given up here; a later one may well be sent.
       hasSaveError = true
@@ -144,9 +145,10 @@ extension Replica {
         operation: operation,
         content: .document(documents.merged),
         condition: .revision(encoding.stored.revision),
+        basis: encoding.stored.content,
         updates: encoding.updates
       )
-      return []
+      return remadeIfOutdated()
     case .success(nil):
       verification = Verification(
         updates: encoding.updates,

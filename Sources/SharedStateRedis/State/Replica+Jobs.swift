@@ -15,6 +15,8 @@ extension Replica {
     var operation: Operation
     var content: StoredValue.Content
     var condition: Commit.Condition
+    /// What was stored under the revision that it expects.
+    var basis = StoredValue.Content.absent
     /// Whether the box shows what is sent.
     var isReflected = false
     /// Whether the present connection has it.
@@ -36,12 +38,7 @@ extension Replica {
     }
 
     /// The revision that it takes to be there.
-    var expected: Revision {
-      switch condition {
-      case .unconditional: .none
-      case .revision(let revision), .replacing(let revision): revision
-      }
-    }
+    var expected: Revision { condition.expected }
 
     /// Whether the box holds something because of which a remote state must not be shown.
     var isLocalChange: Bool {
@@ -51,9 +48,13 @@ extension Replica {
       }
     }
 
-    /// Whether it need not be sent, because nobody waits for it any more.
+    /// Whether it need not be sent, because nobody waits for it any more; a repair is thought about anew.
     var isAbandoned: Bool {
-      if case .updates = purpose { !isSent && updates.isEmpty } else { false }
+      switch purpose {
+      case .change, .reset: false
+      case .updates: !isSent && updates.isEmpty
+      case .repair: !isSent && isInterrupted
+      }
     }
 
     /// Whether this was made by it, on a connection that broke before it said so.
@@ -72,16 +73,12 @@ extension Replica {
       }
     }
 
-    /// What is left of it when the connection breaks; `nil`: nothing that anybody waits for.
-    var interrupted: Job? {
+    /// What it is when the connection breaks.
+    var interrupted: Job {
       var job = self
       job.isInterrupted = isInterrupted || isSent
       job.isSent = false
-      switch purpose {
-      case .change, .reset: return job
-      case .updates: return job.isAbandoned ? nil : job
-      case .repair: return nil
-      }
+      return job
     }
   }
 
@@ -113,7 +110,7 @@ extension Replica {
   /// The commit to send, new or again; `nil` when there is none, it has been sent, or it has to wait.
   package mutating func takeDraft(nextOperation: () -> Operation) -> Draft? {
     guard mayBeginCommit, showing == nil else { return nil }
-    if inFlight?.isAbandoned ?? false { inFlight = nil }
+    if let job = inFlight, job.isAbandoned { giveUp(job) }
     if inFlight == nil { beginJob(nextOperation) }
     guard var job = inFlight, !job.isSent else { return nil }
     guard maySend(job) else { return nil }
@@ -122,6 +119,12 @@ extension Replica {
     if !job.isInterrupted { (job.floor, job.runID) = (floor, circumstances.runID) }
     inFlight = job
     return Draft(content: content(of: job), condition: job.condition, floor: floor, operation: job.operation)
+  }
+
+  /// Nothing is to be heard any more of a commit.
+  mutating func giveUp(_ job: Job) {
+    inFlight = nil
+    if job.isInterrupted { hasUndecided = true }
   }
 
   /// What needs no encoding.

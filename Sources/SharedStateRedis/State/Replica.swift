@@ -183,6 +183,8 @@ package struct Replica: Sendable {
   var isDirty = false
   var encoding: Encoding?
   var inFlight: Job?
+  /// Whether a commit that was cut off was given up. What a broken connection still brings is not another one's effect.
+  var hasUndecided = false
   var repair: Repair?
   /// The revision that this service's last adoption made, and the read that tells what it is if the message does not.
   var adopted: (revision: Revision, read: UInt64) = (.none, 0)
@@ -313,7 +315,10 @@ package struct Replica: Sendable {
       updates = verification.updates + updates
       self.verification = nil
     }
-    inFlight = inFlight?.interrupted
+    if let job = inFlight?.interrupted {
+      inFlight = job
+      if job.isAbandoned { giveUp(job) }
+    }
     return [.loadError(error)] + advance()
   }
 
@@ -358,7 +363,7 @@ package struct Replica: Sendable {
     if let job = inFlight {
       guard !job.isSent else { return [] }
       guard isOutdated(job) else { return maySend(job) ? [.commit] : refuseUpdates() + waitUntilReadable() }
-      inFlight = nil
+      giveUp(job)
       return putBack(job, nil) + nextCommit()
     }
     if repair != nil || reset != nil { return [.commit] }
@@ -371,15 +376,22 @@ package struct Replica: Sendable {
   /// Whether a commit that is not under way is to be made anew, after what has to come first.
   private func isOutdated(_ job: Job) -> Bool {
     if maySend(job) {
-      // What it is based on was edited.
-      guard case .adopt(let revision)? = repair, unreadable == nil else { return false }
-      return job.isUndone(at: revision)
+      guard unreadable == nil else { return !job.isLocalChange && !job.isInterrupted }
+      // What it is based on was edited, or has expired.
+      if case .adopt(let revision)? = repair, job.isUndone(at: revision) { return true }
+      let isEdited = job.expected == storedRevision && job.basis != confirmed.content
+      return isEdited && job.isUndone(at: storedRevision)
     }
     // It may have taken effect, and its operation stands for what it was then.
     if mayCommit { return true }
     if let reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
     // A server that has lost something does not remember the job either, so that it may as well be made anew.
     return repair == .restore || repair != nil && !job.isInterrupted
+  }
+
+  /// What was stored may have become something else while a commit of it was being made.
+  mutating func remadeIfOutdated() -> [Action] {
+    inFlight.map(isOutdated) ?? false ? advance() : []
   }
 
   private mutating func waitUntilReadable() -> [Action] {

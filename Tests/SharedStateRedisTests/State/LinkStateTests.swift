@@ -213,6 +213,26 @@ struct LinkStateTests {
     #expect(link.takeEffects().isEmpty)
   }
 
+  @Test(
+    "AcknowledgedSurvives: who has heard nothing for longer than tombstones last does not restore",
+    arguments: [1, 8]
+  )
+  func heardLongAgo(days: Int) throws {
+    var link = LinkState.make()
+    _ = try link.liveReplica("count", at: start)
+    // The machine was asleep, and finds the connection broken.
+    var now = start + .seconds(days * 86_400)
+    for _ in 0..<3 {
+      link.failed(epoch: link.session.epoch, error: .disconnected(reason: "cut"), now: now)
+      now += .seconds(60)
+      _ = link.instruction(for: .writer, now: now)
+      link.connect(at: now)
+      #expect(link.circumstances.mayRestore == (days == 1))
+      // A connection that does nothing of what it is for does not count.
+      now += .seconds(60)
+    }
+  }
+
   @Test("those who wait too long are told why")
   func waitersExpire() throws {
     var link = LinkState.make()

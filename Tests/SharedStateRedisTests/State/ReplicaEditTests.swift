@@ -46,6 +46,67 @@ struct ReplicaEditTests {
     #expect(replica.takeDraft()?.isAdoption == true)
   }
 
+  /// An update was run when the connection broke, and not sent.
+  private static func unsent(detectsForeignEdits: Bool = true) -> Replica {
+    var replica = Replica.live(at: 7, "1", detectsForeignEdits: detectsForeignEdits)
+    _ = replica.update(waiter: 1)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.disconnected(.lost)
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
+    replica.reconnect()
+    return replica
+  }
+
+  @Test("BadDataHeld: an update that was not sent in time does not replace what cannot be read")
+  func unsentUpdateOverBadData() {
+    var replica = Self.unsent()
+    deliver(replica.stored(.document(7, "bad")), to: &replica, outcome: .unreadable(.bad))
+    #expect(replica.takeDraft()?.isAdoption == true)
+    _ = replica.announced(.set(8, "bad"))
+    let adopted = replica.committed(.committed(8), operation: .number(99))
+    #expect(deliver(adopted, to: &replica, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
+  }
+
+  @Test("an update that was not sent in time runs again when what it saw has expired")
+  func unsentUpdateAfterExpiry() {
+    var replica = Self.unsent()
+    let expired = Meta(revision: Revision(7), parent: Revision(6), kind: .set, expiry: 1, writer: "other")
+    deliver(replica.stored(StoredValue(meta: expired, content: .absent)), to: &replica, outcome: .shown)
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.beginEncoding()?.stored.content == .absent)
+  }
+
+  @Test("an update that was not sent in time runs again on what was edited also where edits get no revision")
+  func unsentUpdateWithoutDetection() {
+    var replica = Self.unsent(detectsForeignEdits: false)
+    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.beginEncoding()?.stored == .document(7, "5"))
+  }
+
+  @Test(
+    "ForeignEditsSeen: what was read while a commit was being made is not overwritten by it",
+    arguments: [true, false]
+  )
+  func editedWhileEncoding(isUpdate: Bool) {
+    var replica = Replica.live(at: 7, "1")
+    _ = isUpdate ? replica.update(waiter: 1) : replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: isUpdate ? .shown : .superseded)
+    let actions = replica.encoded(.success(Data("2".utf8)), stamp: isUpdate ? 0 : 1, operation: .number(1))
+    #expect(actions == [.commit])
+    #expect(replica.takeDraft()?.isAdoption == true)
+  }
+
+  @Test("what was read before something newer, and comes after it, is not shown")
+  func overtakenRead() {
+    var replica = Replica.live(at: 7, "1", detectsForeignEdits: false)
+    let numbers = [replica.beginRead(), replica.beginRead()]
+    deliver(replica.stored(.document(7, "5"), read: numbers[1]), to: &replica, outcome: .shown)
+    #expect(replica.stored(.document(7, "1"), read: numbers[0]) == [])
+    #expect(replica.confirmed == .document(7, "5"))
+  }
+
   @Test("ExactlyOnceUpdates: an update that was cut off is sent again as it was, whatever somebody has done meanwhile")
   func cutOffUpdate() {
     var replica = Replica.live(at: 7, "1")

@@ -350,6 +350,50 @@ struct ReplicaLossTests {
     #expect(replica.announced(.set(5, "a")).last?.delivery?.state == .document(5, "a"))
   }
 
+  @Test("AcknowledgedSurvives: nor does an older server that has evicted its own get a deletion")
+  func tombstoneOfTheUnseenBefore() {
+    var replica = evictedUnseen()
+    reconnect(&replica, evicts: true)
+    var older = StoredValue.document(3, "b")
+    older.content = .absent
+    deliver(replica.stored(older), to: &replica, outcome: .shown)
+    #expect(replica.takeDraft() == nil)
+  }
+
+  @Test("AcknowledgedSurvives: who learns that what was evicted is its own change gives it back")
+  func evictedBeforeTheReply() {
+    var replica = reconnected(at: 5, "a", evicts: true)
+    _ = replica.stored(.document(5, "a"))
+    replica.send("b", stamp: 1, number: 1)
+    reconnect(&replica, evicts: true)
+    let own = Meta(revision: Revision(6), parent: Revision(5), kind: .set, writer: "me")
+    deliver(replica.stored(StoredValue(meta: own, content: .absent)), to: &replica, outcome: .superseded)
+    #expect(replica.takeDraft()?.operation == .number(1))
+    deliver(replica.committed(.committed(6), operation: .number(1)), to: &replica, outcome: .shown)
+    #expect(restored(&replica) == .document(Data("b".utf8)))
+  }
+
+  @Test("AcknowledgedSurvives: who was away for too long to give back what was evicted leaves that to others")
+  func evictedLongAgo() {
+    var replica = Replica.live(at: 5, "a")
+    replica.reconnect(Replica.Circumstances(runID: "1", evicts: true, mayRestore: false))
+    var evicted = StoredValue.document(5, "a")
+    evicted.content = .absent
+    deliver(replica.stored(evicted), to: &replica, outcome: .shown)
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.announced(.set(5, "a")).last?.delivery?.state == .document(5, "a"))
+  }
+
+  @Test("what was evicted and is given back is no edit, and its message no loss")
+  func givenBack() {
+    var read = evictedUnseen()
+    deliver(read.stored(.document(5, "a")), to: &read, outcome: .shown)
+    #expect(read.confirmed == .document(5, "a"))
+    #expect(read.takeDraft() == nil)
+    var announced = evictedUnseen()
+    #expect(announced.announced(.set(5, "a")).map { $0.delivery?.state } == [.document(5, "a")])
+  }
+
   @Test("a change that would be rejected is made where nothing is left of what has expired")
   func changeAfterExpiry() {
     var replica = Replica.live(at: 5, "a", conflict: .reject)

@@ -158,6 +158,47 @@ struct ReplicaUpdatesTests {
     }
   }
 
+  @Test(
+    "ExactlyOnceUpdates: what a late update has made, that nobody waits for, is not taken for what came after it",
+    arguments: [true, false]
+  )
+  func effectOfAnAbandonedUpdate(isUpdate: Bool) {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.update(waiter: 1)
+    replica.encodeAndSend("2", stamp: 0, number: 1)
+    _ = replica.disconnected(.lost)
+    replica.forget(waiter: 1)
+    Self.reconnect(&replica)
+    #expect(replica.takeDraft() == nil)
+    if isUpdate {
+      _ = replica.update(waiter: 2)
+      replica.encodeAndSend("6", stamp: 0, number: 2)
+    } else {
+      replica.send("6", stamp: 1, number: 2)
+    }
+    replica.reconnect()
+    // The first connection still brings the first update.
+    let meta = Meta(revision: Revision(8), parent: Revision(7), kind: .set, writer: "me")
+    let late = StoredValue(meta: meta, content: .document(Data("2".utf8)))
+    deliver(replica.stored(late), to: &replica, outcome: isUpdate ? .shown : .superseded)
+    #expect(replica.takeDraft()?.operation == .number(2))
+    _ = replica.committed(.conflict(late), operation: .number(2))
+    #expect(replica.openUpdates.waiting == (isUpdate ? 1 : 0))
+    #expect(replica.hasPendingChange == !isUpdate)
+    // Once the server has one of our own after it, the late one cannot come any more.
+    replica.encodeAndSend("7", stamp: 1, number: 3)
+    deliver(replica.committed(.committed(9), operation: .number(3)), to: &replica, outcome: .shown)
+    _ = replica.update(waiter: 4)
+    replica.encodeAndSend("8", stamp: 1, number: 4)
+    replica.reconnect()
+    let own = Meta(revision: Revision(10), parent: Revision(9), kind: .set, writer: "me")
+    let made = StoredValue(meta: own, content: .document(Data("8".utf8)))
+    deliver(replica.stored(made), to: &replica, outcome: .shown)
+    #expect(replica.takeDraft()?.operation == .number(4))
+    _ = replica.committed(.conflict(made), operation: .number(4))
+    #expect(replica.openUpdates.waiting == 0)
+  }
+
   @Test("a reset ends when the box shows the default, although a change before it was not committed")
   func resetOfAPendingChange() {
     var replica = Self.disconnected()
