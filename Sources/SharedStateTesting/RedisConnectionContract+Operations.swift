@@ -133,6 +133,35 @@ extension RedisConnectionContract {
       }
     },
 
+    RedisConnectionContract(
+      "who may have been forgotten together with the revision is told so, and who found none is not"
+    ) {
+      scene in
+      let (client, other) = (try scene.connect(), try scene.connect())
+      let names = scene.names()
+      let first = try other.commit(names, .text("1")).revision
+      var lost = client.makeCommit(names, .text("2"), when: .revision(first))
+      try client.committed(lost)
+      _ = try scene.foreign("DEL", names.operations, names.meta)
+      let operation = Operation(writer: "writer-a", number: 7)
+      let adopted = try other.commit(names, .adopted(inlineLimit: 100), operation: operation).revision
+      try expect(
+        scene.foreign("GET", names.operations),
+        is: "writer-a 7 \(adopted) 0;- 0 \(adopted) 0;",
+        "the operations, and since when they are all there"
+      )
+      let newest = try other.commit(names, .text("3")).revision
+      for (condition, isForgotten) in [
+        (Commit.Condition.revision(first), true), (.revision(adopted), false), (.revision(.none), false),
+      ] {
+        lost.condition = condition
+        guard case .conflict(let stored, isForgotten) = try client.reply(to: lost) else {
+          throw Violation("a writer is told wrongly whether it may be forgotten, on top of \(condition)")
+        }
+        try expect(stored.meta?.revision, is: newest, "the revision that is there")
+      }
+    },
+
     RedisConnectionContract("the operations are a string in the documented form") { scene in
       let client = try scene.connect()
       let names = scene.names()

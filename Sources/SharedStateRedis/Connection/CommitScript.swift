@@ -31,7 +31,8 @@ package enum CommitScript {
     if string.byte(previous) == 48 or previous + 0 > 9007199254740992 then previous = '0' end
 
     -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. What was remembered may have expired or
-    -- been evicted: then the last is '- 0 revision revision', and everything that came after this revision is there.
+    -- been evicted: then the last is '- 0 revision revision', and everything that came after this revision is there. Where
+    -- the revision is gone as well, and the value is not, it is '- 0 revision 0', with the first new one.
     local remembered = stored[2] or previous ~= '0' and '- 0 ' .. previous .. ' ' .. previous .. ';' or ''
     local first, last = string.find(remembered, nonce .. ' ', 1, true)
     local overtaken = false
@@ -53,9 +54,9 @@ package enum CommitScript {
     if overtaken or expected ~= '*' and expected ~= previous then
       if staging then redis.call('UNLINK', staging) end
       local _, count = string.gsub(remembered, ';', '')
-      local since = string.match(remembered, '%- 0 (%d+) ') or '0'
-      local isForgotten = not first and (count >= \(rememberedOperations) or expected ~= '*' and since + 0 > expected + 0)
-      local forgotten = isForgotten and 'forgotten' or nil
+      local since, before = string.match(remembered, '%- 0 (%d+) (%d+);')
+      local isGone = since and expected ~= '*' and since + 0 > expected + 0 and (before ~= '0' or expected ~= '0')
+      local forgotten = not first and (count >= \(rememberedOperations) or isGone) and 'forgotten' or nil
       return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type, forgotten}
     end
     if type ~= 'string' and type ~= 'none' and not replaces then
@@ -104,6 +105,7 @@ package enum CommitScript {
       redis.call('SET', meta, revision .. ' ' .. previous .. ' s 0 ' .. writer)
     end
 
+    if not stored[2] and previous == '0' and type == 'string' then remembered = '- 0 ' .. revision .. ' 0;' end
     remembered = nonce .. ' ' .. number .. ' ' .. revision .. ' ' .. previous .. ';' .. remembered
     local _, count = string.gsub(remembered, ';', '')
     if count > \(rememberedOperations) then

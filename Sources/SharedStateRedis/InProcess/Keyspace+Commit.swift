@@ -25,7 +25,9 @@ extension Keyspace {
     let names = commit.names
     let previous = storedRevision(names, at: now)
 
-    var remembered = RememberedOperations(string(names.operations, at: now), revision: previous)
+    let operations = string(names.operations, at: now)
+    var remembered = RememberedOperations(operations ?? Data())
+    if operations == nil, previous != "0" { remembered = RememberedOperations(since: previous, parent: previous) }
     let isRemembered = remembered.contains(commit.operation.writer)
     let answer = try remembered.answer(to: commit.operation)
     if case .applied(let revision, let parent) = answer {
@@ -49,6 +51,10 @@ extension Keyspace {
     let candidates = [Double(previous) ?? 0, Double(commit.floor.rawValue)].map { $0 + 1 }
     let number = candidates.reduce(Double(now.microseconds), max)
     let revision = String(format: "%.0f", number)
+
+    if operations == nil, previous == "0", string(names.value, at: now) != nil {
+      remembered = RememberedOperations(since: revision, parent: previous)
+    }
 
     var kind: Meta.Kind = .set
     var lifetime = Int64(commit.timeToLive)

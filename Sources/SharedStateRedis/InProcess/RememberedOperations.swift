@@ -1,7 +1,7 @@
 import Foundation
 
 /// The operations string of one key: `nonce number revision parent;…`, newest first. Where what was remembered is gone, the
-/// last is `- 0 revision revision;`, and everything that came after this revision is there.
+/// last is `- 0 revision parent;`, and everything that came after this revision is there.
 ///
 /// Works on the bytes as they are, exactly as the script does, since anybody may have edited them.
 struct RememberedOperations: Sendable {
@@ -10,11 +10,13 @@ struct RememberedOperations: Sendable {
 
   private(set) var string: Data
 
-  /// - Parameters:
-  ///   - string: `nil`: there is none, or no more.
-  ///   - revision: What is stored.
-  init(_ string: Data?, revision: String) {
-    self.string = string ?? Data(revision == "0" ? "".utf8 : "- 0 \(revision) \(revision);".utf8)
+  init(_ string: Data) {
+    self.string = string
+  }
+
+  /// Nothing is remembered of what has come before a revision.
+  init(since revision: String, parent: String) {
+    string = Data("- 0 \(revision) \(parent);".utf8)
   }
 
   /// What is known of an operation.
@@ -45,21 +47,30 @@ struct RememberedOperations: Sendable {
   /// Whether an operation that was applied on top of a revision may have been forgotten.
   func mayHaveForgotten(operationOn revision: Revision) -> Bool {
     let count = string.count { $0 == UInt8(ascii: ";") }
-    return count >= CommitScript.rememberedOperations || since > Double(revision.rawValue)
+    if count >= CommitScript.rememberedOperations { return true }
+    guard let (since, before) = beginning else { return false }
+    return since > Double(revision.rawValue) && (before != "0" || revision != .none)
   }
 
-  /// What the script's pattern `%- 0 (%d+) ` captures.
-  private var since: Double {
+  /// What the script's pattern `%- 0 (%d+) (%d+);` captures.
+  private var beginning: (since: Double, before: String)? {
     var rest = string[...]
     while let found = rest.range(of: Data("- 0 ".utf8)) {
       rest = rest[found.upperBound...]
-      let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      guard !digits.isEmpty, digits.endIndex < rest.endIndex, rest[digits.endIndex] == UInt8(ascii: " ") else {
-        continue
-      }
-      return Double(String(decoding: digits, as: UTF8.self)) ?? 0
+      var numbers = rest
+      guard let since = Self.number(before: " ", of: &numbers), let parent = Self.number(before: ";", of: &numbers)
+      else { continue }
+      return (Double(since) ?? 0, parent)
     }
-    return 0
+    return nil
+  }
+
+  private static func number(before end: Unicode.Scalar, of bytes: inout Data) -> String? {
+    let digits = bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    bytes = bytes[digits.endIndex...]
+    guard !digits.isEmpty, bytes.first == UInt8(ascii: end) else { return nil }
+    bytes = bytes.dropFirst()
+    return String(decoding: digits, as: UTF8.self)
   }
 
   /// Whether a writer's last operation is among them.

@@ -91,6 +91,8 @@ package struct LinkState: Sendable {
   /// What the servers behind the connections have told about themselves.
   var facts = PerConnection<ServerFacts>()
   var circumstances = Replica.Circumstances()
+  /// Whether somebody has left whose commit may take effect yet.
+  private var hasUndecided = false
   /// When a connection was last heard of.
   var lastConnected: ContinuousClock.Instant?
   var tracking = Tracking.off
@@ -171,7 +173,9 @@ package struct LinkState: Sendable {
         throw .valueTypeMismatch(name: name, existing: existing, requested: valueType)
       }
     }
-    let id = members.insert(Member(replica: Replica(name: name, policy: policy), names: names, valueType: valueType))
+    var replica = Replica(name: name, policy: policy)
+    replica.hasUndecided = hasUndecided
+    let id = members.insert(Member(replica: replica, names: names, valueType: valueType))
     channels[names.channel, default: []].append(id)
     effects.append(.loading(id, true))
     if policy.detectsForeignEdits { detecting += 1 }
@@ -194,6 +198,7 @@ package struct LinkState: Sendable {
   /// The last share of a name is gone, and has nothing left to save.
   package mutating func leave(_ id: ReplicaID) {
     guard let member = members.remove(id) else { return }
+    if member.replica.mayTakeEffectYet { hasUndecided = true }
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
     forgetExpiry(of: id)
     let channel = member.names.channel

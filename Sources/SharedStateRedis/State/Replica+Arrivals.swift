@@ -53,13 +53,13 @@ extension Replica {
       known = read.confirmed
       reads.removeFirst()
     }
-    // Of the same revision, what was asked later is newer.
-    let isOvertaken = number < answeredRead && stored.revision == confirmed.revision
+    // Of the same revision, what was asked later may be newer, or older.
+    let isOvertaken = number < answeredRead && State(revision: stored.revision, content: stored.content) != confirmed
     answeredRead = max(answeredRead, number)
     let isFirst = !isVerified
     if phase == .reading { phase = .live }
     isVerified = true
-    let actions = isOvertaken ? [] : look(at: stored, known: known, isFirst: isFirst)
+    let actions = isOvertaken ? [.read] : look(at: stored, known: known, isFirst: isFirst)
     if let verification, verification.read <= number {
       self.verification = nil
       if State(revision: stored.revision, content: stored.content) == verification.state {
@@ -118,6 +118,8 @@ extension Replica {
         if repair == .restore { repair = nil }
         // A message tells no expiry.
         meta = stored.meta
+        // It may have been given a revision, and lost it.
+        if inFlight == nil, !isAdoptedUnknown { adoptUnrevised() }
         return []
       }
       // What there was to adopt is not there any more.
@@ -192,10 +194,8 @@ extension Replica {
       meta = stored.meta
       return [.report(.lostHistory(confirmed: confirmed.revision, stored: .none))]
     }
-    let isWritten = stored.document != nil && !isEvictedUnseen
-    if stored.content != confirmed.content, isWritten || stored.isDeletedByHand, policy.detectsForeignEdits {
-      repair = .adopt(stored.revision)
-    }
+    let isEdit = stored.content != confirmed.content && (stored.isDeletedByHand || stored.document != nil)
+    if isEdit, policy.detectsForeignEdits { repair = .adopt(stored.revision) }
     return confirm(stored.content, stored.revision, stored.meta)
   }
 
@@ -216,8 +216,15 @@ extension Replica {
       confirmed = State(revision: revision, content: content)
       sight = .unknown
     }
-    if revision == .none, case .document = content, policy.detectsForeignEdits { repair = .adopt(.none) }
+    adoptUnrevised()
     return policy.timeToLive > 0 && content != .absent ? [.readLater(milliseconds: policy.timeToLive)] : []
+  }
+
+  /// What is stored without a revision gets one.
+  private mutating func adoptUnrevised() {
+    if confirmed.revision == .none, case .document = confirmed.content, policy.detectsForeignEdits {
+      repair = .adopt(.none)
+    }
   }
 
   /// When a value of this revision expires, if nobody says otherwise: its time to live after it was made.

@@ -121,6 +121,9 @@ extension Replica {
     return Draft(content: content(of: job), condition: job.condition, floor: floor, operation: job.operation)
   }
 
+  /// Whether a broken connection may still bring a commit of which nothing was heard.
+  var mayTakeEffectYet: Bool { hasUndecided || inFlight.map { $0.isSent || $0.isInterrupted } ?? false }
+
   /// Nothing is to be heard any more of a commit.
   mutating func giveUp(_ job: Job) {
     inFlight = nil

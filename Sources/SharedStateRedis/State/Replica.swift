@@ -264,7 +264,7 @@ package struct Replica: Sendable {
   var mayBeginCommit: Bool { phase == .live && encoding == nil && !isAdoptedUnknown }
 
   /// Whether what this service has adopted is not known yet.
-  private var isAdoptedUnknown: Bool { adopted.revision > confirmed.revision && adopted.read > answeredRead }
+  var isAdoptedUnknown: Bool { adopted.revision > confirmed.revision && adopted.read > answeredRead }
 
   /// Whether the server is being asked, so that what it announces may be our own.
   var isCommitUnderWay: Bool { inFlight?.isSent ?? false }

@@ -66,8 +66,11 @@ struct ExactlyOnceUpdatesTests {
     try await $count.becomes(41)
   }
 
-  @Test("when the server has evicted what it remembers, the outcome is unknown, and never guessed")
-  func evictedOperation() async throws {
+  @Test(
+    "when the server has evicted what it remembers, the outcome is unknown, and never guessed",
+    arguments: [["ops:{count}"], ["ops:{count}", "meta:{count}"]]
+  )
+  func evictedOperation(keys: [String]) async throws {
     let backend = FakeBackend()
     let (store, other) = (try backend.store("first"), try backend.store("other"))
     @Shared(.redis("count", store: store)) var count = 0
@@ -78,7 +81,7 @@ struct ExactlyOnceUpdatesTests {
     backend.redis.cutAfterNextCommit()
     let updating = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
     try await $others.becomes(6)
-    backend.redis.evict("ops:{count}")
+    for key in keys { backend.redis.evict(key) }
     try await $others.updateAtomically { $0 += 1 }
     backend.redis.acceptConnections()
     await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) { try await updating.value }

@@ -72,10 +72,10 @@ extension Simulation {
   private func evict() {
     guard let name = any(names) else { return }
     let keys = [name.value, name.meta, name.operations].filter { _ in chance(2) }
-    if keys.contains(name.operations) { recorder.record(.forgotten) }
+    if keys.contains(name.value) { recorder.record(.lost) }
+    if keys.contains(name.meta) || keys.contains(name.operations) { recorder.record(.forgotten) }
     if keys.contains(name.value) || keys.contains(name.meta) {
       losses += 1
-      recorder.record(.lost)
       recorder.record(.evicted(name: name.value))
       adoptions[name.value] = nil
     }

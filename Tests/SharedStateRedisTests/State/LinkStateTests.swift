@@ -213,6 +213,21 @@ struct LinkStateTests {
     #expect(link.takeEffects().isEmpty)
   }
 
+  @Test("ExactlyOnceUpdates: who comes after a share whose update was cut off does not take its effect for its own")
+  func sharedAgainAfterAbandonedUpdate() throws {
+    var link = LinkState.make()
+    let first = try link.liveReplica("count", at: start)
+    let waiter = try link.update(first, now: start)
+    link.send(first, "1", at: start)
+    link.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start)
+    _ = link.cancelUpdate(waiter)
+    let other = try link.join("other")
+    #expect(link.members[other]?.replica.hasUndecided == false)
+    link.leave(first)
+    let second = try link.join("count")
+    #expect(link.members[second]?.replica.hasUndecided == true)
+  }
+
   @Test(
     "AcknowledgedSurvives: who has heard nothing for longer than tombstones last does not restore",
     arguments: [1, 8]

@@ -384,14 +384,17 @@ struct ReplicaLossTests {
     #expect(replica.announced(.set(5, "a")).last?.delivery?.state == .document(5, "a"))
   }
 
-  @Test("what was evicted and is given back is no edit, and its message no loss")
+  @Test("what was evicted and is given back is no loss")
   func givenBack() {
-    var read = evictedUnseen()
-    deliver(read.stored(.document(5, "a")), to: &read, outcome: .shown)
-    #expect(read.confirmed == .document(5, "a"))
-    #expect(read.takeDraft() == nil)
-    var announced = evictedUnseen()
-    #expect(announced.announced(.set(5, "a")).map { $0.delivery?.state } == [.document(5, "a")])
+    var replica = evictedUnseen()
+    #expect(replica.announced(.set(5, "a")).map { $0.delivery?.state } == [.document(5, "a")])
+  }
+
+  @Test("ForeignEditsSeen: what somebody writes in the place of what was evicted gets a revision")
+  func writtenOverEvicted() {
+    var replica = evictedUnseen()
+    deliver(replica.stored(.document(5, "b")), to: &replica, outcome: .shown)
+    #expect(replica.takeDraft()?.isAdoption == true)
   }
 
   @Test("a change that would be rejected is made where nothing is left of what has expired")

@@ -33,6 +33,7 @@ struct OrderedValidator: Validator {
       expiring.insert(name)
     case .evicted(let name):
       evicted.insert(name)
+      hasLost = true
     case .opened(let box, let initial, let owns):
       boxes[box] = Progress()
       defaults[box] = initial
