@@ -53,7 +53,7 @@ extension Replica {
       known = read.confirmed
       reads.removeFirst()
     }
-    // Of the same revision, what was asked later may be newer, or older.
+    // Of two answers that overtook each other either may be the newer one.
     let isOvertaken = number < answeredRead && State(revision: stored.revision, content: stored.content) != confirmed
     answeredRead = max(answeredRead, number)
     let isFirst = !isVerified

@@ -34,18 +34,6 @@ struct ReplicaEditTests {
     #expect(replica.takeDraft()?.isAdoption == true)
   }
 
-  @Test("ForeignEditsSeen: an update that was not sent in time runs again on what somebody has done meanwhile")
-  func unsentUpdate() {
-    var replica = Replica.live(at: 7, "1")
-    _ = replica.update(waiter: 1)
-    #expect(replica.beginsEncoding() == true)
-    _ = replica.disconnected(.lost)
-    _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
-    replica.reconnect()
-    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
-    #expect(replica.takeDraft()?.isAdoption == true)
-  }
-
   /// An update was run when the connection broke, and not sent.
   private static func unsent(detectsForeignEdits: Bool = true) -> Replica {
     var replica = Replica.live(at: 7, "1", detectsForeignEdits: detectsForeignEdits)
@@ -55,6 +43,13 @@ struct ReplicaEditTests {
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
     replica.reconnect()
     return replica
+  }
+
+  @Test("ForeignEditsSeen: an update that was not sent in time runs again on what somebody has done meanwhile")
+  func unsentUpdate() {
+    var replica = Self.unsent()
+    deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
+    #expect(replica.takeDraft()?.isAdoption == true)
   }
 
   @Test("BadDataHeld: an update that was not sent in time does not replace what cannot be read")
