@@ -100,9 +100,9 @@ extension Replica {
       }
       return actions
     case .updates:
-      let isSameServer = job.runID != nil && job.runID == circumstances.runID
-      let isDecided = !job.isInterrupted || stored.meta != nil && isSameServer && !hasForgotten
-      guard isDecided else { return actions + resume(job.updates, .outcomeUnknown(name: name)) }
+      guard isDecided(job, by: stored, hasForgotten) else {
+        return actions + resume(job.updates, .outcomeUnknown(name: name))
+      }
       updates = job.updates + updates
       return actions
     case .reset(let stamp):
@@ -118,6 +118,15 @@ extension Replica {
       guard policy.conflict == .reject, stored.revision >= job.expected else { return actions + putBack(job, nil) }
       return actions + rollBack(stamp: stamp, job.waiters, local: encoded, stored: stored.document)
     }
+  }
+
+  /// Whether what is stored tells that a commit has not taken effect.
+  private func isDecided(_ job: Job, by stored: StoredValue, _ hasForgotten: Bool) -> Bool {
+    guard job.isInterrupted else { return true }
+    let isSameServer = job.runID != nil && job.runID == circumstances.runID
+    // What was made of nothing, and has lost its revision since, cannot be told from what somebody wrote without one.
+    let mayBeEvicted = circumstances.evicts && job.expected == .none
+    return stored.meta != nil && isSameServer && !hasForgotten && !mayBeEvicted
   }
 
   /// The local changes up to the stamp yield to what others have done.

@@ -13,7 +13,10 @@ extension Replica {
     if isVerified, isMissed {
       // What is missing is older than this message, but others may have been lost as well.
       actions += [.report(.missedMessage), .read]
-    } else if isVerified, message.parent < confirmed.revision, !isGivenBack {
+    } else if isGivenBack {
+      // Or its first message has come later than the answer that it was evicted.
+      actions.append(.read)
+    } else if isVerified, message.parent < confirmed.revision {
       actions.append(.report(.lostHistory(confirmed: confirmed.revision, stored: message.parent)))
     }
     let kind: Meta.Kind = message.content == .deleted ? .deleted : .set

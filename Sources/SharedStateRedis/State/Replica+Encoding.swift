@@ -98,19 +98,12 @@ extension Replica {
       return status + finish(encodingWaiters, error) + settle(stamp: stamp) + advance()
     case .success(let documents):
       guard let documents else { return [] }
-      // Somebody without revisions may have written over the tombstone since.
-      if policy.conflict != .lastWriteWins, meta?.kind == .deleted, confirmed.content == .absent,
-        confirmed.revision > baseRevision
-      {
-        return rollBack(stamp: stamp, encodingWaiters, local: documents.encoded, stored: nil) + advance()
+      if hasMovedOn, !encoding.isReplacement {
+        let stored = StoredValue(meta: meta, content: confirmed.content).document
+        return rollBack(stamp: stamp, encodingWaiters, local: documents.encoded, stored: stored) + advance()
       }
       let condition: Commit.Condition =
-        switch policy.conflict {
-        case .lastWriteWins: .unconditional
-        case .merge: .revision(encoding.stored.revision)
-        // A server that has gone back, and is followed there, has not moved on.
-        case .reject: .revision(min(baseRevision, encoding.stored.revision))
-        }
+        policy.conflict == .lastWriteWins ? .unconditional : .revision(encoding.stored.revision)
       inFlight = Job(
         purpose: .change(stamp: stamp, encoded: documents.encoded, isReplacement: encoding.isReplacement),
         operation: operation,
@@ -126,6 +119,17 @@ extension Replica {
       hasSaveError = true
       givenUp = (stamp, error)
       return [.saveError(error)] + finish(encodingWaiters, error) + settle(stamp: stamp) + advance()
+    }
+  }
+
+  /// Whether a local change has to yield to what is stored by now, so that the server need not be asked.
+  private var hasMovedOn: Bool {
+    guard confirmed.revision > baseRevision else { return false }
+    switch policy.conflict {
+    case .lastWriteWins: return false
+    // Somebody without revisions may have written over the tombstone since.
+    case .merge: return meta?.kind == .deleted && confirmed.content == .absent
+    case .reject: return true
     }
   }
 

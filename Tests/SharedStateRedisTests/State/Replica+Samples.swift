@@ -27,6 +27,11 @@ extension StoredValue {
       content: .document(Data(text.utf8))
     )
   }
+
+  /// Only its meta is left.
+  static func evicted(_ revision: UInt64) -> Self {
+    StoredValue(meta: document(revision, "").meta, content: .absent)
+  }
 }
 
 extension Replica.State {

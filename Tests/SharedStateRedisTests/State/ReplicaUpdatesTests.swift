@@ -101,6 +101,25 @@ struct ReplicaUpdatesTests {
     }
   }
 
+  @Test(
+    "ExactlyOnceUpdates: where the server evicts, a conflict does not tell that a lost update has made nothing of nothing"
+  )
+  func forgottenCreation() {
+    for evicts in [false, true] {
+      let circumstances = Replica.Circumstances(runID: "1", evicts: evicts)
+      var replica = Replica.reading()
+      replica.reconnect(circumstances)
+      _ = replica.stored(.absent)
+      _ = replica.update(waiter: 1)
+      replica.encodeAndSend("2", stamp: 0, number: 1)
+      replica.reconnect(circumstances)
+      deliver(replica.stored(.absent), to: &replica, outcome: .shown)
+      #expect(replica.takeDraft()?.operation == .number(1))
+      let actions = replica.committed(.conflict(.document(9, "3")), operation: .number(1))
+      #expect(actions.contains(.resume([1], .outcomeUnknown(name: "flags"))) == evicts)
+    }
+  }
+
   @Test("ExactlyOnceUpdates: what the next server says to the second sending decides nothing, however often it is sent")
   func replacedServer() {
     for runIDs in [["2"], ["2", "2"], ["2", "1"]] {
@@ -241,27 +260,38 @@ struct ReplicaUpdatesTests {
 
   @Test("PendingSurvives: what an earlier commit of ours has made is not taken for what an interrupted one was to make")
   func earlierCommitOfOurs() {
-    var replica = Replica.reading(conflict: .reject)
-    _ = replica.stored(.absent)
+    var replica = Replica.live(at: 5, "a", dataLoss: .adoptServer)
     _ = replica.update(waiter: 1)
-    replica.encodeAndSend("1", stamp: 0, number: 1)
-    guard
-      case .show(let delivery)? = replica.committed(
-        .committed(revision: Revision(8), parent: .none),
-        operation: .number(1)
-      ).last
-    else { fatalError("Nothing was shown.") }
-    // The change was made before the update was seen, so it is based on nothing.
-    _ = replica.changed()
-    _ = replica.delivered(delivery, outcome: .superseded)
-    replica.encodeAndSend("2", stamp: 1, number: 2)
+    replica.encodeAndSend("b", stamp: 0, number: 1)
+    let made = replica.committed(.committed(revision: Revision(8), parent: Revision(5)), operation: .number(1))
+    deliver(made, to: &replica, outcome: .shown)
+    // The server goes back to before it, and forth again, so that it has been made of the same as the next one.
     replica.reconnect()
-    let meta = Meta(revision: Revision(8), parent: .none, kind: .set, writer: "me")
-    let stored = StoredValue(meta: meta, content: .document(Data("1".utf8)))
-    _ = replica.stored(stored)
-    #expect(replica.takeDraft()?.condition == .revision(.none))
-    let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("1".utf8))
-    #expect(replica.committed(.conflict(stored), operation: .number(2)).contains(.saveError(error)))
+    deliver(replica.stored(.document(5, "a")), to: &replica, outcome: .shown)
+    replica.send("c", stamp: 1, number: 2)
+    replica.reconnect()
+    let meta = Meta(revision: Revision(8), parent: Revision(5), kind: .set, writer: "me")
+    let stored = StoredValue(meta: meta, content: .document(Data("b".utf8)))
+    deliver(replica.stored(stored), to: &replica, outcome: .superseded)
+    #expect(replica.takeDraft()?.condition == .revision(Revision(5)))
+    #expect(replica.committed(.conflict(stored), operation: .number(2)) == [.commit])
+    #expect(replica.hasPendingChange)
+  }
+
+  @Test("a change that would be rejected gives way to what has come in since it was made, without asking the server")
+  func rejectionWithoutAsking() {
+    var replica = Replica.live(at: 7, "1", conflict: .reject)
+    _ = replica.changed()
+    let theirs = replica.delivery(of: .set(8, "3"))
+    _ = replica.delivered(theirs, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("3".utf8))
+    let again = Replica.Delivery(state: theirs.state, stamp: 1, sequence: theirs.sequence + 1)
+    #expect(
+      replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+        == [.saveError(error), .settled, .show(again)]
+    )
+    #expect(replica.takeDraft() == nil)
   }
 
   @Test("who waits for a change that is rejected is told once the box shows what was stored instead")
