@@ -117,6 +117,45 @@ struct HistoryTests {
     #expect(History(made + [.lost, again]).violations().map(\.guarantee) == [.noEcho])
   }
 
+  @Test("may show what was made before once more, when there was something in between that cannot be shown")
+  func shownAfterUnreadable() {
+    let made: [History.Event] = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
+      GuaranteeHistories.committed(["limit": "20"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
+    ]
+    let list = History.Event.edited(name: "config", [:], History.Stored(revision: 5, .unreadable("list")))
+    let again = GuaranteeHistories.shown(20, 5)
+    #expect(History(made + [list, again]).violations() == [])
+    #expect(History(made + [again]).violations().map(\.guarantee) == [.noEcho])
+  }
+
+  @Test("may lose a tombstone that was evicted")
+  func evictedTombstone() {
+    let deleted = History.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
+    let rest = History.Rest(
+      stored: ["config": History.Stored(revision: 0, .absent)],
+      boxes: [History.Rest.Held(GuaranteeHistories.a, ["limit": "10"], revision: 0)]
+    )
+    let evicted = History.Event.evicted(name: "config")
+    #expect(History([GuaranteeHistories.opened, deleted, evicted, .rested(rest)]).violations() == [])
+    let kept = History([GuaranteeHistories.opened, deleted, .rested(rest)])
+    #expect(kept.violations().map(\.guarantee) == [.acknowledgedSurvives])
+    let shown = History([GuaranteeHistories.opened, GuaranteeHistories.shown(10, 5), evicted, .rested(rest)])
+    #expect(shown.violations().map(\.guarantee) == [.acknowledgedSurvives])
+  }
+
+  @Test("may replace what cannot be read and has no revision, so that nobody can know of it")
+  func unreadableWithoutRevision() {
+    for (revision, guarantees) in [(0, []), (5, [Guarantee.badDataHeld])] as [(UInt64, [Guarantee])] {
+      let bad = History.Stored(revision: revision, .unreadable("?"))
+      let events: [History.Event] = [
+        GuaranteeHistories.opened, .edited(name: "config", [:], bad),
+        GuaranteeHistories.committed(["limit": "20"], 6, over: bad),
+      ]
+      #expect(History(events).violations().map(\.guarantee) == guarantees)
+    }
+  }
+
   @Test("may show nothing under a revision whose value may have expired, and what a box does not know of the rest")
   func shownExpiry() {
     let events: [History.Event] = [
@@ -165,8 +204,21 @@ struct HistoryTests {
       GuaranteeHistories.committed(["limit": "11"], 5, cause: .updates([1])), .forgotten,
     ]
     #expect(History(began + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
-    let again = GuaranteeHistories.committed(["limit": "12"], 6, cause: .updates([1]))
+    let made = GuaranteeHistories.stored(5, ["limit": "11"])
+    let again = GuaranteeHistories.committed(["limit": "12"], 6, over: made, cause: .updates([1]))
     #expect(History(began + [again]).violations().map(\.guarantee) == [.exactlyOnceUpdates])
+    // Of what was made of nothing, nothing may be left to remember it by.
+    let ofNothing = GuaranteeHistories.committed(["limit": "11"], 6, cause: .updates([1]))
+    #expect(History(began + [ofNothing]).violations() == [])
+    // What an update is made of may be older than it.
+    let late: [History.Event] = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened, .forgotten,
+      .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
+      .updateEnded(GuaranteeHistories.a, number: 1, .unknown),
+    ]
+    #expect(History(late).violations() == [])
+    let rested = late.prefix(3) + [GuaranteeHistories.rested(5, ["limit": "10"], ["limit": "10"])] + late.suffix(2)
+    #expect(History(Array(rested)).violations(of: [.exactlyOnceUpdates]).map(\.position) == [5])
   }
 
   @Test("may keep a change in its box that cannot be encoded, until something else is there")

@@ -12,6 +12,8 @@ final class SimulatedConnection {
   var isBroken = false
   /// Whether it is over for its service, while the server has still to carry out what was sent.
   var isLate = false
+  /// Whether it breaks between the next commit and its reply.
+  var losesCommitReply = false
   /// Whether nothing moves any more, without anybody being told.
   var isStalled = false
 

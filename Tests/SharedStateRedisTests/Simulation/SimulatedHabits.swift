@@ -6,7 +6,7 @@
 /// ISSTA 2012.
 struct SimulatedHabits {
   enum Disturbance: CaseIterable {
-    case cut, loseReplies, stall, refuseConnections, refuseWrites, refuseTracking, demote, recover
+    case cut, loseReplies, loseCommitReply, stall, refuseConnections, refuseWrites, refuseTracking, demote, recover
     case dropMessage, duplicateMessage, reorderMessages
     case outsider, unreadable, foreignSet, foreignDelete, foreignExpire, foreignType, foreignFlush
     case snapshot, failOver, loseData, evict, restartService
@@ -22,6 +22,8 @@ struct SimulatedHabits {
   /// As often as each is to happen.
   let disturbances: [Disturbance]
   let uses: [Use]
+  /// Whether everybody is connected, and has a share, before anything goes wrong.
+  let startsCalmly: Bool
   /// One in so many steps is a disturbance.
   let patience: Int
   /// One in so many of the others is done by the program.
@@ -38,6 +40,7 @@ struct SimulatedHabits {
       }
     }
     uses = Self.mixture(Use.allCases, often: [0, 1, 1, 4], &random)
+    startsCalmly = Bool.random(using: &random)
     patience = [4, 8, 16, 40].randomElement(using: &random) ?? 8
     calmness = [3, 5, 10].randomElement(using: &random) ?? 5
   }

@@ -17,6 +17,8 @@ extension Simulation {
       while !connection.outbox.isEmpty, !connection.isBroken { reach(connection) }
       connection.inbox = []
       cut(connection)
+    case .loseCommitReply:
+      any(connections.filter { $0.purpose == .writer && !$0.isBroken })?.losesCommitReply = true
     case .stall:
       any(connections)?.isStalled = true
     case .refuseConnections:
@@ -48,7 +50,7 @@ extension Simulation {
     case .loseData:
       restartServer(with: Keyspace())
     case .evict:
-      evict()
+      if let name = any(names) { evict(name) }
     case .restartService:
       if let service = any(services) { restart(service) }
     case .time:
@@ -69,8 +71,7 @@ extension Simulation {
   }
 
   /// The server needs memory: each of a value's keys may have to go.
-  private func evict() {
-    guard let name = any(names) else { return }
+  func evict(_ name: KeyNames) {
     let keys = [name.value, name.meta, name.operations].filter { _ in chance(2) }
     if keys.contains(name.value) { recorder.record(.lost) }
     if keys.contains(name.meta) || keys.contains(name.operations) { recorder.record(.forgotten) }
@@ -80,6 +81,7 @@ extension Simulation {
       adoptions[name.value] = nil
     }
     for key in keys { server.keyspace.remove(key, at: server.now) }
+    server.advanceClock(by: Self.moment)
     if keys.contains(name.meta) {
       // Nobody tracks it.
       isSomethingUntold = true
@@ -146,7 +148,10 @@ extension Simulation {
 
   // MARK: Others
 
-  private func makeDocument() -> Data {
+  /// In microseconds: so that what is made after a loss has another revision than what was lost.
+  private static let moment: Int64 = 1_000
+
+  func makeDocument() -> Data {
     var document = SimulatedDocument()
     for field in SimulatedDocument.Field.allCases where chance(2) || field == .first {
       var value = makeValue()
@@ -200,6 +205,7 @@ extension Simulation {
       losses += 1
       recorder.record(.lost)
       server.flushAll()
+      server.advanceClock(by: Self.moment)
       server.keyspace.set(Self.outside, .string(Data()))
       for other in names where other.value != name { recordEdit(of: other.value) }
     default: server.keyspace.set(name, .string(makeDocument()))

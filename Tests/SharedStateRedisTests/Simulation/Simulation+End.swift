@@ -48,7 +48,7 @@ extension Simulation {
     if failures.isEmpty { rest(keys: server.keyspace.keys(at: server.now)) }
   }
 
-  private func settle() {
+  func settle() {
     var waits = 0
     var steps = 0
     while failures.isEmpty {

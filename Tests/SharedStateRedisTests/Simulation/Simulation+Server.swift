@@ -11,7 +11,22 @@ extension Simulation {
     connection.outbox.removeFirst(count)
     for request in requests { carryOut(request, from: connection) }
     endTurn()
+    if connection.losesCommitReply { loseReply(to: requests, on: connection) }
     if connection.isLate, connection.outbox.isEmpty { discard(connection) }
+  }
+
+  /// Nobody is told what became of a commit, and by the time its writer can ask, somebody else may have written, and the
+  /// server may have forgotten it.
+  private func loseReply(to requests: [RedisRequest], on connection: SimulatedConnection) {
+    for case .commit(let commit) in requests.lazy.map(\.command) {
+      connection.inbox = []
+      cut(connection)
+      for _ in 0..<2 {
+        if chance(2) { commitFromOutside(makeDocument(), to: commit.names) }
+        if habits.evicts, chance(3) { evict(commit.names) }
+      }
+      return
+    }
   }
 
   /// The server's loop goes round: whoever tracks keys is told, and what is for somebody is on its way.

@@ -90,6 +90,8 @@ final class Simulation {
       )
       recorder.record(.declared(name: name.value, rules))
     }
+    // Of what was made of nothing, such a server may have forgotten everything.
+    if habits.evicts { recorder.record(.forgotten) }
     let permitted = names.flatMap { [$0.value, $0.meta, $0.operations, $0.channel] }
     recorder.record(.permitted(permitted + ["\(KeyNames.invalidationChannel)"], others: [Self.outside]))
   }
@@ -112,6 +114,10 @@ final class Simulation {
   ///
   /// - Parameter steps: How many, before everything calms down; `nil`: the seed decides.
   func run(steps: Int? = nil) -> [String] {
+    if habits.startsCalmly {
+      for service in services { share(in: service) }
+      settle()
+    }
     for _ in 0..<(steps ?? self.steps) where failures.isEmpty {
       if chance(habits.patience) { disturb() } else if chance(habits.calmness) { use() } else { step() }
     }

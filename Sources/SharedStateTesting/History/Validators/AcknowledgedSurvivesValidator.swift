@@ -4,6 +4,8 @@ struct AcknowledgedSurvivesValidator: Validator {
   private var rules: [String: History.Rules] = [:]
   /// The newest revision that each box has shown, or that is its own and acknowledged.
   private var reached: [History.Box: UInt64] = [:]
+  /// The newest revision under which each box has shown nothing.
+  private var deleted: [History.Box: UInt64] = [:]
   private var contents = StoredContents()
   /// The names whose value somebody lets expire.
   private var expiring: Set<String> = []
@@ -34,7 +36,10 @@ struct AcknowledgedSurvivesValidator: Validator {
       untouched = [:]
     case .shown(let box, nil, let revision?, isFromOutside: true) where evicted.contains(box.name):
       if revision > reached[box] ?? 0 { reached[box] = 0 }
-    case .shown(let box, _, let revision?, _), .acknowledged(let box, _, let revision):
+    case .shown(let box, let document, let revision?, _):
+      if document == nil { deleted[box] = revision }
+      reached[box] = max(reached[box] ?? 0, revision)
+    case .acknowledged(let box, _, let revision):
       reached[box] = max(reached[box] ?? 0, revision)
     case .committed(let commit):
       untouched[commit.name] = nil
@@ -61,7 +66,9 @@ struct AcknowledgedSurvivesValidator: Validator {
     let rules = rules[box.name] ?? History.Rules()
     guard !rules.followsLosses, !rules.expires else { return [] }
     var violations: [String] = []
-    if let reached = reached[box], stored.revision < reached {
+    // A tombstone is evicted like everything else.
+    let isDeleted = evicted.contains(box.name) && deleted[box] == reached[box]
+    if let reached = reached[box], stored.revision < reached, !isDeleted {
       violations.append("\(box) has had \(reached), stored is \(stored)")
     }
     if rules.isWatched, stored.revision > 0, stored.revision == reached[box],

@@ -12,7 +12,9 @@ struct BadDataHeldValidator: Validator {
     case .reset, .adoption, .restoration: return []
     }
     // It may have been written over what was there, by somebody who has not told.
-    guard contents.wereOnly(commit.before.content, under: commit.before.revision, of: commit.name) else { return [] }
+    guard commit.before.revision > 0,
+      contents.wereOnly(commit.before.content, under: commit.before.revision, of: commit.name)
+    else { return [] }
     return ["\(box) has overwritten the unreadable \(text), which is revision \(commit.before.revision)"]
   }
 }

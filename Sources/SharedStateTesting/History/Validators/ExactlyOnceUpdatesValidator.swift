@@ -12,7 +12,6 @@ struct ExactlyOnceUpdatesValidator: Validator {
     let changes: Bool
     let replacements: Int
     let losses: Int
-    let forgettings: Int
     var effects = 0
     var outcome: History.Outcome?
   }
@@ -33,8 +32,9 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private var losses = 0
   /// How often it has only forgotten what came of operations. Nothing takes effect twice because of that.
   private var forgettings = 0
-  /// How often it had until the last rest. What a service is about to hear of may be older than an update, but no older.
-  private var lossesUntilRest = 0
+  /// How often it had until the last rest. What a service is about to hear of, and what an update is made of, may be
+  /// older than the update, but no older than that.
+  private var (lossesUntilRest, forgettingsUntilRest) = (0, 0)
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
     switch event {
@@ -44,15 +44,17 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .forgotten: forgettings += 1
     case .updateBegan(let box, let number, let changes):
       let key = Key(service: box.service, number: number)
-      updates[key] = Update(changes: changes, replacements: replacements, losses: losses, forgettings: forgettings)
+      updates[key] = Update(changes: changes, replacements: replacements, losses: losses)
       counts[box.name, default: Count()].open += 1
     case .updateEnded(let box, let number, let outcome):
       return [count(outcome, in: box.name, at: position), end(number, of: box, outcome)].compactMap(\.self)
     case .committed(let commit):
       guard case .updates(let numbers) = commit.cause, let box = commit.box else { break }
-      return numbers.compactMap { takeEffect($0, of: box) }
+      // Of what was made of nothing the server may have forgotten even that. It is made again as it was, and of nothing.
+      let isRepeated = commit.before.revision == 0 && forgettings > 0
+      return numbers.compactMap { takeEffect($0, of: box, isRepeated: isRepeated) }
     case .rested(let rest):
-      lossesUntilRest = losses
+      (lossesUntilRest, forgettingsUntilRest) = (losses, forgettings)
       return rest.stored.compactMap { total($1, of: $0) }
     default: break
     }
@@ -61,10 +63,10 @@ struct ExactlyOnceUpdatesValidator: Validator {
 
   // MARK: Single commits
 
-  private mutating func takeEffect(_ number: Int, of box: History.Box) -> String? {
+  private mutating func takeEffect(_ number: Int, of box: History.Box, isRepeated: Bool) -> String? {
     let key = Key(service: box.service, number: number)
     guard var update = updates[key] else { return nil }
-    update.effects += 1
+    update.effects = isRepeated ? 1 : update.effects + 1
     updates[key] = update
     if update.outcome == .failed { return "the update \(number) of \(box) had failed, and took effect" }
     guard update.effects > 1, update.replacements == replacements, update.losses == losses else { return nil }
@@ -87,7 +89,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
       return "the update \(number) of \(box) has succeeded, and took effect \(update.effects) times"
     case .failed where update.effects > 0:
       return "the update \(number) of \(box) has failed, and took effect"
-    case .unknown where !isReplaced && losses == lossesUntilRest && update.forgettings == forgettings:
+    case .unknown where !isReplaced && losses == lossesUntilRest && forgettings == forgettingsUntilRest:
       return "nobody knows what came of the update \(number) of \(box), although the server is the same"
     default: return nil
     }

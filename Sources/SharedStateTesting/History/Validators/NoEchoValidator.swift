@@ -22,6 +22,8 @@ struct NoEchoValidator: Validator {
   private var boxes: [History.Box: Content] = [:]
   /// Who made which revision of a value by a change of its own.
   private var authors: [String: [UInt64: Author]] = [:]
+  /// Where something was stored that cannot be shown. What a box is told after it is news, whoever has made it.
+  private var unreadable: Set<String> = []
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
     switch event {
@@ -37,6 +39,8 @@ struct NoEchoValidator: Validator {
       boxes[box]?.settled = max(settled, number)
     case .committed(let commit):
       observe(commit, at: position)
+    case .edited(let name, _, let stored?):
+      note(stored, of: name)
     case .shown(let box, let document, let revision, isFromOutside: true):
       return show(document, revision, in: box)
     default: break
@@ -45,12 +49,17 @@ struct NoEchoValidator: Validator {
   }
 
   private mutating func observe(_ commit: History.Commit, at position: Int) {
+    note(commit.after, of: commit.name)
     // What is given back is still whose it was.
     if commit.cause == .restoration { return }
     var author: Author?
     if case .change = commit.cause, let box = commit.box { author = Author(service: box.service, position: position) }
     // A server that has lost a revision may make it a second time, for somebody else.
     authors[commit.name, default: [:]][commit.after.revision] = author
+  }
+
+  private mutating func note(_ stored: History.Stored, of name: String) {
+    if case .unreadable = stored.content { unreadable.insert(name) }
   }
 
   private mutating func show(_ document: History.Document?, _ revision: UInt64?, in box: History.Box) -> [String] {
@@ -76,6 +85,7 @@ struct NoEchoValidator: Validator {
     else { return nil }
     // What is found when a share is made may have been written by an earlier share of the same service.
     if author.position < content.opened, content.shown == nil { return nil }
+    if unreadable.contains(box.name) { return nil }
     // The server had lost it, and something else was shown in its place.
     if let shown = content.shown, shown >= revision { return nil }
     return "\(box) was told of its own \(revision) (event \(author.position)): \(content.document)"
