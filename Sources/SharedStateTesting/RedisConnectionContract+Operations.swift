@@ -138,27 +138,31 @@ extension RedisConnectionContract {
     ) {
       scene in
       let (client, other) = (try scene.connect(), try scene.connect())
-      let names = scene.names()
-      let first = try other.commit(names, .text("1")).revision
-      var lost = client.makeCommit(names, .text("2"), when: .revision(first))
-      try client.committed(lost)
-      _ = try scene.foreign("DEL", names.operations, names.meta)
-      let operation = Operation(writer: "writer-a", number: 7)
-      let adopted = try other.commit(names, .adopted(inlineLimit: 100), operation: operation).revision
-      try expect(
-        scene.foreign("GET", names.operations),
-        is: "writer-a 7 \(adopted) 0;- 0 \(adopted) 0;",
-        "the operations, and since when they are all there"
-      )
-      let newest = try other.commit(names, .text("3")).revision
-      for (condition, isForgotten) in [
-        (Commit.Condition.revision(first), true), (.revision(adopted), false), (.revision(.none), false),
-      ] {
-        lost.condition = condition
-        guard case .conflict(let stored, isForgotten) = try client.reply(to: lost) else {
-          throw Violation("a writer is told wrongly whether it may be forgotten, on top of \(condition)")
+      // What was stored may be gone with it.
+      for isGone in [false, true] {
+        let names = scene.names()
+        let first = try other.commit(names, .text("1")).revision
+        var lost = client.makeCommit(names, .text("2"), when: .revision(first))
+        try client.committed(lost)
+        _ = try scene.foreign("DEL", names.operations, names.meta)
+        if isGone { _ = try scene.foreign("DEL", names.value) }
+        let operation = Operation(writer: "writer-a", number: 7)
+        let adopted = try other.commit(names, .adopted(inlineLimit: 100), operation: operation).revision
+        try expect(
+          scene.foreign("GET", names.operations),
+          is: "writer-a 7 \(adopted) 0;- 0 \(adopted) 0;",
+          "the operations, and since when they are all there"
+        )
+        let newest = try other.commit(names, .text("3")).revision
+        for (condition, isForgotten) in [
+          (Commit.Condition.revision(first), true), (.revision(adopted), false), (.revision(.none), false),
+        ] {
+          lost.condition = condition
+          guard case .conflict(let stored, isForgotten) = try client.reply(to: lost) else {
+            throw Violation("a writer is told wrongly whether it may be forgotten, on top of \(condition)")
+          }
+          try expect(stored.meta?.revision, is: newest, "the revision that is there")
         }
-        try expect(stored.meta?.revision, is: newest, "the revision that is there")
       }
     },
 
@@ -166,16 +170,17 @@ extension RedisConnectionContract {
       let client = try scene.connect()
       let names = scene.names()
       let old = try client.commit(names, .text("1"), operation: Operation(writer: "writer-a", number: 7))
+      let beginning = "- 0 \(old.revision) 0;"
       let new = try client.commit(names, .text("2"), operation: Operation(writer: "writer-b", number: 8))
       try expect(
         scene.foreign("GET", names.operations),
-        is: "writer-b 8 \(new.revision) \(old.revision);writer-a 7 \(old.revision) 0;",
+        is: "writer-b 8 \(new.revision) \(old.revision);writer-a 7 \(old.revision) 0;\(beginning)",
         "the operations"
       )
       let newest = try client.commit(names, .text("3"), operation: Operation(writer: "writer-a", number: 8))
       try expect(
         scene.foreign("GET", names.operations),
-        is: "writer-a 8 \(newest.revision) \(new.revision);writer-b 8 \(new.revision) \(old.revision);",
+        is: "writer-a 8 \(newest.revision) \(new.revision);writer-b 8 \(new.revision) \(old.revision);\(beginning)",
         "the operations, one for each writer"
       )
     },

@@ -30,9 +30,9 @@ package enum CommitScript {
     local previous = stored[1] and string.match(stored[1], '^(%d+) ') or '0'
     if string.byte(previous) == 48 or previous + 0 > 9007199254740992 then previous = '0' end
 
-    -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. What was remembered may have expired or
-    -- been evicted: then the last is '- 0 revision revision', and everything that came after this revision is there. Where
-    -- the revision is gone as well, and the value is not, it is '- 0 revision 0', with the first new one.
+    -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. The last is '- 0 revision revision', and
+    -- everything that came after this revision is there; or, where there was no revision, or none any more,
+    -- '- 0 revision 0', with the first new one.
     local remembered = stored[2] or previous ~= '0' and '- 0 ' .. previous .. ' ' .. previous .. ';' or ''
     local first, last = string.find(remembered, nonce .. ' ', 1, true)
     local overtaken = false
@@ -105,7 +105,7 @@ package enum CommitScript {
       redis.call('SET', meta, revision .. ' ' .. previous .. ' s 0 ' .. writer)
     end
 
-    if not stored[2] and previous == '0' and type == 'string' then remembered = '- 0 ' .. revision .. ' 0;' end
+    if not stored[2] and previous == '0' then remembered = '- 0 ' .. revision .. ' 0;' end
     remembered = nonce .. ' ' .. number .. ' ' .. revision .. ' ' .. previous .. ';' .. remembered
     local _, count = string.gsub(remembered, ';', '')
     if count > \(rememberedOperations) then

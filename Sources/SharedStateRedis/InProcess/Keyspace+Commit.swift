@@ -52,9 +52,7 @@ extension Keyspace {
     let number = candidates.reduce(Double(now.microseconds), max)
     let revision = String(format: "%.0f", number)
 
-    if operations == nil, previous == "0", string(names.value, at: now) != nil {
-      remembered = RememberedOperations(since: revision, parent: previous)
-    }
+    if operations == nil, previous == "0" { remembered = RememberedOperations(since: revision, parent: previous) }
 
     var kind: Meta.Kind = .set
     var lifetime = Int64(commit.timeToLive)

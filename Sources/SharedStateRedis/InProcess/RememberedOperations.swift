@@ -1,7 +1,7 @@
 import Foundation
 
-/// The operations string of one key: `nonce number revision parent;…`, newest first. Where what was remembered is gone, the
-/// last is `- 0 revision parent;`, and everything that came after this revision is there.
+/// The operations string of one key: `nonce number revision parent;…`, newest first. The last is `- 0 revision parent;`,
+/// unless there are too many: everything that came after this revision is there.
 ///
 /// Works on the bytes as they are, exactly as the script does, since anybody may have edited them.
 struct RememberedOperations: Sendable {

@@ -135,6 +135,8 @@ extension Replica {
     let isExpired = meta.map { $0.kind == .set && $0.expiry != 0 } ?? false
     let isNothing = stored == StoredValue(meta: nil, content: .absent) && confirmed.content == .absent
     if isNothing, isCommitting || isExpired || isEvictedUnseen {
+      // What has been announced since is newer than this answer, or is gone as well.
+      guard confirmed.revision <= known else { return [.read] }
       left = revision
       return []
     }

@@ -23,15 +23,16 @@ struct CommitTests {
     // A floor beyond the clock makes the revisions known.
     let floor = Revision(9_000_000_000_000_000)
     let first = Commit.sample(names, .text(#"{"a":1}"#), floor: floor, number: 7)
+    let beginning = "- 0 9000000000000001 0;"
     #expect(try writer.commit(first) == .committed(revision: Revision(9_000_000_000_000_001), parent: .none))
     #expect(try server.command("GET", "test:key").text == #"{"a":1}"#)
     #expect(try server.command("GET", "test:meta:{test:key}").text == "9000000000000001 0 s 0 shop@host/1/nonce")
-    #expect(try server.command("GET", "test:ops:{test:key}").text == "nonce 7 9000000000000001 0;")
+    #expect(try server.command("GET", "test:ops:{test:key}").text == "nonce 7 9000000000000001 0;\(beginning)")
 
     let second = Commit.sample(names, .deleted, by: "other", number: 3)
     _ = try writer.commit(second)
     let meta = "9000000000000002 9000000000000001 d 0 shop@host/1/other"
-    let operations = "other 3 9000000000000002 9000000000000001;nonce 7 9000000000000001 0;"
+    let operations = "other 3 9000000000000002 9000000000000001;nonce 7 9000000000000001 0;\(beginning)"
     #expect(try server.command("EXISTS", "test:key").text == "0")
     #expect(try server.command("GET", "test:meta:{test:key}").text == meta)
     #expect(try server.command("GET", "test:ops:{test:key}").text == operations)

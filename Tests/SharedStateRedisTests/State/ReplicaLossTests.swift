@@ -379,6 +379,16 @@ struct ReplicaLossTests {
     #expect(replica.announced(.set(5, "a")).last?.delivery?.state == .document(5, "a"))
   }
 
+  @Test("that nothing is left of a tombstone is not believed of one that was announced since the server was asked")
+  func answerBeforeTombstone() {
+    var replica = Replica.live(at: 5, "a")
+    deliver(replica.announced(.deleted(6)), to: &replica, outcome: .shown)
+    replica.send("b", stamp: 1, number: 1)
+    _ = replica.announced(.deleted(7))
+    #expect(replica.committed(.conflict(.absent), operation: .number(1)).first == .read)
+    #expect(replica.storedRevision == Revision(7))
+  }
+
   @Test("what was evicted and is given back is no loss")
   func givenBack() {
     var replica = evictedUnseen()
