@@ -169,7 +169,7 @@ struct HistoryTests {
     #expect(History(events + [gone]).violations().map(\.guarantee) == [.ordered])
   }
 
-  @Test("may be made of nothing where what was evicted has been given back meanwhile")
+  @Test("may be made of nothing where what was evicted, or has expired, has been given back meanwhile")
   func madeOfWhatWasEvicted() {
     let evicted = History.Event.evicted(name: "config")
     let before = [GuaranteeHistories.opened, GuaranteeHistories.committedByAnother(20, 5)]
@@ -177,6 +177,7 @@ struct HistoryTests {
     let ofNothing = GuaranteeHistories.committed(["limit": "30"], 6, over: over, base: .absent)
     let ofSomething = GuaranteeHistories.committed(["limit": "30"], 6, over: over, base: .document(["limit": "10"]))
     #expect(History(before + [evicted, ofNothing]).violations() == [])
+    #expect(History(before + [.expires(name: "config"), ofNothing]).violations() == [])
     #expect(History(before + [ofNothing]).violations().map(\.guarantee) == [.fieldsMerge])
     #expect(History(before + [evicted, ofSomething]).violations().map(\.guarantee) == [.fieldsMerge])
   }

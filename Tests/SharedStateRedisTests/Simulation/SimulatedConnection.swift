@@ -12,8 +12,8 @@ final class SimulatedConnection {
   var isBroken = false
   /// Whether it is over for its service, while the server has still to carry out what was sent.
   var isLate = false
-  /// Whether it breaks between the next commit and its reply.
-  var losesCommitReply = false
+  /// Whether it breaks right before the next commit, or between that and its reply.
+  var breaksAtCommit = false
   /// Whether nothing moves any more, without anybody being told.
   var isStalled = false
 
@@ -32,6 +32,11 @@ final class SimulatedConnection {
 
   /// Whether something has arrived.
   var hasArrivals: Bool { !isStalled && (!inbox.isEmpty || isBroken) }
+
+  /// Whether a commit is on its way to the server.
+  var isAboutToCommit: Bool {
+    outbox.contains { if case .commit = $0.command { true } else { false } }
+  }
 
   /// Where among what has arrived there is a message.
   var messages: [Int] {

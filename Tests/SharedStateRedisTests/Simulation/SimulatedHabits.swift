@@ -6,7 +6,7 @@
 /// ISSTA 2012.
 struct SimulatedHabits {
   enum Disturbance: CaseIterable {
-    case cut, loseReplies, loseCommitReply, stall, refuseConnections, refuseWrites, refuseTracking, demote, recover
+    case cut, loseReplies, breakAtCommit, stall, refuseConnections, refuseWrites, refuseTracking, demote, recover
     case dropMessage, duplicateMessage, reorderMessages
     case outsider, unreadable, foreignSet, foreignDelete, foreignExpire, foreignType, foreignFlush
     case snapshot, failOver, loseData, evict, restartService
@@ -31,25 +31,29 @@ struct SimulatedHabits {
 
   init(using random: inout SplitMix64) {
     let evicts = Int.random(in: 0..<4, using: &random) == 0
+    // What goes wrong with a commit that is cut off takes several rare things in a row.
+    let isAboutCommits = Int.random(in: 0..<4, using: &random) == 0
     self.evicts = evicts
-    disturbances = Self.mixture(Disturbance.allCases, often: [0, 0, 1, 4], &random).filter {
+    let disturbances =
+      isAboutCommits
+      ? [.breakAtCommit, .breakAtCommit, .cut, .outsider, .evict, .time]
+      : Self.mixture(Disturbance.allCases, &random)
+    self.disturbances = disturbances.filter {
       switch $0 {
       case .foreignDelete, .foreignExpire, .foreignFlush: !evicts
       case .evict: evicts
       default: true
       }
     }
-    uses = Self.mixture(Use.allCases, often: [0, 1, 1, 4], &random)
+    uses = isAboutCommits ? [.update, .update, .cancel, .mutate] : Self.mixture(Use.allCases, &random)
     startsCalmly = Bool.random(using: &random)
     patience = [4, 8, 16, 40].randomElement(using: &random) ?? 8
     calmness = [3, 5, 10].randomElement(using: &random) ?? 5
   }
 
-  private static func mixture<Element>(
-    _ elements: [Element],
-    often: [Int],
-    _ random: inout SplitMix64
-  ) -> [Element] {
-    elements.flatMap { Array(repeating: $0, count: often.randomElement(using: &random) ?? 1) }
+  /// A bit of everything, or a few things again and again.
+  private static func mixture<Element>(_ elements: [Element], _ random: inout SplitMix64) -> [Element] {
+    let often = Bool.random(using: &random) ? [0, 1, 1, 4] : [0, 0, 0, 1]
+    return elements.flatMap { Array(repeating: $0, count: often.randomElement(using: &random) ?? 1) }
   }
 }

@@ -166,9 +166,10 @@ final class SimulatedService: CustomStringConvertible {
       box.isKept = false
     case .resume(let waiters, let error):
       for waiter in waiters {
-        // A local change is in the way of what was loaded, and may be out of it before the waiter is told.
+        // A local change is in the way of what was loaded, and may be out of it before the waiter is told, or is since.
         if case .shows(let box, _, _)? = promises[waiter]?.content {
-          let isPending = link.members[box.id]?.replica.hasPendingChange ?? false
+          let replica = link.members[box.id]?.replica
+          let isPending = replica.map { $0.hasPendingChange || $0.isBehind } ?? false
           if isPending || box.stamp > box.acknowledgedStamp { promises[waiter] = nil }
           leaveIfUnused(box)
         }

@@ -17,14 +17,16 @@ extension Simulation {
       while !connection.outbox.isEmpty, !connection.isBroken { reach(connection) }
       connection.inbox = []
       cut(connection)
-    case .loseCommitReply:
-      any(connections.filter { $0.purpose == .writer && !$0.isBroken })?.losesCommitReply = true
+    case .breakAtCommit:
+      any(connections.filter { $0.purpose == .writer && !$0.isBroken })?.breaksAtCommit = true
     case .stall:
       any(connections)?.isStalled = true
     case .refuseConnections:
       server.faults.connectionError = server.faults.connectionError == nil ? .unreachable(reason: "simulated") : nil
     case .refuseWrites:
       server.faults.writeError = server.faults.writeError == nil ? .serverError(code: "OOM") : nil
+      // Who is refused is not told what became of a commit that was cut off: as good as forgotten.
+      recorder.record(.forgotten)
     case .refuseTracking:
       server.faults.refusesTracking.toggle()
       isSomethingUntold = true
@@ -200,7 +202,10 @@ extension Simulation {
     case .foreignExpire:
       server.keyspace.expire(name, at: server.now.milliseconds + 300, now: server.now)
       if stored(name).content != .absent { recorder.record(.expires(name: name)) }
-    case .foreignType: server.keyspace.set(name, .other(type: "list"))
+    case .foreignType:
+      server.keyspace.set(name, .other(type: "list"))
+      // It refuses commits, too.
+      recorder.record(.forgotten)
     case .foreignFlush:
       losses += 1
       recorder.record(.lost)

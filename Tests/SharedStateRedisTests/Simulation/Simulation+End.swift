@@ -52,7 +52,7 @@ extension Simulation {
     var waits = 0
     var steps = 0
     while failures.isEmpty {
-      while failures.isEmpty, step() {
+      while failures.isEmpty, step(isCalm: true) {
         steps += 1
         if steps > 100_000 { failed("never calm: \(services.map(\.description))") }
       }

@@ -13,7 +13,7 @@ extension Simulation {
     case .save: service.callers.append(.init(holding: box, [.save(box)]))
     case .load: service.callers.append(.init(holding: box, [.load(box)]))
     case .update:
-      let kind = any(SimulatedUpdate.Kind.allCases) ?? .increment
+      let kind = chance(2) ? .increment : any(SimulatedUpdate.Kind.allCases) ?? .increment
       let update = SimulatedUpdate(kind, number: nextUpdate, of: box, begun: now)
       nextUpdate += 1
       recorder.record(.updateBegan(box.place, number: update.number, changes: kind == .increment))

@@ -6,13 +6,20 @@ import SharedStateTesting
 extension Simulation {
   /// Some of what was sent reaches the server.
   func reach(_ connection: SimulatedConnection) {
+    if connection.breaksAtCommit, connection.isAboutToCommit, chance(2) { return loseRequests(on: connection) }
     let count = Int.random(in: 1...connection.outbox.count, using: &random)
     let requests = Array(connection.outbox.prefix(count))
     connection.outbox.removeFirst(count)
     for request in requests { carryOut(request, from: connection) }
     endTurn()
-    if connection.losesCommitReply { loseReply(to: requests, on: connection) }
+    if connection.breaksAtCommit { loseReply(to: requests, on: connection) }
     if connection.isLate, connection.outbox.isEmpty { discard(connection) }
+  }
+
+  /// What was sent is lost, or comes much later, when whoever wanted it may have given up.
+  private func loseRequests(on connection: SimulatedConnection) {
+    cut(connection)
+    if habits.uses.contains(.cancel), chance(2) { cancel(in: connection.service) }
   }
 
   /// Nobody is told what became of a commit, and by the time its writer can ask, somebody else may have written, and the

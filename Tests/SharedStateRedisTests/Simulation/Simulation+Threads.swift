@@ -194,7 +194,9 @@ extension Simulation {
     if connection.isBroken, connection.inbox.isEmpty { return fail(thread, epoch, in: service) }
     var events: [RedisEvent] = []
     if connection.hasArrivals {
-      let count = Int.random(in: 1...connection.inbox.count, using: &random)
+      var count = Int.random(in: 1...connection.inbox.count, using: &random)
+      // What a conflict tells depends on what is known by then, so that it is noted when everything before it is handed in.
+      count = connection.inbox[1...].firstIndex(where: \.isConflict).map { min(count, $0) } ?? count
       events = Array(connection.inbox.prefix(count))
       connection.inbox.removeFirst(count)
     }
@@ -225,8 +227,13 @@ extension Simulation {
       case .commit(.committed(let made, _)): revision = made
       // The server has forgotten the operation, and tells of what it has made, or has told so before it lost that, too.
       case .commit(.conflict(let stored, _)):
-        let known = service.link.members[operation.box.id]?.replica.meta
-        guard let made = operation.made, [stored.meta, known].contains(made) else { continue }
+        guard let made = operation.made, let replica = service.link.members[operation.box.id]?.replica else { continue }
+        // Who has given up a commit that was cut off cannot tell whose effect it is.
+        guard !replica.hasUndecided else { continue }
+        // What somebody else has given back may expire at another time.
+        guard
+          [stored.meta, replica.meta].contains(where: { $0?.revision == made.revision && $0?.writer == made.writer })
+        else { continue }
         revision = made.revision
       default: continue
       }
@@ -237,5 +244,11 @@ extension Simulation {
       case .updates: continue
       }
     }
+  }
+}
+
+extension RedisEvent {
+  fileprivate var isConflict: Bool {
+    if case .reply(_, .commit(.conflict)) = self { true } else { false }
   }
 }

@@ -155,16 +155,19 @@ final class Simulation {
     case thread(SimulatedService.Thread, SimulatedService)
   }
 
+  /// - Parameter isCalm: Whether what broken connections still bring comes soon.
   @discardableResult
-  func step() -> Bool {
+  func step(isCalm: Bool = false) -> Bool {
     var steps: [Step] = []
+    var late: [Step] = []
     for connection in connections where !connection.outbox.isEmpty && !connection.isStalled {
-      steps.append(.reach(connection))
+      if connection.isLate { late.append(.reach(connection)) } else { steps.append(.reach(connection)) }
     }
     for service in services {
       for caller in service.callers { steps.append(.caller(caller, service)) }
       for thread in service.threads where canProceed(thread) { steps.append(.thread(thread, service)) }
     }
+    if isCalm || chance(30) { steps += late }
     switch any(steps) {
     case .reach(let connection): reach(connection)
     case .caller(let caller, let service): proceed(caller, in: service)

@@ -5,7 +5,7 @@ struct FieldsMergeValidator: Validator {
   private var watched: Set<String> = []
   private var contents = StoredContents()
   /// The names whose value a service may have found gone, and another one have given back under the same revision.
-  private var evicted: Set<String> = []
+  private var vanishing: Set<String> = []
   private var known: [String: Set<String>] = [:]
   /// The fields that were stored at the last rest, and that no box knows.
   private var unknown: [String: [String: String]] = [:]
@@ -15,8 +15,9 @@ struct FieldsMergeValidator: Validator {
     switch event {
     case .declared(let name, let rules):
       if rules.isWatched { watched.insert(name) }
-    case .evicted(let name):
-      evicted.insert(name)
+      if rules.expires { vanishing.insert(name) }
+    case .evicted(let name), .expires(let name):
+      vanishing.insert(name)
     case .opened(let box, let initial, _):
       known[box.name, default: []].formUnion(initial.fields.keys)
     case .committed(let commit):
@@ -38,7 +39,7 @@ struct FieldsMergeValidator: Validator {
   private func overwritten(by commit: History.Commit) -> String? {
     guard let base = commit.base, base != commit.before.content, commit.condition != .replacing,
       // Somebody who knows no revisions may have written it.
-      commit.before.revision > 0, base != .absent || !evicted.contains(commit.name),
+      commit.before.revision > 0, base != .absent || !vanishing.contains(commit.name),
       contents.wereOnly(commit.before.content, under: commit.before.revision, of: commit.name)
     else { return nil }
     let author = commit.box?.service ?? "somebody"
