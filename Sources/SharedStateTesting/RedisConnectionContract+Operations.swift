@@ -166,6 +166,18 @@ extension RedisConnectionContract {
       }
     },
 
+    RedisConnectionContract("as many writers as are remembered are not said to be forgotten") { scene in
+      let (client, names) = (try scene.connect(), scene.names())
+      let first = try client.commit(names, .text("1")).revision
+      for _ in 2..<CommitScript.rememberedOperations {
+        _ = try client.commit(names, .text("1"), operation: Operation(writer: UUID().uuidString, number: 1))
+      }
+      let lost = client.makeCommit(names, .text("2"), when: .revision(first))
+      guard case .conflict(_, hasForgotten: false) = try client.reply(to: lost) else {
+        throw Violation("everything is remembered, and a writer is told that it may be forgotten")
+      }
+    },
+
     RedisConnectionContract("the operations are a string in the documented form") { scene in
       let client = try scene.connect()
       let names = scene.names()

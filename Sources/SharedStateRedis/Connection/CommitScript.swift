@@ -30,9 +30,9 @@ package enum CommitScript {
     local previous = stored[1] and string.match(stored[1], '^(%d+) ') or '0'
     if string.byte(previous) == 48 or previous + 0 > 9007199254740992 then previous = '0' end
 
-    -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. The last is '- 0 revision revision', and
-    -- everything that came after this revision is there; or, where there was no revision, or none any more,
-    -- '- 0 revision 0', with the first new one.
+    -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. The last is '- 0 revision revision',
+    -- unless there are too many, and everything that came after this revision is there; or, where there was no revision,
+    -- or none any more, '- 0 revision 0', with the first new one.
     local remembered = stored[2] or previous ~= '0' and '- 0 ' .. previous .. ' ' .. previous .. ';' or ''
     local first, last = string.find(remembered, nonce .. ' ', 1, true)
     local overtaken = false
@@ -55,8 +55,11 @@ package enum CommitScript {
       if staging then redis.call('UNLINK', staging) end
       local _, count = string.gsub(remembered, ';', '')
       local since, before = string.match(remembered, '%- 0 (%d+) (%d+);')
-      local isGone = since and expected ~= '*' and since + 0 > expected + 0 and (before ~= '0' or expected ~= '0')
-      local forgotten = not first and (count >= \(rememberedOperations) or isGone) and 'forgotten' or nil
+      local isGone = count >= \(rememberedOperations)
+      if since then
+        isGone = expected ~= '*' and since + 0 > expected + 0 and (before ~= '0' or expected ~= '0')
+      end
+      local forgotten = not first and isGone and 'forgotten' or nil
       return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type, forgotten}
     end
     if type ~= 'string' and type ~= 'none' and not replaces then

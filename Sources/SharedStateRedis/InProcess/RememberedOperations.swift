@@ -46,9 +46,9 @@ struct RememberedOperations: Sendable {
 
   /// Whether an operation that was applied on top of a revision may have been forgotten.
   func mayHaveForgotten(operationOn revision: Revision) -> Bool {
-    let count = string.count { $0 == UInt8(ascii: ";") }
-    if count >= CommitScript.rememberedOperations { return true }
-    guard let (since, before) = beginning else { return false }
+    guard let (since, before) = beginning else {
+      return string.count { $0 == UInt8(ascii: ";") } >= CommitScript.rememberedOperations
+    }
     return since > Double(revision.rawValue) && (before != "0" || revision != .none)
   }
 

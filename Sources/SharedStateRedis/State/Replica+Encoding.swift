@@ -98,7 +98,7 @@ extension Replica {
       return status + finish(encodingWaiters, error) + settle(stamp: stamp) + advance()
     case .success(let documents):
       guard let documents else { return [] }
-      if hasMovedOn, !encoding.isReplacement {
+      if isOvertaken(encoding), !encoding.isReplacement {
         let stored = StoredValue(meta: meta, content: confirmed.content).document
         return rollBack(stamp: stamp, encodingWaiters, local: documents.encoded, stored: stored) + advance()
       }
@@ -122,14 +122,14 @@ extension Replica {
     }
   }
 
-  /// Whether a local change has to yield to what is stored by now, so that the server need not be asked.
-  private var hasMovedOn: Bool {
-    guard confirmed.revision > baseRevision else { return false }
+  /// Whether a local change has to yield to what was stored since it was made, so that the server need not be asked.
+  private func isOvertaken(_ encoding: Encoding) -> Bool {
     switch policy.conflict {
-    case .lastWriteWins: return false
+    case .lastWriteWins: false
     // Somebody without revisions may have written over the tombstone since.
-    case .merge: return meta?.kind == .deleted && confirmed.content == .absent
-    case .reject: return true
+    case .merge: confirmed.revision > baseRevision && meta?.kind == .deleted && confirmed.content == .absent
+    // What has come in while it was encoded may turn out unreadable, which it would have to wait for.
+    case .reject: encoding.stored.revision > baseRevision
     }
   }
 

@@ -294,6 +294,35 @@ struct ReplicaUpdatesTests {
     #expect(replica.takeDraft() == nil)
   }
 
+  @Test(
+    "BadDataHeld: a change that would be rejected waits for what has come in while it was encoded, and cannot be read"
+  )
+  func rejectionByBadData() {
+    var replica = Replica.live(at: 7, "1", conflict: .reject)
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.delivered(replica.delivery(of: .set(8, "?")), outcome: .unreadable(.bad))
+    #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1)) == [])
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.hasPendingChange)
+  }
+
+  @Test(
+    "a change that would be rejected is not made on what the server goes back from while it is encoded, and forth to"
+  )
+  func rejectionAfterGoingBack() {
+    var replica = Replica.live(at: 7, "1", conflict: .reject, dataLoss: .adoptServer)
+    _ = replica.changed()
+    deliver(replica.announced(.set(8, "3")), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    replica.reconnect()
+    deliver(replica.stored(.document(5, "0")), to: &replica, outcome: .superseded)
+    let actions = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+    let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("0".utf8))
+    #expect(actions.first == .saveError(error))
+    #expect(replica.takeDraft() == nil)
+  }
+
   @Test("who waits for a change that is rejected is told once the box shows what was stored instead")
   func rejection() {
     var replica = Replica.live(at: 7, "1", conflict: .reject)
