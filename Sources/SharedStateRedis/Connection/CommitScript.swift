@@ -53,11 +53,13 @@ package enum CommitScript {
     local type = redis.call('TYPE', value).ok
     if overtaken or expected ~= '*' and expected ~= previous then
       if staging then redis.call('UNLINK', staging) end
-      local _, count = string.gsub(remembered, ';', '')
       local since, before = string.match(remembered, '%- 0 (%d+) (%d+);')
-      local isGone = count >= \(rememberedOperations)
+      local isGone
       if since then
         isGone = expected ~= '*' and since + 0 > expected + 0 and (before ~= '0' or expected ~= '0')
+      else
+        local _, count = string.gsub(remembered, ';', '')
+        isGone = count >= \(rememberedOperations)
       end
       local forgotten = not first and isGone and 'forgotten' or nil
       return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type, forgotten}

@@ -104,8 +104,10 @@ package struct StoredValue: Hashable, Sendable {
     /// The key holds another Redis type, whose name this is.
     case otherType(String)
 
+    package var document: Data? { if case .document(let document) = self { document } else { nil } }
+
     /// The size of the document, in bytes.
-    package var size: Int { if case .document(let document) = self { document.count } else { 0 } }
+    package var size: Int { document?.count ?? 0 }
   }
 
   /// `nil` when this library has not written the value, or its meta is malformed.
@@ -120,9 +122,7 @@ package struct StoredValue: Hashable, Sendable {
   /// ``Revision/none`` for a value that was written by something else.
   package var revision: Revision { meta?.revision ?? .none }
 
-  package var document: Data? {
-    if case .document(let document) = content { document } else { nil }
-  }
+  package var document: Data? { content.document }
 
   /// Whether somebody without revisions, or an eviction, has deleted the value: no tombstone, and no expiry foretold.
   package var isDeletedByHand: Bool { content == .absent && meta?.kind == .set && meta?.expiry == 0 }

@@ -99,7 +99,7 @@ extension Replica {
     case .success(let documents):
       guard let documents else { return [] }
       if isOvertaken(encoding), !encoding.isReplacement {
-        let stored = StoredValue(meta: meta, content: confirmed.content).document
+        let stored = confirmed.content.document
         return rollBack(stamp: stamp, encodingWaiters, local: documents.encoded, stored: stored) + advance()
       }
       let condition: Commit.Condition =

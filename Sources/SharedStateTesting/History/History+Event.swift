@@ -51,6 +51,8 @@ extension History {
     case evicted(name: String)
     /// The server does not know any more which operations it has applied, and to what.
     case forgotten
+    /// The server refuses commits for a while. Whoever sends one again is not told either what came of the first.
+    case refused
     /// Another server has taken the place of the one there was, with its data or without.
     case replaced
     /// The server has lost what some service may not have seen.

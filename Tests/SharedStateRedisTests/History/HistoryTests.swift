@@ -211,6 +211,9 @@ struct HistoryTests {
     // Of what was made of nothing, nothing may be left to remember it by.
     let ofNothing = GuaranteeHistories.committed(["limit": "11"], 6, cause: .updates([1]))
     #expect(History(began + [ofNothing]).violations() == [])
+    let refused = began.dropLast() + [.refused]
+    #expect(History(refused + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
+    #expect(History(refused + [ofNothing]).violations().map(\.guarantee) == [.exactlyOnceUpdates])
     // What an update is made of may be older than it.
     let late: [History.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, .forgotten,

@@ -25,8 +25,7 @@ extension Simulation {
       server.faults.connectionError = server.faults.connectionError == nil ? .unreachable(reason: "simulated") : nil
     case .refuseWrites:
       server.faults.writeError = server.faults.writeError == nil ? .serverError(code: "OOM") : nil
-      // Who is refused is not told what became of a commit that was cut off: as good as forgotten.
-      recorder.record(.forgotten)
+      recorder.record(.refused)
     case .refuseTracking:
       server.faults.refusesTracking.toggle()
       isSomethingUntold = true
@@ -204,8 +203,7 @@ extension Simulation {
       if stored(name).content != .absent { recorder.record(.expires(name: name)) }
     case .foreignType:
       server.keyspace.set(name, .other(type: "list"))
-      // It refuses commits, too.
-      recorder.record(.forgotten)
+      recorder.record(.refused)
     case .foreignFlush:
       losses += 1
       recorder.record(.lost)

@@ -422,6 +422,19 @@ struct ReplicaLossTests {
     #expect(replica.takeDraft()?.condition == .revision(.none))
   }
 
+  @Test("a change that would be rejected yields to what somebody has stored since, also when that has expired")
+  func changeBehindExpiry() {
+    var replica = Replica.live(at: 5, "a", conflict: .reject)
+    _ = replica.changed()
+    replica.reconnect()
+    let expired = Meta(revision: Revision(6), parent: Revision(5), kind: .set, expiry: 1, writer: "other")
+    deliver(replica.stored(StoredValue(meta: expired, content: .absent)), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    let actions = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    #expect(actions.first == .saveError(.conflict(name: "flags", local: Data("b".utf8), stored: nil)))
+    #expect(replica.takeDraft() == nil)
+  }
+
   @Test("ForeignEditsSeen: a local change does not yield to a tombstone that somebody has written over")
   func editOverTombstone() {
     // So that the edit gets no revision of its own.

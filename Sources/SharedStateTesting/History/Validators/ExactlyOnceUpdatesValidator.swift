@@ -30,18 +30,19 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private var replacements = 0
   /// How often it has lost something, and maybe what it remembers of commits.
   private var losses = 0
-  /// How often it has only forgotten what came of operations. Nothing takes effect twice because of that.
-  private var forgettings = 0
-  /// How often it had until the last rest. What a service is about to hear of, and what an update is made of, may be
-  /// older than the update, but no older than that.
-  private var (lossesUntilRest, forgettingsUntilRest) = (0, 0)
+  /// Whether it has ever forgotten what came of operations. Nothing takes effect twice because of that alone.
+  private var hasForgotten = false
+  /// Whether it has lost or forgotten something, or refused to tell, since the last rest. What a service is about to hear
+  /// of, and what an update is made of, may be older than the update, but no older than that.
+  private var mayBeUnknown = false
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
     switch event {
     case .declared(let name, let rules): self.rules[name] = rules
     case .replaced: replacements += 1
-    case .lost: losses += 1
-    case .forgotten: forgettings += 1
+    case .lost: (losses, mayBeUnknown) = (losses + 1, true)
+    case .forgotten: (hasForgotten, mayBeUnknown) = (true, true)
+    case .refused: mayBeUnknown = true
     case .updateBegan(let box, let number, let changes):
       let key = Key(service: box.service, number: number)
       updates[key] = Update(changes: changes, replacements: replacements, losses: losses)
@@ -51,10 +52,10 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .committed(let commit):
       guard case .updates(let numbers) = commit.cause, let box = commit.box else { break }
       // Of what was made of nothing the server may have forgotten even that. It is made again as it was, and of nothing.
-      let isRepeated = commit.before.revision == 0 && forgettings > 0
+      let isRepeated = commit.before.revision == 0 && hasForgotten
       return numbers.compactMap { takeEffect($0, of: box, isRepeated: isRepeated) }
     case .rested(let rest):
-      (lossesUntilRest, forgettingsUntilRest) = (losses, forgettings)
+      mayBeUnknown = false
       return rest.stored.compactMap { total($1, of: $0) }
     default: break
     }
@@ -89,7 +90,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
       return "the update \(number) of \(box) has succeeded, and took effect \(update.effects) times"
     case .failed where update.effects > 0:
       return "the update \(number) of \(box) has failed, and took effect"
-    case .unknown where !isReplaced && losses == lossesUntilRest && forgettings == forgettingsUntilRest:
+    case .unknown where !isReplaced && !mayBeUnknown:
       return "nobody knows what came of the update \(number) of \(box), although the server is the same"
     default: return nil
     }
