@@ -157,7 +157,7 @@ extension SharedReader where Value: Sendable {
 }
 
 private func requiredValue<Key: SharedReaderKey>(of key: Key) async throws -> Key.Value {
-  let value: Key.Value? = try await withCancellableContinuation { continuation in
+  let value: Key.Value? = try await withKeyContinuation { continuation in
     key.load(
       context: .userInitiated,
       continuation: LoadContinuation("The LoadContinuation of \(Key.self)") { continuation.resume(with: $0) }

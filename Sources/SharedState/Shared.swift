@@ -143,6 +143,7 @@ public struct Shared<Value> {
   /// - Returns: What the closure returned when it took effect.
   /// - Throws: What the closure throws, what the key says, or `CancellationError` when it was cancelled before it was sent,
   ///   and so never takes effect. A key whose store was asked and has not answered says that the outcome is unknown.
+  @inlinable
   @discardableResult
   public func updateAtomically<Result: Sendable>(
     fileID: StaticString = #fileID,
@@ -152,15 +153,11 @@ public struct Shared<Value> {
     _ operation: @escaping @Sendable (inout Value) throws -> Result
   ) async throws -> Result {
     let place = projection.place
-    guard let persistence = place.reference.persistence as? any RemotePersistence else {
-      let result = try withLock(fileID: fileID, filePath: filePath, line: line, column: column, operation)
-      try await save()
-      return result
-    }
-    try Task.checkCancellation()
     let update = AtomicUpdate(place, operation)
-    try await persistence.updateAtomically { update.run(in: $0) }
-    return try update.outcome()
+    if try await place.reference.performAtomically({ update.run(in: $0) }) { return try update.outcome() }
+    let result = try withLock(fileID: fileID, filePath: filePath, line: line, column: column, operation)
+    try await save()
+    return result
   }
 }
 

@@ -1,5 +1,6 @@
 #if THREAD_SANITIZER
-  import SharedStateDependencies
+  public import SharedStateDependencies
 
+  @usableFromInline
   typealias Mutex<Value> = ThreadSanitizerMutex<Value>
 #endif

@@ -1,26 +1,43 @@
-import Synchronization
+#if !THREAD_SANITIZER
+  public import Synchronization
+#endif
 
 /// A closure that changes a part of a value, wherever a copy of the whole is, and what came of its last run.
+///
+/// Inlinable, so that it is specialised where an update is written.
+@usableFromInline
 final class AtomicUpdate<Value, Result: Sendable>: Sendable {
-  private let place: SendablePlace
-  private let operation: @Sendable (inout Value) throws -> Result
-  private let lastOutcome = Mutex<Swift.Result<Result, any Error>?>(nil)
-
   /// Only what does not touch the value in the box is used on another thread.
-  private struct SendablePlace: @unchecked Sendable {
+  @usableFromInline
+  struct SendablePlace: @unchecked Sendable {
     // `@unchecked Sendable` is right because a place is constant, and ``Place/modify(in:_:)`` touches nothing but the
     // memory that it is given.
+    @usableFromInline
     let place: Place<Value>
+
+    @inlinable
+    init(_ place: Place<Value>) {
+      self.place = place
+    }
   }
 
+  @usableFromInline
+  let place: SendablePlace
+  @usableFromInline
+  let operation: @Sendable (inout Value) throws -> Result
+  @usableFromInline
+  let lastOutcome = Mutex<Swift.Result<Result, any Error>?>(nil)
+
+  @inlinable
   init(_ place: Place<Value>, _ operation: @escaping @Sendable (inout Value) throws -> Result) {
-    self.place = SendablePlace(place: place)
+    self.place = SendablePlace(place)
     self.operation = operation
   }
 
   /// Runs the closure on its part of the whole in this memory.
   ///
   /// - Returns: Whether it has written something: not when it has thrown, and not when the part has vanished.
+  @inlinable
   func run(in memory: UnsafeMutableRawPointer) -> Bool {
     var outcome: Swift.Result<Result, any Error>?
     let isChanged = place.place.modify(in: memory) { value in
@@ -39,6 +56,7 @@ final class AtomicUpdate<Value, Result: Sendable>: Sendable {
   }
 
   /// What the last run returned or threw.
+  @inlinable
   func outcome() throws -> Result {
     guard let outcome = lastOutcome.withLock({ $0 }) else { throw CancellationError() }
     return try outcome.get()

@@ -1,42 +1,64 @@
-import Synchronization
+#if !THREAD_SANITIZER
+  public import Synchronization
+#endif
 
-/// Waits for a callback, or until the task is cancelled, whichever is first.
+/// Waits for a callback, or until the task is cancelled, whichever is first. What was begun goes on after a cancellation.
 ///
-/// What was begun goes on after a cancellation, except for the tasks of asynchronous keys.
+/// Inlinable, with the continuation, so that it is specialised where it is used: looking up the metadata of generic
+/// types costs more than waiting.
 /// - Parameters:
 ///   - body: Begins what calls back.
 ///   - onCancel: Called after a cancellation, when the continuation does not wait any more.
 /// - Throws: What the callback says, or `CancellationError`.
+@inlinable
 package func withCancellableContinuation<Value: Sendable>(
   _ body: (CancellableContinuation<Value>) -> Void,
   onCancel: @escaping @Sendable () -> Void = {}
 ) async throws -> Value {
   let continuation = CancellableContinuation<Value>()
-  let tasks = KeyTasks()
   return try await withTaskCancellationHandler {
     try await withCheckedThrowingContinuation { checked in
-      guard continuation.install(checked) else { return }
-      KeyTasks.$current.withValue(tasks) { body(continuation) }
+      if continuation.install(checked) { body(continuation) }
     }
   } onCancel: {
     continuation.resume(with: .failure(CancellationError()))
+    onCancel()
+  }
+}
+
+/// Waits as ``withCancellableContinuation(_:onCancel:)``, and cancels the tasks that a key has begun for it.
+func withKeyContinuation<Value: Sendable>(
+  _ body: (CancellableContinuation<Value>) -> Void,
+  onCancel: @escaping @Sendable () -> Void = {}
+) async throws -> Value {
+  let tasks = KeyTasks()
+  return try await withCancellableContinuation { continuation in
+    KeyTasks.$current.withValue(tasks) { body(continuation) }
+  } onCancel: {
     tasks.cancel()
     onCancel()
   }
 }
 
 /// A continuation that keeps the first result and ignores the others.
+@usableFromInline
 package final class CancellableContinuation<Value: Sendable>: Sendable {
-  private enum State {
+  @usableFromInline
+  enum State {
     case initial
     case waiting(CheckedContinuation<Value, any Error>)
     case done
   }
 
-  private let state = Mutex(State.initial)
+  @usableFromInline
+  let state = Mutex(State.initial)
+
+  @inlinable
+  package init() {}
 
   /// Takes the task's continuation; `false` when the task was cancelled before.
-  fileprivate func install(_ checked: CheckedContinuation<Value, any Error>) -> Bool {
+  @inlinable
+  func install(_ checked: CheckedContinuation<Value, any Error>) -> Bool {
     let isCancelled = state.withLock { state in
       if case .done = state { return true }
       state = .waiting(checked)
@@ -54,6 +76,7 @@ package final class CancellableContinuation<Value: Sendable>: Sendable {
   }
 
   /// Resumes the task. Only the first result counts.
+  @inlinable
   package func resume(with result: Result<Value, any Error>) {
     let checked: CheckedContinuation<Value, any Error>? = state.withLock { state in
       defer { state = .done }

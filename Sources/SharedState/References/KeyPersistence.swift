@@ -87,7 +87,7 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   // MARK: Loading
 
   func load() async throws {
-    try await withCancellableContinuation { continuation in
+    try await withKeyContinuation { continuation in
       self.afterSaves {
         self.beginLoad(context: .userInitiated) { continuation.resume(with: $0) }
       }
@@ -233,7 +233,7 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
 
   func save() async throws {
     guard save != nil, let reference else { return }
-    try await withCancellableContinuation { continuation in
+    try await withKeyContinuation { continuation in
       let isFirst = self.state.withLock { state in
         state.saveRequests.waiters.append(continuation)
         return state.saving.request()

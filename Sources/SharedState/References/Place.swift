@@ -195,11 +195,18 @@ extension Place {
   /// that belongs to the caller. The closure says whether it changed anything.
   ///
   /// - Returns: Whether something was written.
+  @inlinable
   func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Value) -> Bool) -> Bool {
-    guard let pointer else { return unwrappedAccessor.modify(in: memory, body) }
+    guard let pointer else { return modifyThroughAccessor(in: memory, body) }
     // The memory is laid out as the one that `pointer` points into, so the part is at the same offset.
     let offset = UnsafeMutableRawPointer(pointer) - reference.memory
     return body(&(memory + offset).assumingMemoryBound(to: Value.self).pointee)
+  }
+
+  @usableFromInline
+  @inline(never)
+  func modifyThroughAccessor(in memory: UnsafeMutableRawPointer, _ body: (inout Value) -> Bool) -> Bool {
+    unwrappedAccessor.modify(in: memory, body)
   }
 
   /// This part of a snapshot of the whole.

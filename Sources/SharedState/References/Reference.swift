@@ -184,7 +184,19 @@ package class Reference: Observable, @unchecked Sendable {
     preconditionFailure("A subclass of Reference has no value observers. This is a bug in SharedState.")
   }
 
+  /// Hands an update to where the value is kept, if that is with others.
+  ///
+  /// - Returns: `false`, and nothing is done: nobody else changes what is kept.
+  @usableFromInline
+  final func performAtomically(_ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool) async throws -> Bool {
+    guard let persistence = persistence as? any RemotePersistence else { return false }
+    try Task.checkCancellation()
+    try await persistence.updateAtomically(update)
+    return true
+  }
+
   /// The memory that holds the value, and that snapshots of it are copies of.
+  @usableFromInline
   var memory: UnsafeMutableRawPointer {
     preconditionFailure("A subclass of Reference has no memory. This is a bug in SharedState.")
   }

@@ -19,11 +19,16 @@ package final class Link: Sendable {
     }
   }
 
+  private struct Waiter {
+    let callback: WaiterCallback
+    /// What is to be run first.
+    var update: AtomicUpdate?
+  }
+
   private struct Guarded {
     var state: LinkState
     var members: [LinkState.ReplicaID: Member] = [:]
-    var waiters: [LinkState.WaiterID: WaiterCallback] = [:]
-    var updates: [LinkState.WaiterID: AtomicUpdate] = [:]
+    var waiters: [LinkState.WaiterID: Waiter] = [:]
     var running: Set<ConnectionPurpose> = []
     /// Numbers what is told about a status, so that a thread that is late never overwrites what is newer.
     var lastNumber: UInt64 = 0
@@ -37,7 +42,7 @@ package final class Link: Sendable {
     case loadError(any ReplicaAttachment, RedisSharedStateError?, number: UInt64)
     case saveError(any ReplicaAttachment, RedisSharedStateError?, number: UInt64)
     case release(AnyObject)
-    case resume(WaiterCallback, Result<StoredValue?, RedisSharedStateError>)
+    case resume([WaiterCallback], Result<StoredValue?, RedisSharedStateError>)
     case wake(ConnectionPurpose)
     case statusChanged(Session, number: UInt64)
     case incident(name: String, Replica.Incident)
@@ -134,11 +139,7 @@ package final class Link: Sendable {
     with update: @escaping AtomicUpdate,
     completion: @escaping WaiterCallback
   ) -> LinkState.WaiterID? {
-    begin(completion) { guarded throws(RedisSharedStateError) in
-      let waiter = try guarded.state.update(id, now: .now)
-      guarded.updates[waiter] = update
-      return waiter
-    }
+    begin(completion, update) { guarded throws(RedisSharedStateError) in try guarded.state.update(id, now: .now) }
   }
 
   /// Calls back once what was stored for a replica is deleted, and the box shows its default.
@@ -173,7 +174,7 @@ package final class Link: Sendable {
   ) -> [LinkState.WaiterID] {
     update { guarded in
       let waiters = guarded.state.flush(until: deadline)
-      for waiter in waiters { guarded.waiters[waiter] = completion }
+      for waiter in waiters { guarded.waiters[waiter] = Waiter(callback: completion) }
       return waiters
     }
   }
@@ -184,7 +185,6 @@ package final class Link: Sendable {
       for waiter in waiters {
         guarded.state.forget(waiter)
         guarded.waiters[waiter] = nil
-        guarded.updates[waiter] = nil
       }
     }
   }
@@ -195,19 +195,19 @@ package final class Link: Sendable {
   package func cancelUpdate(_ waiter: LinkState.WaiterID) -> Bool {
     update { guarded in
       guarded.waiters[waiter] = nil
-      guarded.updates[waiter] = nil
       return guarded.state.cancelUpdate(waiter)
     }
   }
 
   private func begin(
     _ completion: @escaping WaiterCallback,
+    _ update: AtomicUpdate? = nil,
     _ body: (inout Guarded) throws(RedisSharedStateError) -> LinkState.WaiterID
   ) -> LinkState.WaiterID? {
-    let result = update { guarded in
+    let result = self.update { guarded in
       Result { () throws(RedisSharedStateError) in
         let waiter = try body(&guarded)
-        guarded.waiters[waiter] = completion
+        guarded.waiters[waiter] = Waiter(callback: completion, update: update)
         return waiter
       }
     }
@@ -309,7 +309,7 @@ package final class Link: Sendable {
     case .loadError(let attachment, let error, let number): attachment.setLoadError(error, number: number)
     case .saveError(let attachment, let error, let number): attachment.setSaveError(error, number: number)
     case .release, .wake: break
-    case .resume(let callback, let result): callback(result)
+    case .resume(let callbacks, let result): for callback in callbacks { callback(result) }
     case .statusChanged(let session, let number):
       watch.sessionChanged(session)
       onStatusChange(session, number)
@@ -340,14 +340,11 @@ package final class Link: Sendable {
         guarded.members[id]?.unsettled = nil
         tasks.append(.release(unsettled))
       case .resume(let waiters, let error):
-        for waiter in waiters {
-          guarded.updates[waiter] = nil
-          guard let callback = guarded.waiters.removeValue(forKey: waiter) else { continue }
-          tasks.append(.resume(callback, error.map(Result.failure) ?? .success(nil)))
-        }
+        let callbacks = waiters.compactMap { guarded.waiters.removeValue(forKey: $0)?.callback }
+        if !callbacks.isEmpty { tasks.append(.resume(callbacks, error.map(Result.failure) ?? .success(nil))) }
       case .answer(let waiter, let stored):
-        guard let callback = guarded.waiters.removeValue(forKey: waiter) else { continue }
-        tasks.append(.resume(callback, .success(stored)))
+        guard let callback = guarded.waiters.removeValue(forKey: waiter)?.callback else { continue }
+        tasks.append(.resume([callback], .success(stored)))
       case .wake(let purpose): tasks.append(.wake(purpose))
       case .statusChanged: tasks.append(.statusChanged(guarded.state.session, number: guarded.lastNumber))
       case .incident(let name, let incident): tasks.append(.incident(name: name, incident))
@@ -497,7 +494,7 @@ package final class Link: Sendable {
     guard let work = guarded.state.work(for: purpose, epoch: epoch, now: now) else { return nil }
     let encodings = work.encodings.map { id, encoding in
       var updates: [LinkState.WaiterID: AtomicUpdate] = [:]
-      for waiter in encoding.updates { updates[waiter] = guarded.updates[waiter] }
+      for waiter in encoding.updates { updates[waiter] = guarded.waiters[waiter]?.update }
       return Round.Encoding(
         id: id,
         encoding: encoding,

@@ -34,7 +34,8 @@ extension Replica {
     } else {
       updates.append(waiter)
     }
-    return advance()
+    // Nothing more can begin before what is under way has ended. Thousands may come in the meantime.
+    return encoding == nil && !isCommitUnderWay ? advance() : []
   }
 
   /// Somebody wants what is stored to be deleted, and with it the local changes up to a stamp.

@@ -3,12 +3,10 @@
 /// A dictionary moves an element out and back in for every change, which costs more than most changes when the element
 /// is as large as a replica. Numbers are not used again: they are made of the slot and of how often it has been filled.
 package struct SlotTable<Element> {
-  fileprivate struct Slot {
-    var fillings: UInt32 = 0
-    var element: Element?
-  }
-
-  private var slots: [Slot] = []
+  private var slots: [Element?] = []
+  /// How often each slot has been filled and emptied: odd while there is an element. Beside the elements, so that
+  /// finding one does not copy it.
+  private var turns: [UInt32] = []
   private var free: [Int] = []
 
   package init() {}
@@ -16,32 +14,32 @@ package struct SlotTable<Element> {
   package var isEmpty: Bool { free.count == slots.count }
 
   /// The numbers of all elements.
-  package var ids: [UInt64] {
-    slots.indices.compactMap { slots[$0].element == nil ? nil : id(of: $0) }
-  }
+  package var ids: [UInt64] { turns.indices.lazy.map(id).filter { index(of: $0) != nil } }
 
   /// The elements, in no particular order.
-  package var elements: some Sequence<Element> { slots.lazy.compactMap(\.element) }
+  package var elements: some Sequence<Element> { slots.lazy.compactMap { $0 } }
 
   /// Adds an element, and returns its number.
   package mutating func insert(_ element: Element) -> UInt64 {
     let index: Int
     if let last = free.popLast() {
       index = last
+      slots[index] = element
     } else {
       index = slots.count
-      slots.append(Slot())
+      slots.append(element)
+      turns.append(0)
     }
-    slots[index].fillings &+= 1
-    slots[index].element = element
+    turns[index] &+= 1
     return id(of: index)
   }
 
   /// Removes an element; `nil` when there is none of this number.
   package mutating func remove(_ id: UInt64) -> Element? {
     guard let index = index(of: id) else { return nil }
+    turns[index] &+= 1
     free.append(index)
-    return slots[index].element.take()
+    return slots[index].take()
   }
 
   /// The element of a number; `nil` when there is none. Change it through optional chaining; to add and to remove one
@@ -49,14 +47,14 @@ package struct SlotTable<Element> {
   package subscript(id: UInt64) -> Element? {
     _read {
       if let index = index(of: id) {
-        yield slots[index].element
+        yield slots[index]
       } else {
         yield nil
       }
     }
     _modify {
       if let index = index(of: id) {
-        yield &slots[index].element
+        yield &slots[index]
       } else {
         var none: Element?
         yield &none
@@ -65,16 +63,14 @@ package struct SlotTable<Element> {
   }
 
   private func id(of index: Int) -> UInt64 {
-    UInt64(slots[index].fillings) << 32 | UInt64(index)
+    UInt64(turns[index]) << 32 | UInt64(index)
   }
 
   @inline(__always)
   private func index(of id: UInt64) -> Int? {
-    let index = Int(id & 0xFFFF_FFFF)
-    guard index < slots.count, slots[index].fillings == UInt32(id >> 32) else { return nil }
-    return slots[index].element == nil ? nil : index
+    let (index, turn) = (Int(id & 0xFFFF_FFFF), UInt32(id >> 32))
+    return turn % 2 == 1 && index < turns.count && turns[index] == turn ? index : nil
   }
 }
 
-extension SlotTable.Slot: Sendable where Element: Sendable {}
 extension SlotTable: Sendable where Element: Sendable {}
