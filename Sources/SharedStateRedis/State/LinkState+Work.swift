@@ -122,13 +122,11 @@ extension LinkState {
     while reads.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
       let id = isCheck ? checks.queue.popFirst() : readQueue.popFirst()
     {
-      guard let number = members[id]?.replica.beginRead(), let name = members[id]?.names else { continue }
-      if isCheck { members[id]?.isCheckQueued = false } else { members[id]?.isReadQueued = false }
-      members[id]?.readAt = now
-      reads.append((id, number))
-      names.append(name)
+      guard let read = members[id]?.beginRead(isCheck: isCheck, now: now) else { continue }
+      reads.append((id, read.number))
+      names.append(read.names)
       // What is known of it; for all else the number of keys is the bound.
-      bytes += members[id]?.replica.size ?? 0
+      bytes += read.size
     }
     guard !reads.isEmpty else { return false }
     request(.read(reads, isCheck: isCheck), .read(names), on: .writer, into: &work, now: now)
@@ -159,41 +157,16 @@ extension LinkState {
 
   mutating func commitRequest(for id: ReplicaID, now: ContinuousClock.Instant) -> RedisRequest? {
     let next = Operation(writer: configuration.nonce, number: nextOperation)
+    let (writer, inlineLimit) = (configuration.writer, configuration.inlineLimit)
     guard session.phase == .connected, exchanges[.writer] != nil,
-      let draft = members[id]?.replica.takeDraft(nextOperation: { next }), let names = members[id]?.names
+      let (draft, command) = members[id]?.takeCommit(next, writer: writer, inlineLimit: inlineLimit)
     else { return nil }
     nextOperation = max(nextOperation, draft.operation.number + 1)
     let bytes = draft.size
     commitsUnderWay += 1
     commitBytesUnderWay += bytes
     let number = exchanges[.writer]?.register(.commit(id, draft.operation, bytes: bytes), now: now)
-    return number.map { RedisRequest(id: $0, command: command(of: draft, id, names)) }
-  }
-
-  private func command(of draft: Replica.Draft, _ id: ReplicaID, _ names: KeyNames) -> RedisRequest.Command {
-    var commit = Commit(
-      names: names,
-      content: .deleted,
-      condition: draft.condition,
-      floor: draft.floor,
-      operation: draft.operation,
-      writer: configuration.writer,
-      timeToLive: members[id]?.replica.policy.timeToLive ?? 0
-    )
-    switch draft.content {
-    case .document(let document):
-      commit.content = .document(document, isLarge: document.count > configuration.inlineLimit)
-    case .deleted:
-      break
-    case .adopted:
-      commit.content = .adopted(inlineLimit: configuration.inlineLimit)
-      commit.writer = Meta.foreignMark + commit.writer
-      commit.timeToLive = 0
-    case .restored(let content, let meta):
-      let isLarge = draft.size > configuration.inlineLimit
-      return .restore(Restore(names: names, content: content, meta: meta, isLarge: isLarge))
-    }
-    return .commit(commit)
+    return number.map { RedisRequest(id: $0, command: command) }
   }
 
   mutating func request(
@@ -205,5 +178,50 @@ extension LinkState {
   ) {
     guard let id = exchanges[purpose]?.register(request, now: now) else { return }
     work.requests.append(RedisRequest(id: id, command: command))
+  }
+}
+
+// What is asked of a member with each commit and each read is asked while it is changed: to read a part of it copies it.
+extension LinkState.Member {
+  /// What to read, and how large it was when it was heard of last.
+  fileprivate mutating func beginRead(
+    isCheck: Bool,
+    now: ContinuousClock.Instant
+  ) -> (number: UInt64, names: KeyNames, size: Int) {
+    if isCheck { isCheckQueued = false } else { isReadQueued = false }
+    readAt = now
+    return (replica.beginRead(), names, replica.size)
+  }
+
+  /// What to commit, if there is something, and the command for it.
+  fileprivate mutating func takeCommit(
+    _ nextOperation: Operation,
+    writer: String,
+    inlineLimit: Int
+  ) -> (Replica.Draft, RedisRequest.Command)? {
+    guard let draft = replica.takeDraft(nextOperation: { nextOperation }) else { return nil }
+    var commit = Commit(
+      names: names,
+      content: .deleted,
+      condition: draft.condition,
+      floor: draft.floor,
+      operation: draft.operation,
+      writer: writer,
+      timeToLive: replica.policy.timeToLive
+    )
+    switch draft.content {
+    case .document(let document):
+      commit.content = .document(document, isLarge: document.count > inlineLimit)
+    case .deleted:
+      break
+    case .adopted:
+      commit.content = .adopted(inlineLimit: inlineLimit)
+      commit.writer = Meta.foreignMark + commit.writer
+      commit.timeToLive = 0
+    case .restored(let content, let meta):
+      let isLarge = draft.size > inlineLimit
+      return (draft, .restore(Restore(names: names, content: content, meta: meta, isLarge: isLarge)))
+    }
+    return (draft, .commit(commit))
   }
 }

@@ -391,7 +391,7 @@ package struct Replica: Sendable {
 
   /// What was stored may have become something else while a commit of it was being made.
   mutating func remadeIfOutdated() -> [Action] {
-    inFlight.map(isOutdated) ?? false ? advance() : []
+    if let inFlight, isOutdated(inFlight) { advance() } else { [] }
   }
 
   private mutating func waitUntilReadable() -> [Action] {
