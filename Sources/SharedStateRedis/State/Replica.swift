@@ -389,9 +389,9 @@ package struct Replica: Sendable {
     return repair == .restore || repair != nil && !job.isInterrupted
   }
 
-  /// What was stored may have become something else while a commit of it was being made.
+  /// What was stored may have become something else, or unreadable, while a commit of it was being made.
   mutating func remadeIfOutdated() -> [Action] {
-    if let inFlight, isOutdated(inFlight) { advance() } else { [] }
+    if let inFlight, isOutdated(inFlight) || !maySend(inFlight) { advance() } else { [] }
   }
 
   private mutating func waitUntilReadable() -> [Action] {

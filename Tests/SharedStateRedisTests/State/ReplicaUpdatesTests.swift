@@ -302,7 +302,25 @@ struct ReplicaUpdatesTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.delivered(replica.delivery(of: .set(8, "?")), outcome: .unreadable(.bad))
-    #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1)) == [])
+    #expect(
+      replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+        == [.saveError(.storedValueUnreadable(name: "flags"))]
+    )
+    #expect(replica.takeDraft() == nil)
+    #expect(replica.hasPendingChange)
+  }
+
+  @Test("BadDataHeld: who updates behind a change that is being encoded is told when what has come in cannot be read")
+  func updateBehindBadData() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.delivered(replica.delivery(of: .set(8, "?")), outcome: .unreadable(.bad))
+    #expect(replica.update(waiter: 1) == [])
+    #expect(
+      replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
+        == [.resume([1], .bad), .saveError(.storedValueUnreadable(name: "flags"))]
+    )
     #expect(replica.takeDraft() == nil)
     #expect(replica.hasPendingChange)
   }

@@ -33,7 +33,7 @@ struct AtomicUpdatesBenchmark {
     let rate = median(updates)
     return [
       Row(
-        name: "updateAtomically, against WATCH/MULTI/EXEC",
+        name: "updateAtomically, against WATCH/MULTI/EXEC, each reply awaited",
         figure: rate,
         floor: median(watched),
         unit: "per second",
@@ -41,7 +41,7 @@ struct AtomicUpdatesBenchmark {
         note: "the sum is exact; \(Int(median(updatesInACommit).rounded())) updates in a commit that was sent"
       ),
       Row(
-        name: "updateAtomically, against WATCH/MULTI/EXEC in two round trips",
+        name: "updateAtomically, against WATCH/MULTI/EXEC, in two round trips",
         figure: rate,
         floor: median(watchedInPipelines),
         unit: "per second"
