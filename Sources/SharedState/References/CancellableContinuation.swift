@@ -1,4 +1,6 @@
-#if !THREAD_SANITIZER
+#if THREAD_SANITIZER
+  public import SharedStateDependencies
+#else
   public import Synchronization
 #endif
 

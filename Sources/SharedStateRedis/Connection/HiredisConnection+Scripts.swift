@@ -41,11 +41,10 @@ extension HiredisConnection {
     _ attempt: ScriptAttempt,
     _ reply: RedisReplyView
   ) throws(RedisSharedStateError) {
-    guard case .commit(let commit) = batch[index].command else {
-      fatalError("The answer to a commit is expected at the place of another request.")
-    }
     let stagingFailure = self.stagingFailure.take()
-    if let attempt = nextAttempt(after: reply, attempt) { return addCommit(commit, batch, index, attempt) }
+    if let attempt = nextAttempt(after: reply, attempt) {
+      return addCommit(commit(of: batch[index]), batch, index, attempt)
+    }
     if let failure = Self.failure(reply, "EVALSHA") { return answer(batch[index].id, failure) }
     switch ScriptAnswer(reply) {
     case .reply(let reply):
@@ -58,10 +57,18 @@ extension HiredisConnection {
       guard attempt.lostStagings < ScriptAttempt.maximumLostStagings else {
         return answer(batch[index].id, .failure(.serverError(code: "STAGING")))
       }
-      addCommit(commit, batch, index, attempt, isStaged: false)
+      addCommit(commit(of: batch[index]), batch, index, attempt, isStaged: false)
     case nil:
       throw Self.unknownReply("EVALSHA")
     }
+  }
+
+  /// Needed only where it is sent once more.
+  private func commit(of request: RedisRequest) -> Commit {
+    guard case .commit(let commit) = request.command else {
+      fatalError("The answer to a commit is expected at the place of another request.")
+    }
+    return commit
   }
 
   func handleRestores(

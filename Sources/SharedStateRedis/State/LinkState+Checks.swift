@@ -54,7 +54,8 @@ extension LinkState {
       for id in members.ids { check(id, now: now) }
       return
     }
-    for key in keys {
+    // The keys that belong to a value end with its hash tag, and no name contains a brace.
+    for key in keys where key.utf8.last != UInt8(ascii: "}") {
       let channel = KeyNames.channel(namespace: configuration.namespace, value: key, database: configuration.database)
       for id in channels[channel] ?? [] where members[id]?.replica.policy.detectsForeignEdits ?? false {
         check(id, now: now)
