@@ -129,6 +129,22 @@ struct HistoryTests {
     #expect(History(made + [again]).violations().map(\.guarantee) == [.noEcho])
   }
 
+  @Test("may show what a box has already, when somebody has left it without a revision")
+  func shownWithoutRevision() {
+    let made: [History.Event] = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
+      GuaranteeHistories.committed(["limit": "20"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
+    ]
+    let again = GuaranteeHistories.shown(20, 5)
+    for (limit, guarantees) in [("20", []), ("30", [Guarantee.noEcho])] {
+      let left = GuaranteeHistories.stored(0, ["limit": limit, "other": "1"])
+      let edited = History.Event.edited(name: "config", ["limit": limit], left)
+      #expect(History(made + [edited, again]).violations(of: [.noEcho]).map(\.guarantee) == guarantees)
+    }
+    let before = History.Event.edited(name: "config", [:], GuaranteeHistories.stored(0, ["limit": "20"]))
+    #expect(History([before] + made + [again]).violations(of: [.noEcho]).map(\.guarantee) == [.noEcho])
+  }
+
   @Test("may lose a tombstone that was evicted")
   func evictedTombstone() {
     let deleted = History.Event.shown(GuaranteeHistories.a, nil, revision: 5, isFromOutside: true)
@@ -195,6 +211,44 @@ struct HistoryTests {
     ]
     #expect(History(before + [.lost] + after).violations(of: [.exactlyOnceUpdates]) == [])
     #expect(History(before + after + [.lost]).violations(of: [.exactlyOnceUpdates]).map(\.position) == [4, 5])
+  }
+
+  @Test("may have an update twice when the first was written over without its revision, which was evicted")
+  func repeatedAfterEviction() {
+    let began: [History.Event] = [
+      GuaranteeHistories.watched, GuaranteeHistories.opened,
+      .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
+      GuaranteeHistories.committed(["limit": "11"], 5, cause: .updates([1])),
+    ]
+    let made: History.Document = ["limit": "11"]
+    func over(
+      _ revision: UInt64,
+      _ cause: History.Commit.Cause = .change(through: 1),
+      base: History.Document = ["limit": "10"]
+    ) -> History.Event {
+      let before = GuaranteeHistories.stored(revision, made)
+      return GuaranteeHistories.committed(["limit": "30"], 6, over: before, cause: cause, base: .document(base))
+    }
+    let again: [History.Event] = [
+      GuaranteeHistories.committed(
+        ["limit": "31"],
+        7,
+        over: GuaranteeHistories.stored(6, ["limit": "30"]),
+        cause: .updates([1])
+      ),
+      .updateEnded(GuaranteeHistories.a, number: 1, .succeeded(nil)),
+    ]
+    func violations(_ events: [History.Event]) -> [Guarantee] {
+      History(began + events + again).violations(of: [.exactlyOnceUpdates]).map(\.guarantee)
+    }
+    let evicted = History.Event.evicted(name: "config")
+    #expect(violations([evicted, over(0)]) == [])
+    let twice = [Guarantee.exactlyOnceUpdates, .exactlyOnceUpdates]
+    #expect(violations([evicted, over(5)]) == twice)
+    #expect(violations([evicted, over(0, base: made)]) == twice)
+    #expect(violations([evicted, over(0, .adoption)]) == twice)
+    #expect(violations([over(0)]) == twice)
+    #expect(violations([.evicted(name: "other"), over(0)]) == twice)
   }
 
   @Test("may leave an outcome unknown when operations were forgotten, and not make an update twice because of that")

@@ -12,6 +12,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     let changes: Bool
     let replacements: Int
     let losses: Int
+    let overwrites: Int
     var effects = 0
     var outcome: History.Outcome?
   }
@@ -30,6 +31,10 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private var replacements = 0
   /// How often it has lost something, and maybe what it remembers of commits.
   private var losses = 0
+  /// What has been evicted, and may have left a value without its revision.
+  private var evicted: Set<String> = []
+  /// How often somebody has written over such a value, knowing nothing of it.
+  private var overwrites: [String: Int] = [:]
   /// Whether it has ever forgotten what came of operations. Nothing takes effect twice because of that alone.
   private var hasForgotten = false
   /// Whether it has lost or forgotten something, or refused to tell, since the last rest. What a service is about to hear
@@ -41,16 +46,25 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .declared(let name, let rules): self.rules[name] = rules
     case .replaced: replacements += 1
     case .lost: (losses, mayBeUnknown) = (losses + 1, true)
+    case .evicted(let name): evicted.insert(name)
     case .forgotten: (hasForgotten, mayBeUnknown) = (true, true)
     case .refused: mayBeUnknown = true
     case .updateBegan(let box, let number, let changes):
       let key = Key(service: box.service, number: number)
-      updates[key] = Update(changes: changes, replacements: replacements, losses: losses)
+      updates[key] = Update(
+        changes: changes,
+        replacements: replacements,
+        losses: losses,
+        overwrites: overwrites[box.name, default: 0]
+      )
       counts[box.name, default: Count()].open += 1
     case .updateEnded(let box, let number, let outcome):
       return [count(outcome, in: box.name, at: position), end(number, of: box, outcome)].compactMap(\.self)
     case .committed(let commit):
-      guard case .updates(let numbers) = commit.cause, let box = commit.box else { break }
+      guard case .updates(let numbers) = commit.cause, let box = commit.box else {
+        overwrite(by: commit)
+        break
+      }
       // Of what was made of nothing the server may have forgotten even that. It is made again as it was, and of nothing.
       let isRepeated = commit.before.revision == 0 && hasForgotten
       return numbers.compactMap { takeEffect($0, of: box, isRepeated: isRepeated) }
@@ -64,20 +78,29 @@ struct ExactlyOnceUpdatesValidator: Validator {
 
   // MARK: Single commits
 
+  private mutating func overwrite(by commit: History.Commit) {
+    guard commit.before.revision == 0, commit.cause != .adoption, evicted.remove(commit.name) != nil else { return }
+    if commit.base != commit.before.content { overwrites[commit.name, default: 0] += 1 }
+  }
+
   private mutating func takeEffect(_ number: Int, of box: History.Box, isRepeated: Bool) -> String? {
     let key = Key(service: box.service, number: number)
     guard var update = updates[key] else { return nil }
     update.effects = isRepeated ? 1 : update.effects + 1
     updates[key] = update
     if update.outcome == .failed { return "the update \(number) of \(box) had failed, and took effect" }
-    guard update.effects > 1, update.replacements == replacements, update.losses == losses else { return nil }
+    guard update.effects > 1, update.replacements == replacements, !isLost(update, in: box.name) else { return nil }
     return "the update \(number) of \(box) took effect \(update.effects) times"
   }
 
   /// Where the server has lost an effect, and with it what it remembers of commits, the last one is the one that is left.
-  private func isMiscounted(_ update: Update) -> Bool {
+  private func isMiscounted(_ update: Update, in name: String) -> Bool {
     let expected = update.changes ? 1 : 0
-    return update.losses == losses ? update.effects != expected : update.effects < expected
+    return isLost(update, in: name) ? update.effects < expected : update.effects != expected
+  }
+
+  private func isLost(_ update: Update, in name: String) -> Bool {
+    update.losses != losses || update.overwrites != overwrites[name, default: 0]
   }
 
   private mutating func end(_ number: Int, of box: History.Box, _ outcome: History.Outcome) -> String? {
@@ -86,7 +109,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     guard let update = updates[key], rules[box.name]?.isWatched ?? false else { return nil }
     let isReplaced = update.replacements != replacements
     switch outcome {
-    case .succeeded where !isReplaced && isMiscounted(update):
+    case .succeeded where !isReplaced && isMiscounted(update, in: box.name):
       return "the update \(number) of \(box) has succeeded, and took effect \(update.effects) times"
     case .failed where update.effects > 0:
       return "the update \(number) of \(box) has failed, and took effect"

@@ -24,6 +24,8 @@ struct NoEchoValidator: Validator {
   private var authors: [String: [UInt64: Author]] = [:]
   /// Where something was stored that cannot be shown. What a box is told after it is news, whoever has made it.
   private var unreadable: Set<String> = []
+  /// What was stored without a revision, and when. It is news to everybody, and shown under a revision of before.
+  private var unrevised: [String: [History.Document: Int]] = [:]
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
     switch event {
@@ -40,7 +42,7 @@ struct NoEchoValidator: Validator {
     case .committed(let commit):
       observe(commit, at: position)
     case .edited(let name, _, let stored?):
-      note(stored, of: name)
+      note(stored, of: name, at: position)
     case .shown(let box, let document, let revision, isFromOutside: true):
       return show(document, revision, in: box)
     default: break
@@ -49,7 +51,7 @@ struct NoEchoValidator: Validator {
   }
 
   private mutating func observe(_ commit: History.Commit, at position: Int) {
-    note(commit.after, of: commit.name)
+    note(commit.after, of: commit.name, at: position)
     // What is given back is still whose it was.
     if commit.cause == .restoration { return }
     var author: Author?
@@ -58,8 +60,12 @@ struct NoEchoValidator: Validator {
     authors[commit.name, default: [:]][commit.after.revision] = author
   }
 
-  private mutating func note(_ stored: History.Stored, of name: String) {
-    if case .unreadable = stored.content { unreadable.insert(name) }
+  private mutating func note(_ stored: History.Stored, of name: String, at position: Int) {
+    switch stored.content {
+    case .unreadable: unreadable.insert(name)
+    case .document(let document) where stored.revision == 0: unrevised[name, default: [:]][document] = position
+    case .document, .absent: break
+    }
   }
 
   private mutating func show(_ document: History.Document?, _ revision: UInt64?, in box: History.Box) -> [String] {
@@ -86,6 +92,10 @@ struct NoEchoValidator: Validator {
     // What is found when a share is made may have been written by an earlier share of the same service.
     if author.position < content.opened, content.shown == nil { return nil }
     if unreadable.contains(box.name) { return nil }
+    let isNews = unrevised[box.name]?.contains {
+      $1 > author.position && content.document.shows($0, default: content.initial)
+    }
+    if isNews ?? false { return nil }
     // The server had lost it, and something else was shown in its place.
     if let shown = content.shown, shown >= revision { return nil }
     return "\(box) was told of its own \(revision) (event \(author.position)): \(content.document)"
