@@ -133,6 +133,21 @@ extension RedisConnectionContract {
       }
     },
 
+    RedisConnectionContract("who may have been forgotten is told so, also when something older of its own came late") {
+      scene in
+      let (client, other) = (try scene.connect(), try scene.connect())
+      let names = scene.names()
+      let late = client.makeCommit(names, .text("0"), when: .absent)
+      let first = try other.commit(names, .text("1")).revision
+      let lost = client.makeCommit(names, .text("2"), when: .revision(first))
+      try client.committed(lost)
+      _ = try scene.foreign("DEL", names.operations, names.meta)
+      try client.committed(late)
+      guard case .conflict(_, hasForgotten: true) = try client.reply(to: lost) else {
+        throw Violation("what was applied is forgotten, and its writer is not told so")
+      }
+    },
+
     RedisConnectionContract(
       "who may have been forgotten together with the revision is told so, and who found none is not"
     ) {

@@ -58,10 +58,11 @@ package enum CommitScript {
       if since then
         isGone = expected ~= '*' and since + 0 > expected + 0 and (before ~= '0' or expected ~= '0')
       else
+        -- The writer's last one is older than all that are too many.
         local _, count = string.gsub(remembered, ';', '')
-        isGone = count >= \(rememberedOperations)
+        isGone = not first and count >= \(rememberedOperations)
       end
-      local forgotten = not first and isGone and 'forgotten' or nil
+      local forgotten = isGone and 'forgotten' or nil
       return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type, forgotten}
     end
     if type ~= 'string' and type ~= 'none' and not replaces then

@@ -33,7 +33,10 @@ extension Keyspace {
     if case .applied(let revision, let parent) = answer {
       return CommitOutcome(reply: Self.committed(revision: revision, parent: parent))
     }
-    let mayHaveForgotten = !isRemembered && remembered.mayHaveForgotten(operationOn: commit.condition.expected)
+    let mayHaveForgotten = remembered.mayHaveForgotten(
+      operationOn: commit.condition == .unconditional ? nil : commit.condition.expected,
+      isWriterRemembered: isRemembered
+    )
     let conflict = CommitOutcome(reply: .commit(.conflict(stored(names, at: now), hasForgotten: mayHaveForgotten)))
     if case .overtaken = answer { return conflict }
 

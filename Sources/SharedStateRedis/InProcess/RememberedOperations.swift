@@ -45,10 +45,16 @@ struct RememberedOperations: Sendable {
   }
 
   /// Whether an operation that was applied on top of a revision may have been forgotten.
-  func mayHaveForgotten(operationOn revision: Revision) -> Bool {
+  ///
+  /// - Parameters:
+  ///   - revision: `nil`: on top of whatever was there.
+  ///   - isWriterRemembered: Whether the last operation of its writer was among them.
+  func mayHaveForgotten(operationOn revision: Revision?, isWriterRemembered: Bool) -> Bool {
     guard let (since, before) = beginning else {
-      return string.count { $0 == UInt8(ascii: ";") } >= CommitScript.rememberedOperations
+      let count = string.count { $0 == UInt8(ascii: ";") }
+      return !isWriterRemembered && count >= CommitScript.rememberedOperations
     }
+    guard let revision else { return false }
     return since > Double(revision.rawValue) && (before != "0" || revision != .none)
   }
 

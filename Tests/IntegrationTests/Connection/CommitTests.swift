@@ -98,7 +98,7 @@ struct CommitTests {
   func aConflictAnswersWithWhatIsThere(isLarge: Bool) throws {
     let revision = try writer.committed(.sample(names, .text("old")))
     let answer = try writer.commit(
-      .sample(names, .text("new", isLarge: isLarge), if: .revision(Revision(5)), number: 2)
+      .sample(names, .text("new", isLarge: isLarge), if: .revision(Revision(revision.rawValue + 1)), number: 2)
     )
     let meta = Meta(revision: revision, parent: .none, kind: .set, writer: "shop@host/1/nonce")
     #expect(answer == .conflict(StoredValue(meta: meta, content: .document(Data("old".utf8)))))
