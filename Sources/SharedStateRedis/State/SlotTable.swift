@@ -1,7 +1,8 @@
 /// Elements by number, side by side in memory: found without hashing, and changed where they are.
 ///
 /// A dictionary moves an element out and back in for every change, which costs more than most changes when the element
-/// is as large as a replica. Numbers are not used again: they are made of the slot and of how often it has been filled.
+/// is as large as a replica. Numbers are not used again: they are made of the slot and of how often it has been filled
+/// and emptied.
 package struct SlotTable<Element> {
   private var slots: [Element?] = []
   /// How often each slot has been filled and emptied: odd while there is an element. Beside the elements, so that
@@ -14,7 +15,7 @@ package struct SlotTable<Element> {
   package var isEmpty: Bool { free.count == slots.count }
 
   /// The numbers of all elements.
-  package var ids: [UInt64] { turns.indices.lazy.map(id).filter { index(of: $0) != nil } }
+  package var ids: [UInt64] { turns.indices.filter { turns[$0] % 2 == 1 }.map(id) }
 
   /// The elements, in no particular order.
   package var elements: some Sequence<Element> { slots.lazy.compactMap { $0 } }

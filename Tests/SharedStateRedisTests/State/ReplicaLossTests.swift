@@ -410,11 +410,7 @@ struct ReplicaLossTests {
 
   @Test("a change that would be rejected is made where nothing is left of what has expired")
   func changeAfterExpiry() {
-    var replica = Replica.live(at: 5, "a", conflict: .reject)
-    _ = replica.changed()
-    replica.reconnect()
-    let expired = Meta(revision: Revision(5), parent: Revision(4), kind: .set, expiry: 1, writer: "other")
-    deliver(replica.stored(StoredValue(meta: expired, content: .absent)), to: &replica, outcome: .superseded)
+    var replica = changedWhileItExpired(at: 5)
     replica.encodeAndSend("b", stamp: 1, number: 1)
     deliver(replica.committed(.conflict(.absent), operation: .number(1)), to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
@@ -424,15 +420,27 @@ struct ReplicaLossTests {
 
   @Test("a change that would be rejected yields to what somebody has stored since, also when that has expired")
   func changeBehindExpiry() {
-    var replica = Replica.live(at: 5, "a", conflict: .reject)
-    _ = replica.changed()
-    replica.reconnect()
-    let expired = Meta(revision: Revision(6), parent: Revision(5), kind: .set, expiry: 1, writer: "other")
-    deliver(replica.stored(StoredValue(meta: expired, content: .absent)), to: &replica, outcome: .superseded)
+    var replica = changedWhileItExpired(at: 6)
     #expect(replica.beginsEncoding() == true)
     let actions = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
     #expect(actions.first == .saveError(.conflict(name: "flags", local: Data("b".utf8), stored: nil)))
     #expect(replica.takeDraft() == nil)
+  }
+
+  /// A change of revision 5 that would be rejected, made while the value was to expire by a revision, and has.
+  private func changedWhileItExpired(at revision: UInt64) -> Replica {
+    var replica = Replica.live(at: 5, "a", conflict: .reject)
+    _ = replica.changed()
+    replica.reconnect()
+    let expired = Meta(
+      revision: Revision(revision),
+      parent: Revision(revision - 1),
+      kind: .set,
+      expiry: 1,
+      writer: "other"
+    )
+    deliver(replica.stored(StoredValue(meta: expired, content: .absent)), to: &replica, outcome: .superseded)
+    return replica
   }
 
   @Test("ForeignEditsSeen: a local change does not yield to a tombstone that somebody has written over")
