@@ -70,6 +70,14 @@ extension RedisConnectionContract {
       return values
     }
 
+    func readDocuments(_ names: KeyNames...) throws -> [Data?] {
+      let reply = try request(.readDocuments(names))[0]
+      guard case .documents(let documents) = reply else {
+        throw Violation("a read of documents is answered with \(reply)")
+      }
+      return documents
+    }
+
     // MARK: Commits
 
     func nextOperation() -> SharedStateRedis.Operation {
@@ -143,6 +151,14 @@ extension RedisConnectionContract {
     func takeMessages() -> [Data] {
       defer { messages = [] }
       return messages.map(\.payload)
+    }
+
+    /// The keys that are told of before one that is told of, too.
+    func invalidations(upTo last: String) throws -> [String] {
+      try receive(until: "\(last) is told of") { invalidations.contains { $0?.contains(last) ?? true } }
+      let keys = invalidations.flatMap { $0 ?? ["every key"] }
+      invalidations = []
+      return keys.filter { $0 != last }
     }
 
     func nextChange() throws -> ChangeMessage {

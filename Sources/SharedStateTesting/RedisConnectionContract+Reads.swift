@@ -62,6 +62,18 @@ extension RedisConnectionContract {
       try expect(contents, is: [.text("1"), .otherType("list"), .absent, .text("1")], "the keys")
     },
 
+    RedisConnectionContract("documents alone are read in the order they were asked for; another type counts as absent")
+    {
+      scene in
+      let client = try scene.connect()
+      let (list, string, empty) = (scene.names("list"), scene.names("string"), scene.names("empty"))
+      try scene.foreign("LPUSH", list.value, "x")
+      try client.commit(string, .text("1"))
+      try client.commit(empty, .document(Data(), isLarge: false))
+      let documents = try client.readDocuments(string, list, scene.names(), empty, string)
+      try expect(documents, is: [Data("1".utf8), nil, nil, Data(), Data("1".utf8)], "the documents")
+    },
+
     RedisConnectionContract("meta that begins with a revision has it, whatever comes behind") { scene in
       let client = try scene.connect()
       let names = scene.names()

@@ -2,10 +2,14 @@
 enum Expectation {
   case pong(id: UInt64)
   case role(id: UInt64)
-  case tracking(id: UInt64, isSelective: Bool)
-  /// The request to track what the next command reads.
-  case trackingOfNext
+  case tracking(id: UInt64)
+  /// The same, of what is asked for only, which takes another right: that comes behind it.
+  case selectiveTracking
+  case rightToTrackNext(id: UInt64)
+  /// The answer tells nothing that is not known already.
+  case ignored
   case values(PendingRead)
+  case documents(id: UInt64, count: Int)
   /// How many of the keys of a read that MGET had nothing for are there.
   case existing(PendingRead, indices: [Int])
   /// The type of one key of a read.

@@ -19,6 +19,12 @@ extension HiredisConnection {
     finish(read)
   }
 
+  func handleDocuments(_ id: UInt64, _ count: Int, _ reply: RedisReplyView) throws(RedisSharedStateError) {
+    if let failure = Self.failure(reply, "MGET") { return answer(id, failure) }
+    guard reply.kind == .array, reply.count == count else { throw Self.unknownReply("MGET") }
+    answer(id, .documents((0..<count).map { reply[$0].kind == .null ? nil : reply[$0].data }))
+  }
+
   func handleExisting(of read: PendingRead, _ indices: [Int], _ reply: RedisReplyView) {
     read.outstanding -= 1
     // Where it was refused, each is asked for.

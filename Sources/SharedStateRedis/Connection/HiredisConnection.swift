@@ -10,6 +10,8 @@ package final class HiredisConnection: RedisConnection {
 
   /// Whether the keys that are read are to be tracked; those that scripts read are not.
   private var tracksReads = false
+  /// Why they are not.
+  private var trackingFailure: RedisReply?
   var expectations = Queue<Expectation>()
   /// What has arrived, and was not returned yet.
   private var events: [RedisEvent] = []
@@ -92,17 +94,29 @@ package final class HiredisConnection: RedisConnection {
     case .track(let redirect, let prefix):
       requirePurpose(.writer)
       encoder.track(redirect: redirect, prefix: prefix)
-      expectations.append(.tracking(id: id, isSelective: prefix == nil))
       tracksReads = prefix == nil
+      if tracksReads {
+        encoder.trackNext()
+        expectations.append(.selectiveTracking)
+        expectations.append(.rightToTrackNext(id: id))
+        // A script that came next would be tracked.
+        encoder.ping()
+        expectations.append(.ignored)
+      } else {
+        expectations.append(.tracking(id: id))
+      }
     case .read(let keys):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .values([])) }
-      if tracksReads {
-        encoder.trackNext()
-        expectations.append(.trackingOfNext)
-      }
+      trackNextIfSelective()
       encoder.read(keys)
       expectations.append(.values(PendingRead(id: id, keys: keys)))
+    case .readDocuments(let keys):
+      requirePurpose(.writer)
+      guard !keys.isEmpty else { return answer(id, .documents([])) }
+      trackNextIfSelective()
+      encoder.readDocuments(keys)
+      expectations.append(.documents(id: id, count: keys.count))
     case .commit(let commit):
       addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
     case .restore:
@@ -119,6 +133,13 @@ package final class HiredisConnection: RedisConnection {
       encoder.unsubscribe(channels)
       expectations.append(.confirmations(id: id, isSubscription: false, missing: channels.count))
     }
+  }
+
+  private func trackNextIfSelective() {
+    guard tracksReads else { return }
+    encoder.trackNext()
+    // That it is allowed is known since tracking was turned on.
+    expectations.append(.ignored)
   }
 
   func requirePurpose(_ required: ConnectionPurpose) {
@@ -143,15 +164,20 @@ package final class HiredisConnection: RedisConnection {
     case .role(let id):
       let isPrimary = reply.count > 0 && reply[0].isEqual(to: "master")
       answer(id, Self.failure(reply, "ROLE") ?? (isPrimary ? .pong : .failure(.notPrimary)))
-    case .tracking(let id, let isSelective):
-      let failure = Self.failure(reply, "CLIENT TRACKING")
-      if isSelective, failure != nil { tracksReads = false }
+    case .tracking(let id):
+      answer(id, Self.failure(reply, "CLIENT TRACKING") ?? .tracking)
+    case .selectiveTracking:
+      trackingFailure = Self.failure(reply, "CLIENT TRACKING")
+    case .rightToTrackNext(let id):
+      let failure = trackingFailure ?? Self.failure(reply, "CLIENT CACHING")
+      if failure != nil { tracksReads = false }
       answer(id, failure ?? .tracking)
-    case .trackingOfNext:
-      // Where tracking was refused, this is refused as well.
+    case .ignored:
       break
     case .values(let read):
       try handleValues(of: read, reply)
+    case .documents(let id, let count):
+      try handleDocuments(id, count, reply)
     case .existing(let read, let indices):
       handleExisting(of: read, indices, reply)
     case .type(let read, let index):

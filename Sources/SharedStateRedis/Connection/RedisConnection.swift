@@ -59,6 +59,8 @@ package struct RedisRequest: Sendable {
     case track(redirect: Int64, prefix: String?)
     /// Values and metas of some keys, each pair read at one moment.
     case read([KeyNames])
+    /// The documents of some keys alone: nothing tells an absent key from one of another type.
+    case readDocuments([KeyNames])
     /// The commit script.
     case commit(Commit)
     /// The restore script; answered as a commit is.
@@ -89,6 +91,8 @@ package enum RedisReply: Sendable {
   case tracking
   /// One for each key of the request, in its order.
   case values([StoredValue])
+  /// One for each key of the request, in its order; `nil`: the key is absent, or of another type.
+  case documents([Data?])
   case commit(CommitReply)
   case subscribed
   case unsubscribed

@@ -51,6 +51,13 @@ struct RequestEncoder {
     }
   }
 
+  func readDocuments(_ keys: [KeyNames]) {
+    formatter.add { command in
+      command.argument("MGET")
+      for key in keys { command.argument(key.value) }
+    }
+  }
+
   /// How many of the values are there, whatever they are.
   func exist(_ values: some Sequence<String>) {
     formatter.add { command in

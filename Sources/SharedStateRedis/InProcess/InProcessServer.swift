@@ -219,7 +219,8 @@ struct InProcessServer: Sendable {
     case .unsubscribe(let channels):
       clients[id]?.channels.subtract(channels)
       return .unsubscribed
-    case .read where isSubscribed, .commit where isSubscribed, .restore where isSubscribed:
+    case .read where isSubscribed, .readDocuments where isSubscribed, .commit where isSubscribed,
+      .restore where isSubscribed:
       // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
       return .failure(.serverError(code: "ERR"))
     case .read(let names):
@@ -227,6 +228,9 @@ struct InProcessServer: Sendable {
         for name in names { clients[id]?.tracking?.read.formUnion([name.value, name.meta]) }
       }
       return .values(names.map { keyspace.stored($0, at: now) })
+    case .readDocuments(let names):
+      if clients[id]?.tracking != nil { clients[id]?.tracking?.read.formUnion(names.map(\.value)) }
+      return .documents(names.map { keyspace.stored($0, at: now).document })
     case .commit(let commit):
       return run(of: id, on: commit.names.channel) { $0.commit(commit, at: $1) }
     case .restore(let restore):

@@ -67,10 +67,12 @@ extension LinkState {
       }
     case (.read(let reads, let isCheck), .values(let values)) where reads.count == values.count:
       session.succeeded(epoch: epoch)
-      if isCheck { checked(values, now: now) }
+      if isCheck { checked(bytes: values.reduce(0) { $0 + $1.content.size }, now: now) }
       for (read, value) in zip(reads, values) {
         apply(members[read.id]?.replica.stored(value, read: read.number), to: read.id)
       }
+    case (.compare(let ids), .documents(let documents)) where ids.count == documents.count:
+      compared(ids, with: documents, now: now)
     case (.readOnce(let waiter), .values(let values)) where values.count == 1:
       guard waiters.removeValue(forKey: waiter) != nil else { return }
       effects.append(.answer(waiter, values[0]))

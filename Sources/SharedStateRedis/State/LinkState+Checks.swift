@@ -1,10 +1,12 @@
+import Foundation
 import HeapModule
 
 /// Finding out what nobody announces: edits without a revision, expired values, lost messages.
 ///
 /// An invalidation says that a key was written, by whomever, so it always means a look at what is stored. Many come for
 /// one key, and our own commits cause them as well: they are collected for a moment, and asked for in one batch at a
-/// time, with a pause behind it that grows with what came.
+/// time, with a pause behind it that grows with what came. Most often it is what is known already: so the documents
+/// alone are looked at, and everything only where they differ.
 extension LinkState {
   /// Whether the server tells which keys were written.
   enum Tracking: Sendable {
@@ -16,11 +18,21 @@ extension LinkState {
     case refused
   }
 
+  /// What is to be looked at. The larger one includes the other.
+  enum Check: Comparable, Sendable {
+    /// Somebody has written the value.
+    case document
+    /// Its revision as well: nobody has told of what may have happened.
+    case everything
+  }
+
   struct Checks: Sendable {
     /// How long invalidations are collected.
     static let pause = Duration.milliseconds(40)
     /// What checks may cost, at the most.
     static let bytesPerSecond = 16 << 20
+    /// The same, for comparing what was written: most of that is our own, when there is much of it.
+    static let comparisonsPerSecond = 15_000
     /// How much later than after the configured time a value may be compared with what is stored.
     static let antiEntropyJitter = 0.0625..<0.125
 
@@ -51,21 +63,20 @@ extension LinkState {
   /// Keys were written, by whomever; `nil`: any key may have been.
   mutating func invalidated(_ keys: [String]?, now: ContinuousClock.Instant) {
     guard let keys else {
-      for id in members.ids { check(id, now: now) }
+      for id in members.ids { check(id, .everything, now: now) }
       return
     }
     // The keys that belong to a value end with its hash tag, and no name contains a brace.
     for key in keys where key.utf8.last != UInt8(ascii: "}") {
       let channel = KeyNames.channel(namespace: configuration.namespace, value: key, database: configuration.database)
       for id in channels[channel] ?? [] where members[id]?.replica.policy.detectsForeignEdits ?? false {
-        check(id, now: now)
+        check(id, .document, now: now)
       }
     }
   }
 
-  mutating func check(_ id: ReplicaID, now: ContinuousClock.Instant) {
-    guard members[id]?.isCheckQueued == false else { return }
-    members[id]?.isCheckQueued = true
+  mutating func check(_ id: ReplicaID, _ check: Check, now: ContinuousClock.Instant) {
+    guard members[id]?.queueCheck(check) ?? false else { return }
     if checks.queue.first == nil {
       // Of many services that hear of one edit, the first to look gives it a revision, and the others hear of that.
       let pause = Checks.pause * Double.random(in: 0.5..<1.5, using: &random)
@@ -79,7 +90,14 @@ extension LinkState {
     takeExpiries(now: now)
     takeOverdue(now: now)
     guard !checks.isUnderWay, checks.nextAt.map({ $0 <= now }) ?? true else { return }
-    checks.isUnderWay = takeRead(into: &work, isCheck: true, now: now)
+    guard let batch = takeBatch(isCheck: true) else { return }
+    checks.isUnderWay = true
+    switch batch.check {
+    case .document:
+      request(.compare(batch.ids), .readDocuments(batch.names), on: .writer, into: &work, now: now)
+    case .everything:
+      read(batch, isCheck: true, into: &work, now: now)
+    }
   }
 
   /// Anti-entropy: what has just been read, for whatever reason, need not be compared yet.
@@ -89,7 +107,7 @@ extension LinkState {
     for id in members.ids {
       guard let readAt = members[id]?.readAt else { continue }
       let overdueAt = readAt + configuration.antiEntropy
-      if overdueAt <= now { check(id, now: now) } else { next = min(next, overdueAt) }
+      if overdueAt <= now { check(id, .everything, now: now) } else { next = min(next, overdueAt) }
     }
     // Services that were started together are not to ask together for ever.
     checks.antiEntropyAt =
@@ -110,7 +128,7 @@ extension LinkState {
         checks.expiries.insert(Expiry(at: at, id: expiry.id))
       } else {
         checks.expiryTimes[expiry.id] = nil
-        check(expiry.id, now: now)
+        check(expiry.id, .everything, now: now)
       }
     }
   }
@@ -123,11 +141,26 @@ extension LinkState {
     checks.expiries = Heap(checks.expiryTimes.map { Expiry(at: $1, id: $0) })
   }
 
+  /// The documents of a batch have come.
+  mutating func compared(_ ids: [ReplicaID], with documents: [Data?], now: ContinuousClock.Instant) {
+    var bytes = 0
+    for (id, document) in zip(ids, documents) {
+      let actions = members[id]?.replica.compared(with: document) ?? []
+      apply(actions, to: id)
+      // What is asked for again comes twice.
+      bytes += (document?.count ?? 0) * (actions.isEmpty ? 1 : 2)
+    }
+    checked(comparisons: ids.count, bytes: bytes, now: now)
+  }
+
   /// A batch was answered: the more it brought, the longer the next one waits.
-  mutating func checked(_ values: [StoredValue], now: ContinuousClock.Instant) {
-    let bytes = values.reduce(0) { $0 + ($1.document?.count ?? 0) }
+  mutating func checked(comparisons: Int = 0, bytes: Int, now: ContinuousClock.Instant) {
     checks.isUnderWay = false
-    checks.nextAt = now + max(Checks.pause, .seconds(1) * (Double(bytes) / Double(Checks.bytesPerSecond)))
+    let seconds = max(
+      Double(bytes) / Double(Checks.bytesPerSecond),
+      Double(comparisons) / Double(Checks.comparisonsPerSecond)
+    )
+    checks.nextAt = now + max(Checks.pause, .seconds(1) * seconds)
   }
 
   /// When there is something to check.
@@ -164,5 +197,13 @@ extension LinkState {
     guard !hasToldTrackingRefused else { return }
     hasToldTrackingRefused = true
     effects.append(.trackingRefused(error))
+  }
+}
+
+extension LinkState.Member {
+  /// Notes that something is to be looked at; `false`: it is in the queue already.
+  fileprivate mutating func queueCheck(_ check: LinkState.Check) -> Bool {
+    defer { queuedCheck = max(queuedCheck ?? check, check) }
+    return queuedCheck == nil
   }
 }

@@ -135,7 +135,7 @@ extension LinkState {
     for id in known == error ? [] : members.ids {
       members[id]?.isCommitQueued = false
       members[id]?.isReadQueued = false
-      members[id]?.isCheckQueued = false
+      members[id]?.queuedCheck = nil
       members[id]?.readAt = nil
       apply(members[id]?.replica.disconnected(error), to: id)
     }

@@ -111,26 +111,38 @@ extension LinkState {
       guard waiters[waiter] != nil else { continue }
       request(.readOnce(waiter), .read([names]), on: .writer, into: &work, now: now)
     }
-    while takeRead(into: &work, isCheck: false, now: now) {}
+    while let batch = takeBatch(isCheck: false) { read(batch, isCheck: false, into: &work, now: now) }
   }
 
-  /// Asks for what is stored for the first ones of a queue, unless there are none.
-  mutating func takeRead(into work: inout Work, isCheck: Bool, now: ContinuousClock.Instant) -> Bool {
-    var reads: [(id: ReplicaID, number: UInt64)] = []
+  /// Replicas whose values are asked for at once.
+  struct Batch {
+    var ids: [ReplicaID] = []
     var names: [KeyNames] = []
+    /// How much of them has to be known.
+    var check = Check.document
+  }
+
+  /// The first ones of a queue, as many as one answer may bring; `nil` when there are none.
+  mutating func takeBatch(isCheck: Bool) -> Batch? {
+    var batch = Batch()
     var bytes = 0
-    while reads.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
+    while batch.ids.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
       let id = isCheck ? checks.queue.popFirst() : readQueue.popFirst()
     {
-      guard let read = members[id]?.beginRead(isCheck: isCheck, now: now) else { continue }
-      reads.append((id, read.number))
-      names.append(read.names)
+      guard let next = members[id]?.leaveQueue(isCheck: isCheck) else { continue }
+      batch.ids.append(id)
+      batch.names.append(next.names)
+      batch.check = max(batch.check, next.check)
       // What is known of it; for all else the number of keys is the bound.
-      bytes += read.size
+      bytes += next.size
     }
-    guard !reads.isEmpty else { return false }
-    request(.read(reads, isCheck: isCheck), .read(names), on: .writer, into: &work, now: now)
-    return true
+    return batch.ids.isEmpty ? nil : batch
+  }
+
+  /// Asks for everything that is stored.
+  mutating func read(_ batch: Batch, isCheck: Bool, into work: inout Work, now: ContinuousClock.Instant) {
+    let reads = batch.ids.map { id in (id: id, number: members[id]?.beginRead(now: now) ?? 0) }
+    request(.read(reads, isCheck: isCheck), .read(batch.names), on: .writer, into: &work, now: now)
   }
 
   mutating func takeCommits(into work: inout Work, now: ContinuousClock.Instant) {
@@ -183,14 +195,16 @@ extension LinkState {
 
 // What is asked of a member with each commit and each read is asked while it is changed: to read a part of it copies it.
 extension LinkState.Member {
-  /// What to read, and how large it was when it was heard of last.
-  fileprivate mutating func beginRead(
-    isCheck: Bool,
-    now: ContinuousClock.Instant
-  ) -> (number: UInt64, names: KeyNames, size: Int) {
-    if isCheck { isCheckQueued = false } else { isReadQueued = false }
+  fileprivate mutating func beginRead(now: ContinuousClock.Instant) -> UInt64 {
     readAt = now
-    return (replica.beginRead(), names, replica.size)
+    return replica.beginRead()
+  }
+
+  /// What to look at, and how large it was when it was heard of last.
+  fileprivate mutating func leaveQueue(isCheck: Bool) -> (names: KeyNames, check: LinkState.Check, size: Int) {
+    defer { if isCheck { queuedCheck = nil } else { isReadQueued = false } }
+    let check = replica.isMetaCertain ? queuedCheck : .everything
+    return (names, isCheck ? check ?? .everything : .everything, replica.size)
   }
 
   /// What to commit, if there is something, and the command for it.

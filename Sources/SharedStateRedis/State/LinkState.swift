@@ -45,6 +45,7 @@ package struct LinkState: Sendable {
     case subscribe([String])
     case unsubscribe
     case read([(id: ReplicaID, number: UInt64)], isCheck: Bool)
+    case compare([ReplicaID])
     case readOnce(WaiterID)
     case commit(ReplicaID, Operation, bytes: Int)
   }
@@ -55,7 +56,7 @@ package struct LinkState: Sendable {
     let valueType: String
     var isCommitQueued = false
     var isReadQueued = false
-    var isCheckQueued = false
+    var queuedCheck: Check?
     /// When a read was sent last; `nil`: the connection is new, and the first one is still to come.
     var readAt: ContinuousClock.Instant?
   }

@@ -52,6 +52,7 @@ extension Replica {
         expiry: job.content == .absent ? 0 : expectedExpiry(of: revision),
         writer: policy.writer
       )
+      isMetaCertain = isExpiryCertain
       sight = .unknown
       if isLost { repair = .restore }
       if policy.timeToLive > 0, job.content != .absent {

@@ -28,8 +28,11 @@ extension Replica {
       writer: message.writer
     )
     switch message.content {
-    case .document(let document): actions += confirm(.document(document), message.revision, meta)
-    case .deleted: actions += confirm(.absent, message.revision, meta)
+    case .document(let document):
+      actions += confirm(.document(document), message.revision, meta)
+      isMetaCertain = isExpiryCertain && message.writer == policy.writer
+    case .deleted:
+      actions += confirm(.absent, message.revision, meta)
     case .reference:
       // Most likely the echo of our own commit: wait for its reply, which tells.
       guard isCommitUnderWay else { return actions + [.read] }
@@ -47,6 +50,13 @@ extension Replica {
     for index in reads.indices { reads[index].confirmed = .none }
     inFlight?.known = .none
     return advance()
+  }
+
+  /// The document that is stored, without its meta, since somebody has written it.
+  func compared(with document: Data?) -> [Action] {
+    // An absent key may be of another type.
+    let isKnown = document != nil && document == confirmed.content.document
+    return isKnown && isMetaCertain ? [] : [.read]
   }
 
   /// What is stored, as the answer to a read with this number.
@@ -119,8 +129,7 @@ extension Replica {
       left = nil
       guard stored.content != confirmed.content || unreadable != nil else {
         if repair == .restore { repair = nil }
-        // A message tells no expiry.
-        meta = stored.meta
+        (meta, isMetaCertain) = (stored.meta, true)
         // It may have been given a revision, and lost it.
         if inFlight == nil, !isAdoptedUnknown { adoptUnrevised() }
         return []
@@ -196,7 +205,7 @@ extension Replica {
       // Others may give it back.
       guard circumstances.mayRestore else { return confirm(stored.content, stored.revision, stored.meta) }
       repair = .restore
-      meta = stored.meta
+      (meta, isMetaCertain) = (stored.meta, true)
       return [.report(.lostHistory(confirmed: confirmed.revision, stored: .none))]
     }
     let isEdit = stored.content != confirmed.content && (stored.isDeletedByHand || stored.document != nil)
@@ -206,7 +215,7 @@ extension Replica {
 
   /// Something else than before is in Redis.
   mutating func confirm(_ content: StoredValue.Content, _ revision: Revision, _ meta: Meta?) -> [Action] {
-    self.meta = meta
+    (self.meta, isMetaCertain) = (meta, true)
     left = nil
     // What a repair was for has been overtaken.
     if revision > confirmed.revision { repair = nil }
@@ -231,6 +240,9 @@ extension Replica {
       repair = .adopt(.none)
     }
   }
+
+  /// Whether it is known when what this service commits expires: otherwise the server computes that by its own clock.
+  var isExpiryCertain: Bool { policy.timeToLive == 0 }
 
   /// When a value of this revision expires, if nobody says otherwise: its time to live after it was made.
   func expectedExpiry(of revision: Revision) -> UInt64 {

@@ -167,6 +167,8 @@ package struct Replica: Sendable {
   package internal(set) var confirmed = State(revision: .none, content: .absent)
   /// What was stored beside it: parent, writer and expiry.
   var meta: Meta?
+  /// Whether it is what the server has: a message of another service does not tell the expiry.
+  var isMetaCertain = true
   /// The revision that the server has, where it is not the confirmed one: nothing is left of a deletion or an expiry, or
   /// it has lost what cannot be given back.
   var left: Revision?

@@ -97,10 +97,11 @@ struct ForeignEditsSeenTests {
 
   @Test(
     "where tracking is refused, that is said once, and comparing finds the edit",
-    arguments: BackendKind.allCases
+    arguments: BackendKind.allCases,
+    ["client|tracking", "client|caching", "client|id"]
   )
-  func withoutTracking(kind: BackendKind) async throws {
-    let backend = try kind.makeWithoutTracking()
+  func withoutTracking(kind: BackendKind, right: String) async throws {
+    let backend = try kind.makeWithoutTracking(right: right)
     let journal = Journal()
     let store = try backend.store("service", logger: journal.logger("service")) { $0.antiEntropy = .milliseconds(50) }
     @Shared(.redis("count", store: store)) var count = 0

@@ -102,15 +102,15 @@ enum BackendKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// One that does not tell which keys were written.
-  func makeWithoutTracking() throws -> any Backend {
+  /// One that does not tell which keys were written, for want of a right.
+  func makeWithoutTracking(right: String) throws -> any Backend {
     switch self {
     case .fake:
       let backend = FakeBackend()
       backend.redis.refuseTracking()
       return backend
     case .server:
-      return try ServerBackend(configuration: ["user default on nopass ~* &* +@all -client|tracking"])
+      return try ServerBackend(configuration: ["user default on nopass ~* &* +@all -\(right)"])
     }
   }
 }

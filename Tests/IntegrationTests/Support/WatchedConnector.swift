@@ -20,7 +20,10 @@ final class Way: Sendable {
 
   fileprivate func count(_ requests: [RedisRequest]) {
     for request in requests {
-      if case .read(let names) = request.command { keys.add(names.count, ordering: .relaxed) }
+      switch request.command {
+      case .read(let names), .readDocuments(let names): keys.add(names.count, ordering: .relaxed)
+      default: break
+      }
     }
   }
 }

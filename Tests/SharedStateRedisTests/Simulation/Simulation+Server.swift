@@ -56,7 +56,7 @@ extension Simulation {
     switch request.command {
     case .commit(let commit): names = commit.names
     case .restore(let restore): names = restore.names
-    case .ping, .role, .track, .read, .subscribe, .unsubscribe:
+    case .ping, .role, .track, .read, .readDocuments, .subscribe, .unsubscribe:
       recordTouch(by: request.command, service)
       try? server.send([request], from: connection.id)
       return
@@ -111,6 +111,7 @@ extension Simulation {
   private func recordTouch(by command: RedisRequest.Command, _ service: SimulatedService) {
     switch command {
     case .read(let names): recorder.touch(names.flatMap { [$0.value, $0.meta] }, by: service)
+    case .readDocuments(let names): recorder.touch(names.map(\.value), by: service)
     case .subscribe(let channels), .unsubscribe(let channels): recorder.touch(channels, by: service)
     default: break
     }

@@ -319,6 +319,7 @@ struct SmallWorld {
     hasher.combine(replica.phase == .subscribing)
     hasher.combine(replica.confirmed)
     hasher.combine(replica.meta)
+    hasher.combine(replica.isMetaCertain)
     hasher.combine(replica.sight)
     hasher.combine(replica.floor)
     hasher.combine(replica.base)
@@ -345,6 +346,7 @@ struct SmallWorld {
       if case .document(let document, _) = commit.content { hasher.combine(document) }
     case .restore(let restore): hasher.combine(restore)
     case .read: hasher.combine(0)
+    case .readDocuments: hasher.combine(3)
     case .subscribe(let channels), .unsubscribe(let channels): hasher.combine(channels)
     case .ping, .role: hasher.combine(1)
     case .track(let redirect, _): hasher.combine(redirect)
@@ -359,6 +361,7 @@ struct SmallWorld {
       hasher.combine(id)
       switch reply {
       case .values(let values): hasher.combine(values)
+      case .documents(let documents): hasher.combine(documents)
       case .commit(let reply): hasher.combine(reply)
       case .failure(let error): hasher.combine(error)
       case .pong, .tracking, .subscribed, .unsubscribed: hasher.combine(2)

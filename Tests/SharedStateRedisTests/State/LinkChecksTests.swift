@@ -103,6 +103,42 @@ struct LinkChecksTests {
     #expect(shown == [.absent])
   }
 
+  @Test("ForeignEditsSeen: of what was written the documents are looked at, and everything only where they differ")
+  func comparing() throws {
+    var link = LinkState.make()
+    let names = ["same", "other", "gone"]
+    for name in names { _ = try link.join(name) }
+    link.connect(at: start)
+    let meta = Meta(revision: Revision(7), parent: .none, kind: .set, writer: "other@host/1/n")
+    link.answerAll(at: start, stored: StoredValue(meta: meta, content: .document(Data("7".utf8))))
+    for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    _ = link.takeEffects()
+    let epoch = link.session.epoch
+    link.arrived([.invalidated(names)], on: .subscriber, epoch: epoch, now: start)
+    let later = start + .milliseconds(100)
+    let check = try #require(try link.someWork(for: .writer, now: later).requests.first)
+    #expect(check.documentsRead == names)
+    let documents = ["7", "8", nil].map { $0.map { Data($0.utf8) } }
+    link.arrived([.reply(id: check.id, .documents(documents))], on: .writer, epoch: epoch, now: later)
+    let requests = try link.someWork(for: .writer, now: later).requests
+    #expect(requests.map(\.valuesRead) == [["other", "gone"]])
+    #expect(link.takeEffects().isEmpty)
+  }
+
+  @Test("what is written while it waits to be compared is looked at once, with its meta, and so is all beside it")
+  func writtenAndOverdue() throws {
+    var link = LinkState.make()
+    let overdue = try link.join("overdue")
+    _ = try link.join("written")
+    link.connect(at: start)
+    link.answerAll(at: start)
+    link.arrived([.invalidated(["overdue", "written"])], on: .subscriber, epoch: link.session.epoch, now: start)
+    link.check(overdue, .everything, now: start)
+    link.arrived([.invalidated(["overdue"])], on: .subscriber, epoch: link.session.epoch, now: start)
+    let requests = try link.someWork(for: .writer, now: start + .milliseconds(100)).requests
+    #expect(requests.map(\.valuesRead) == [["overdue", "written"]])
+  }
+
   @Test("Converges: anti-entropy reads again what was not read for so long, whatever it was read for, and nothing else")
   func antiEntropy() throws {
     var link = LinkState.make()
@@ -123,8 +159,18 @@ struct LinkChecksTests {
     try #require(intervals["quiet"]?.count == 3)
     #expect(intervals["quiet"]?.allSatisfy(interval.contains) == true)
     try #require(intervals["edited"]?.count == 3)
-    #expect(intervals["edited"].map { 30..<32 ~= $0[0] } == true)
+    #expect(intervals["edited"].map { 30..<33 ~= $0[0] } == true)
     #expect(intervals["edited"]?.dropFirst().allSatisfy(interval.contains) == true)
+  }
+}
+
+extension RedisRequest {
+  fileprivate var documentsRead: [String]? {
+    if case .readDocuments(let names) = command { names.map(\.value) } else { nil }
+  }
+
+  fileprivate var valuesRead: [String]? {
+    if case .read(let names) = command { names.map(\.value) } else { nil }
   }
 }
 

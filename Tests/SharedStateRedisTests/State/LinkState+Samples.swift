@@ -36,7 +36,7 @@ extension LinkState {
 
   /// Answers everything that is asked; a read with nothing stored, if nothing else is said.
   ///
-  /// - Returns: The values that were read.
+  /// - Returns: The values that were read with their meta.
   @discardableResult
   mutating func answerAll(
     at now: ContinuousClock.Instant,
@@ -50,6 +50,8 @@ extension LinkState {
         case .read(let names):
           read += names.map(\.value)
           reply = .values(names.map { _ in stored })
+        case .readDocuments(let names):
+          reply = .documents(names.map { _ in stored.document })
         case .ping, .role: reply = .pong
         default: reply = .subscribed
         }

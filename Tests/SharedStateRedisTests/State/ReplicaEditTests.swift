@@ -201,4 +201,18 @@ struct ReplicaEditTests {
       #expect(replica.takeDraft()?.condition == .replacing(meta?.revision ?? .none))
     }
   }
+
+  @Test("AcknowledgedSurvives: an expiry that a message does not tell is asked for, although the document is known")
+  func expiryBehindMessage() {
+    var replica = Replica.live(at: 5, "a")
+    #expect(replica.compared(with: Data("a".utf8)) == [])
+    deliver(replica.announced(.set(6, "b")), to: &replica, outcome: .shown)
+    #expect(replica.compared(with: Data("b".utf8)) == [.read])
+    let meta = Meta(revision: Revision(6), parent: Revision(5), kind: .set, expiry: 99, writer: "other")
+    _ = replica.stored(StoredValue(meta: meta, content: .document(Data("b".utf8))))
+    #expect(replica.compared(with: Data("b".utf8)) == [])
+    replica.send("c", stamp: 1, number: 1)
+    _ = replica.committed(.committed(revision: Revision(7), parent: Revision(6)), operation: .number(1))
+    #expect(replica.compared(with: Data("c".utf8)) == [])
+  }
 }

@@ -1,0 +1,65 @@
+import Foundation
+import SharedStateRedis
+
+extension RedisConnectionContract {
+  static let trackingChecks = [
+    RedisConnectionContract("a key that was read is told of once when it is written, by whomever, and no other is") {
+      scene in
+      let (whole, document, unread) = (scene.names("whole"), scene.names("document"), scene.names("unread"))
+      let tracked = try Tracked(scene, prefix: nil)
+      for names in [whole, document, unread] { try tracked.client.commit(names, .text("1")) }
+      _ = try tracked.client.read(whole)
+      _ = try tracked.client.readDocuments(document)
+      try expect(tracked.told(), is: [], "what is told before anything is written")
+      for names in [whole, document, unread] { try tracked.client.commit(names, .text("2")) }
+      try expect(tracked.told(), is: [document.value, whole.meta, whole.value], "what a commit tells")
+      for names in [whole, document, unread] { try scene.foreign("SET", names.value, "3") }
+      try expect(tracked.told(), is: [], "what was told already")
+      _ = try tracked.client.readDocuments(whole, document)
+      for names in [whole, document, unread] {
+        try scene.foreign("DEL", names.value)
+        try scene.foreign("DEL", names.meta)
+      }
+      try expect(tracked.told(), is: [document.value, whole.value], "what was read again, without its meta")
+    },
+
+    RedisConnectionContract("with a prefix every key that begins with it is told of, each time") { scene in
+      let names = [scene.names("a"), scene.names("b")]
+      let tracked = try Tracked(scene, prefix: scene.names("").value)
+      for text in ["1", "2"] {
+        for names in names { try scene.foreign("SET", names.value, text) }
+        try expect(tracked.told(), is: names.map(\.value), "what is told of \(text)")
+      }
+    },
+  ]
+
+  /// A connection whose keys are tracked, and the one that hears of it.
+  private final class Tracked {
+    let client: Client
+    private let scene: Scene
+    private let subscriber: Client
+    /// Written when everything that came before is to be told.
+    private let last: KeyNames
+
+    init(_ scene: Scene, prefix: String?) throws {
+      self.scene = scene
+      last = scene.names("last")
+      client = try scene.connect()
+      subscriber = try scene.connect(.subscriber)
+      try subscriber.subscribe(["\(KeyNames.invalidationChannel)"])
+      guard let number = subscriber.connection.facts.clientID else {
+        throw Violation("a connection does not know its number")
+      }
+      guard case .tracking = try client.request(.track(redirect: number, prefix: prefix))[0] else {
+        throw Violation("tracking is refused")
+      }
+    }
+
+    /// The keys that were told of since the last time, in alphabetical order.
+    func told() throws -> [String] {
+      _ = try client.readDocuments(last)
+      try scene.foreign("SET", last.value, "1")
+      return try subscriber.invalidations(upTo: last.value).sorted()
+    }
+  }
+}
