@@ -224,10 +224,11 @@ struct HistoryTests {
     func over(
       _ revision: UInt64,
       _ cause: History.Commit.Cause = .change(through: 1),
-      base: History.Document = ["limit": "10"]
+      base: History.Document = ["limit": "10"],
+      makes after: UInt64 = 4
     ) -> History.Event {
       let before = GuaranteeHistories.stored(revision, made)
-      return GuaranteeHistories.committed(["limit": "30"], 6, over: before, cause: cause, base: .document(base))
+      return GuaranteeHistories.committed(["limit": "30"], after, over: before, cause: cause, base: .document(base))
     }
     let again: [History.Event] = [
       GuaranteeHistories.committed(
@@ -244,7 +245,8 @@ struct HistoryTests {
     let evicted = History.Event.evicted(name: "config")
     #expect(violations([evicted, over(0)]) == [])
     let twice = [Guarantee.exactlyOnceUpdates, .exactlyOnceUpdates]
-    #expect(violations([evicted, over(5)]) == twice)
+    #expect(violations([evicted, over(0, makes: 6)]) == twice)
+    #expect(violations([evicted, over(5, makes: 6)]) == twice)
     #expect(violations([evicted, over(0, base: made)]) == twice)
     #expect(violations([evicted, over(0, .adoption)]) == twice)
     #expect(violations([over(0)]) == twice)

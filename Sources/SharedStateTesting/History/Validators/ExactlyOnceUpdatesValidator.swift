@@ -33,7 +33,10 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private var losses = 0
   /// What has been evicted, and may have left a value without its revision.
   private var evicted: Set<String> = []
-  /// How often somebody has written over such a value, knowing nothing of it.
+  /// The newest revision that there has been.
+  private var newest: [String: UInt64] = [:]
+  /// How often somebody has written over what was evicted, knowing nothing of it, by a clock that had gone back: so that
+  /// nobody can tell that anything came before.
   private var overwrites: [String: Int] = [:]
   /// Whether it has ever forgotten what came of operations. Nothing takes effect twice because of that alone.
   private var hasForgotten = false
@@ -61,10 +64,8 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .updateEnded(let box, let number, let outcome):
       return [count(outcome, in: box.name, at: position), end(number, of: box, outcome)].compactMap(\.self)
     case .committed(let commit):
-      guard case .updates(let numbers) = commit.cause, let box = commit.box else {
-        overwrite(by: commit)
-        break
-      }
+      overwrite(by: commit)
+      guard case .updates(let numbers) = commit.cause, let box = commit.box else { break }
       // Of what was made of nothing the server may have forgotten even that. It is made again as it was, and of nothing.
       let isRepeated = commit.before.revision == 0 && hasForgotten
       return numbers.compactMap { takeEffect($0, of: box, isRepeated: isRepeated) }
@@ -79,8 +80,15 @@ struct ExactlyOnceUpdatesValidator: Validator {
   // MARK: Single commits
 
   private mutating func overwrite(by commit: History.Commit) {
-    guard commit.before.revision == 0, commit.cause != .adoption, evicted.remove(commit.name) != nil else { return }
-    if commit.base != commit.before.content { overwrites[commit.name, default: 0] += 1 }
+    let hasBeen = newest[commit.name] ?? 0
+    newest[commit.name] = max(hasBeen, commit.after.revision)
+    guard evicted.remove(commit.name) != nil, commit.before.revision == 0, commit.after.revision < hasBeen else {
+      return
+    }
+    switch commit.cause {
+    case .change, .reset: if commit.base != commit.before.content { overwrites[commit.name, default: 0] += 1 }
+    case .updates, .adoption, .restoration: break
+    }
   }
 
   private mutating func takeEffect(_ number: Int, of box: History.Box, isRepeated: Bool) -> String? {
