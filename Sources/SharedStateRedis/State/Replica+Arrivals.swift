@@ -46,6 +46,7 @@ extension Replica {
   private mutating func restored() -> [Action] {
     if repair == .restore { repair = nil }
     left = nil
+    isMetaCertain = false
     // What was asked before the restoring may be answered after its message.
     for index in reads.indices { reads[index].confirmed = .none }
     inFlight?.known = .none
@@ -203,7 +204,7 @@ extension Replica {
   private mutating func lookAtEdit(_ stored: StoredValue) -> [Action] {
     if isEvicted(stored), case .document = confirmed.content {
       // Others may give it back.
-      guard circumstances.mayRestore else { return confirm(stored.content, stored.revision, stored.meta) }
+      guard circumstances.mayRestore, isRestorable else { return confirm(stored.content, stored.revision, stored.meta) }
       repair = .restore
       (meta, isMetaCertain) = (stored.meta, true)
       return [.report(.lostHistory(confirmed: confirmed.revision, stored: .none))]

@@ -129,6 +129,23 @@ struct ReplicaLossTests {
     #expect(restored(&replica) == .document(Data("a".utf8)))
   }
 
+  @Test(
+    "AcknowledgedSurvives: what a late answer has put in the place of a revision is not given back as that revision"
+  )
+  func evictedBehindLateAnswer() {
+    var replica = reconnected(at: 5, "a", evicts: true)
+    _ = replica.stored(.document(5, "a"))
+    // Its meta was evicted, and somebody wrote over it before the answer came.
+    let read = replica.beginRead()
+    deliver(replica.announced(.set(6, "b")), to: &replica, outcome: .shown)
+    let late = StoredValue(meta: nil, content: .document(Data("a".utf8)))
+    deliver(replica.stored(late, read: read), to: &replica, outcome: .shown)
+    replica.reconnect(Replica.Circumstances(runID: "1", evicts: true))
+    deliver(replica.stored(.evicted(6)), to: &replica, outcome: .shown)
+    #expect(restored(&replica) == nil)
+    #expect(replica.confirmed.content == .absent)
+  }
+
   @Test("ForeignEditsSeen: a FLUSHALL is shown before it has a revision, and told once")
   func flushed() {
     var replica = Replica.live(at: 5, "a")
