@@ -101,7 +101,11 @@ struct CommitTests {
       .sample(names, .text("new", isLarge: isLarge), if: .revision(Revision(revision.rawValue + 1)), number: 2)
     )
     let meta = Meta(revision: revision, parent: .none, kind: .set, writer: "shop@host/1/nonce")
-    #expect(answer == .conflict(StoredValue(meta: meta, content: .document(Data("old".utf8)))))
+    let stored = StoredValue(meta: meta, content: .document(Data("old".utf8)))
+    #expect(answer == .conflict(stored))
+    // Older than everything that is remembered.
+    let old = try writer.commit(.sample(names, .text("new"), if: .revision(Revision(5)), number: 3))
+    #expect(old == .conflict(stored, hasForgotten: true))
     #expect(try server.command("GET", names.value).text == "old")
     #expect(try server.command("DBSIZE").text == "3")
   }

@@ -4,6 +4,18 @@ import Testing
 
 @Suite("A recorded history")
 struct HistoryTests {
+  /// The server has taken a change of `a`.
+  private let made: [History.Event] = [
+    GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
+    GuaranteeHistories.committed(["limit": "20"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
+  ]
+  /// An update of `a` has taken effect, and has not been told so.
+  private let updated: [History.Event] = [
+    GuaranteeHistories.watched, GuaranteeHistories.opened,
+    .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
+    GuaranteeHistories.committed(["limit": "11"], 5, cause: .updates([1])),
+  ]
+
   @Test("breaks nothing when all is well", arguments: Guarantee.allCases)
   func fine(guarantee: Guarantee) {
     #expect(History(GuaranteeHistories.fine(guarantee)).violations(of: [guarantee]) == [])
@@ -119,10 +131,6 @@ struct HistoryTests {
 
   @Test("may show what was made before once more, when there was something in between that cannot be shown")
   func shownAfterUnreadable() {
-    let made: [History.Event] = [
-      GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
-      GuaranteeHistories.committed(["limit": "20"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
-    ]
     let list = History.Event.edited(name: "config", [:], History.Stored(revision: 5, .unreadable("list")))
     let again = GuaranteeHistories.shown(20, 5)
     #expect(History(made + [list, again]).violations() == [])
@@ -131,10 +139,6 @@ struct HistoryTests {
 
   @Test("may show what a box has already, when somebody has left it without a revision")
   func shownWithoutRevision() {
-    let made: [History.Event] = [
-      GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
-      GuaranteeHistories.committed(["limit": "20"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
-    ]
     let again = GuaranteeHistories.shown(20, 5)
     for (limit, guarantees) in [("20", []), ("30", [Guarantee.noEcho])] {
       let left = GuaranteeHistories.stored(0, ["limit": limit, "other": "1"])
@@ -200,26 +204,16 @@ struct HistoryTests {
 
   @Test("may have an update twice when the server has lost the first, and not when it was there all the time")
   func repeatedAfterLoss() {
-    let before: [History.Event] = [
-      GuaranteeHistories.watched, GuaranteeHistories.opened,
-      .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
-      GuaranteeHistories.committed(["limit": "11"], 5, cause: .updates([1])),
-    ]
     let after: [History.Event] = [
       GuaranteeHistories.committed(["limit": "11"], 6, cause: .updates([1])),
       .updateEnded(GuaranteeHistories.a, number: 1, .succeeded(nil)),
     ]
-    #expect(History(before + [.lost] + after).violations(of: [.exactlyOnceUpdates]) == [])
-    #expect(History(before + after + [.lost]).violations(of: [.exactlyOnceUpdates]).map(\.position) == [4, 5])
+    #expect(History(updated + [.lost] + after).violations(of: [.exactlyOnceUpdates]) == [])
+    #expect(History(updated + after + [.lost]).violations(of: [.exactlyOnceUpdates]).map(\.position) == [4, 5])
   }
 
   @Test("may have an update twice when the first was written over without its revision, which was evicted")
   func repeatedAfterEviction() {
-    let began: [History.Event] = [
-      GuaranteeHistories.watched, GuaranteeHistories.opened,
-      .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
-      GuaranteeHistories.committed(["limit": "11"], 5, cause: .updates([1])),
-    ]
     let made: History.Document = ["limit": "11"]
     func over(
       _ revision: UInt64,
@@ -240,7 +234,7 @@ struct HistoryTests {
       .updateEnded(GuaranteeHistories.a, number: 1, .succeeded(nil)),
     ]
     func violations(_ events: [History.Event]) -> [Guarantee] {
-      History(began + events + again).violations(of: [.exactlyOnceUpdates]).map(\.guarantee)
+      History(updated + events + again).violations(of: [.exactlyOnceUpdates]).map(\.guarantee)
     }
     let evicted = History.Event.evicted(name: "config")
     #expect(violations([evicted, over(0)]) == [])
@@ -255,11 +249,7 @@ struct HistoryTests {
 
   @Test("may leave an outcome unknown when operations were forgotten, and not make an update twice because of that")
   func forgotten() {
-    let began: [History.Event] = [
-      GuaranteeHistories.watched, GuaranteeHistories.opened,
-      .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
-      GuaranteeHistories.committed(["limit": "11"], 5, cause: .updates([1])), .forgotten,
-    ]
+    let began = updated + [.forgotten]
     #expect(History(began + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
     let made = GuaranteeHistories.stored(5, ["limit": "11"])
     let again = GuaranteeHistories.committed(["limit": "12"], 6, over: made, cause: .updates([1]))
