@@ -16,6 +16,8 @@
 package enum CommitScript {
   /// How many writers' last operations are remembered for each key, at the most.
   package static let rememberedOperations = 32
+  /// Operations are not counted where so many bytes for each of them would not be enough for too many: most keys have one.
+  static let shortestOperation = 20
   /// How long an operation is remembered after the last commit to its key.
   package static let operationLifetimeInSeconds = 3_600
   /// How long meta outlives its value.
@@ -58,7 +60,7 @@ package enum CommitScript {
       if since then
         isGone = expected ~= '*' and since + 0 > expected + 0 and (before ~= '0' or expected ~= '0')
       else
-        -- The writer's last one is older than all that are too many.
+        -- As long as a writer's last operation is kept, none of its later ones was dropped.
         local _, count = string.gsub(remembered, ';', '')
         isGone = not first and count >= \(rememberedOperations)
       end
@@ -75,7 +77,8 @@ package enum CommitScript {
 
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]
-    local revision = string.format('%.0f', math.max(previous + 1, floor + 1, now))
+    local least = math.max(previous + 1, floor + 1)
+    local revision = least > now and string.format('%.0f', least) or string.format('%s%06d', time[1], time[2])
 
     if kind == 'a' then
       if type == 'none' then
@@ -113,9 +116,11 @@ package enum CommitScript {
 
     if not stored[2] and previous == '0' then remembered = '- 0 ' .. revision .. ' 0;' end
     remembered = nonce .. ' ' .. number .. ' ' .. revision .. ' ' .. previous .. ';' .. remembered
-    local _, count = string.gsub(remembered, ';', '')
-    if count > \(rememberedOperations) then
-      remembered = string.match(remembered, '^(.*;)[^;]*;$')
+    if #remembered > \(rememberedOperations * shortestOperation) then
+      local _, count = string.gsub(remembered, ';', '')
+      if count > \(rememberedOperations) then
+        remembered = string.match(remembered, '^(.*;)[^;]*;$')
+      end
     end
     redis.call('SET', operations, remembered, 'EX', '\(operationLifetimeInSeconds)')
 

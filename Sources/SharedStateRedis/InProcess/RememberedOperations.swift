@@ -85,6 +85,7 @@ struct RememberedOperations: Sendable {
   /// Puts an operation first, and forgets the oldest of too many.
   mutating func remember(_ operation: Operation, revision: String, parent: String) throws(Malformed) {
     string = Data("\(operation.writer) \(operation.number) \(revision) \(parent);".utf8) + string
+    guard string.count > CommitScript.rememberedOperations * CommitScript.shortestOperation else { return }
     let ends = string.indices.filter { string[$0] == UInt8(ascii: ";") }
     guard ends.count > CommitScript.rememberedOperations else { return }
     guard string.last == UInt8(ascii: ";") else { throw Malformed() }

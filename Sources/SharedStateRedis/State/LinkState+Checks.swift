@@ -31,8 +31,8 @@ extension LinkState {
     static let pause = Duration.milliseconds(40)
     /// What checks may cost, at the most.
     static let bytesPerSecond = 16 << 20
-    /// The same, for comparing what was written: most of that is our own, when there is much of it.
-    static let comparisonsPerSecond = 15_000
+    /// How often they may find what is known already: most of what is written is our own, when that is much.
+    static let knownPerSecond = 5_000
     /// How much later than after the configured time a value may be compared with what is stored.
     static let antiEntropyJitter = 0.0625..<0.125
 
@@ -143,22 +143,23 @@ extension LinkState {
 
   /// The documents of a batch have come.
   mutating func compared(_ ids: [ReplicaID], with documents: [Data?], now: ContinuousClock.Instant) {
-    var bytes = 0
+    var (bytes, known) = (0, 0)
     for (id, document) in zip(ids, documents) {
       let actions = members[id]?.replica.compared(with: document) ?? []
       apply(actions, to: id)
+      if actions.isEmpty { known += 1 }
       // What is asked for again comes twice.
       bytes += (document?.count ?? 0) * (actions.isEmpty ? 1 : 2)
     }
-    checked(comparisons: ids.count, bytes: bytes, now: now)
+    checked(known: known, bytes: bytes, now: now)
   }
 
   /// A batch was answered: the more it brought, the longer the next one waits.
-  mutating func checked(comparisons: Int = 0, bytes: Int, now: ContinuousClock.Instant) {
+  mutating func checked(known: Int = 0, bytes: Int, now: ContinuousClock.Instant) {
     checks.isUnderWay = false
     let seconds = max(
       Double(bytes) / Double(Checks.bytesPerSecond),
-      Double(comparisons) / Double(Checks.comparisonsPerSecond)
+      Double(known) / Double(Checks.knownPerSecond)
     )
     checks.nextAt = now + max(Checks.pause, .seconds(1) * seconds)
   }

@@ -4,8 +4,7 @@ import Foundation
 extension Replica {
   /// The reply to a commit.
   package mutating func committed(_ reply: CommitReply, operation: Operation) -> [Action] {
-    guard let job = inFlight, job.operation == operation else { return [] }
-    inFlight = nil
+    guard inFlight?.operation == operation, let job = inFlight.take() else { return [] }
     switch reply {
     case .committed(let revision, let parent):
       // The server refuses what is older than that. It does not remember restorings.

@@ -361,9 +361,8 @@ package struct Replica: Sendable {
   }
 
   private mutating func nextCommit() -> [Action] {
-    guard mayBeginCommit, !isPausing else { return [] }
+    guard mayBeginCommit, !isPausing, !isCommitUnderWay else { return [] }
     if let job = inFlight {
-      guard !job.isSent else { return [] }
       guard isOutdated(job) else { return maySend(job) ? [.commit] : refuseUpdates() + waitUntilReadable() }
       giveUp(job)
       return putBack(job, nil) + nextCommit()
