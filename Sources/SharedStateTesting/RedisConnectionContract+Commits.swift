@@ -34,6 +34,13 @@ extension RedisConnectionContract {
       try expect(late > early, "\(late) is not later than \(early)")
       let thisCentury = Revision(1_500_000_000_000_000)..<Revision(4_000_000_000_000_000)
       try expect(thisCentury.contains(early), "\(early) is no time in microseconds")
+      // Also in the first tenth of a second, where a digit is missing.
+      for number in 0... {
+        let revisions = try ["a", "b"].map { try client.commit(scene.names("\($0)\(number)"), .text("1")).revision }
+        try expect(revisions[0] < revisions[1], "\(revisions[1]) is not later than \(revisions[0])")
+        try expect(thisCentury.contains(revisions[1]), "\(revisions[1]) is no time in microseconds")
+        if revisions[1].rawValue % 1_000_000 < 100_000 { break }
+      }
     },
 
     RedisConnectionContract("revisions do not restart when everything of a key is deleted, given a floor") { scene in

@@ -42,6 +42,10 @@ private enum Action {
     "", "aaaa", "aaaa ", "aaaa 1 2 3", "aaaa 1 2 3;", "aaaa 1 2;bbbb 1 5 4;", "x 1 1 1;aaaa 2 9 8;bbbb 3 7 6", ";;;;",
     "aaaa 01 2 3;", "aaaa 1  3;", "aaaa + 2 3;", String(repeating: ";", count: 40),
     String(repeating: "zzzz 1 2 3;", count: 33) + "tail",
+    // With one more operation they are long enough to be counted, or just not.
+    String(repeating: "zzzz 1 2 3;", count: 60), String(repeating: "zzzz 1 2 3;", count: 60) + "tail",
+    String(repeating: ";", count: 592), String(repeating: ";", count: 593), String(repeating: ";", count: 594),
+    String(repeating: ";", count: 595), String(repeating: ";", count: 596), String(repeating: ";", count: 597),
   ]
   /// Some that are part of one another, and enough to have the oldest forgotten.
   private static let writers = ["aaaa", "bbbb", "aa", "1"] + (100..<140).map { "writer-\($0)" }

@@ -6,7 +6,8 @@ import HeapModule
 /// An invalidation says that a key was written, by whomever, so it always means a look at what is stored. Many come for
 /// one key, and our own commits cause them as well: they are collected for a moment, and asked for in one batch at a
 /// time, with a pause behind it that grows with what came. Most often it is what is known already: so the documents
-/// alone are looked at, and everything only where they differ.
+/// alone are looked at, and everything only where they differ. What was written here waits in a queue of its own, so
+/// that who writes much is told soon what others do to the rest.
 extension LinkState {
   /// Whether the server tells which keys were written.
   enum Tracking: Sendable {
@@ -31,14 +32,18 @@ extension LinkState {
     static let pause = Duration.milliseconds(40)
     /// What checks may cost, at the most.
     static let bytesPerSecond = 16 << 20
-    /// How often they may find what is known already: most of what is written is our own, when that is much.
-    static let knownPerSecond = 5_000
+    /// How many values that were written here are compared, at the most.
+    static let ownPerSecond = 5_000
     /// How much later than after the configured time a value may be compared with what is stored.
     static let antiEntropyJitter = 0.0625..<0.125
 
     var queue = Queue<ReplicaID>()
+    /// What was most likely written here: so that nothing else waits behind it.
+    var ownQueue = Queue<ReplicaID>()
     /// Not before.
     var nextAt: ContinuousClock.Instant?
+    /// The same, for what was most likely written here.
+    var nextOwnAt: ContinuousClock.Instant?
     var isUnderWay = false
     /// When to look again for values that were not read for long.
     var antiEntropyAt: ContinuousClock.Instant?
@@ -49,6 +54,8 @@ extension LinkState {
     /// When each of them expires by now.
     var expiryTimes: [ReplicaID: ContinuousClock.Instant] = [:]
 
+    /// Whether nothing is to be looked at now.
+    var isAtRest: Bool { queue.first == nil && ownQueue.first == nil && !isUnderWay }
     /// How many places that takes.
     var rememberedExpiries: Int { expiries.count + requested.count }
   }
@@ -70,7 +77,11 @@ extension LinkState {
     for key in keys where key.utf8.last != UInt8(ascii: "}") {
       let channel = KeyNames.channel(namespace: configuration.namespace, value: key, database: configuration.database)
       for id in channels[channel] ?? [] where members[id]?.replica.policy.detectsForeignEdits ?? false {
-        check(id, .document, now: now)
+        if members[id]?.isCommittedSince ?? false {
+          checkOwn(id, now: now)
+        } else {
+          check(id, .document, now: now)
+        }
       }
     }
   }
@@ -86,11 +97,21 @@ extension LinkState {
     checks.queue.append(id)
   }
 
+  /// Not at once what is looked at anyway.
+  private mutating func checkOwn(_ id: ReplicaID, now: ContinuousClock.Instant) {
+    guard members[id]?.queueOwnCheck() ?? false else { return }
+    if checks.ownQueue.first == nil {
+      checks.nextOwnAt = max(checks.nextOwnAt ?? now, now + Checks.pause)
+      wake(.writer)
+    }
+    checks.ownQueue.append(id)
+  }
+
   mutating func takeChecks(into work: inout Work, now: ContinuousClock.Instant) {
     takeExpiries(now: now)
     takeOverdue(now: now)
     guard !checks.isUnderWay, checks.nextAt.map({ $0 <= now }) ?? true else { return }
-    guard let batch = takeBatch(isCheck: true) else { return }
+    guard let batch = takeOwnBatch(now: now) ?? takeBatch(for: .check) else { return }
     checks.isUnderWay = true
     switch batch.check {
     case .document:
@@ -98,6 +119,13 @@ extension LinkState {
     case .everything:
       read(batch, isCheck: true, into: &work, now: now)
     }
+  }
+
+  /// First, because it is rare, and would have to wait for ever otherwise.
+  private mutating func takeOwnBatch(now: ContinuousClock.Instant) -> Batch? {
+    guard checks.nextOwnAt.map({ $0 <= now }) ?? true, let batch = takeBatch(for: .ownCheck) else { return nil }
+    checks.nextOwnAt = now + .seconds(1) * (Double(batch.ids.count) / Double(Checks.ownPerSecond))
+    return batch
   }
 
   /// Anti-entropy: what has just been read, for whatever reason, need not be compared yet.
@@ -143,33 +171,31 @@ extension LinkState {
 
   /// The documents of a batch have come.
   mutating func compared(_ ids: [ReplicaID], with documents: [Data?], now: ContinuousClock.Instant) {
-    var (bytes, known) = (0, 0)
+    var bytes = 0
     for (id, document) in zip(ids, documents) {
       let actions = members[id]?.replica.compared(with: document) ?? []
       apply(actions, to: id)
-      if actions.isEmpty { known += 1 }
       // What is asked for again comes twice.
       bytes += (document?.count ?? 0) * (actions.isEmpty ? 1 : 2)
     }
-    checked(known: known, bytes: bytes, now: now)
+    checked(bytes: bytes, now: now)
   }
 
   /// A batch was answered: the more it brought, the longer the next one waits.
-  mutating func checked(known: Int = 0, bytes: Int, now: ContinuousClock.Instant) {
+  mutating func checked(bytes: Int, now: ContinuousClock.Instant) {
     checks.isUnderWay = false
-    let seconds = max(
-      Double(bytes) / Double(Checks.bytesPerSecond),
-      Double(known) / Double(Checks.knownPerSecond)
-    )
+    let seconds = Double(bytes) / Double(Checks.bytesPerSecond)
     checks.nextAt = now + max(Checks.pause, .seconds(1) * seconds)
   }
 
   /// When there is something to check.
   var nextCheck: ContinuousClock.Instant? {
-    var next = checks.queue.first == nil || checks.isUnderWay ? nil : checks.nextAt
-    if let at = checks.expiries.min?.at { next = next.map { min($0, at) } ?? at }
-    if let at = checks.antiEntropyAt { next = next.map { min($0, at) } ?? at }
-    return next
+    var moments = [checks.expiries.min?.at, checks.antiEntropyAt]
+    if !checks.isUnderWay {
+      if checks.queue.first != nil { moments.append(checks.nextAt) }
+      if checks.ownQueue.first != nil, let at = checks.nextOwnAt { moments.append(max(at, checks.nextAt ?? at)) }
+    }
+    return moments.compactMap(\.self).min()
   }
 
   /// Asks the server to tell which keys are written, if anybody wants to know.
@@ -206,5 +232,12 @@ extension LinkState.Member {
   fileprivate mutating func queueCheck(_ check: LinkState.Check) -> Bool {
     defer { queuedCheck = max(queuedCheck ?? check, check) }
     return queuedCheck == nil
+  }
+
+  /// The same, where it was most likely written here.
+  fileprivate mutating func queueOwnCheck() -> Bool {
+    guard queuedCheck == nil, !isOwnCheckQueued else { return false }
+    isOwnCheckQueued = true
+    return true
   }
 }

@@ -136,6 +136,7 @@ extension LinkState {
       members[id]?.isCommitQueued = false
       members[id]?.isReadQueued = false
       members[id]?.queuedCheck = nil
+      members[id]?.isOwnCheckQueued = false
       members[id]?.readAt = nil
       apply(members[id]?.replica.disconnected(error), to: id)
     }

@@ -111,7 +111,16 @@ extension LinkState {
       guard waiters[waiter] != nil else { continue }
       request(.readOnce(waiter), .read([names]), on: .writer, into: &work, now: now)
     }
-    while let batch = takeBatch(isCheck: false) { read(batch, isCheck: false, into: &work, now: now) }
+    while let batch = takeBatch(for: .update) { read(batch, isCheck: false, into: &work, now: now) }
+  }
+
+  /// Why values are asked for.
+  enum Reason {
+    /// The box is behind.
+    case update
+    case check
+    /// What was written was most likely written here.
+    case ownCheck
   }
 
   /// Replicas whose values are asked for at once.
@@ -123,13 +132,13 @@ extension LinkState {
   }
 
   /// The first ones of a queue, as many as one answer may bring; `nil` when there are none.
-  mutating func takeBatch(isCheck: Bool) -> Batch? {
+  mutating func takeBatch(for reason: Reason) -> Batch? {
     var batch = Batch()
     var bytes = 0
     while batch.ids.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
-      let id = isCheck ? checks.queue.popFirst() : readQueue.popFirst()
+      let id = takeFirst(for: reason)
     {
-      guard let next = members[id]?.leaveQueue(isCheck: isCheck) else { continue }
+      guard let next = members[id]?.leaveQueue(for: reason) else { continue }
       batch.ids.append(id)
       batch.names.append(next.names)
       batch.check = max(batch.check, next.check)
@@ -137,6 +146,14 @@ extension LinkState {
       bytes += next.size
     }
     return batch.ids.isEmpty ? nil : batch
+  }
+
+  private mutating func takeFirst(for reason: Reason) -> ReplicaID? {
+    switch reason {
+    case .update: readQueue.popFirst()
+    case .check: checks.queue.popFirst()
+    case .ownCheck: checks.ownQueue.popFirst()
+    }
   }
 
   /// Asks for everything that is stored.
@@ -201,10 +218,17 @@ extension LinkState.Member {
   }
 
   /// What to look at, and how large it was when it was heard of last.
-  fileprivate mutating func leaveQueue(isCheck: Bool) -> (names: KeyNames, check: LinkState.Check, size: Int) {
-    defer { if isCheck { queuedCheck = nil } else { isReadQueued = false } }
-    let check = replica.isMetaCertain ? queuedCheck : .everything
-    return (names, isCheck ? check ?? .everything : .everything, replica.size)
+  fileprivate mutating func leaveQueue(
+    for reason: LinkState.Reason
+  ) -> (names: KeyNames, check: LinkState.Check, size: Int) {
+    var check = LinkState.Check.document
+    switch reason {
+    case .update: (check, isReadQueued) = (.everything, false)
+    case .check: (check, queuedCheck) = (queuedCheck ?? .everything, nil)
+    case .ownCheck: isOwnCheckQueued = false
+    }
+    isCommittedSince = false
+    return (names, replica.isMetaCertain ? check : .everything, replica.size)
   }
 
   /// What to commit, if there is something, and the command for it.
@@ -214,6 +238,7 @@ extension LinkState.Member {
     inlineLimit: Int
   ) -> (Replica.Draft, RedisRequest.Command)? {
     guard let draft = replica.takeDraft(nextOperation: { nextOperation }) else { return nil }
+    isCommittedSince = true
     var commit = Commit(
       names: names,
       content: .deleted,

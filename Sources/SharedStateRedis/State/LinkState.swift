@@ -57,6 +57,9 @@ package struct LinkState: Sendable {
     var isCommitQueued = false
     var isReadQueued = false
     var queuedCheck: Check?
+    var isOwnCheckQueued = false
+    /// Whether a commit was sent since it was looked at, so that an invalidation is most likely our own.
+    var isCommittedSince = false
     /// When a read was sent last; `nil`: the connection is new, and the first one is still to come.
     var readAt: ContinuousClock.Instant?
   }

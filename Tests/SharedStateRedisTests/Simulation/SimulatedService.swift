@@ -226,7 +226,7 @@ final class SimulatedService: CustomStringConvertible {
   /// shares, at the most.
   func takeLoad() -> History.Load? {
     let changes = link.pendingChanges
-    let queued = max(link.commitQueue.count, link.readQueue.count, link.checks.queue.count)
+    let queued = max(link.commitQueue.count, link.readQueue.count, link.checks.queue.count, link.checks.ownQueue.count)
     guard changes > most.changes || queued > most.queued else { return nil }
     most = (max(changes, most.changes), max(queued, most.queued))
     return History.Load(values: boxes.count, changes: changes, queued: queued, limit: joined)
@@ -235,7 +235,7 @@ final class SimulatedService: CustomStringConvertible {
   /// Whether nothing is under way, so that everything has to agree.
   var isQuiet: Bool {
     let isConnected = link.session.phase == .connected || link.session.phase == .idle && link.members.isEmpty
-    let isChecking = !link.members.isEmpty && (link.checks.queue.first != nil || link.checks.isUnderWay)
+    let isChecking = !link.members.isEmpty && !link.checks.isAtRest
     // What the server has refused is tried again.
     let isPausing = !link.members.isEmpty && link.retries.first != nil
     return isConnected && !isChecking && !isPausing && callers.isEmpty && departures.isEmpty && link.pendingChanges == 0

@@ -310,8 +310,11 @@ struct SmallWorld {
     hasher.combine(link.session.phase == .connected)
     hasher.combine(link.subscribedChannels)
     hasher.combine(link.checks.queue.first)
+    hasher.combine(link.checks.ownQueue.first)
     hasher.combine(link.checks.isUnderWay)
     hasher.combine(link.checks.nextAt.map { $0 <= now })
+    hasher.combine(link.checks.nextOwnAt.map { $0 <= now })
+    hasher.combine(link.members[id]?.isCommittedSince)
     hasher.combine(link.nextOperation)
     guard let replica = link.members[id]?.replica else { return }
     hasher.combine(replica.phase == .live)
