@@ -81,9 +81,11 @@ extension LinkState {
       guard waiters.removeValue(forKey: waiter) != nil else { return }
       effects.append(.resume([waiter], error))
     case (.commit(let id, let operation, _), .commit(let reply)):
+      if case .committed = reply {} else { members[id]?.isCommittedSince = false }
       apply(members[id]?.replica.committed(reply, operation: operation), to: id)
     case (.commit(let id, let operation, _), .failure(let error)) where error != .notPrimary:
       let retryAt = now + Self.pauseAfterRefusal
+      members[id]?.isCommittedSince = false
       apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, retryAt: retryAt)
     case (_, .failure(let error)):
       // Without listening and reading there is no telling what is stale: start again, later.

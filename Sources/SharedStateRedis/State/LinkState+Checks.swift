@@ -44,6 +44,8 @@ extension LinkState {
     var nextAt: ContinuousClock.Instant?
     /// The same, for what was most likely written here.
     var nextOwnAt: ContinuousClock.Instant?
+    /// Whether the last batch was of those.
+    var wasOwn = false
     var isUnderWay = false
     /// When to look again for values that were not read for long.
     var antiEntropyAt: ContinuousClock.Instant?
@@ -111,7 +113,11 @@ extension LinkState {
     takeExpiries(now: now)
     takeOverdue(now: now)
     guard !checks.isUnderWay, checks.nextAt.map({ $0 <= now }) ?? true else { return }
-    guard let batch = takeOwnBatch(now: now) ?? takeBatch(for: .check) else { return }
+    // By turns where both are due, so that neither waits for ever.
+    let own = checks.wasOwn ? nil : takeOwnBatch(now: now)
+    let other = own == nil ? takeBatch(for: .check) : nil
+    guard let batch = own ?? other ?? takeOwnBatch(now: now) else { return }
+    checks.wasOwn = other == nil
     checks.isUnderWay = true
     switch batch.check {
     case .document:
@@ -121,7 +127,6 @@ extension LinkState {
     }
   }
 
-  /// First, because it is rare, and would have to wait for ever otherwise.
   private mutating func takeOwnBatch(now: ContinuousClock.Instant) -> Batch? {
     guard checks.nextOwnAt.map({ $0 <= now }) ?? true, let batch = takeBatch(for: .ownCheck) else { return nil }
     checks.nextOwnAt = now + .seconds(1) * (Double(batch.ids.count) / Double(Checks.ownPerSecond))

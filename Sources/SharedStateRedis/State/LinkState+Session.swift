@@ -137,6 +137,7 @@ extension LinkState {
       members[id]?.isReadQueued = false
       members[id]?.queuedCheck = nil
       members[id]?.isOwnCheckQueued = false
+      members[id]?.isCommittedSince = false
       members[id]?.readAt = nil
       apply(members[id]?.replica.disconnected(error), to: id)
     }

@@ -227,7 +227,7 @@ extension LinkState.Member {
     case .check: (check, queuedCheck) = (queuedCheck ?? .everything, nil)
     case .ownCheck: isOwnCheckQueued = false
     }
-    isCommittedSince = false
+    isCommittedSince = replica.isCommitUnderWay
     return (names, replica.isMetaCertain ? check : .everything, replica.size)
   }
 
@@ -238,7 +238,8 @@ extension LinkState.Member {
     inlineLimit: Int
   ) -> (Replica.Draft, RedisRequest.Command)? {
     guard let draft = replica.takeDraft(nextOperation: { nextOperation }) else { return nil }
-    isCommittedSince = true
+    // An adoption does not write the value.
+    if case .adopted = draft.content {} else { isCommittedSince = true }
     var commit = Commit(
       names: names,
       content: .deleted,

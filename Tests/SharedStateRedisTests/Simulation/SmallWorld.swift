@@ -311,6 +311,7 @@ struct SmallWorld {
     hasher.combine(link.subscribedChannels)
     hasher.combine(link.checks.queue.first)
     hasher.combine(link.checks.ownQueue.first)
+    hasher.combine(link.checks.wasOwn)
     hasher.combine(link.checks.isUnderWay)
     hasher.combine(link.checks.nextAt.map { $0 <= now })
     hasher.combine(link.checks.nextOwnAt.map { $0 <= now })

@@ -155,6 +155,56 @@ struct LinkChecksTests {
     #expect(try link.compares(with: "8", at: second + .milliseconds(60)) == [names[0]])
   }
 
+  @Test("what is written here all the time, and is large, lets what others write have its turn")
+  func turns() throws {
+    var link = LinkState.make()
+    let id = try link.join("own")
+    _ = try link.join("edited")
+    link.connect(at: start)
+    for _ in 0..<3 { link.answerAll(at: start, stored: .document(7, "7")) }
+    for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    let document = String(repeating: "8", count: 1 << 20)
+    var now = start
+    var compared: [[String]] = []
+    for revision in 8..<12 as Range<UInt64> {
+      link.changed(id)
+      let committed = RedisReply.commit(.committed(revision: Revision(revision), parent: Revision(revision - 1)))
+      let request = link.send(id, document, stamp: revision, at: now)
+      link.arrived([.reply(id: request, committed)], on: .writer, epoch: link.session.epoch, now: now)
+      link.arrived([.invalidated(["own", "edited"])], on: .subscriber, epoch: link.session.epoch, now: now)
+      now += .milliseconds(200)
+      compared.append(try link.compares(with: document, at: now))
+    }
+    #expect(compared == [["own"], ["edited"], ["own"], ["edited"]])
+  }
+
+  @Test(
+    "what was not written here, although it was tried, is looked at with what others write",
+    arguments: [false, true]
+  )
+  func notWritten(isAdoption: Bool) throws {
+    var link = LinkState.make()
+    let id = try link.join("edited")
+    link.connect(at: start)
+    let stored = isAdoption ? StoredValue(meta: nil, content: .document(Data("7".utf8))) : .document(7, "7")
+    for _ in 0..<3 { link.answerAll(at: start, stored: stored) }
+    for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    let request: UInt64
+    if isAdoption {
+      request = try #require(try link.someWork(for: .writer, now: start).requests.first?.id)
+    } else {
+      link.changed(id)
+      request = link.send(id, "8", at: start)
+    }
+    let conflict = RedisReply.commit(.conflict(.document(9, "9"), hasForgotten: false))
+    let committed = RedisReply.commit(.committed(revision: Revision(8), parent: .none))
+    let reply = isAdoption ? committed : conflict
+    link.arrived([.reply(id: request, reply)], on: .writer, epoch: link.session.epoch, now: start)
+    link.arrived([.invalidated(["edited"])], on: .subscriber, epoch: link.session.epoch, now: start)
+    #expect(link.checks.queue.first == id)
+    #expect(link.checks.ownQueue.first == nil)
+  }
+
   @Test("what is written while it waits to be compared is looked at once, with its meta, and so is all beside it")
   func writtenAndOverdue() throws {
     var link = LinkState.make()

@@ -70,10 +70,10 @@ extension LinkState {
 
   /// Sends a change, and returns the number of the request.
   @discardableResult
-  mutating func send(_ id: ReplicaID, _ text: String, at now: ContinuousClock.Instant) -> UInt64 {
+  mutating func send(_ id: ReplicaID, _ text: String, stamp: UInt64 = 1, at now: ContinuousClock.Instant) -> UInt64 {
     #expect(work(for: .writer, epoch: session.epoch, now: now)?.encodings.map(\.id) == [id])
     let documents = Replica.Documents(encoded: Data(text.utf8), merged: Data(text.utf8))
-    let request = encoded(id, Replica.Encoded(stamp: 1, result: .success(documents)), now: now)
+    let request = encoded(id, Replica.Encoded(stamp: stamp, result: .success(documents)), now: now)
     #expect(request != nil)
     return request?.id ?? 0
   }
