@@ -165,7 +165,9 @@ private final class Side {
   /// The type, the text, and roughly the time to live.
   private func look(at key: String) throws -> [String] {
     let type = try scene.foreign(["TYPE", key])
-    let left = Int(try scene.foreign(["PTTL", key])) ?? 0
+    var left = Int(try scene.foreign(["PTTL", key])) ?? 0
+    // Of a moment that was given what is left may be rounded to another minute on the second server; the moment is not.
+    if left > 1_000_000_000_000 { left += Int(Date().timeIntervalSince1970 * 1_000) }
     let text = type == "string" ? try scene.foreign(["GET", key]) : ""
     return [type, left < 0 ? "\(left)" : "\((left + 30_000) / 60_000) min", text]
   }
