@@ -16,7 +16,7 @@
 package enum CommitScript {
   /// How many writers' last operations are remembered for each key, at the most.
   package static let rememberedOperations = 32
-  /// Operations are not counted where so many bytes for each of them would not be enough for too many: most keys have one.
+  /// No operation takes fewer bytes: where there is no room for too many, as for most keys, they are not counted.
   static let shortestOperation = 20
   /// How long an operation is remembered after the last commit to its key.
   package static let operationLifetimeInSeconds = 3_600

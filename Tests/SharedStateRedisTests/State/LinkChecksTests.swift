@@ -131,9 +131,7 @@ struct LinkChecksTests {
     let names = (0..<2 * LinkState.keysInOneRead).map { "own\($0)" }
     let ids = try names.map { try link.join($0) }
     _ = try link.join("edited")
-    link.connect(at: start)
-    for _ in 0..<3 { link.answerAll(at: start, stored: .document(7, "7")) }
-    for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    link.connect(at: start, showing: .document(7, "7"))
     for id in ids {
       link.changed(id)
       let reply = RedisReply.commit(.committed(revision: Revision(8), parent: Revision(7)))
@@ -160,9 +158,7 @@ struct LinkChecksTests {
     var link = LinkState.make()
     let id = try link.join("own")
     _ = try link.join("edited")
-    link.connect(at: start)
-    for _ in 0..<3 { link.answerAll(at: start, stored: .document(7, "7")) }
-    for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    link.connect(at: start, showing: .document(7, "7"))
     let document = String(repeating: "8", count: 1 << 20)
     var now = start
     var compared: [[String]] = []
@@ -185,10 +181,8 @@ struct LinkChecksTests {
   func notWritten(isAdoption: Bool) throws {
     var link = LinkState.make()
     let id = try link.join("edited")
-    link.connect(at: start)
     let stored = isAdoption ? StoredValue(meta: nil, content: .document(Data("7".utf8))) : .document(7, "7")
-    for _ in 0..<3 { link.answerAll(at: start, stored: stored) }
-    for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    link.connect(at: start, showing: stored)
     let request: UInt64
     if isAdoption {
       request = try #require(try link.someWork(for: .writer, now: start).requests.first?.id)
@@ -265,6 +259,13 @@ extension LinkState {
     let requests = try someWork(for: .writer, now: now).requests
     let request = requests.first { if case .track = $0.command { true } else { false } }
     return try #require(request?.id)
+  }
+
+  /// Connects, and reads and shows the same for all values.
+  fileprivate mutating func connect(at now: ContinuousClock.Instant, showing stored: StoredValue) {
+    connect(at: now)
+    for _ in 0..<3 { answerAll(at: now, stored: stored) }
+    for case .show(let id, let delivery) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
   }
 
   /// The documents that are compared at a moment, with what is found to be stored.
