@@ -1,7 +1,7 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
 .PHONY: demo test check soak soak-simulation soak-chaos mutations bench docs clean
-.PHONY: check-format check-samples check-compose check-build check-docs check-core check-threads
+.PHONY: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-threads
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
 demo:
@@ -16,14 +16,20 @@ BUSY_TESTS = '^(SharedStateRedisTests\.SimulationTests|IntegrationTests\.ChaosTe
 # As many tests at once as wait for something while others run. A thousand on two processors only wait for each other.
 TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 
+# Every wait of a test has an end, and every suite a time limit. Should a run stand still all the same, it ends here: after
+# many times what it takes. Building is not counted.
+TEST_MINUTES = 30
+IN_TIME = scripts/in-time $(TEST_MINUTES)
+
 # The tests start servers of their own.
 test:
 	@scripts/require hiredis redis-server
-	$(TEST_ENVIRONMENT) swift test --skip $(BUSY_TESTS)
-	$(TEST_ENVIRONMENT) swift test --skip-build --filter $(BUSY_TESTS)
+	swift build --build-tests
+	$(TEST_ENVIRONMENT) $(IN_TIME) swift test --skip-build --skip $(BUSY_TESTS)
+	$(TEST_ENVIRONMENT) $(IN_TIME) swift test --skip-build --filter $(BUSY_TESTS)
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
-check: check-format check-samples check-compose check-build check-docs check-core check-threads
+check: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-threads
 
 # Long runs of what the tests do for seconds.
 soak: soak-simulation soak-chaos
@@ -36,7 +42,9 @@ soak-simulation:
 # Services in several processes, whose server is killed, emptied, paused and cut off.
 soak-chaos:
 	@scripts/require hiredis redis-server
-	CHAOS_SECONDS=$${CHAOS_SECONDS:-600} swift test --filter '^IntegrationTests\.ChaosTests'
+	swift build --build-tests
+	seconds=$${CHAOS_SECONDS:-600} && CHAOS_SECONDS=$$seconds \
+		scripts/in-time $$((seconds / 15 + $(TEST_MINUTES))) swift test --skip-build --filter '^IntegrationTests\.ChaosTests'
 
 # Breaks the code on purpose, in a copy, to see the simulation find it.
 mutations:
@@ -64,6 +72,9 @@ check-format:
 check-samples:
 	scripts/check-samples
 
+check-time-limits:
+	scripts/check-time-limits
+
 check-compose:
 	@scripts/require compose
 	scripts/check-compose
@@ -89,7 +100,7 @@ EXIT_TESTS = '(NestedUseTests|IdentifiedArrayTrapTests|FileStorageCrashTests|nor
 # What takes long and has one thread.
 PURE_TESTS = ThreeWayMergePropertyTests
 
-check-threads:
+check-threads: check-build
 	@scripts/require hiredis redis-server
-	$(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) swift test $(CHECK_FLAGS) --skip $(EXIT_TESTS) --skip $(BUSY_TESTS) \
-		--skip $(PURE_TESTS)
+	$(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) scripts/in-time 60 swift test $(CHECK_FLAGS) --skip-build --skip $(EXIT_TESTS) \
+		--skip $(BUSY_TESTS) --skip $(PURE_TESTS)

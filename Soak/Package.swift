@@ -52,7 +52,11 @@ let package = Package(
     ),
     // Only its folder History: the rest of it is about tests.
     .target(name: "SharedStateTesting", swiftSettings: settings),
-    .target(name: "Simulation", dependencies: ["SharedStateRedis", "SharedStateTesting"], swiftSettings: settings),
+    .target(
+      name: "Simulation",
+      dependencies: ["SharedState", "SharedStateRedis", "SharedStateTesting"],
+      swiftSettings: settings
+    ),
     .executableTarget(name: "soak", dependencies: ["Simulation", "SharedStateRedis"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

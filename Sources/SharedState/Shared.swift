@@ -56,10 +56,13 @@ public struct Shared<Value> {
 
   /// Reads and changes the value as one step that nothing comes between.
   ///
-  /// The change is visible to everybody once the closure has returned, and observers have been told before this method
-  /// returns. A key saves the change afterwards, in the order of the changes. The closure runs on the calling thread
-  /// with the value's lock held, so keep it short, and do not use this value's shares inside it: that traps. Nesting
-  /// the closures of two values in opposite orders on two threads deadlocks, as with any two locks.
+  /// The change is visible to everybody once the closure has returned. Observers have been told before this method
+  /// returns, unless some are being told of another change of the value at that moment: then the thread that tells them
+  /// goes on with this one; see <doc:ObservingChanges>. A key saves the change afterwards, in the order of the changes.
+  ///
+  /// The closure runs on the calling thread with the value's lock held, so keep it short, and do not read or change this
+  /// value inside it: that traps. Nesting the closures of two values in opposite orders on two threads deadlocks, as with
+  /// any two locks.
   ///
   /// - Parameter operation: Changes the value. When it throws, the value stays as it was.
   /// - Returns: What the closure returns.

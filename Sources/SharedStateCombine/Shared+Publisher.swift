@@ -11,7 +11,8 @@ extension Shared {
   ///
   /// The present value arrives before `sink` returns. A change that is made here arrives on the thread that makes it,
   /// before its `withLock` returns, unless another thread is telling this subscriber of an earlier one: that one goes on
-  /// then. A change that comes from elsewhere arrives on a queue of its own. No lock is held, so that a subscriber may
+  /// then, or hands over to one of the library's. A change that comes from elsewhere arrives on a thread of the
+  /// library's. No lock is held, so that a subscriber may
   /// read, mutate and drop shares; one that mutates this value on every change never comes to an end.
   ///
   /// The publisher follows the share when that is made to point to something else, and keeps the value alive while it is

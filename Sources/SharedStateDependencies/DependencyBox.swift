@@ -4,6 +4,8 @@
 protocol DependencyBoxing: AnyObject, Sendable {
   /// The key's name, for messages.
   var keyName: String { get }
+  /// The test that the value belongs to has ended.
+  func testDidEnd()
 }
 
 extension DependencyBoxing {
@@ -24,4 +26,6 @@ final class DependencyBox<Key: TestDependencyKey>: DependencyBoxing {
   }
 
   var keyName: String { "\(Key.self)" }
+
+  func testDidEnd() { (value as? any EndsWithTest)?.testDidEnd() }
 }

@@ -46,14 +46,15 @@ package final class DependencyCache: Sendable {
     return TestCaches.shared.cache(for: run)
   }
 
-  /// Forgets everything, as between two tests.
+  /// Forgets everything, as between two tests. What would go on by itself ends.
   package func reset() {
     // The old state outlives the lock: a value's deinitialiser is user code.
-    _ = state.withLock { state in
+    let old = state.withLock { state in
       let old = state.entries.values.map(\.box)
       state = State()
       return old
     }
+    for box in old { box.testDidEnd() }
   }
 
   /// The context in force, unless a scope overrides it.

@@ -7,6 +7,7 @@ final class Countdown: Sendable {
     /// Below zero for outcomes that came before they were counted.
     var left = 0
     var firstError: RedisSharedStateError?
+    var givenUp: Set<Name> = []
     var isOver = false
     var waiter: CancellableContinuation<Void>?
 
@@ -19,9 +20,12 @@ final class Countdown: Sendable {
 
   private let state = Mutex(State())
 
+  /// The values of which the outcome is that a change was given up.
+  var givenUp: Set<Name> { state.withLock { $0.givenUp } }
+
   /// Returns once there were so many outcomes. Call it once.
   ///
-  /// - Throws: The first error, once there are all outcomes; what ``end(with:)`` was given; `CancellationError`.
+  /// - Throws: The first error but for ``RedisSharedStateError/changesGivenUp(names:further:)``, once there are all outcomes; what ``end(with:)`` was given; `CancellationError`.
   func wait(for count: Int) async throws {
     try await withCancellableContinuation { continuation in
       update { state in
@@ -35,7 +39,11 @@ final class Countdown: Sendable {
   func finishOne(_ result: Result<Void, RedisSharedStateError>) {
     update { state in
       state.left -= 1
-      if case .failure(let error) = result { state.firstError = state.firstError ?? error }
+      switch result {
+      case .success: break
+      case .failure(.changesGivenUp(let names, _)): state.givenUp.formUnion(names.map { Name($0) })
+      case .failure(let error): state.firstError = state.firstError ?? error
+      }
     }
   }
 

@@ -1,4 +1,5 @@
 public import Foundation
+import SharedState
 import Synchronization
 
 /// A Redis server inside this process, for tests and for programs that run without a server.
@@ -119,10 +120,17 @@ extension InProcessRedis {
 extension InProcessRedis {
   /// A message on a channel.
   public struct Message: Hashable, Sendable {
-    /// The channel it was published on.
-    public let channel: String
+    let name: Name
     /// What was published.
     public let payload: Data
+
+    init(_ channel: Name, payload: Data) {
+      name = channel
+      self.payload = payload
+    }
+
+    /// The channel it was published on.
+    public var channel: String { name.text }
   }
 
   /// Publishes a message, as PUBLISH does, and answers how many connections are subscribed.

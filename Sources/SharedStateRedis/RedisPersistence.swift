@@ -8,15 +8,19 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     weak var reference: ValueReference<Value>?
     /// The replica, or why there is none.
     var membership: Result<LinkState.ReplicaID, RedisSharedStateError> = .failure(.stopped)
+    /// What whoever has ended a closure has left for the next encoding.
+    var snapshot: ValueReference<Value>.Snapshot?
   }
 
   private let key: RedisSharedKey<Value>
   private let coder: DocumentCoder<Value>
+  /// The options of the share that was the first, which hold for all.
+  var options: RedisSharedKey<Value>.Options { key.options }
   private let initialValue: Value
   private let state = Mutex(State())
   /// The number of the newest state that was shown; written with the reference's lock held.
   private let shownSequence = Atomic<UInt64>(0)
-  /// The numbers of the newest status that is shown; written with the reference's lock held.
+  /// The numbers of the newest status that is shown; written while the status is updated.
   private let loadingNumber = Atomic<UInt64>(0)
   private let loadErrorNumber = Atomic<UInt64>(0)
   private let saveErrorNumber = Atomic<UInt64>(0)
@@ -119,9 +123,19 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     }
   }
 
+  var delivery: DeliveryThreads { key.store.delivery }
+
+  func observerIsBlocked(sharedAt place: String?) {
+    key.store.watch.observerIsBlocked(of: key.name, sharedAt: place)
+  }
+
   // MARK: ReplicaAttachment
 
-  func encode(_ encoding: Replica.Encoding, updates: [LinkState.WaiterID: AtomicUpdate]) -> Replica.Encoded {
+  func encode(
+    _ encoding: Replica.Encoding,
+    updates: [LinkState.WaiterID: AtomicUpdate],
+    whenUnlocked: @escaping @Sendable () -> Void
+  ) -> Replica.Encoded? {
     guard encoding.updates.isEmpty else {
       let result = coder.documents(default: initialValue, encoding) { waiter, value in
         // Who has stopped waiting has no update any more.
@@ -132,12 +146,37 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     guard let reference = state.withLock({ $0.reference }) else {
       return Replica.Encoded(stamp: 0, result: .failure(.stopped))
     }
-    let (value, stamp) = reference.snapshot()
-    let result = coder.documents(of: value, default: initialValue, encoding).map { Optional($0) }
-    return Replica.Encoded(stamp: stamp, result: result)
+    // What was left when somebody's closure had ended comes first, so that a value that many closures have one after the
+    // other is encoded, too. But what another service has done since must not be undone.
+    if let left = takeLeftSnapshot(), left.versions.remote == reference.remoteChanges {
+      return encode(left, encoding)
+    }
+    let snapshot = reference.snapshot { [weak self] snapshot in
+      self?.state.withLock { $0.snapshot = snapshot }
+      whenUnlocked()
+    }
+    return snapshot.map { encode($0, encoding) }
   }
 
-  func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome {
+  private func takeLeftSnapshot() -> ValueReference<Value>.Snapshot? {
+    state.withLock { state in
+      defer { state.snapshot = nil }
+      return state.snapshot
+    }
+  }
+
+  private func encode(
+    _ snapshot: ValueReference<Value>.Snapshot,
+    _ encoding: Replica.Encoding
+  ) -> Replica.Encoded {
+    let result = coder.documents(of: snapshot.value, default: initialValue, encoding).map { Optional($0) }
+    return Replica.Encoded(stamp: snapshot.versions.local, result: result)
+  }
+
+  func show(
+    _ delivery: Replica.Delivery,
+    whenUnlocked: @escaping @Sendable (Replica.DeliveryOutcome) -> Void
+  ) -> Replica.DeliveryOutcome? {
     guard let reference = state.withLock({ $0.reference }) else { return .outdated }
     let value: Value
     switch delivery.state.content {
@@ -151,18 +190,23 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       case .failure(let error): return .unreadable(error)
       }
     }
-    var outcome = Replica.DeliveryOutcome.shown
-    _ = reference.replace(with: value, isInitial: delivery.sequence == 1) { versions in
-      if delivery.sequence <= shownSequence.load(ordering: .relaxed) {
-        outcome = .outdated
-      } else if versions.local != delivery.stamp {
-        outcome = .superseded
-      } else {
-        shownSequence.store(delivery.sequence, ordering: .relaxed)
-      }
-      return outcome == .shown
+    // Then it is only asked whether the state can be decoded, and nothing has to be waited for.
+    if delivery.stamp == nil { return .superseded }
+    let (number, isInitial) = (delivery.sequence, delivery.sequence == 1)
+    let outcome = reference.replace(with: value, number: number, isInitial: isInitial) { [self] versions in
+      decide(delivery, versions)
+    } whenUnlocked: {
+      whenUnlocked(Replica.DeliveryOutcome($0))
     }
-    return outcome
+    return outcome.map { Replica.DeliveryOutcome($0) }
+  }
+
+  /// Called with the reference's lock held.
+  private func decide(_ delivery: Replica.Delivery, _ versions: Versions) -> Replacement {
+    if delivery.sequence <= shownSequence.load(ordering: .relaxed) { return .outdated }
+    if versions.local != delivery.stamp { return .superseded }
+    shownSequence.store(delivery.sequence, ordering: .relaxed)
+    return .done
   }
 
   func setLoading(_ isLoading: Bool, number: UInt64) {
@@ -186,6 +230,16 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       guard number > newest.load(ordering: .relaxed) else { return }
       newest.store(number, ordering: .relaxed)
       update(&status)
+    }
+  }
+}
+
+extension Replica.DeliveryOutcome {
+  fileprivate init(_ outcome: Replacement) {
+    switch outcome {
+    case .done: self = .shown
+    case .superseded: self = .superseded
+    case .outdated: self = .outdated
     }
   }
 }

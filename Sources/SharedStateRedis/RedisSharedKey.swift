@@ -9,9 +9,10 @@ extension SharedReaderKey {
   ///
   /// - Parameters:
   ///   - name: The name in Redis, below the store's namespace. Not empty, at most 512 bytes, without control characters
-  ///     and braces. A name that is not usable shows as ``RedisSharedStateError/invalidName(reason:)`` in `loadError`.
+  ///     and braces. It is its bytes: two ways to write an "é" are two names, as they are to Redis. A name that is not usable shows as ``RedisSharedStateError/invalidName(reason:)`` in `loadError`.
   ///   - store: The Redis; `nil` for the dependency `defaultRedisStore`.
   ///   - options: What becomes of conflicts, how long the value is kept, how it is encoded, and how large it may become.
+  ///     Where the name is shared already, the options of its first share hold, and other ones are reported.
   public static func redis<Value: Codable & Sendable>(
     _ name: String,
     store: RedisStore? = nil,
@@ -24,6 +25,10 @@ extension SharedReaderKey {
 /// Shares a value through Redis; made with `.redis(_:store:options:)`.
 public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
   /// How a value is kept.
+  ///
+  /// All shares of one name, in one store, are one value, so the options of the first of them hold for as long as any of
+  /// them lives. Other ones are not applied. That is reported, once for each name and option: in a test as an issue,
+  /// otherwise, and on threads that a test has started itself, in the log of the store, as a warning. Encoders and decoders cannot be compared; the first ones hold, too.
   public struct Options: Sendable {
     /// The largest document that is sent, in bytes; 1 MiB by default.
     ///
@@ -95,7 +100,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
 
   /// The name, and the store that keeps it.
   public var id: RedisKeyID {
-    RedisKeyID(name: name, store: ObjectIdentifier(store))
+    RedisKeyID(name: Name(name), store: ObjectIdentifier(store))
   }
 
   /// The reference that the store's registry holds.
@@ -106,13 +111,24 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
 
   private func reference(default initialValue: () -> Value) -> ValueReference<Value> {
     var made: RedisPersistence<Value>?
-    return store.registry.reference(id: .name(name)) {
+    let reference = store.registry.reference(id: .name(Name(name))) {
       let value = initialValue()
       let persistence = RedisPersistence(key: self, initialValue: value)
       made = persistence
       return ValueReference(value, persistence: persistence)
     } start: { reference in
       made?.start(reference)
+    }
+    if let first = reference.persistence, first !== made {
+      // The store's registry has no other class for this type of value; a cast that checks takes longer than the rest.
+      compareOptions(with: unsafeDowncast(first, to: RedisPersistence<Value>.self).options)
+    }
+    return reference
+  }
+
+  private func compareOptions(with first: Options) {
+    for option in options.differences(from: first) {
+      store.report(option, of: name, ignored: options.text(of: option), kept: first.text(of: option))
     }
   }
 
@@ -229,6 +245,6 @@ extension RedisSharedKey {
 
 /// What tells one shared value in Redis from another.
 public struct RedisKeyID: Hashable, Sendable {
-  let name: String
+  let name: Name
   let store: ObjectIdentifier
 }

@@ -18,13 +18,14 @@ public enum RedisSharedStateError: Error, Hashable, Sendable {
   case timedOut(operation: String)
   /// The server refuses the user name or the password. Tried again slowly.
   case authenticationFailed
-  /// The server's access control does not allow an operation. Tried again slowly.
+  /// The server's access control does not allow an operation, or not for this name. Tried again slowly, and when somebody
+  /// asks for it.
   case permissionDenied(operation: String)
   /// The server is a replica, and only a primary takes writes. The store asks again by itself.
   case notPrimary
   /// The server answered with an error that has no case of its own; its code is the first word of the answer.
   case serverError(code: String)
-  /// The server, or something in its place, does not speak the Redis protocol.
+  /// The server, or something in its place, does not speak the Redis protocol, or contradicts itself.
   case protocolViolation(reason: String)
   /// The encoded value is larger than the key's `maximumBytes`. It was not sent.
   case valueTooLarge(name: String, bytes: Int, maximumBytes: Int)
@@ -41,6 +42,11 @@ public enum RedisSharedStateError: Error, Hashable, Sendable {
   ///
   /// They are for the caller who wants to change the value again; no description shows them.
   case conflict(name: String, local: Data?, stored: Data?)
+  /// Changes were given up since a flush told of it last: Redis does not get them. The first hundred of the values, in
+  /// order, and how many changes of others there were.
+  ///
+  /// The `saveError` of each share, and the log, tell why. What is changed again is sent again.
+  case changesGivenUp(names: [String], further: Int)
   /// Nobody can tell whether an atomic update took effect: the server was replaced, or has not answered for too long,
   /// after it had been sent. Look at the value, and decide.
   case outcomeUnknown(name: String)
@@ -93,6 +99,9 @@ extension RedisSharedStateError: CustomStringConvertible, CustomDebugStringConve
       "What is stored under '\(name)' cannot be read, so the local change waits. Call save() to replace it."
     case .conflict(let name, _, _):
       "Somebody else wrote or deleted '\(name)' at the same time, and the local change gave way. Look at it, and try again."
+    case .changesGivenUp(let names, let further):
+      "Changes were given up, and are not in Redis: \(names.map { "'\($0)'" }.joined(separator: ", "))"
+        + (further > 0 ? " and \(further) more. " : ". ") + "The saveError of each share tells why."
     case .outcomeUnknown(let name):
       "Whether the atomic update of '\(name)' took effect is unknown. Look at the value before you try again."
     case .valueTypeMismatch(let name, let existing, let requested):
@@ -106,6 +115,9 @@ extension RedisSharedStateError: CustomStringConvertible, CustomDebugStringConve
 }
 
 extension RedisSharedStateError {
+  /// How many values ``changesGivenUp(names:further:)`` names.
+  static var maximumNames: Int { 100 }
+
   /// Whether trying again at once is pointless, because somebody has to change something first.
   package var isPermanent: Bool {
     switch self {

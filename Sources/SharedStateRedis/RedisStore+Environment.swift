@@ -49,6 +49,11 @@ extension DependencyValues {
   }
 }
 
+extension RedisStore: EndsWithTest {
+  /// One with a change that cannot be delivered would keep itself alive, and connect again and again.
+  package func testDidEnd() { stop() }
+}
+
 private enum DefaultRedisStoreKey: DependencyKey {
   static let liveValue: RedisStore = {
     do throws(RedisSharedStateError) {

@@ -29,8 +29,12 @@ public final class RedisStore: Sendable {
   }
 
   let link: Link
+  /// Tell observers of what other services have changed, and those of other stores do not wait for them.
+  let delivery = DeliveryThreads()
+  let watch: LinkWatch
   /// Finds the one reference of each name.
   let registry = ReferenceRegistry()
+  private let reportedOptions = ReportedOptions()
 
   /// How the store signs its commits.
   let writer: String
@@ -99,6 +103,7 @@ public final class RedisStore: Sendable {
     } catch {
       namespaceError = error
     }
+    watch = LinkWatch(logger: logger, metrics: metrics)
     link = Link(
       connector: connector,
       connectTimeout: configuration.connectTimeout,
@@ -115,7 +120,7 @@ public final class RedisStore: Sendable {
         antiEntropy: configuration.antiEntropy,
         restsWhenUnused: isInProcess
       ),
-      watch: LinkWatch(logger: logger, metrics: metrics),
+      watch: watch,
       onStatusChange: { session, number in statusBoard.update(session, number: number) }
     )
   }
@@ -160,12 +165,26 @@ public final class RedisStore: Sendable {
 
   /// Returns once the server has acknowledged every change that was made so far through this store.
   ///
+  /// A change that was given up, because it cannot be encoded, is too large, or gave way to somebody else's, counts from
+  /// then on until a flush has thrown it, or a later change of the same value is saved; also when the share is gone, and
+  /// when `save()` has thrown the reason as well.
   /// - Parameter timeout: How long to wait at the longest. What is not acknowledged by then is still sent later.
-  /// - Throws: Why a change was not acknowledged, once all the others are;
+  /// - Throws: ``RedisSharedStateError/changesGivenUp(names:further:)``, once everything else is acknowledged, or cannot
+  ///   be for now, which the next flush tells; why a change was not acknowledged, once all the others are;
   ///   ``RedisSharedStateError/timedOut(operation:)``; `CancellationError`.
   public func flush(within timeout: Duration) async throws {
     let countdown = Countdown()
     let waiters = link.flush(until: .now + timeout) { result in countdown.finishOne(result.map { _ in }) }
+    var failure: RedisSharedStateError?
+    do {
+      try await wait(for: waiters, countdown, within: timeout)
+    } catch let error as RedisSharedStateError {
+      failure = error
+    }
+    if let error = link.takeGivenUp(with: countdown.givenUp) ?? failure { throw error }
+  }
+
+  private func wait(for waiters: [LinkState.WaiterID], _ countdown: Countdown, within timeout: Duration) async throws {
     guard !waiters.isEmpty else { return }
     // The writer's thread watches the deadline, unless it is busy connecting. A timer wakes two more threads.
     let timer =
@@ -200,7 +219,7 @@ public final class RedisStore: Sendable {
 
   /// Sends what is pending, then closes the connections. Shares keep their values and can be read on.
   ///
-  /// How many values have a change that was not delivered is logged.
+  /// How many values have a change that was not delivered is logged, and so is what ``flush(within:)`` would throw.
   /// - Parameter timeout: How long to wait for the delivery at the longest.
   public func shutdown(within timeout: Duration) async {
     do {
@@ -213,6 +232,9 @@ public final class RedisStore: Sendable {
       logger.error("The store was shut down with undelivered changes.", metadata: ["values": "\(undelivered)"])
     }
   }
+
+  /// Closes the connections, for ever. What is pending is not sent any more.
+  package func stop() { link.stop() }
 
   /// How many values have a change that the server has not acknowledged.
   package var pendingChanges: Int { link.pendingChanges }
@@ -249,6 +271,18 @@ public final class RedisStore: Sendable {
   private static func makeNonce() -> String {
     let digits = String(UInt64.random(in: .min ... .max), radix: 16)
     return "n" + String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  /// A share of a name has another option than the first one, whose option holds: says so, once.
+  ///
+  /// Called on the thread that makes the share, from where a test can be told.
+  func report(_ option: KeyOption, of name: String, ignored: String, kept: String) {
+    guard reportedOptions.insert(Name(name), option) else { return }
+    let message =
+      "'\(name)' is shared with two options for its \(option.name): '\(kept)' by the first share, which holds, and "
+      + "'\(ignored)' by a later one, which is ignored. Give every share of the name the same options."
+    guard !TestIssue.report(message) else { return }
+    logger.warning("\(message)", metadata: ["name": "\(name)"])
   }
 
   func names(for name: String) -> Result<KeyNames, RedisSharedStateError> {

@@ -11,8 +11,9 @@ public import Testing
 /// }
 /// ```
 ///
-/// Every test has fresh values without the trait, too. With it they are released when the test ends, and they are
-/// fresh for each repetition of a test. A test's trait adds to its suite's.
+/// Every test has fresh values without the trait, too. With it they are released when the test ends, whatever its outcome,
+/// a `RedisStore` that is the test's default is stopped, and they are fresh for each repetition of a test. A test's trait
+/// adds to its suite's.
 public struct DependenciesTrait: SuiteTrait, TestTrait, TestScoping {
   fileprivate let updateValues: @Sendable (inout DependencyValues) async throws -> Void
 
@@ -26,7 +27,10 @@ public struct DependenciesTrait: SuiteTrait, TestTrait, TestScoping {
     testCase: Test.Case?,
     performing function: @Sendable () async throws -> Void
   ) async throws {
-    try await DependencyValues.$current.withValue(DependencyValues.current.withOwnCache()) {
+    let isOutermost = DependencyValues.current.cache == nil
+    let values = DependencyValues.current.withOwnCache()
+    defer { if isOutermost { values.cache?.reset() } }
+    try await DependencyValues.$current.withValue(values) {
       try await withDependencies(updateValues, operation: function)
     }
   }

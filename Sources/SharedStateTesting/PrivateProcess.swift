@@ -60,12 +60,12 @@ final class PrivateProcess: Sendable {
 
   /// Stops the process; `false`: it has ended.
   func pause() -> Bool {
-    signal(SIGSTOP, awaited: WSTOPPED)
+    signal(SIGSTOP, untilStopped: true)
   }
 
   /// Lets it go on; `false`: it has ended.
   func resume() -> Bool {
-    signal(SIGCONT, awaited: WCONTINUED)
+    signal(SIGCONT, untilStopped: false)
   }
 
   /// Sends a signal that ends the process, waits until it has ended, and sends SIGKILL when that takes too long.
@@ -78,15 +78,15 @@ final class PrivateProcess: Sendable {
     guard let lifeline else { return }
     // The guard goes first: it must not outlive the pid that it is to kill.
     Glibc.kill(guardPid, SIGKILL)
-    waitpid(guardPid, nil, 0)
+    _ = Self.within(seconds: Self.secondsToEnd) { waitpid(guardPid, nil, WNOHANG) != 0 }
     close(lifeline)
     Glibc.kill(pid, signal)
     // A stopped process takes no signal but SIGKILL before it goes on.
     Glibc.kill(pid, SIGCONT)
-    let deadline = ContinuousClock.now.advanced(by: .seconds(Self.secondsToEnd))
-    while waitpid(pid, nil, WNOHANG) == 0 {
-      if ContinuousClock.now >= deadline { Glibc.kill(pid, SIGKILL) }
-      usleep(1_000)
+    if !Self.within(seconds: Self.secondsToEnd, { waitpid(pid, nil, WNOHANG) != 0 }) {
+      Glibc.kill(pid, SIGKILL)
+      // What the kernel itself does not let go of is not waited for any longer.
+      _ = Self.within(seconds: Self.secondsToEnd) { waitpid(pid, nil, WNOHANG) != 0 }
     }
   }
 
@@ -98,13 +98,29 @@ final class PrivateProcess: Sendable {
     return path
   }
 
-  private func signal(_ signal: Int32, awaited: Int32) -> Bool {
+  /// Sends a signal, and waits until the process is stopped because of it, or is not any more.
+  private func signal(_ signal: Int32, untilStopped isStopped: Bool) -> Bool {
     guard !state.withLock({ $0.hasEnded }) else { return false }
     Glibc.kill(pid, signal)
-    var info = siginfo_t()
     // Signals are delivered later; a test must not go on before.
-    return waitid(P_PID, id_t(pid), &info, awaited | WEXITED | WNOWAIT) == 0
-      && (info.si_code == CLD_STOPPED || info.si_code == CLD_CONTINUED)
+    return Self.within(seconds: Self.secondsToEnd) { !isRunning || self.isStopped == isStopped } && isRunning
+  }
+
+  /// What /proc says of it, since a process that goes on already does not tell anybody that it does.
+  private var isStopped: Bool {
+    let status = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+    // The name in parentheses may have any characters.
+    return status.split(separator: ")").last?.hasPrefix(" T") ?? false
+  }
+
+  /// Looks again and again whether something has happened, for a while.
+  private static func within(seconds: Int, _ hasHappened: () -> Bool) -> Bool {
+    let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
+    while !hasHappened() {
+      guard ContinuousClock.now < deadline else { return false }
+      usleep(1_000)
+    }
+    return true
   }
 
   private static func spawn(_ path: String, _ arguments: [String], input: Int32?, output: String) throws -> pid_t {

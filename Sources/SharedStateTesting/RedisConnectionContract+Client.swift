@@ -111,6 +111,17 @@ extension RedisConnectionContract {
     }
 
     /// Commits what must succeed.
+    /// Writes over a document that has no meta.
+    func replaceUnversioned(
+      _ names: KeyNames,
+      _ document: String,
+      by text: String
+    ) throws -> (revision: Revision, parent: Revision) {
+      var commit = makeCommit(names, .text(text), when: .absent)
+      commit.basis = Data(document.utf8)
+      return try committed(commit)
+    }
+
     @discardableResult
     func commit(
       _ names: KeyNames,

@@ -93,8 +93,72 @@ extension RedisConnectionContract {
       let conflict = client.makeCommit(names, .text("1"), when: .revision(Revision(1)))
       let foreign = StoredValue(meta: nil, content: .text("foreign"))
       try expect(client.reply(to: conflict), is: .conflict(foreign), "the conflict")
-      try expect(client.commit(names, .text("1"), when: .absent).parent, is: .none, "the parent")
+      let unexpected = client.makeCommit(names, .text("1"), when: .absent)
+      try expect(client.reply(to: unexpected), is: .conflict(foreign), "the conflict with what is not expected")
+      try expect(client.replaceUnversioned(names, "foreign", by: "1").parent, is: .none, "the parent")
       try expect(client.read(names).map(\.content), is: [.text("1")], "the value")
+    },
+
+    RedisConnectionContract("a commit may expect a document beside its revision") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      let first = try client.commit(names, .text("1")).revision
+      let stored = try client.read(names)[0]
+      for document in ["2", "", "11"] {
+        var commit = client.makeCommit(names, .text("3"), when: .revision(first))
+        commit.basis = Data(document.utf8)
+        try expect(client.reply(to: commit), is: .conflict(stored), "the answer with another document")
+      }
+      var commit = client.makeCommit(names, .text("3"), when: .revision(first))
+      commit.basis = Data("1".utf8)
+      try client.committed(commit)
+      try expect(client.read(names).map(\.content), is: [.text("3")], "the value")
+    },
+
+    RedisConnectionContract("a commit names what it includes, and what the version that it expects includes") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      let subscriber = try scene.subscribe(to: names)
+      var commit = client.makeCommit(names, .text("1"))
+      let lineage = Lineage.Draft(continuing: nil, era: Era(7), opening: LineID(openedBy: commit.operation))
+      commit.lineage = lineage
+      let first = try client.committed(commit).revision
+      let stored = try client.read(names)[0]
+      try expect(stored.meta?.lineage, is: lineage.made(first), "what is stored")
+      try expect(subscriber.nextChange().lineage, is: lineage.made(first), "what is announced")
+      for seen in [
+        Lineage.Draft(continuing: nil, era: Era(8), opening: lineage.line).made(first), lineage.made(first).closed,
+      ] {
+        var next = client.makeCommit(names, .text("2"), when: .revision(first))
+        next.seen = seen
+        try expect(client.reply(to: next), is: .conflict(stored), "the answer with another version of this revision")
+      }
+      var next = client.makeCommit(names, .text("2"), when: .revision(first))
+      (next.seen, next.lineage) = (
+        stored.meta?.lineage, .init(continuing: stored.meta?.lineage, era: Era(9), opening: LineID(9))
+      )
+      let second = try client.committed(next).revision
+      let made = Lineage(
+        era: Era(9),
+        lines: [.init(id: LineID(9), revision: second), .init(id: lineage.line, revision: first)]
+      )
+      try expect(client.read(names)[0].meta?.lineage, is: made, "what is stored then")
+    },
+
+    RedisConnectionContract("an adoption takes effect only on what is there, or on that nothing is") { scene in
+      let client = try scene.connect()
+      let (there, gone) = (scene.names("there"), scene.names("gone"))
+      try client.commit(there, .text("1"))
+      try client.commit(gone, .text("1"))
+      try scene.foreign("DEL", gone.value)
+      for (names, content) in [(there, Commit.Content.adoptedDeletion), (gone, .adopted(inlineLimit: 100))] {
+        let stored = try client.read(names)[0]
+        let adoption = client.makeCommit(names, content, when: .revision(stored.revision))
+        try expect(client.reply(to: adoption), is: .conflict(stored), "the answer")
+      }
+      let revision = try client.read(gone)[0].revision
+      try client.committed(client.makeCommit(gone, .adoptedDeletion, when: .revision(revision)))
+      try expect(client.read(gone)[0].meta?.kind, is: .deleted, "the kind")
     },
 
     RedisConnectionContract("an unconditional commit never replaces a key of another type") { scene in

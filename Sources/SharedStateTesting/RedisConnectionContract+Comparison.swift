@@ -29,12 +29,48 @@ extension RedisConnectionContract {
 
 /// Something to be done to both servers.
 private enum Action {
-  case commit(Commit.Content, expectsStored: Bool?, floor: Revision, operation: SharedStateRedis.Operation)
-  case restores([(other: Int?, content: StoredValue.Content, meta: Meta, isLarge: Bool)])
+  case commit(
+    Commit.Content,
+    expects: Expectation?,
+    lineage: Lineage.Draft?,
+    floor: Revision,
+    operation: SharedStateRedis.Operation
+  )
+  case restores([(other: Int?, content: StoredValue.Content, meta: Meta, isLarge: Bool, expects: Expectation)])
   case foreign([String])
+
+  /// What is taken to be stored: whether the revision is right, and the lineage, and which document is expected.
+  struct Expectation {
+    var isRevisionRight: Bool
+    var isLineageRight: Bool
+    /// `nil`: none.
+    var isDocumentRight: Bool?
+
+    static func random(using random: inout SplitMix64) -> Expectation {
+      Expectation(
+        isRevisionRight: random.pick([true, true, true, false]),
+        isLineageRight: random.pick([true, true, true, false]),
+        isDocumentRight: random.pick([nil, nil, true, false])
+      )
+    }
+
+    func revision(_ stored: StoredValue) -> Revision {
+      isRevisionRight ? stored.revision : Revision(stored.revision.rawValue + 7)
+    }
+
+    func lineage(_ stored: StoredValue) -> Lineage? {
+      isLineageRight ? stored.meta?.lineage : Lineage(era: nil, lines: [.init(id: LineID(77), revision: Revision(7))])
+    }
+
+    func document(_ stored: StoredValue) -> Data? {
+      isDocumentRight.map { $0 ? stored.document ?? Data() : Data("other".utf8) }
+    }
+  }
 
   private static let metas = [
     "", "nonsense", "12 0 s 0 writer", "007 1 s 0 writer", "9007199254740993 0 s 0 writer", "5", "5 ",
+    "7881299347898368 0 s 0 writer", "7881299347898369 0 s 0 writer", "12345678901234567 0 s 0 writer",
+    "12 0 s 0 writer |1 00000001 0000000000000001=12",
     " 5 0 s 0 writer",
     "4000000000000009 0 d 0 a writer",
   ]
@@ -65,8 +101,12 @@ private enum Action {
     default:
       let document = Data("\(step)".utf8)
       return .commit(
-        random.pick([.deleted, .document(document, isLarge: true), .document(document, isLarge: false)]),
-        expectsStored: random.pick([nil, nil, true, false]),
+        random.pick([
+          .deleted, .adoptedDeletion, .adopted(inlineLimit: 5), .document(document, isLarge: true),
+          .document(document, isLarge: false),
+        ]),
+        expects: random.pick([nil, .random(using: &random)]),
+        lineage: random.pick([nil, Lineage.Draft(continuing: nil, era: Era(3), opening: LineID(UInt64(step)))]),
         floor: Revision(4_000_000_000_000_000 + UInt64(step) * 3),
         operation: Operation(writer: random.pick(writers), number: UInt64.random(in: 1...2, using: &random))
       )
@@ -78,7 +118,7 @@ extension Action {
   private static func restore(
     _ step: Int,
     using random: inout SplitMix64
-  ) -> (other: Int?, content: StoredValue.Content, meta: Meta, isLarge: Bool) {
+  ) -> (other: Int?, content: StoredValue.Content, meta: Meta, isLarge: Bool, expects: Expectation) {
     let isDeleted = Int.random(in: 0..<4, using: &random) == 0
     let revision = 4_000_000_000_000_000 + UInt64(step) * 3 + UInt64.random(in: 0...12, using: &random)
     let meta = Meta(
@@ -86,13 +126,15 @@ extension Action {
       parent: Revision(revision - 1),
       kind: isDeleted ? .deleted : .set,
       expiry: isDeleted ? 0 : random.pick([0, 0, 0, 1_000, 4_000_000_000_000]),
-      writer: "restore/host/1/n"
+      writer: "restore/host/1/n",
+      lineage: random.pick([nil, Lineage(era: nil, lines: [.init(id: LineID(5), revision: Revision(revision))])])
     )
     return (
       other: random.pick([nil, 0, 1, 2]),
       content: isDeleted ? .absent : .text("restored \(step)"),
       meta: meta,
-      isLarge: Bool.random(using: &random) && !isDeleted
+      isLarge: Bool.random(using: &random) && !isDeleted,
+      expects: .random(using: &random)
     )
   }
 }
@@ -140,23 +182,35 @@ private final class Side {
       if arguments[0] == "LPUSH" { try scene.foreign(["DEL", key]) }
       return try scene.foreign([arguments[0], key] + arguments.dropFirst(2))
     case .restores(let restores):
-      let commands = restores.map { restore in
+      let commands = try restores.map { restore in
         let names = restore.other.map { others[$0] } ?? names
+        let stored = try writer.read(names)[0]
+        var expected = restore.expects.isRevisionRight ? stored.meta : nil
+        if let lineage = restore.expects.lineage(stored) { expected?.lineage = lineage }
         return RedisRequest.Command.restore(
-          Restore(names: names, content: restore.content, meta: restore.meta, isLarge: restore.isLarge)
+          Restore(
+            names: names,
+            content: restore.content,
+            meta: restore.meta,
+            isLarge: restore.isLarge,
+            expected: expected,
+            basis: restore.expects.document(stored)
+          )
         )
       }
       return "\(try writer.request(commands))"
-    case .commit(let content, let expectsStored, let floor, let operation):
-      let stored = try writer.read(names)[0].meta?.revision ?? .none
-      let condition = expectsStored.map { Commit.Condition.revision($0 ? stored : Revision(stored.rawValue + 7)) }
+    case .commit(let content, let expects, let lineage, let floor, let operation):
+      let stored = try writer.read(names)[0]
       let commit = Commit(
         names: names,
         content: content,
-        condition: condition ?? .unconditional,
+        condition: expects.map { .revision($0.revision(stored)) } ?? .unconditional,
         floor: floor,
         operation: operation,
-        writer: "comparison/host/1/\(operation.writer)"
+        writer: "comparison/host/1/\(operation.writer)",
+        seen: expects?.lineage(stored),
+        lineage: lineage,
+        basis: expects?.document(stored)
       )
       return "\(try writer.request(.commit(commit))[0])"
     }

@@ -31,6 +31,13 @@ extension InProcessRedis {
     case ("PTTL", nil):
       guard type(of: key) != "none" else { return "-2" }
       return timeToLive(of: key).map { String(Int($0 / .milliseconds(1))) } ?? "-1"
+    case ("ACL", "default"?):
+      let texts = arguments.map { $0.dropFirst().trimmingPrefix("*").prefix { $0 != "*" } }
+      let permitted = ["~", "&"].map { sign in
+        zip(arguments, texts).first { $0.0.hasPrefix(sign) && !$0.1.isEmpty }.map { String($0.1) }
+      }
+      permit(keysWith: permitted[0], channelsWith: permitted[1])
+      return "OK"
     case ("PUBLISH", let text?):
       return String(publish(key, text))
     default:

@@ -137,7 +137,8 @@ extension RedisConnectionContract {
       scene in
       let (client, other) = (try scene.connect(), try scene.connect())
       let names = scene.names()
-      let late = client.makeCommit(names, .text("0"), when: .absent)
+      var late = client.makeCommit(names, .text("0"), when: .absent)
+      late.basis = Data("2".utf8)
       let first = try other.commit(names, .text("1")).revision
       let lost = client.makeCommit(names, .text("2"), when: .revision(first))
       try client.committed(lost)
@@ -162,7 +163,11 @@ extension RedisConnectionContract {
         _ = try scene.foreign("DEL", names.operations, names.meta)
         if isGone { _ = try scene.foreign("DEL", names.value) }
         let operation = Operation(writer: "writer-a", number: 7)
-        let adopted = try other.commit(names, .adopted(inlineLimit: 100), operation: operation).revision
+        let adopted = try other.commit(
+          names,
+          isGone ? .adoptedDeletion : .adopted(inlineLimit: 100),
+          operation: operation
+        ).revision
         try expect(
           scene.foreign("GET", names.operations),
           is: "writer-a 7 \(adopted) 0;- 0 \(adopted) 0;",

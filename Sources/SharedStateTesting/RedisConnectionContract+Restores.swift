@@ -27,7 +27,7 @@ extension RedisConnectionContract {
       let client = try scene.connect()
       let names = scene.names()
       try client.replies(to: [.sample(names, 5, "7")])
-      try expect(client.replies(to: [.sample(names, 6, nil)]), is: [.sample(6)], "the answer")
+      try expect(client.replies(to: [.sample(names, 6, nil, over: 5)]), is: [.sample(6)], "the answer")
       let stored = try client.read(names)[0]
       try expect(stored.content, is: .absent, "the value")
       try expect(stored.meta?.kind, is: .deleted, "the kind")
@@ -49,18 +49,36 @@ extension RedisConnectionContract {
       try expect(client.read(names)[0].meta?.expiry, is: now + 1_000_000, "the expiry in meta")
     },
 
-    RedisConnectionContract("a restore of what is older, or as new, conflicts and changes nothing") { scene in
+    RedisConnectionContract("a restore where something else is stored than it expects conflicts and changes nothing") {
+      scene in
       let client = try scene.connect()
       let names = scene.names()
       try client.replies(to: [.sample(names, 5, "7")])
       let stored = try client.read(names)[0]
-      for (revision, text) in [(4, "old"), (5, "old"), (5, "7")] as [(UInt64, String)] {
-        try expect(client.replies(to: [.sample(names, revision, text)]), is: [.conflict(stored)], "the answer")
+      for (revision, text, expected) in [(4, "old", nil), (9, "new", nil), (9, "new", 4), (5, "7", 5), (5, "old", nil)]
+        as [(UInt64, String, UInt64?)]
+      {
+        let restore = Restore.sample(names, revision, text, over: expected)
+        try expect(client.replies(to: [restore]), is: [.conflict(stored)], "the answer")
       }
       try expect(client.read(names), is: [stored], "what is stored")
-      // But for a value that is gone while its meta is there.
+      // A value that is gone while its meta is there.
       try scene.foreign("DEL", names.value)
-      try expect(client.replies(to: [.sample(names, 5, "7")]), is: [.sample(5)], "the answer to an evicted value")
+      try expect(
+        client.replies(to: [.sample(names, 5, "7", over: 5)]),
+        is: [.sample(5)],
+        "the answer to an evicted value"
+      )
+      // A meta that is gone while its value is there.
+      try scene.foreign("DEL", names.meta)
+      var restore = Restore.sample(names, 5, "7")
+      let unversioned = try client.read(names)[0]
+      for basis in [nil, "8", ""] as [String?] {
+        restore.basis = basis.map { Data($0.utf8) }
+        try expect(client.replies(to: [restore]), is: [.conflict(unversioned)], "the answer to another document")
+      }
+      restore.basis = Data("7".utf8)
+      try expect(client.replies(to: [restore]), is: [.sample(5)], "the answer to an evicted meta")
     },
 
     RedisConnectionContract("a restore does not replace what somebody wrote without a revision") { scene in
@@ -83,7 +101,7 @@ extension RedisConnectionContract {
       var restores = lost.map { Restore.sample($0, 5, "7") }
       restores.insert(.sample(newer, 5, "7"), at: 100)
       // One value, by two shares that have not seen the same: the newer one stays.
-      restores += [.sample(lost[0], 6, "8"), .sample(lost[0], 4, "6")]
+      restores += [.sample(lost[0], 6, "8", over: 5), .sample(lost[0], 4, "6")]
       let replies = try client.replies(to: restores)
       for (index, reply) in replies.enumerated() where index != 100 && index < 201 {
         try expect(reply, is: .sample(5), "answer \(index)")
@@ -131,7 +149,8 @@ extension Restore {
     _ revision: UInt64,
     _ text: String?,
     expiry: UInt64 = 0,
-    isLarge: Bool = false
+    isLarge: Bool = false,
+    over expected: UInt64? = nil
   ) -> Restore {
     let meta = Meta(
       revision: Revision(revision),
@@ -140,7 +159,13 @@ extension Restore {
       expiry: expiry,
       writer: "lost/host/1/n"
     )
-    return Restore(names: names, content: text.map { .text($0) } ?? .absent, meta: meta, isLarge: isLarge)
+    return Restore(
+      names: names,
+      content: text.map { .text($0) } ?? .absent,
+      meta: meta,
+      isLarge: isLarge,
+      expected: expected.map { sample(names, $0, "").meta }
+    )
   }
 }
 

@@ -40,6 +40,12 @@ extension RedisConnectionContract {
       try server.foreign(arguments)
     }
 
+    /// Permits everybody only what has to do with keys and channels that contain these texts; `nil`: all of them.
+    func permit(keys: String? = nil, channels: String? = nil) throws {
+      let rules = ["resetkeys", keys.map { "~*\($0)*" } ?? "~*", "resetchannels", channels.map { "&*\($0)*" } ?? "&*"]
+      try expect(foreign(["ACL", "SETUSER", "default"] + rules), is: "OK", "the answer to ACL SETUSER")
+    }
+
     /// Runs a part of the check with connections of its own, at the same time.
     func onAnotherThread<Result: Sendable>(
       _ body: @escaping @Sendable (Scene) throws -> Result

@@ -20,7 +20,7 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
     ///   - connector: Connects to the server.
     ///   - namespace: A prefix that nobody else uses, without braces.
     ///   - database: The database that the connector selects, and the foreign writer too.
-    ///   - foreign: Another client. It is given SET, GET, DEL, EXISTS, PEXPIRE, PTTL, TYPE, LPUSH and PUBLISH.
+    ///   - foreign: Another client. It is given SET, GET, DEL, EXISTS, PEXPIRE, PTTL, TYPE, LPUSH, PUBLISH and ACL SETUSER.
     package init(
       connector: any RedisConnector,
       namespace: String = "contract:\(UUID().uuidString):",

@@ -57,6 +57,9 @@ final class ChaosService: Sendable {
           isResting.store(true, ordering: .relaxed)
           for task in work { await task.value }
           await saveAll()
+          // What only a message has told is not given back to a server that loses it.
+          _ = try? await document.load()
+          _ = try? await count.load()
         default:
           break
         }

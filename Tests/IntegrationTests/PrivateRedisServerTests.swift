@@ -2,6 +2,7 @@ import Foundation
 import SharedStateTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct PrivateRedisServerTests {
   private func pid(_ server: PrivateRedisServer) throws -> pid_t {
     let info = try #require(try server.command("INFO", "server").text)

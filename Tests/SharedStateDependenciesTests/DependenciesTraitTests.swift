@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.dependency(\.name, "suite"), .dependencies { $0.settings.volume = 7 })
+@Suite(.dependency(\.name, "suite"), .dependencies { $0.settings.volume = 7 }, .timeLimit(.minutes(2)))
 struct DependenciesTraitTests {
   @Dependency(\.name) var name
   @Dependency(\.settings) var settings
@@ -20,7 +20,7 @@ struct DependenciesTraitTests {
     #expect(settings == Settings(volume: 7, pitch: 8))
   }
 
-  @Suite struct Nested {
+  @Suite(.timeLimit(.minutes(2))) struct Nested {
     @Dependency(\.name) var name
 
     @Test func nestedSuiteInherits() {

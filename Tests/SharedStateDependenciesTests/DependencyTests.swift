@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite struct DependencyTests {
+@Suite(.timeLimit(.minutes(2))) struct DependencyTests {
   @Test func valuesOfItsCreationAreRemembered() {
     let model = withDependencies {
       $0.name = "captured"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite struct DependencyValuesTests {
+@Suite(.timeLimit(.minutes(2))) struct DependencyValuesTests {
   @Dependency(\.name) var name
 
   @Test func defaultIsChosenByTheContext() {

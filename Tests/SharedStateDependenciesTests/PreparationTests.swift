@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite struct PreparationTests {
+@Suite(.timeLimit(.minutes(2))) struct PreparationTests {
   @Dependency(\.name) var name
 
   @Test func preparedValueReplacesTheDefault() async {

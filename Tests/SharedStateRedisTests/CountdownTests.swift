@@ -1,8 +1,9 @@
+import SharedState
 import Testing
 
 @testable import SharedStateRedis
 
-@Suite("A countdown")
+@Suite("A countdown", .timeLimit(.minutes(2)))
 struct CountdownTests {
   @Test("ends with the last outcome, whether outcomes come before or after the waiting begins")
   func counts() async throws {
@@ -24,6 +25,16 @@ struct CountdownTests {
     countdown.finishOne(.failure(.notPrimary))
     countdown.finishOne(.success(()))
     await #expect(throws: RedisSharedStateError.stopped) { try await countdown.wait(for: 3) }
+  }
+
+  @Test("keeps what was given up for whoever asks, and waits for the others")
+  func givesUp() async throws {
+    let countdown = Countdown()
+    countdown.finishOne(.failure(.changesGivenUp(names: ["a"], further: 0)))
+    countdown.finishOne(.failure(.changesGivenUp(names: ["b"], further: 0)))
+    countdown.finishOne(.success(()))
+    try await countdown.wait(for: 3)
+    #expect(countdown.givenUp == ["a", "b"])
   }
 
   @Test("ends at once when the time is over")

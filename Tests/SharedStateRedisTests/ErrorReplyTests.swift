@@ -1,6 +1,7 @@
 import SharedStateRedis
 import Testing
 
+@Suite(.timeLimit(.minutes(2)))
 struct ErrorReplyTests {
   @Test(arguments: [
     ("NOPERM this user has no permissions", RedisSharedStateError.permissionDenied(operation: "MGET")),

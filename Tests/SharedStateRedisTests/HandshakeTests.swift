@@ -2,6 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
+@Suite(.timeLimit(.minutes(2)))
 struct HandshakeTests {
   private let digest = String(repeating: "a", count: 40)
   private let formatter = RedisFormatter()
@@ -32,9 +33,11 @@ struct HandshakeTests {
   @Test func aPrimaryIsReadyOnceEverythingIsAnswered() throws {
     let role = "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
     #expect(try !handshake("+OK\r\n\(role)").isDone)
-    let info = "$21\r\nrun_id:1\r\nx:2\r\n# M\r\ny\r\n$28\r\nmaxmemory_policy:allkeys-lru\r\n"
+    let info =
+      "$42\r\nrun_id:1\r\nx:2\r\n# M\r\nserver_time_usec:77\r\ny\r\n"
+      + "$24\r\nmaster_replid:0000002a9f\r\n$14\r\nevicted_keys:5\r\n"
     let done = try handshake("+OK\r\n\(role)\(info)$40\r\n\(digest)\r\n$40\r\n\(digest)\r\n")
-    #expect(done.facts == ServerFacts(runID: "1", evicts: true))
+    #expect(done.facts == ServerFacts(runID: "1", vitals: Vitals(era: Era(42), evictions: 5), clock: 77))
     #expect(done.isDone)
     #expect(done.digests.commit == digest)
     let subscriber = try handshake("+OK\r\n:7\r\n$10\r\nrun_id:1\r\n\r\n", purpose: .subscriber)
@@ -44,7 +47,7 @@ struct HandshakeTests {
 
   @Test func nameRoleAndScriptCanBeDoneWithout() throws {
     for error in ["NOPERM no", "ERR unknown command"] {
-      let handshake = try handshake(String(repeating: "-\(error)\r\n", count: 6))
+      let handshake = try handshake(String(repeating: "-\(error)\r\n", count: 7))
       #expect(handshake.isDone)
       #expect(handshake.digests.commit == nil)
     }

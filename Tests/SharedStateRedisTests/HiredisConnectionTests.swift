@@ -2,6 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
+@Suite(.timeLimit(.minutes(2)))
 struct HiredisConnectionTests {
   private let peer = ScriptedPeer()
   private let names = KeyNames(namespace: "", name: "k", database: 0)
@@ -22,6 +23,18 @@ struct HiredisConnectionTests {
 
   private func failure(_ event: RedisEvent?) -> RedisSharedStateError? {
     if case .reply(_, .failure(let error)) = event { error } else { nil }
+  }
+
+  @Test("a key that is no UTF-8 is not taken for the one that it would be repaired to")
+  func invalidKeys() throws {
+    let connection = peer.connection(.subscriber)
+    let channel = "$20\r\n__redis__:invalidate\r\n"
+    peer.say(Data("*3\r\n$7\r\nmessage\r\n\(channel)*2\r\n$2\r\na".utf8) + [0xFF] + Data("\r\n$1\r\nb\r\n".utf8))
+    guard case .invalidated(let keys) = try #require(connection.receive(until: soon).first) else {
+      Issue.record("an invalidation was expected")
+      return
+    }
+    #expect(keys == ["b"])
   }
 
   @Test func aStagedDocumentThatWasLostIsStagedAgain() throws {
@@ -99,10 +112,40 @@ struct HiredisConnectionTests {
     #expect(peer.heard().components(separatedBy: "EVALSHA\r\n").count == 4)
   }
 
+  @Test(arguments: [1, 20])
+  func aServerThatKnowsNoScriptIsGivenUpOnSoon(commits: UInt64) throws {
+    let connection = peer.connection()
+    try connection.send((0..<commits).map { RedisRequest(id: $0, command: commit()) })
+    var commands = 0
+    var failures: [RedisSharedStateError] = []
+    while failures.count < commits {
+      let heard = peer.heard().components(separatedBy: "\r\nEVAL").count - 1
+      commands += heard
+      peer.say(String(repeating: "-NOSCRIPT No matching script.\r\n", count: heard))
+      failures += try connection.receive(until: soon).compactMap { failure($0) }
+    }
+    #expect(failures.allSatisfy { $0 == .serverError(code: "NOSCRIPT") })
+    #expect(commands <= 3 * commits)
+  }
+
+  @Test func aCommitWhoseAnnouncementIsRefusedIsAskedAboutOnce() throws {
+    let connection = peer.connection()
+    try connection.send([RedisRequest(id: 1, command: commit())])
+    let request = peer.heard()
+    peer.say("-NOPERM ACL failure in script: No permissions to access a channel\r\n")
+    #expect(try connection.receive(until: .now + .milliseconds(1)).isEmpty)
+    #expect(peer.heard() == request)
+    peer.say("$6\r\nok 5 4\r\n")
+    guard case .reply(id: 1, .commit(.committed))? = try connection.receive(until: soon).first else {
+      Issue.record("it has taken effect")
+      return
+    }
+  }
+
   @Test func aScriptThatStaysUnknownFails() throws {
     let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: commit())])
-    peer.say("-NOSCRIPT a\r\n-NOPERM b\r\n")
+    peer.say("-NOSCRIPT a\r\n-NOPERM b\r\n-NOPERM c\r\n")
     #expect(failure(try connection.receive(until: soon).first) == .permissionDenied(operation: "EVALSHA"))
   }
 

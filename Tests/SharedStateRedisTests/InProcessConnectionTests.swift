@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
-@Suite("The in-process server's connections, when they fail")
+@Suite("The in-process server's connections, when they fail", .timeLimit(.minutes(2)))
 struct InProcessConnectionTests {
   let server = InProcessRedis()
 

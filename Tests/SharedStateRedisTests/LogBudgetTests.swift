@@ -1,7 +1,7 @@
 import SharedStateRedis
 import Testing
 
-@Suite("A log budget")
+@Suite("A log budget", .timeLimit(.minutes(2)))
 struct LogBudgetTests {
   @Test("Bounded: names the first hundred of a kind within a minute")
   func hundred() {

@@ -2,6 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
+@Suite(.timeLimit(.minutes(2)))
 struct RedisParserTests {
   private let parser = RedisParser()
 

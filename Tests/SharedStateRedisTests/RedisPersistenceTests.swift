@@ -1,10 +1,13 @@
 import SharedState
+import SharedStateDependencies
+import SharedStateTesting
+import Synchronization
 import Testing
 
 @testable import SharedStateRedis
 
 /// What happens between a share and its link, where a thread can be late.
-@Suite("The persistence of a share in Redis")
+@Suite("The persistence of a share in Redis", .timeLimit(.minutes(2)))
 struct RedisPersistenceTests {
   private let error = RedisSharedStateError.disconnected(reason: "cut")
 
@@ -34,7 +37,7 @@ struct RedisPersistenceTests {
   func lateEndOfWatch() throws {
     let (reference, _) = make()
     let watch = try #require(reference.mutationWatch)
-    _ = reference.snapshot()
+    _ = reference.snapshot { _ in }
     reference.endMutationWatch(watch)
     let newer = try #require(reference.mutationWatch)
     reference.endMutationWatch(newer)
@@ -52,8 +55,25 @@ struct RedisPersistenceTests {
       await #expect(throws: RedisSharedStateError.stopped) { try await count.save() }
     }
     // The last share may be released by a thread of the link that is about to end.
-    while kept != nil { await Task.yield() }
+    while kept != nil { try await Task.sleep(for: .milliseconds(1)) }
     #expect(kept == nil)
+  }
+
+  @Test("the default store of a test with the dependencies trait ends with the test")
+  func defaultStoreEnds() async throws {
+    let test = try #require(Test.current)
+    let kept = Mutex<RedisStore?>(nil)
+    try await DependencyValues.$current.withValue(DependencyValues()) {
+      let trait: DependenciesTrait = .dependencies
+      try await trait.provideScope(for: test, testCase: nil) {
+        @Dependency(\.defaultRedisStore) var store
+        kept.withLock { $0 = store }
+        @Shared(.redis("count")) var count = 0
+        try await $count.load()
+        #expect(store.status == .inProcess)
+      }
+    }
+    #expect(kept.withLock { $0?.status } == .stopped)
   }
 
   @Test(
@@ -69,15 +89,16 @@ struct RedisPersistenceTests {
     try await tooLarge.load()
     server.refuseConnections()
     server.cutConnections()
-    while store.status == .inProcess { await Task.yield() }
+    try await eventually("the end of the connection") { store.status != .inProcess }
     tooLarge.withLock { $0 = "too large" }
     for count in counts { count.withLock { $0 = 1 } }
     let flush = Task.immediate { try await store.flush(within: .seconds(30)) }
     server.acceptConnections()
-    await #expect(throws: RedisSharedStateError.valueTooLarge(name: "large", bytes: 11, maximumBytes: 4)) {
+    await #expect(throws: RedisSharedStateError.changesGivenUp(names: ["large"], further: 0)) {
       try await flush.value
     }
     #expect(counts.indices.allSatisfy { server.get("count\($0)") == "1" })
+    #expect(tooLarge.saveError as? RedisSharedStateError == .valueTooLarge(name: "large", bytes: 11, maximumBytes: 4))
     #expect(store.pendingChanges == 0)
   }
 }

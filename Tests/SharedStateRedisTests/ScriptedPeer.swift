@@ -33,9 +33,14 @@ final class ScriptedPeer: Sendable {
     )
   }
 
-  /// Sends bytes, waiting until they are taken.
+  /// Sends a text, waiting until it is taken.
   func say(_ text: String) {
-    var rest = ArraySlice(text.utf8)
+    say(Data(text.utf8))
+  }
+
+  /// Sends bytes, waiting until they are taken.
+  func say(_ bytes: Data) {
+    var rest = ArraySlice(bytes)
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       guard count > 0 else { return }

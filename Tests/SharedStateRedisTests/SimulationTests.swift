@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A simulation of services on one server")
+@Suite("A simulation of services on one server", .timeLimit(.minutes(20)))
 struct SimulationTests {
   private static let schedules: UInt64 = 20_000
   private static let parts: UInt64 = 4
@@ -23,8 +23,12 @@ struct SimulationTests {
 
   @Test("every guarantee holds in every order of events of a small world", arguments: [true, false], [true, false])
   func everyOrder(isCut: Bool, isEdited: Bool) async throws {
+    await explore { try SmallWorld(isCut: isCut, isEdited: isEdited) }
+  }
+
+  private func explore(_ makeWorld: @escaping @Sendable () throws -> SmallWorld) async {
     let (failure, states, summary) = await aside { () -> (String?, Int, String) in
-      guard let world = try? SmallWorld(isCut: isCut, isEdited: isEdited) else { return ("No world was made.", 0, "") }
+      guard let world = try? makeWorld() else { return ("No world was made.", 0, "") }
       let exploration = Exploration(of: world)
       let failure = exploration.violation.map { text, steps in "\(text), after \(steps)" }
       return (

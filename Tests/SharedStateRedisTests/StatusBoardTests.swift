@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("A status board")
+@Suite("A status board", .timeLimit(.minutes(2)))
 struct StatusBoardTests {
   @Test("is not changed by a thread that is late")
   func lateUpdate() {

@@ -2,6 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
+@Suite(.timeLimit(.minutes(2)))
 struct WireFormatTests {
   @Test func metasComeBackAsTheyWere() {
     let text = "1763700000000001 1763700000000000 d 9223372036854775807 shop@host/1/n\u{e4} x"

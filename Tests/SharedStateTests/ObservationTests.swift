@@ -1,5 +1,6 @@
 import Dispatch
 import Observation
+import SharedStateTesting
 import Testing
 
 @testable import SharedState
@@ -180,7 +181,7 @@ struct ObservationTests {
       _ = shared.isLoading
     } onChange: {
       isBlocked.append(true)
-      mayGoOn.wait()
+      mayGoOn.waitInTime()
       observe()
       isBlocked.append(false)
     }
@@ -203,18 +204,30 @@ struct ObservationTests {
   @Test func statusThatIsReadWhileOthersAreAboutToBeToldIsObserved() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
-    let mayDeliver = DispatchSemaphore(value: 0)
+    let (mayDeliver, isBlocked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let hasDelivered = DispatchSemaphore(value: 0)
     let seen = Recorder<Bool>()
+    withObservationTracking {
+      _ = shared.wrappedValue
+    } onChange: {
+      isBlocked.signal()
+      mayDeliver.wait()
+    }
+    backend.yield(2)
+    isBlocked.wait()
     _ = shared.isLoading
-    DeliveryQueue.run { mayDeliver.wait() }
+    // What is delivered of this value waits from now on.
     backend.subscribers.elements[0].yieldLoading()
     withObservationTracking {
       _ = shared.isLoading
       // The others are told before Observation has heard of this one.
-      DeliveryQueue.run { hasDelivered.signal() }
+      withObservationTracking {
+        _ = shared.isLoading
+      } onChange: {
+        hasDelivered.signal()
+      }
       mayDeliver.signal()
-      hasDelivered.wait()
+      hasDelivered.waitInTime()
     } onChange: {
       seen.append(shared.isLoading)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateTesting
 import Testing
 
 @testable import SharedState
@@ -85,7 +86,7 @@ struct ReferenceRegistryTests {
     let first = Task.detached {
       registry.reference(id: .name("a"), make: { ValueReference(1) }) { reference in
         steps.append("starting")
-        mayFinish.wait()
+        mayFinish.waitInTime()
         _ = reference.replace(with: 2)
         steps.append("started")
       }
@@ -135,25 +136,25 @@ struct ReferenceRegistryTests {
     #expect(registry.count == 0)
   }
 
-  @Test func isEmptyAfterManyShares() async {
+  @Test func isEmptyAfterManyShares() async throws {
     let backend = ScriptedBackend<Int>()
     let registry = ReferenceRegistry.current
     for number in 0..<100_000 {
       let shared = Shared(wrappedValue: number, .scripted(backend))
       if number % 1000 == 0 { shared.withLock { $0 += 1 } }
     }
-    await registryIsEmpty(registry)
+    try await registryIsEmpty(registry)
     #expect(backend.cancellations.count == backend.subscribers.count)
   }
 
-  @Test func isEmptyAfterManyKeys() async {
+  @Test func isEmptyAfterManyKeys() async throws {
     let registry = ReferenceRegistry.current
     do {
       let shares = (0..<1000).map { Shared(wrappedValue: $0, .scripted(ScriptedBackend())) }
       #expect(registry.count == 1000)
       #expect(shares.reduce(0) { $0 + $1.wrappedValue } == 499_500)
     }
-    await registryIsEmpty(registry)
+    try await registryIsEmpty(registry)
   }
 
   @Test func referenceIsDroppedWhileAnotherThreadMakesItsSuccessor() async {
@@ -171,7 +172,7 @@ struct ReferenceRegistryTests {
   }
 
   /// The delivery queue may hold a reference for an instant.
-  private func registryIsEmpty(_ registry: ReferenceRegistry) async {
-    while registry.count > 0 { await Task.yield() }
+  private func registryIsEmpty(_ registry: ReferenceRegistry) async throws {
+    try await eventually("an empty registry") { registry.count == 0 }
   }
 }

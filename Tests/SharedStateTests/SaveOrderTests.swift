@@ -2,6 +2,7 @@ import Testing
 
 @testable import SharedState
 
+@Suite(.timeLimit(.minutes(2)))
 struct SaveOrderTests {
   @Test func firstRequestDrains() {
     var order = SaveOrder()

@@ -1,3 +1,4 @@
+import SharedStateTesting
 import Testing
 
 @testable import SharedState
@@ -13,14 +14,14 @@ struct SharedUpdatesTests {
     #expect(await updates.next() == 3)
   }
 
-  @Test func wakesAWaitingTask() async {
+  @Test func wakesAWaitingTask() async throws {
     let shared = Shared(value: 1)
     let values = Recorder<Int>()
     let task = Task {
       for await value in shared.updates { values.append(value) }
     }
     await values.wait(count: 1)
-    await waiterIsRegistered(on: shared)
+    try await waiterIsRegistered(on: shared)
     shared.withLock { $0 = 2 }
     await values.wait { $0.last == 2 }
     task.cancel()
@@ -60,13 +61,13 @@ struct SharedUpdatesTests {
     await task.value
   }
 
-  @Test func endsWhenTheTaskIsCancelled() async {
+  @Test func endsWhenTheTaskIsCancelled() async throws {
     let shared = Shared(value: 1)
     let values = Recorder<Int>()
     let task = Task {
       for await value in shared.updates { values.append(value) }
     }
-    await waiterIsRegistered(on: shared)
+    try await waiterIsRegistered(on: shared)
     task.cancel()
     await task.value
     #expect(values.elements == [1])
@@ -83,16 +84,16 @@ struct SharedUpdatesTests {
     #expect(await task.value == nil)
   }
 
-  @Test func followsTheShareWhenItPointsToSomethingElse() async {
+  @Test func followsTheShareWhenItPointsToSomethingElse() async throws {
     let shared = Shared(value: 1)
     let values = Recorder<Int>()
     let task = Task {
       for await value in shared.updates { values.append(value) }
     }
-    await waiterIsRegistered(on: shared)
+    try await waiterIsRegistered(on: shared)
     shared.projectedValue = Shared(value: 2)
     await values.wait { $0.last == 2 }
-    await waiterIsRegistered(on: shared)
+    try await waiterIsRegistered(on: shared)
     shared.withLock { $0 = 3 }
     await values.wait { $0.last == 3 }
     task.cancel()
@@ -100,7 +101,7 @@ struct SharedUpdatesTests {
     #expect(values.elements == [1, 2, 3])
   }
 
-  @Test func followsTheShareToAnotherPartOfTheSameWhole() async {
+  @Test func followsTheShareToAnotherPartOfTheSameWhole() async throws {
     struct Whole {
       var first = 1
       var second = 2
@@ -111,7 +112,7 @@ struct SharedUpdatesTests {
     let task = Task {
       for await value in shared.updates { values.append(value) }
     }
-    await waiterIsRegistered(on: shared)
+    try await waiterIsRegistered(on: shared)
     shared.projectedValue = whole.second
     await values.wait { $0.last == 2 }
     task.cancel()
@@ -138,15 +139,15 @@ struct SharedUpdatesTests {
     #expect(await updates.next() == 2)
   }
 
-  @Test func manyWaitersAllHearOfTheChange() async {
+  @Test func manyWaitersAllHearOfTheChange() async throws {
     let shared = Shared(value: 0)
-    await withTaskGroup(of: Int?.self) { group in
+    try await withThrowingTaskGroup(of: Int?.self) { group in
       for _ in 0..<500 {
         group.addTask { await shared.updates.first { $0 == 1 } }
       }
-      await waiterIsRegistered(on: shared)
+      try await waiterIsRegistered(on: shared)
       shared.withLock { $0 = 1 }
-      for await value in group { #expect(value == 1) }
+      for try await value in group { #expect(value == 1) }
     }
   }
 
@@ -158,9 +159,9 @@ struct SharedUpdatesTests {
     #expect(await updates.next() == 2)
   }
 
-  private func waiterIsRegistered<Value>(on shared: Shared<Value>) async {
+  private func waiterIsRegistered<Value>(on shared: Shared<Value>) async throws {
     let reference = shared.projection.place.reference
-    while !reference.hasWaiters { await Task.yield() }
+    try await eventually("somebody who waits for a change") { reference.hasWaiters }
   }
 }
 

@@ -29,16 +29,16 @@ extension Reference {
   /// that it sees what detached tasks do to a reference that this task has touched.
   final func trackersOfNextChange() -> [SharedChangeTracker] {
     let current = ChangeTracking.currentTracker
-    // Taken first and held on to: whoever is the last to hold a tracker releases it, and that must not happen under the
+    // Taken first and held on to: whoever is the last to hold a tracker releases it, and that must not happen under a
     // lock, for it reports changes.
     var tracking: [SharedChangeTracker]
-    lock.lock()
+    lock.side.lock()
     tracking = trackers.all
     if let current, !tracking.contains(where: { $0 === current }) {
       trackers.attach(current)
       tracking.append(current)
     }
-    lock.unlock()
+    lock.side.unlock()
     tracking = tracking.filter(\.isTracking)
     return tracking.filter { tracker in !tracking.contains { $0.isInside(tracker) } }
   }

@@ -50,7 +50,7 @@ final class ChangeAssertion: Sendable {
 extension Reference {
   fileprivate func presentExpectation() -> Expectation {
     lock.lock()
-    defer { lock.unlock() }
+    defer { unlock() }
     return makeExpectation()
   }
 }

@@ -34,8 +34,7 @@ class Expectation: @unchecked Sendable {
     exchange()
     body()
     exchange()
-    reference.lock.endClosure()
-    reference.lock.unlock()
+    reference.abandonMutation()
   }
 }
 

@@ -65,8 +65,8 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
 extension Shared {
   /// What tells of the present value and of every change, once it is started.
   ///
-  /// - Parameter body: Takes the value. Called with no lock held, on the thread that makes the change or on the delivery
-  ///   queue; two calls overlap only when the share is made to point elsewhere.
+  /// - Parameter body: Takes the value. Called with no lock held, on the thread that makes the change or on a delivery
+  ///   thread; two calls overlap only when the share is made to point elsewhere.
   package func observation(_ body: @escaping (Value) -> Void) -> ProjectionObservation<Value> {
     ProjectionObservation(projection, body: body)
   }

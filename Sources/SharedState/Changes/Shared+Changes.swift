@@ -63,9 +63,9 @@ extension Place {
 extension Reference {
   /// The change that the innermost of those who know of one has tracked.
   fileprivate func trackedChange() -> (SharedChangeTracker, TrackedChange)? {
-    lock.lock()
+    lock.side.lock()
     let attached = trackers.all
-    lock.unlock()
+    lock.side.unlock()
     var found: (tracker: SharedChangeTracker, change: TrackedChange)?
     for tracker in attached {
       guard let change = tracker.change(of: self) else { continue }

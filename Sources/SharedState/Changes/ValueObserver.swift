@@ -3,15 +3,19 @@ import Synchronization
 /// One who is told of every change of a reference, and the changes that it has not been told of yet.
 final class ValueObserver<Value>: @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because the mutable properties are only touched with
-  // the lock of the reference held. The closures are called by one thread at a time; when the value is not `Sendable`,
-  // neither are the shares, so that all of it stays in one isolation.
+  // the side lock of the reference held. The closures are called by one thread at a time; when the value is not
+  // `Sendable`, neither are the shares, so that all of it stays in one isolation.
 
   @exclusivity(unchecked)
   private var waiting: [Value] = []
 
-  /// Whether the newest value has to be told after those that wait, because there were too many.
+  /// Whether the last one of those that wait stands for others, because there were too many.
   @exclusivity(unchecked)
   private var hasSkipped = false
+
+  /// What was skipped, until somebody releases it without a lock: its deinitialiser is somebody else's code.
+  @exclusivity(unchecked)
+  private var skipped: [Value] = []
 
   @exclusivity(unchecked)
   private var isDraining = false
@@ -30,16 +34,20 @@ final class ValueObserver<Value>: @unchecked Sendable {
     self.body = body
   }
 
-  // MARK: With the lock of the reference held
+  // MARK: With the side lock of the reference held
 
-  /// Adds a change.
+  /// Adds a change. Whoever does so calls ``takeSkipped()`` afterwards.
   func queue(_ value: Value) {
-    // Once one is skipped all are, until the newest value is taken from the reference itself.
-    if hasSkipped || waiting.count >= Self.capacity {
-      hasSkipped = true
-    } else {
-      waiting.append(value)
-    }
+    // Once one is skipped all are, but for the newest.
+    if hasSkipped { skipped.append(waiting.removeLast()) }
+    hasSkipped = hasSkipped || waiting.count >= Self.capacity
+    waiting.append(value)
+  }
+
+  /// Hands over what was skipped, to be released.
+  func takeSkipped() -> [Value] {
+    defer { skipped = [] }
+    return skipped
   }
 
   /// Whether the caller has to tell what waits; when not, somebody else does or there is nothing.
@@ -50,18 +58,18 @@ final class ValueObserver<Value>: @unchecked Sendable {
   }
 
   /// Moves what waits into an empty batch. Returns `false` when nothing does, and the draining has ended.
-  func takeBatch(_ batch: inout [Value], present: UnsafeMutablePointer<Value>) -> Bool {
+  func takeBatch(_ batch: inout [Value]) -> Bool {
     // Swapped even when nothing waits: the batch of before has memory, which is kept for the next change.
     swap(&waiting, &batch)
-    if batch.isEmpty {
-      isDraining = false
-      return false
-    }
-    if hasSkipped {
-      hasSkipped = false
-      batch.append(present.pointee)
-    }
-    return true
+    hasSkipped = false
+    isDraining = !batch.isEmpty
+    return isDraining
+  }
+
+  /// Leaves what waits to somebody else. Returns whether anything does.
+  func endDraining() -> Bool {
+    isDraining = false
+    return !waiting.isEmpty
   }
 
   // MARK: Without the lock

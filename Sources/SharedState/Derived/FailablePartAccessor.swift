@@ -38,7 +38,7 @@ final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unc
       part.write(value, to: &whole)
       let reference = self.whole.reference
       // What is written elsewhere may never come to be.
-      if memory == reference.memory { remember(value, version: reference.stamp &+ reference.remoteChanges &+ 1) }
+      if memory == reference.memory { remember(value, version: reference.version &+ 1) }
       return true
     }
   }

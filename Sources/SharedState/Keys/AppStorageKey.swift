@@ -12,17 +12,19 @@ import SharedStateDependencies
 /// on Linux, when those are synchronised, or when something of them is loaded or saved through a share; at once with the
 /// user defaults of tests.
 ///
+/// Two names that Unicode regards as equal are two values; user defaults on the disk may keep one entry for both.
+///
 /// A stored value of another type is left alone: the share has its default and a `loadError`, and replaces what is
 /// stored only when somebody calls `save()`.
 public struct AppStorageKey<Value: Sendable>: SharedKey {
-  private let name: String
+  private let name: Name
   private let domain: AppStorageDomain
   private let coding: AppStorageCoding<Value>
   private let isFormatReported: Bool
 
   init(_ name: String, store: UserDefaults?, coding: AppStorageCoding<Value>) {
     let dependencies = DependencyValues.current
-    self.name = name
+    self.name = Name(name)
     domain = AppStorageDomains.shared.domain(of: store ?? dependencies.defaultAppStorage)
     self.coding = coding
     isFormatReported = dependencies.appStorageKeyFormatWarningEnabled
@@ -58,7 +60,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
       )
     } catch let error as EncodingError {
       let reason = CodingErrorSummary.text(of: error)
-      continuation.resume(throwing: AppStorageError.unencodable(key: name, reason: reason))
+      continuation.resume(throwing: AppStorageError.unencodable(key: name.text, reason: reason))
     } catch {
       continuation.resume(throwing: error)
     }
@@ -82,19 +84,19 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     let isReadable = stored == nil || value != nil
     domain.didDecode(name, as: ObjectIdentifier(Value.self), isReadable: isReadable)
     guard isReadable else {
-      throw AppStorageError.unreadable(key: name, expected: "\(Value.self)", found: found)
+      throw AppStorageError.unreadable(key: name.text, expected: "\(Value.self)", found: found)
     }
     return value
   }
 
   private func reportFormat() {
     guard
-      isFormatReported, name.hasPrefix("@") || name.contains("."),
+      isFormatReported, name.hasPrefix("@") || name.text.contains("."),
       DependencyValues.current.reportedAppStorageNames.insert(name)
     else { return }
     reportIssue(
       """
-      The app storage key '\(name)' contains '\(name.contains(".") ? "." : "@")'. Key-value observing on Apple platforms \
+      The app storage key '\(name)' contains '\(name.text.contains(".") ? "." : "@")'. Key-value observing on Apple platforms \
       cannot observe such a key, so that changes from elsewhere are noticed late there. Choose another name, or turn \
       this report off with '\\.appStorageKeyFormatWarningEnabled'.
       """
@@ -110,6 +112,6 @@ extension AppStorageKey: SynchronousKey {
 
 /// What tells one value in user defaults from another.
 public struct AppStorageKeyID: Hashable, Sendable {
-  let name: String
+  let name: Name
   let domain: ObjectIdentifier
 }

@@ -13,11 +13,11 @@ extension SharedReaderKey {
 
 /// Holds a value in memory as long as the process runs; made with ``SharedReaderKey/inMemory(_:)``.
 public struct InMemoryKey<Value: Sendable>: SharedKey {
-  private let name: String
+  private let name: Name
   private let storage: InMemoryStorage
 
   init(_ name: String) {
-    self.name = name
+    self.name = Name(name)
     storage = DependencyValues.current.defaultInMemoryStorage
   }
 
@@ -61,7 +61,7 @@ public struct InMemoryKey<Value: Sendable>: SharedKey {
 
 /// What tells one value in memory from another.
 public struct InMemoryKeyID: Hashable, Sendable {
-  let name: String
+  let name: Name
   let storage: ObjectIdentifier
 }
 
@@ -69,11 +69,11 @@ public struct InMemoryKeyID: Hashable, Sendable {
 public final class InMemoryStorage: Sendable {
   private struct State {
     /// By type of value and by name. They are held, so that a value in memory costs what an unpersisted one costs.
-    var references: [ObjectIdentifier: [String: Reference]] = [:]
+    var references: [ObjectIdentifier: [Name: Reference]] = [:]
     /// Counts the references.
     var count = 0
 
-    func reference(_ type: ObjectIdentifier, _ name: String) -> Reference? {
+    func reference(_ type: ObjectIdentifier, _ name: Name) -> Reference? {
       references[type]?[name]
     }
   }
@@ -83,11 +83,11 @@ public final class InMemoryStorage: Sendable {
   /// Makes an empty storage.
   public init() {}
 
-  func existingReference<Value>(name: String) -> ValueReference<Value>? {
+  func existingReference<Value>(name: Name) -> ValueReference<Value>? {
     state.withLock { $0.reference(ObjectIdentifier(Value.self), name) }.map(Self.unwrap)
   }
 
-  func reference<Value>(name: String, default initialValue: () -> Value) -> ValueReference<Value> {
+  func reference<Value>(name: Name, default initialValue: () -> Value) -> ValueReference<Value> {
     let type = ObjectIdentifier(Value.self)
     let (existing, count) = state.withLock { ($0.reference(type, name), $0.count) }
     if let existing { return Self.unwrap(existing) }

@@ -36,7 +36,7 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   private let numbers = Atomic<UInt64>(0)
   /// The number of the newest value that was shown; written with the reference's lock held.
   private let shownValue = Atomic<UInt64>(0)
-  /// The number of the newest outcome that was shown; written with the reference's lock held.
+  /// The number of the newest outcome that was shown; written while the status is updated.
   private let shownOutcome = Atomic<UInt64>(0)
   /// The newest local mutation that was handed to the key.
   private let savedStamp = Atomic<UInt64>(0)
@@ -107,56 +107,72 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     reference.updateStatus { $0.loadsUnderWay += 1 }
     let (tasks, savesBefore) = (KeyTasks.current, savesBefore)
     let continuation = LoadContinuation<Key.Value>("The LoadContinuation of \(Key.self)") { [weak self] result in
+      let end = { @Sendable in completion(result.map { _ in }) }
+      guard let self, let reference = self.reference else { return end() }
       if result.failure != nil, tasks?.areCancelled == true {
         // A load that was called off says nothing.
-        self?.reference?.updateStatus { $0.loadsUnderWay -= 1 }
-      } else {
-        let isCrossed = self?.hasCrossedSaves(since: savesBefore) == true
-        let result = result.map { isCrossed ? nil : $0 ?? valueOfNothing }
-        self?.finishLoad(result, number: number, stamp: stamp, isInitial: isInitial)
+        reference.updateStatus { $0.loadsUnderWay -= 1 }
+        return end()
       }
-      completion(result.map { _ in })
+      let isCrossed = hasCrossedSaves(since: savesBefore)
+      // A value that was asked for before a change never replaces it.
+      show(result.map { isCrossed ? nil : $0 ?? valueOfNothing }, number, isInitial: isInitial) { [weak self] in
+        guard let self, $0.local == stamp, advance(shownValue, to: number) else { return .outdated }
+        return .done
+      } status: {
+        $0.loadsUnderWay -= 1
+      } completion: {
+        end()
+      }
     }
     dependencies.yield { key.load(context: context, continuation: continuation) }
   }
 
-  /// A value that was asked for before a change never replaces it.
-  private func finishLoad(
-    _ result: Result<Key.Value?, any Error>,
-    number: UInt64,
-    stamp: UInt64,
-    isInitial: Bool
-  ) {
-    guard let reference else { return }
-    if case .success(let value?) = result {
-      _ = reference.replace(with: value, isInitial: isInitial) { $0.local == stamp && advance(shownValue, to: number) }
-    }
-    reference.updateStatus { status in
-      status.loadsUnderWay -= 1
-      if advance(shownOutcome, to: number) { status.loadError = result.failure }
+  private func receiveChange(_ result: Result<Key.Value?, any Error>) {
+    let number = nextNumber()
+    if case .success = result, hasCrossedSaves(since: savesBefore) { return }
+    // What the key was not told of yet it is about to store over this.
+    show(result.map { $0 ?? initialValue }, number) { [weak self] in
+      guard let self, $0.local <= savedStamp.load(ordering: .relaxed), advance(shownValue, to: number) else {
+        return .outdated
+      }
+      return .done
     }
   }
 
-  private func receiveChange(_ result: Result<Key.Value?, any Error>) {
-    guard let reference else { return }
-    let number = nextNumber()
-    if case .success(let value) = result {
-      if hasCrossedSaves(since: savesBefore) { return }
-      // What the key was not told of yet it is about to store over this.
-      _ = reference.replace(with: value ?? initialValue) {
-        $0.local <= savedStamp.load(ordering: .relaxed) && advance(shownValue, to: number)
+  /// Shows what has come from the key, then what that says about the status.
+  ///
+  /// - Parameters:
+  ///   - decide: Whether it is to be shown; called with the reference's lock held.
+  ///   - status: What else changes in the status.
+  ///   - completion: Called when everything is shown, which is later when a closure of the program's has the lock.
+  private func show(
+    _ result: Result<Key.Value?, any Error>,
+    _ number: UInt64,
+    isInitial: Bool = false,
+    if decide: @escaping @Sendable (Versions) -> Replacement,
+    status: @escaping @Sendable (inout ReferenceStatus) -> Void = { _ in },
+    completion: @escaping @Sendable () -> Void = {}
+  ) {
+    guard let reference else { return completion() }
+    let finish = { @Sendable [self] in
+      reference.updateStatus {
+        status(&$0)
+        if advance(shownOutcome, to: number) { $0.loadError = result.failure }
       }
+      completion()
     }
-    reference.updateStatus { status in
-      if advance(shownOutcome, to: number) { status.loadError = result.failure }
-    }
+    guard case .success(let value?) = result else { return finish() }
+    let outcome = reference.replace(with: value, number: number, isInitial: isInitial, if: decide) { _ in finish() }
+    if outcome != nil { finish() }
   }
 
   private func nextNumber() -> UInt64 {
     numbers.wrappingAdd(1, ordering: .relaxed).newValue
   }
 
-  /// Whether the number is newer than the one shown, which it then becomes. Call with the reference's lock held.
+  /// Whether the number is newer than the one shown, which it then becomes. Called by one thread at a time, because a lock
+  /// of the reference is held.
   private func advance(_ shown: borrowing Atomic<UInt64>, to number: UInt64) -> Bool {
     guard number > shown.load(ordering: .relaxed) else { return false }
     shown.store(number, ordering: .relaxed)
@@ -248,35 +264,65 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   /// reach the key in the order of the mutations. The reference is held meanwhile, so that a change is saved also when
   /// whoever made it has let go of the last share.
   private func drainSaves(of reference: ValueReference<Key.Value>) {
-    guard let save, let delete else { return }
-    repeat {
-      let tasks = KeyTasks()
-      let (number, requests) = state.withLock { state in
-        let requests = state.saveRequests
-        state.saveRequests = SaveRequests()
-        state.save = (requests, tasks)
-        return (state.saving.begin(), requests)
-      }
-      cancelUnwantedSave()
-      let (value, stamp) = reference.valueAndStamp
-      savedStamp.store(stamp, ordering: .relaxed)
-      let continuation = SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self] result in
-        self?.finishSave(number, result, tasks: tasks)
-        for waiter in requests.waiters { waiter.resume(with: result) }
-      }
-      KeyTasks.$current.withValue(tasks) {
-        dependencies.yield {
-          // Whoever has changed the value after a reset wants it to be kept.
-          if stamp == resetStamp.load(ordering: .relaxed) {
-            delete(initialValue, continuation)
-          } else {
-            save(value, requests.context, continuation)
-          }
+    while let (round, snapshot) = beginRound(of: reference) {
+      guard finish(round, with: snapshot, of: reference) else { return }
+    }
+  }
+
+  /// One call of the key.
+  private struct Round: Sendable {
+    let number: UInt64
+    let requests: SaveRequests
+    let tasks: KeyTasks
+  }
+
+  /// - Returns: `nil`: somebody else goes on, who has the value in a closure.
+  private func beginRound(
+    of reference: ValueReference<Key.Value>
+  ) -> (Round, ValueReference<Key.Value>.Snapshot)? {
+    let tasks = KeyTasks()
+    let round = state.withLock { state in
+      let requests = state.saveRequests
+      state.saveRequests = SaveRequests()
+      state.save = (requests, tasks)
+      return Round(number: state.saving.begin(), requests: requests, tasks: tasks)
+    }
+    cancelUnwantedSave()
+    let snapshot = reference.snapshot(isWatching: false) { [self] snapshot in
+      if finish(round, with: snapshot, of: reference) { drainSaves(of: reference) }
+    }
+    return snapshot.map { (round, $0) }
+  }
+
+  /// Hands a value to the key.
+  ///
+  /// - Returns: Whether the caller has to go on.
+  private func finish(
+    _ round: Round,
+    with snapshot: ValueReference<Key.Value>.Snapshot,
+    of reference: ValueReference<Key.Value>
+  ) -> Bool {
+    guard let save, let delete else { return false }
+    let (requests, tasks) = (round.requests, round.tasks)
+    let stamp = snapshot.versions.local
+    savedStamp.store(stamp, ordering: .relaxed)
+    let continuation = SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self] result in
+      self?.finishSave(round.number, result, tasks: tasks)
+      for waiter in requests.waiters { waiter.resume(with: result) }
+    }
+    KeyTasks.$current.withValue(tasks) {
+      dependencies.yield {
+        // Whoever has changed the value after a reset wants it to be kept.
+        if stamp == resetStamp.load(ordering: .relaxed) {
+          delete(initialValue, continuation)
+        } else {
+          save(snapshot.value, requests.context, continuation)
         }
       }
-      if tasks.areUsed { state.withLock { $0.savesInTasks = true } }
-      if tasks.whenEnded({ [self] in if finishRound() { drainSaves(of: reference) } }) { return }
-    } while finishRound()
+    }
+    if tasks.areUsed { state.withLock { $0.savesInTasks = true } }
+    if tasks.whenEnded({ [self] in if finishRound() { drainSaves(of: reference) } }) { return false }
+    return finishRound()
   }
 
   /// Whether the drainer has to go on; what had to wait for the end of the saves is done otherwise.

@@ -28,7 +28,7 @@ package struct Place<Value> {
   func read() -> Value {
     guard let pointer else { return readThroughAccessor() }
     reference.lock.lock()
-    defer { reference.lock.unlock() }
+    defer { reference.unlock() }
     return pointer.pointee
   }
 
@@ -62,8 +62,7 @@ package struct Place<Value> {
     do {
       result = try operation(&copy)
     } catch {
-      reference.lock.endClosure()
-      reference.lock.unlock()
+      reference.abandonMutation()
       throw error
     }
     swap(&pointer.pointee, &copy)
@@ -100,8 +99,7 @@ package struct Place<Value> {
       change?.note(with: trackers)
       reference.finishMutation()
     } else {
-      reference.lock.endClosure()
-      reference.lock.unlock()
+      reference.abandonMutation()
     }
     return try outcome.get()
   }
@@ -157,8 +155,8 @@ package struct Place<Value> {
   func snapshot() -> (value: Value, version: UInt64) {
     guard let pointer else { return unwrappedAccessor.snapshot() }
     reference.lock.lock()
-    defer { reference.lock.unlock() }
-    return (pointer.pointee, reference.stamp &+ reference.remoteChanges)
+    defer { reference.unlock() }
+    return (pointer.pointee, reference.version)
   }
 
   private var unwrappedAccessor: Accessor<Value> {

@@ -8,49 +8,54 @@ public import Synchronization
 @usableFromInline
 package class Reference: Observable, @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because every mutable property below, and the value
-  // that the subclass owns, is only touched with `lock` held.
+  // that the subclass owns, is only touched with `lock` held, or with `lock.side` where that is said.
 
   // What is seldom written comes first, and last in the subclass, so that the locks and values of two references that
   // are neighbours in memory share no cache line: threads that use one each do not slow each other down.
 
-  /// What most references in memory never have; made when there is something to put in.
+  /// What most references in memory never have; made when there is something to put in. Guarded by `lock.side`.
   private final var rarities: ReferenceRarities?
 
-  /// Where the share that made this reference is declared.
+  /// Where the share that made this reference is declared. Guarded by `lock.side`.
   private(set) final var origin: ShareOrigin?
 
-  /// How the value is kept; `nil` for a value that is held in memory only.
-  package final let persistence: (any ReferencePersistence)?
-
-  @usableFromInline
-  final let lock = ReferenceLock()
-
-  @usableFromInline
-  final let registrar = ObservationRegistrar()
-
-  /// Counts the local mutations.
-  @usableFromInline
-  @exclusivity(unchecked)
-  final var stamp: UInt64 = 0
-
-  /// Counts the changes that were made by somebody else.
-  @exclusivity(unchecked)
-  final var remoteChanges: UInt64 = 0
+  // Three bytes, for which there is room behind the origin.
 
   /// Who has to be told of the next change; empty for most mutations, which then have nothing left to do.
   @usableFromInline
   @exclusivity(unchecked)
   final var attention: Attention = []
 
-  /// Whether observers are about to be told of a remote change by the delivery queue.
-  private final var isDeliveryScheduled = false
+  /// What the delivery threads are to do. Guarded by `lock.side`.
+  @exclusivity(unchecked)
+  private final var deliveries: Deliveries = []
 
+  /// Guarded by `lock.side`.
+  @exclusivity(unchecked)
   private final var statusDelivery = StatusDelivery.unneeded
 
-  /// Counts the notifications that were asked for since the thread that tells the observers last looked; 0 when no
-  /// thread does.
+  /// How the value is kept; `nil` for a value that is held in memory only.
+  package final let persistence: (any ReferencePersistence)?
+
+  /// Guards the value. Closures of the program's run under it, for as long as they like, so a thread that others depend
+  /// on never waits for it: see ``leave(_:in:)``. What such threads need besides is guarded by its `side`.
   @usableFromInline
-  final let notifications = Atomic<UInt32>(0)
+  final let lock = ReferenceLock()
+
+  @usableFromInline
+  final let registrar = ObservationRegistrar()
+
+  /// Counts the local mutations; written with `lock` held, and read by anybody.
+  @usableFromInline
+  final let localCount = Atomic<UInt64>(0)
+
+  /// Counts the changes that were made by somebody else; written with `lock` held, and read by anybody.
+  final let remoteCount = Atomic<UInt64>(0)
+
+  /// Counts the notifications that were asked for since the thread that tells the observers last looked; 0 when no
+  /// thread does. Its highest bit is ``leftMark``.
+  @usableFromInline
+  final let notifications = Atomic<UInt64>(0)
 
   init(persistence: (any ReferencePersistence)?) {
     self.persistence = persistence
@@ -101,21 +106,64 @@ package class Reference: Observable, @unchecked Sendable {
   /// Tells those who observe through Observation; the new value is visible by now and the lock is free.
   ///
   /// One thread at a time does so. Whoever comes in the meantime, another thread or an observer that mutates, leaves it
-  /// to that thread.
+  /// to that thread, which goes on for ``roundsOfTelling`` and then hands the rest over to the delivery threads: so
+  /// nobody tells for others without end.
   @inlinable
   final func notifyObservers() {
-    guard notifications.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue == 0 else { return }
-    var seen: UInt32 = 1
+    let before = notifications.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue
+    guard before == 0 else { return notifyObservers(behind: before) }
+    tellObservers()
+    let isDone = notifications.compareExchange(expected: 1, desired: 0, ordering: .acquiringAndReleasing).exchanged
+    if !isDone { goOnTelling(after: 1) }
+  }
+
+  /// How often a thread tells the observers of one value for others, besides once for itself.
+  static var roundsOfTelling: Int { 16 }
+
+  @inlinable
+  final func tellObservers() {
+    registrar.willSet(self, keyPath: Reference.valueKeyPath)
+    registrar.didSet(self, keyPath: Reference.valueKeyPath)
+  }
+
+  @usableFromInline
+  @inline(never)
+  final func notifyObservers(behind before: UInt64) {
+    if before & Reference.leftMark != 0 { performLeft() }
+    // Otherwise somebody else is telling, and sees this one.
+    if before & ~Reference.leftMark == 0 { tellInRounds() }
+  }
+
+  /// Goes on when others have changed the value meanwhile.
+  @usableFromInline
+  @inline(never)
+  final func goOnTelling(after seen: UInt64) {
+    if !endTelling(after: seen) { tellInRounds() }
+  }
+
+  /// Called by the thread that tells.
+  private final func tellInRounds() {
+    for _ in 0..<Reference.roundsOfTelling {
+      let seen = notifications.load(ordering: .acquiring)
+      tellObservers()
+      if endTelling(after: seen) { return }
+    }
+    // Whoever comes now still leaves it to the thread that tells, which is a delivery thread from now on.
+    deliver(.telling)
+  }
+
+  /// Ends the telling, unless something has come since.
+  private final func endTelling(after seen: UInt64) -> Bool {
+    var expected = seen
     while true {
-      registrar.willSet(self, keyPath: Reference.valueKeyPath)
-      registrar.didSet(self, keyPath: Reference.valueKeyPath)
-      let (isDone, count) = notifications.compareExchange(
-        expected: seen,
-        desired: 0,
+      let (isDone, present) = notifications.compareExchange(
+        expected: expected,
+        desired: expected & Reference.leftMark,
         ordering: .acquiringAndReleasing
       )
-      if isDone { return }
-      seen = count
+      if isDone { return true }
+      guard present & ~Reference.leftMark == seen & ~Reference.leftMark else { return false }
+      expected = present
     }
   }
 
@@ -137,13 +185,29 @@ package class Reference: Observable, @unchecked Sendable {
   /// Counts a mutation, ends the closure that made it, gives the lock back and tells everybody.
   @inlinable
   final func finishMutation() {
-    stamp &+= 1
+    localCount.store(localCount.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     let attention = attention
     if attention.contains(.valueObservers) { queueSnapshot() }
-    lock.endClosure()
-    lock.unlock()
+    unlockAfterClosure()
     notifyObservers()
     if !attention.isEmpty { attend(attention) }
+  }
+
+  /// Ends a closure that has changed nothing, and gives the lock back.
+  @usableFromInline
+  final func abandonMutation() {
+    unlockAfterClosure()
+    // As telling the observers does: see `leave`.
+    let before = notifications.wrappingAdd(0, ordering: .acquiringAndReleasing).oldValue
+    if before & Reference.leftMark != 0 { performLeft() }
+  }
+
+  @inlinable
+  final func unlockAfterClosure() {
+    // Looked at before the lock is given back, too: who waits for it gets it at once then, so that nobody else ever would.
+    if notifications.load(ordering: .relaxed) & Reference.leftMark != 0 { return performLeftAndUnlock() }
+    lock.endClosure()
+    lock.unlock()
   }
 
   /// Does what the `attention` that was seen under the lock asks for, after a local mutation.
@@ -160,7 +224,7 @@ package class Reference: Observable, @unchecked Sendable {
 
   // MARK: Value observers
 
-  /// Keeps a snapshot of the value for each value observer. Called with the lock held, before ``deliverSnapshots()``.
+  /// Keeps a snapshot of the value for each value observer. Called with `lock` held, before ``deliverSnapshots()``.
   @usableFromInline
   func queueSnapshot() {
     preconditionFailure("A subclass of Reference has no value observers. This is a bug in SharedState.")
@@ -215,12 +279,12 @@ package class Reference: Observable, @unchecked Sendable {
 
   /// Remembers where the first share of this reference is declared.
   final func noteOrigin(_ origin: ShareOrigin) {
-    lock.lock()
+    lock.side.lock()
     if self.origin == nil { self.origin = origin }
-    lock.unlock()
+    lock.side.unlock()
   }
 
-  /// Those who track the changes made to this reference, by whoever makes them.
+  /// Those who track the changes made to this reference, by whoever makes them. Guarded by `lock.side`.
   final var trackers: AttachedTrackers {
     get { rarities?.trackers ?? AttachedTrackers() }
     set { madeRarities.trackers = newValue }
@@ -228,7 +292,7 @@ package class Reference: Observable, @unchecked Sendable {
 
   // MARK: Rarities
 
-  /// What most references never have. Call with the lock held.
+  /// What most references never have. Call with `lock.side` held.
   private final var madeRarities: ReferenceRarities {
     if let rarities { return rarities }
     let made = ReferenceRarities()
@@ -241,87 +305,221 @@ package class Reference: Observable, @unchecked Sendable {
     madeRarities.registration = registration
   }
 
+  // MARK: What is left
+
+  /// Something to be done with `lock` held, by whoever has it.
+  struct Visit {
+    /// Of two the one with the higher number counts.
+    let number: UInt64
+    /// Called with the lock held, so it takes no lock but `lock.side` and calls nobody. What it returns is called without.
+    let perform: () -> () -> Void
+    /// Called without a lock, when another one has taken its place.
+    var isReplaced: () -> Void = {}
+  }
+
+  /// What has come while a closure of the program's had the lock. One of each kind, so that it is bounded.
+  struct LeftVisits {
+    var change: Visit?
+    var snapshot: Visit?
+  }
+
+  /// The bit of `notifications` that says that something was left.
+  @inlinable
+  static var leftMark: UInt64 { 1 << 63 }
+
+  /// Leaves a visit to whoever ends the closure that is running. When it has ended meanwhile, the visit is made now.
+  ///
+  /// Either this thread or the one that ends the closure sees the other. Both change `notifications`, this thread before
+  /// it looks for a closure, the other one after it has ended its own. Whoever changes it later knows what the other
+  /// has done before: this thread that the closure has ended, or the other one that something was left.
+  final func leave(_ visit: Visit, in slot: WritableKeyPath<LeftVisits, Visit?>) {
+    lock.side.lock()
+    let rarities = madeRarities
+    var replaced: Visit? = visit
+    if rarities.left[keyPath: slot].map({ $0.number <= visit.number }) ?? true {
+      replaced = rarities.left[keyPath: slot]
+      rarities.left[keyPath: slot] = visit
+    }
+    lock.side.unlock()
+    replaced?.isReplaced()
+    notifications.bitwiseOr(Reference.leftMark, ordering: .acquiringAndReleasing)
+    performLeft()
+  }
+
+  /// Does what was left, unless a closure is running: then whoever ends that does it.
+  private final func performLeft() {
+    while notifications.load(ordering: .relaxed) & Reference.leftMark != 0, !lock.hasClosure {
+      if lock.tryLock() { return performLeftAndUnlock() }
+      yieldProcessor()
+    }
+  }
+
+  /// Does what was left, and gives the lock back. Called with `lock` held, maybe at the end of a closure.
+  @usableFromInline
+  @inline(never)
+  final func performLeftAndUnlock() {
+    notifications.bitwiseAnd(~Reference.leftMark, ordering: .acquiringAndReleasing)
+    lock.side.lock()
+    let left = rarities?.left ?? LeftVisits()
+    rarities?.left = LeftVisits()
+    lock.side.unlock()
+    let afterwards = [left.change, left.snapshot].map { $0?.perform() }
+    lock.endClosure()
+    lock.unlock()
+    for body in afterwards { body?() }
+  }
+
+  /// Gives `lock` back after a moment, and does what was left.
+  @inlinable
+  final func unlock() {
+    if notifications.load(ordering: .relaxed) & Reference.leftMark != 0 { return performLeftAndUnlock() }
+    lock.unlock()
+  }
+
   // MARK: Waiting for a change
 
+  /// The number of local mutations.
+  @inlinable
+  package final var stamp: UInt64 { localCount.load(ordering: .relaxed) }
+
+  /// The number of changes that were made by somebody else.
+  package final var remoteChanges: UInt64 { remoteCount.load(ordering: .relaxed) }
+
   /// Counts every change, whoever made it.
-  final var version: UInt64 {
-    lock.lock()
-    defer { lock.unlock() }
-    return stamp &+ remoteChanges
-  }
+  final var version: UInt64 { stamp &+ remoteChanges }
 
   /// Resumes the waiter at the next change, or now if there was one since `version`, or nothing `isNeeded` any more.
   final func wait(for waiter: ChangeWaiter, after version: UInt64, isNeeded: () -> Bool) {
     lock.lock()
+    lock.side.lock()
     madeRarities.waiters[ObjectIdentifier(waiter)] = waiter
+    lock.side.unlock()
     attention.insert(.waiters)
-    lock.unlock()
+    unlock()
     // Checked after registering, so that a change on either side of it is noticed.
     if self.version != version || !isNeeded() { waiter.resume() }
   }
 
   /// Forgets a waiter that was cancelled.
   final func remove(_ waiter: ChangeWaiter) {
-    lock.lock()
-    let rarities = madeRarities
-    rarities.waiters[ObjectIdentifier(waiter)] = nil
-    if rarities.waiters.isEmpty { attention.remove(.waiters) }
-    lock.unlock()
+    lock.side.lock()
+    rarities?.waiters[ObjectIdentifier(waiter)] = nil
+    lock.side.unlock()
+    if lock.lockUnlessClosure() {
+      removeAttentionForWaiters()
+      unlock()
+    }
   }
 
   final func resumeWaiters() {
-    lock.lock()
+    lock.side.lock()
     let resumed = rarities?.waiters ?? [:]
     rarities?.waiters = [:]
-    attention.remove(.waiters)
-    lock.unlock()
+    lock.side.unlock()
     for waiter in resumed.values { waiter.resume() }
+    // With a closure in the way the next mutation finds out that nobody waits.
+    if lock.lockUnlessClosure() {
+      removeAttentionForWaiters()
+      unlock()
+    }
   }
 
-  // MARK: Remote changes
+  /// Call with `lock` held.
+  private final func removeAttentionForWaiters() {
+    lock.side.lock()
+    if rarities?.waiters.isEmpty ?? true { attention.remove(.waiters) }
+    lock.side.unlock()
+  }
 
-  /// Tells observers of a remote change: those who wait at once, the handlers of Observation and the value observers on
-  /// the delivery queue, so that no user code runs on the thread that brought the change.
-  final func announceRemoteChange() {
-    resumeWaiters()
-    lock.lock()
-    let isFirst = !isDeliveryScheduled
-    isDeliveryScheduled = true
-    lock.unlock()
-    // At most one delivery of a reference is queued, however many changes come in.
+  // MARK: Deliveries
+
+  /// What the delivery threads do for this reference.
+  private struct Deliveries: OptionSet {
+    let rawValue: UInt8
+
+    /// A remote change: tell the handlers of Observation and the value observers.
+    static let change = Deliveries(rawValue: 1 << 0)
+    /// A thread has told for others for long enough: go on in its place.
+    static let telling = Deliveries(rawValue: 1 << 1)
+    /// The same for a value observer.
+    static let snapshots = Deliveries(rawValue: 1 << 2)
+    static let status = Deliveries(rawValue: 1 << 3)
+    /// A delivery thread has this reference, or is about to.
+    static let underWay = Deliveries(rawValue: 1 << 7)
+  }
+
+  /// Has the delivery threads do this. Of each kind one is waiting at the most, however often it is asked for.
+  private final func deliver(_ delivery: Deliveries) {
+    lock.side.lock()
+    let isFirst = deliveries.isEmpty
+    deliveries.formUnion([delivery, .underWay])
+    lock.side.unlock()
+    if isFirst { (persistence?.delivery ?? .local).append(self) }
+  }
+
+  /// Called by one delivery thread at a time.
+  ///
+  /// - Returns: Whether there is more to do by now.
+  final func performDeliveries() -> Bool {
+    lock.side.lock()
+    let due = deliveries
+    deliveries = .underWay
+    lock.side.unlock()
+    if due.contains(.telling) { tellInRounds() }
+    if due.contains(.change) { notifyObservers() }
+    if !due.isDisjoint(with: [.change, .snapshots]) { deliverSnapshots() }
+    if due.contains(.status) { deliverStatus() }
+    lock.side.lock()
+    defer { lock.side.unlock() }
+    if deliveries == .underWay { deliveries = [] }
+    return !deliveries.isEmpty
+  }
+
+  /// An observer that a delivery thread has called has not returned for a second: says so, once.
+  final func noteBlockedObserver() {
+    lock.side.lock()
+    let rarities = madeRarities
+    let isFirst = !rarities.hasBlockedObserver
+    rarities.hasBlockedObserver = true
+    let origin = origin
+    lock.side.unlock()
     guard isFirst else { return }
-    // Weakly, because nobody observes a reference that nobody holds any more.
-    DeliveryQueue.run { [weak self] in self?.deliverRemoteChange() }
+    let place = origin.map { "\($0.fileID):\($0.line)" }
+    if let persistence {
+      persistence.observerIsBlocked(sharedAt: place)
+    } else {
+      warnOfBlockedObserver(sharedAt: place)
+    }
   }
 
-  private final func deliverRemoteChange() {
-    lock.lock()
-    isDeliveryScheduled = false
-    let attention = attention
-    lock.unlock()
-    notifyObservers()
-    if attention.contains(.valueObservers) { deliverSnapshots() }
+  /// Tells observers of a remote change on the delivery threads, so that no user code runs on the one that brought it.
+  final func announceRemoteChange() {
+    deliver(.change)
+  }
+
+  final func deliverRestOfSnapshots() {
+    deliver(.snapshots)
   }
 
   // MARK: Status
 
-  /// What the delivery queue has to do after a change of the status.
+  /// What the delivery threads have to do after a change of the status.
   private enum StatusDelivery {
     /// Nothing, since nobody has read the status after the last delivery.
     case unneeded
     /// Tell whoever has read it.
     case needed
-    /// It is about to.
+    /// They are about to.
     case scheduled
-    /// It is about to, and somebody has read the status meanwhile, who may begin to observe it only after that.
+    /// They are about to, and somebody has read the status meanwhile, who may begin to observe it only after that.
     case scheduledAndNeeded
   }
 
   /// Whether the value is being loaded, and the newest errors; reading it is observed.
   package final var observedStatus: ReferenceStatus {
     registrar.access(self, keyPath: Reference.statusKeyPath)
-    lock.lock()
-    defer { lock.unlock() }
+    lock.side.lock()
+    defer { lock.side.unlock() }
     switch statusDelivery {
     case .unneeded: statusDelivery = .needed
     case .scheduled: statusDelivery = .scheduledAndNeeded
@@ -330,48 +528,55 @@ package class Reference: Observable, @unchecked Sendable {
     return rarities?.status ?? ReferenceStatus()
   }
 
-  /// Changes the status and tells its observers on the delivery queue. The closure is called with the lock held.
+  /// Changes the status and tells its observers on the delivery threads. The closure is called with `lock.side` held, one
+  /// call at a time.
   package final func updateStatus(_ update: (inout ReferenceStatus) -> Void) {
-    lock.lock()
+    lock.side.lock()
     let rarities = madeRarities
     // The errors of before are released after the lock: their deinitialisers are somebody else's code.
     let before = rarities.status
     update(&rarities.status)
     let isWorthTelling = statusDelivery == .needed && !(before.isIdle && rarities.status.isIdle)
     if isWorthTelling { statusDelivery = .scheduled }
-    lock.unlock()
+    lock.side.unlock()
     withExtendedLifetime(before) {}
-    // At most one delivery of a reference is queued here too.
-    guard isWorthTelling else { return }
-    DeliveryQueue.run { [weak self] in self?.deliverStatus() }
+    if isWorthTelling { deliver(.status) }
   }
 
   private final func deliverStatus() {
-    lock.lock()
+    lock.side.lock()
     statusDelivery = statusDelivery == .scheduledAndNeeded ? .needed : .unneeded
-    lock.unlock()
+    lock.side.unlock()
     notifyStatusObservers()
   }
 
   // MARK: Persistence
 
-  /// Calls back for the next local mutations, until told that one is enough. Call with the lock held.
+  /// Calls back for the next local mutations, until told that one is enough. Call with `lock` held.
   package final func watchNextMutation() {
+    lock.side.lock()
     madeRarities.mutationWatches &+= 1
+    lock.side.unlock()
     attention.insert(.persistence)
   }
 
   /// The number of the watch that is on; `nil` when it has ended.
   package final var mutationWatch: UInt64? {
     lock.lock()
-    defer { lock.unlock() }
-    return attention.contains(.persistence) ? madeRarities.mutationWatches : nil
+    defer { unlock() }
+    return attention.contains(.persistence) ? newestMutationWatch : nil
   }
 
   /// Ends a watch, unless a newer one has begun.
   package final func endMutationWatch(_ watch: UInt64) {
     lock.lock()
-    defer { lock.unlock() }
-    if madeRarities.mutationWatches == watch { attention.remove(.persistence) }
+    if newestMutationWatch == watch { attention.remove(.persistence) }
+    unlock()
+  }
+
+  private final var newestMutationWatch: UInt64 {
+    lock.side.lock()
+    defer { lock.side.unlock() }
+    return rarities?.mutationWatches ?? 0
   }
 }

@@ -14,6 +14,11 @@ package struct ReferenceLock: ~Copyable, Sendable {
   @usableFromInline
   let handLock = HandLock()
 
+  /// Guards what the library's own threads need. Nobody's code runs under it, so whoever waits for it waits for a moment.
+  ///
+  /// It is taken alone, or with the lock itself held; never the other way round. It is here because there is room.
+  let side = HandLock()
+
   /// The thread that runs a closure of the caller's under the lock; 0 when none does.
   @usableFromInline
   let closureOwner = Atomic<UInt>(0)
@@ -33,6 +38,23 @@ package struct ReferenceLock: ~Copyable, Sendable {
   func tryLock() -> Bool {
     handLock.tryLock()
   }
+
+  /// Takes the lock, unless a closure of the caller's runs under it: whoever calls this waits for moments only.
+  ///
+  /// - Returns: Whether it was taken.
+  func lockUnlessClosure() -> Bool {
+    // A few times, because readers in a row may have it for longer; then whoever has it is told, and does what is to be
+    // done in the place of this thread.
+    for _ in 0..<64 {
+      if hasClosure { return false }
+      if handLock.tryLock() { return true }
+      yieldProcessor()
+    }
+    return false
+  }
+
+  /// Whether a closure of the caller's runs under the lock.
+  var hasClosure: Bool { closureOwner.load(ordering: .relaxed) != 0 }
 
   @inlinable
   func unlock() {
@@ -69,6 +91,11 @@ package struct ReferenceLock: ~Copyable, Sendable {
       )
     }
   }
+}
+
+/// Lets another thread go first.
+func yieldProcessor() {
+  sched_yield()
 }
 
 /// A number for the calling thread that no other living thread has.

@@ -10,4 +10,18 @@ package protocol ReferencePersistence: AnyObject, Sendable {
   func save() async throws
   /// Deletes what is kept, and returns once the value is the default again.
   func reset() async throws
+  /// Whose threads tell the observers of changes that were made elsewhere.
+  var delivery: DeliveryThreads { get }
+  /// An observer of the value has blocked one of those threads for a second. Called once for each reference.
+  ///
+  /// - Parameter place: Where the first share of the value is declared.
+  func observerIsBlocked(sharedAt place: String?)
+}
+
+extension ReferencePersistence {
+  package var delivery: DeliveryThreads { .local }
+
+  package func observerIsBlocked(sharedAt place: String?) {
+    warnOfBlockedObserver(sharedAt: place)
+  }
 }

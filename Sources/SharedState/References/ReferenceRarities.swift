@@ -1,6 +1,6 @@
 /// What most references in memory never have, kept apart so that these are small.
 ///
-/// Only touched with the lock of the reference held, or before anybody else can see the reference.
+/// Only touched with the side lock of the reference held, or before anybody else can see the reference.
 final class ReferenceRarities {
   /// Those who wait for the next change.
   var waiters: [ObjectIdentifier: ChangeWaiter] = [:]
@@ -8,8 +8,14 @@ final class ReferenceRarities {
   /// Counts how often the persistence has asked to be told of the next mutation.
   var mutationWatches: UInt64 = 0
 
+  /// What whoever ends the closure that is running has to do.
+  var left = Reference.LeftVisits()
+
   /// What `isLoading`, `loadError` and `saveError` show.
   var status = ReferenceStatus()
+
+  /// Whether it was told that an observer has blocked a delivery thread.
+  var hasBlockedObserver = false
 
   /// Those who track the changes made to the reference, by whoever makes them.
   var trackers = AttachedTrackers()

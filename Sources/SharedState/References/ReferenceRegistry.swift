@@ -11,7 +11,7 @@ package final class ReferenceRegistry: Sendable {
     // compared.
 
     /// A name, which is hashed and compared much faster than a type that nobody knows.
-    case name(String)
+    case name(Name)
     case other(AnyHashable)
   }
 

@@ -9,7 +9,7 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   /// The memory of the value: part of this object, as that of a `Mutex` is, which is built on the same cell.
   private let cell: _Cell<Value>
 
-  /// Those who are told of every change.
+  /// Those who are told of every change. Guarded by `lock.side`.
   @exclusivity(unchecked)
   private var observers: [ValueObserver<Value>] = []
 
@@ -33,23 +33,41 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   /// The value, without registering an access with Observation.
   package var value: Value {
     lock.lock()
-    defer { lock.unlock() }
+    defer { unlock() }
     return pointer.pointee
   }
 
-  /// The value and the number of local mutations that made it; the next one is told to the persistence.
-  package func snapshot() -> (value: Value, stamp: UInt64) {
-    lock.lock()
-    defer { lock.unlock() }
-    watchNextMutation()
-    return (pointer.pointee, stamp)
+  // MARK: Snapshots
+
+  /// The value and the numbers of the changes that made it.
+  package typealias Snapshot = (value: Value, versions: Versions)
+
+  /// The present value, unless a closure of the program's has the lock.
+  ///
+  /// - Parameters:
+  ///   - isWatching: Whether the next mutation is to be told to the persistence.
+  ///   - whenUnlocked: Takes the snapshot later, without a lock, on the thread that has ended the closure. Of two that
+  ///     wait only the second one is called.
+  /// - Returns: `nil`: a closure has the lock, and `whenUnlocked` is called, maybe before this method returns.
+  package func snapshot(
+    isWatching: Bool = true,
+    whenUnlocked: @escaping (Snapshot) -> Void
+  ) -> Snapshot? {
+    if lock.lockUnlessClosure() {
+      defer { unlock() }
+      return lockedSnapshot(isWatching)
+    }
+    let visit = Visit(number: 0) { [self] in
+      let snapshot = lockedSnapshot(isWatching)
+      return { whenUnlocked(snapshot) }
+    }
+    leave(visit, in: \.snapshot)
+    return nil
   }
 
-  /// The value and the number of local mutations that made it.
-  var valueAndStamp: (value: Value, stamp: UInt64) {
-    lock.lock()
-    defer { lock.unlock() }
-    return (pointer.pointee, stamp)
+  private func lockedSnapshot(_ isWatching: Bool) -> Snapshot {
+    if isWatching { watchNextMutation() }
+    return (pointer.pointee, versions)
   }
 
   override func returnToDefault() {
@@ -74,65 +92,103 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   }
 
   /// The changes so far.
-  package var versions: Versions {
-    lock.lock()
-    defer { lock.unlock() }
-    return Versions(local: stamp, remote: remoteChanges)
-  }
+  package var versions: Versions { Versions(local: stamp, remote: remoteChanges) }
 
-  /// Replaces the value by one that came from elsewhere.
+  // MARK: Remote changes
+
+  /// Replaces the value by one that came from elsewhere, unless a closure of the program's has the lock: then whoever ends
+  /// that closure does it, right after it. Of several that wait the newest counts.
   ///
   /// - Parameters:
+  ///   - number: The higher it is, the newer the value.
   ///   - isInitial: Whether it is what was stored all along, found by the first load, and so no change to be tracked.
-  ///   - isWanted: Decides with what has happened up to now. It is called with the lock held, so it takes no lock and
+  ///   - decide: Decides with what has happened up to now. It is called with the lock held, so it takes no lock and
   ///     calls nobody.
-  /// - Returns: Whether the value was replaced.
+  ///   - whenUnlocked: Takes the outcome later, without a lock, on the thread that has ended the closure.
+  /// - Returns: `nil`: a closure has the lock, and `whenUnlocked` is called, maybe before this method returns.
   package func replace(
     with value: Value,
+    number: UInt64 = .max,
     isInitial: Bool = false,
-    if isWanted: (Versions) -> Bool = { _ in true }
-  ) -> Bool {
-    var value = value
-    let trackers = ChangeTracking.isActive ? trackersOfNextChange() : []
-    lock.lock()
-    guard isWanted(Versions(local: stamp, remote: remoteChanges)) else {
-      lock.unlock()
-      return false
+    if decide: @escaping (Versions) -> Replacement = { _ in .done },
+    whenUnlocked: @escaping (Replacement) -> Void = { _ in }
+  ) -> Replacement? {
+    let trackers = ChangeTracking.isActive && !isInitial ? trackersOfNextChange() : []
+    let change = RemoteChange(value, trackers: trackers, decide: decide)
+    if lock.lockUnlessClosure() {
+      let outcome = make(change)
+      unlock()
+      announce(change, outcome)
+      return outcome
     }
-    if !isInitial { change(at: nil, untrackedBy: trackers)?.note(with: trackers) }
-    swap(&pointer.pointee, &value)
-    remoteChanges &+= 1
+    let visit = Visit(number: number) { [self] in
+      let outcome = make(change)
+      return { [self] in
+        announce(change, outcome)
+        whenUnlocked(outcome)
+      }
+    } isReplaced: {
+      whenUnlocked(.outdated)
+    }
+    leave(visit, in: \.change)
+    return nil
+  }
+
+  /// Called with the lock held.
+  private func make(_ change: RemoteChange<Value>) -> Replacement {
+    let outcome = change.decide(versions)
+    guard outcome == .done else { return outcome }
+    self.change(at: nil, untrackedBy: change.trackers)?.note(with: change.trackers)
+    // What was replaced is released with the change, after the lock, because its deinitialiser is somebody else's code.
+    swap(&pointer.pointee, &change.value)
+    remoteCount.store(remoteChanges &+ 1, ordering: .relaxed)
     if attention.contains(.valueObservers) { queueSnapshot() }
-    lock.unlock()
-    // What was replaced is released here, after the lock, because its deinitialiser is somebody else's code.
-    withExtendedLifetime(value) {}
+    return outcome
+  }
+
+  /// Tells everybody of it: those who wait at once, observers on the delivery threads.
+  private func announce(_ change: RemoteChange<Value>, _ outcome: Replacement) {
+    guard outcome == .done else { return }
+    releaseSkipped()
+    resumeWaiters()
     announceRemoteChange()
-    return true
   }
 
   // MARK: Value observers
 
   override func queueSnapshot() {
+    lock.side.lock()
     for observer in observers { observer.queue(pointer.pointee) }
+    if observers.isEmpty { attention.remove(.valueObservers) }
+    lock.side.unlock()
   }
 
   override func deliverSnapshots() {
-    lock.lock()
+    lock.side.lock()
     let observers = observers
-    lock.unlock()
+    lock.side.unlock()
     for observer in observers {
-      lock.lock()
+      lock.side.lock()
       let isDrainer = observer.beginDraining()
-      lock.unlock()
+      let skipped = observer.takeSkipped()
+      lock.side.unlock()
+      withExtendedLifetime(skipped) {}
       if isDrainer { drain(observer) }
     }
+  }
+
+  private func releaseSkipped() {
+    lock.side.lock()
+    let skipped = observers.map { $0.takeSkipped() }
+    lock.side.unlock()
+    withExtendedLifetime(skipped) {}
   }
 
   /// Tells of the present value before this method returns, then of every change, in order.
   ///
   /// Changes made here are told on the thread that makes them, before its `withLock` returns, unless another thread is
-  /// telling the same observer already: that one goes on then. Changes that come from elsewhere are told on the
-  /// delivery queue. An observer that is slower than the changes has ``ValueObserver/capacity`` of them waiting, and
+  /// telling the same observer already: that one goes on then, for ``Reference/roundsOfTelling``, and hands what comes
+  /// behind that over to the delivery threads. Changes that come from elsewhere are told on those. An observer that is slower than the changes has ``ValueObserver/capacity`` of them waiting, and
   /// gets the newest value after those.
   /// - Parameters:
   ///   - body: Takes a pointer to a copy of the value. Called with no lock held, one call at a time; it may read,
@@ -147,12 +203,14 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
       withUnsafePointer(to: value) { body(UnsafeRawPointer($0)) }
     }
     lock.lock()
+    lock.side.lock()
     observer.queue(pointer.pointee)
     // Claimed before anybody else sees the observer, so that the present value is told on this thread.
     _ = observer.beginDraining()
     observers.append(observer)
+    lock.side.unlock()
     attention.insert(.valueObservers)
-    lock.unlock()
+    unlock()
     let observation = ValueObservation { [self] in
       observer.cancel()
       remove(observer)
@@ -162,9 +220,9 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   }
 
   override func announceSwap() {
-    lock.lock()
+    lock.side.lock()
     let observers = observers
-    lock.unlock()
+    lock.side.unlock()
     for observer in observers { observer.onSwap() }
   }
 
@@ -172,22 +230,25 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
 
   private func drain(_ observer: ValueObserver<Value>) {
     var batch: [Value] = []
-    repeat {
-      lock.lock()
-      let goesOn = observer.takeBatch(&batch, present: pointer)
-      lock.unlock()
+    for _ in 0..<Self.roundsOfTelling {
+      lock.side.lock()
+      let goesOn = observer.takeBatch(&batch)
+      lock.side.unlock()
       guard goesOn else { return }
       observer.tell(&batch)
-    } while true
+    }
+    lock.side.lock()
+    let hasMore = observer.endDraining()
+    lock.side.unlock()
+    if hasMore { deliverRestOfSnapshots() }
   }
 
+  /// May be called inside a `withLock`, where this thread cannot take the lock: the next mutation finds out that nobody
+  /// observes.
   private func remove(_ observer: ValueObserver<Value>) {
-    // Cancelling is allowed inside a `withLock`, where this thread cannot take the lock again.
-    if lock.isHeldByClosureOfThisThread { return DeliveryQueue.run { [self] in remove(observer) } }
-    lock.lock()
+    lock.side.lock()
     observers.removeAll { $0 === observer }
-    if observers.isEmpty { attention.remove(.valueObservers) }
-    lock.unlock()
+    lock.side.unlock()
   }
 
   // MARK: Tracking
@@ -198,6 +259,28 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
 
   override func makeExpectation() -> Expectation {
     ExpectedValue(reference: self, before: pointer.pointee)
+  }
+}
+
+/// What became of a change that came from elsewhere.
+package enum Replacement: Sendable {
+  case done
+  /// A local change is in the way.
+  case superseded
+  /// Something newer was shown before.
+  case outdated
+}
+
+/// A change that came from elsewhere, and then what it has replaced.
+private final class RemoteChange<Value> {
+  var value: Value
+  let trackers: [SharedChangeTracker]
+  let decide: (Versions) -> Replacement
+
+  init(_ value: Value, trackers: [SharedChangeTracker], decide: @escaping (Versions) -> Replacement) {
+    self.value = value
+    self.trackers = trackers
+    self.decide = decide
   }
 }
 

@@ -11,16 +11,16 @@ final class AppStorageDomain: Sendable {
   typealias Observer = @Sendable (PropertyListValue?) -> Void
 
   private struct Observation {
-    let name: String
+    let name: Name
     let type: ObjectIdentifier
     let observer: Observer
   }
 
   private struct State {
     /// What was stored under each name when it was last looked at.
-    var seen: [String: PropertyListValue?] = [:]
+    var seen: [Name: PropertyListValue?] = [:]
     /// The types of value that the present value could not be read as.
-    var unreadableAs: [String: Set<ObjectIdentifier>] = [:]
+    var unreadableAs: [Name: Set<ObjectIdentifier>] = [:]
     var observations: [UInt64: Observation] = [:]
     var observationsEver: UInt64 = 0
     var watch: SharedSubscription?
@@ -51,7 +51,7 @@ final class AppStorageDomain: Sendable {
   // MARK: Reading and writing
 
   /// What is stored now, by whomever.
-  func read(_ name: String) -> PropertyListValue? {
+  func read(_ name: Name) -> PropertyListValue? {
     if path != nil { _ = synchronize() }
     access.lock()
     defer { access.unlock() }
@@ -61,7 +61,7 @@ final class AppStorageDomain: Sendable {
   }
 
   /// Whether the newest value that was handed over is of this type; else it is not to be replaced without being asked.
-  func didDecode(_ name: String, as type: ObjectIdentifier, isReadable: Bool) {
+  func didDecode(_ name: Name, as type: ObjectIdentifier, isReadable: Bool) {
     state.withLock { state in
       if isReadable {
         state.unreadableAs[name]?.remove(type)
@@ -78,7 +78,7 @@ final class AppStorageDomain: Sendable {
   ///   - isExplicit: Whether somebody asked for it: then it is written at once, whatever is stored now.
   func save(
     _ object: Any?,
-    _ name: String,
+    _ name: Name,
     as type: ObjectIdentifier,
     isExplicit: Bool,
     continuation: SaveContinuation
@@ -92,23 +92,23 @@ final class AppStorageDomain: Sendable {
       return state.observations.values.filter { $0.name == name && $0.type != type }
     }
     if others != nil {
-      if let object { store.set(object, forKey: name) } else { store.removeObject(forKey: name) }
+      if let object { store.set(object, forKey: name.text) } else { store.removeObject(forKey: name.text) }
     }
     access.unlock()
     guard let others else {
-      return continuation.resume(throwing: AppStorageError.wouldReplaceUnreadable(key: name))
+      return continuation.resume(throwing: AppStorageError.wouldReplaceUnreadable(key: name.text))
     }
     for other in others { other.observer(value) }
     guard path != nil else { return continuation.resume() }
     writer.submit(isUrgent: isExplicit, continuation: continuation) { [self] in
-      guard synchronize() else { throw AppStorageError.notWritten(key: name) }
+      guard synchronize() else { throw AppStorageError.notWritten(key: name.text) }
     }
   }
 
   // MARK: Watching
 
   /// Tells the observer of every change that is not a save of its own type.
-  func observe(_ name: String, as type: ObjectIdentifier, _ observer: @escaping Observer) -> SharedSubscription {
+  func observe(_ name: Name, as type: ObjectIdentifier, _ observer: @escaping Observer) -> SharedSubscription {
     let (number, isFirst) = state.withLock { state in
       state.observationsEver += 1
       state.observations[state.observationsEver] = Observation(name: name, type: type, observer: observer)
@@ -130,7 +130,7 @@ final class AppStorageDomain: Sendable {
   }
 
   /// Remembers what is stored, unless it was looked at before: what is not known cannot be told from a change.
-  private func look(at name: String) {
+  private func look(at name: Name) {
     guard state.withLock({ $0.seen[name] == nil }) else { return }
     access.lock()
     defer { access.unlock() }
@@ -141,7 +141,7 @@ final class AppStorageDomain: Sendable {
   }
 
   /// Tells the observers of those names whose value is another one than before.
-  func check(_ names: [String]) {
+  func check(_ names: [Name]) {
     for name in Set(names) {
       access.lock()
       var value = present(name)
@@ -192,7 +192,7 @@ final class AppStorageDomain: Sendable {
     return store.synchronize()
   }
 
-  private func present(_ name: String) -> PropertyListValue? {
-    store.object(forKey: name).map(PropertyListValue.init)
+  private func present(_ name: Name) -> PropertyListValue? {
+    store.object(forKey: name.text).map(PropertyListValue.init)
   }
 }

@@ -5,7 +5,7 @@ import Synchronization
 final class AppStorageDomains: Sendable {
   private enum Identity: Hashable {
     case object(ObjectIdentifier)
-    case file(String)
+    case file(Name)
   }
 
   private struct Entry {
@@ -19,7 +19,7 @@ final class AppStorageDomains: Sendable {
 
   func domain(of store: UserDefaults) -> AppStorageDomain {
     let path = store is InMemoryUserDefaults ? nil : Self.path(of: store)
-    let identity = path.map(Identity.file) ?? .object(ObjectIdentifier(store))
+    let identity = path.map { Identity.file(Name($0)) } ?? .object(ObjectIdentifier(store))
     let made = AppStorageDomain(store: store, path: path)
     return domains.withLock { domains in
       // A domain keeps its store alive, so a store that is found by its address is the same one.

@@ -78,7 +78,8 @@ struct AtomicWrite {
   /// Removes what processes left behind that were killed in the middle of a write.
   private func removeLeftovers() {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-    for candidate in names where candidate.hasPrefix(".\(name).") && candidate.hasSuffix(Self.suffix) {
+    let start = Name(".\(name).")
+    for candidate in names where Name(candidate).hasPrefix(start) && candidate.hasSuffix(Self.suffix) {
       let leftover = "\(directory)/\(candidate)"
       var status = stat()
       // Only by age: a process of another container may write the same file, and its number says nothing here.

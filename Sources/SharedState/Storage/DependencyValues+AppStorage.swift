@@ -36,13 +36,13 @@ private enum AppStorageKeyFormatWarning: DependencyKey {
 
 /// Remembers which names were reported.
 final class ReportedNames: DependencyKey, Sendable {
-  private let names = Mutex<Set<String>>([])
+  private let names = Mutex<Set<Name>>([])
 
   static let liveValue = ReportedNames()
   static var testValue: ReportedNames { ReportedNames() }
 
   /// Remembers the name; `false` when it was there before.
-  func insert(_ name: String) -> Bool {
+  func insert(_ name: Name) -> Bool {
     names.withLock { $0.insert(name).inserted }
   }
 }

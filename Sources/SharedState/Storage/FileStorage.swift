@@ -13,7 +13,7 @@ public final class FileStorage: Sendable {
   }
 
   private let files: any FileSystem
-  private let documents = Mutex<[String: Entry]>([:])
+  private let documents = Mutex<[Name: Entry]>([:])
 
   init(files: any FileSystem) {
     self.files = files
@@ -32,10 +32,11 @@ public final class FileStorage: Sendable {
   /// The one document at a place.
   func document(at url: URL) -> FileDocument {
     let path = Self.path(of: url)
+    let name = Name(path)
     return documents.withLock { documents in
-      if let document = documents[path]?.document { return document }
-      let document = FileDocument(path: path, files: files) { [weak self] in self?.forget(path) }
-      documents[path] = Entry(document: document)
+      if let document = documents[name]?.document { return document }
+      let document = FileDocument(path: path, files: files) { [weak self] in self?.forget(name) }
+      documents[name] = Entry(document: document)
       return document
     }
   }
@@ -45,9 +46,9 @@ public final class FileStorage: Sendable {
     url.absoluteURL.standardizedFileURL.path
   }
 
-  private func forget(_ path: String) {
+  private func forget(_ name: Name) {
     documents.withLock { documents in
-      if let entry = documents[path], entry.document == nil { documents[path] = nil }
+      if let entry = documents[name], entry.document == nil { documents[name] = nil }
     }
   }
 }

@@ -4,9 +4,9 @@ import Synchronization
 /// Files that exist in memory only.
 final class InMemoryFiles: FileSystem {
   private struct State {
-    var contents: [String: FileContent] = [:]
+    var contents: [Name: FileContent] = [:]
     var changes: Int64 = 0
-    var watchers: [Int64: (path: String, onChange: @Sendable () -> Void)] = [:]
+    var watchers: [Int64: (path: Name, onChange: @Sendable () -> Void)] = [:]
   }
 
   private let state = Mutex(State())
@@ -14,7 +14,7 @@ final class InMemoryFiles: FileSystem {
   let saveInterval = Duration.zero
 
   func read(_ path: String) -> FileContent? {
-    state.withLock { $0.contents[path] }
+    state.withLock { $0.contents[Name(path)] }
   }
 
   func stamp(of path: String) -> FileStamp? {
@@ -23,20 +23,22 @@ final class InMemoryFiles: FileSystem {
 
   @discardableResult
   func write(_ data: Data, to path: String) -> FileStamp {
+    let name = Name(path)
     let (stamp, told) = state.withLock { state in
       state.changes += 1
       let stamp = FileStamp(size: Int64(data.count), changed: state.changes)
-      state.contents[path] = FileContent(data: data, stamp: stamp)
-      return (stamp, state.watchers.values.filter { $0.path == path })
+      state.contents[name] = FileContent(data: data, stamp: stamp)
+      return (stamp, state.watchers.values.filter { $0.path == name })
     }
     for watcher in told { watcher.onChange() }
     return stamp
   }
 
   func remove(_ path: String) {
+    let name = Name(path)
     let told = state.withLock { state in
-      state.contents[path] = nil
-      return state.watchers.values.filter { $0.path == path }
+      state.contents[name] = nil
+      return state.watchers.values.filter { $0.path == name }
     }
     for watcher in told { watcher.onChange() }
   }
@@ -44,7 +46,7 @@ final class InMemoryFiles: FileSystem {
   func watch(_ path: String, onChange: @escaping @Sendable () -> Void) -> SharedSubscription {
     let number = state.withLock { state in
       state.changes += 1
-      state.watchers[state.changes] = (path, onChange)
+      state.watchers[state.changes] = (Name(path), onChange)
       return state.changes
     }
     return SharedSubscription { [weak self] in

@@ -5,8 +5,8 @@ import Synchronization
 final class InMemoryUserDefaults: UserDefaults {
   private struct State {
     // Property lists, which nobody changes once they are stored: `UserDefaults` itself hands them to any thread.
-    nonisolated(unsafe) var values: [String: Any] = [:]
-    nonisolated(unsafe) var registered: [String: Any] = [:]
+    nonisolated(unsafe) var values: [Name: Any] = [:]
+    nonisolated(unsafe) var registered: [Name: Any] = [:]
     weak var domain: AppStorageDomain?
   }
 
@@ -27,17 +27,19 @@ final class InMemoryUserDefaults: UserDefaults {
   }
 
   override func object(forKey defaultName: String) -> Any? {
-    let box = state.withLock { state in UncheckedBox(state.values[defaultName] ?? state.registered[defaultName]) }
+    let name = Name(defaultName)
+    let box = state.withLock { state in UncheckedBox(state.values[name] ?? state.registered[name]) }
     return box.value
   }
 
   override func set(_ value: Any?, forKey defaultName: String) {
+    let name = Name(defaultName)
     let box = UncheckedBox(value)
     let domain = state.withLock { state in
-      state.values[defaultName] = box.value
+      state.values[name] = box.value
       return state.domain
     }
-    domain?.check([defaultName])
+    domain?.check([name])
   }
 
   override func set(_ url: URL?, forKey defaultName: String) {
@@ -49,16 +51,21 @@ final class InMemoryUserDefaults: UserDefaults {
   }
 
   override func register(defaults registrationDictionary: [String: Any]) {
+    let names = registrationDictionary.keys.map { Name($0) }
     let box = UncheckedBox(registrationDictionary)
     let domain = state.withLock { state in
-      state.registered.merge(box.value) { _, new in new }
+      for (name, value) in box.value { state.registered[Name(name)] = value }
       return state.domain
     }
-    domain?.check(Array(registrationDictionary.keys))
+    domain?.check(names)
   }
 
   override func dictionaryRepresentation() -> [String: Any] {
-    state.withLock { state in UncheckedBox(state.registered.merging(state.values) { _, value in value }) }.value
+    state.withLock { state in
+      let values = state.registered.merging(state.values) { _, value in value }
+      // Of two names that are the same text, but not the same bytes, a dictionary of texts has room for one.
+      return UncheckedBox(Dictionary(values.map { ($0.text, $1) }, uniquingKeysWith: { first, _ in first }))
+    }.value
   }
 
   override func synchronize() -> Bool { true }

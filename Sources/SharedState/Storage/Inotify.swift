@@ -14,7 +14,7 @@
       let onChange: @Sendable () -> Void
       var points: [WatchPoint] = []
       /// Which names matter in which watched directory; `nil` for the directory itself.
-      var names: [Int32: Set<String?>] = [:]
+      var names: [Int32: Set<Name?>] = [:]
     }
 
     private struct State {
@@ -69,11 +69,11 @@
         guard let watcher = state.watchers[number] else { return }
         let points = WatchPoint.points(on: watcher.path)
         if points == watcher.points { return }
-        var names: [Int32: Set<String?>] = [:]
+        var names: [Int32: Set<Name?>] = [:]
         var isComplete = true
         for point in points {
           let mask = point.name == nil ? Self.fates : Self.changes
-          let watch = inotify_add_watch(state.descriptor, point.directory, mask)
+          let watch = inotify_add_watch(state.descriptor, point.directory.text, mask)
           if watch >= 0 {
             names[watch, default: []].insert(point.name)
           } else if errno == ENOENT || errno == ENOTDIR {

@@ -7,7 +7,7 @@
     var watch: Int32
     var mask: UInt32
     /// The name in the directory; `nil` when it is about the directory.
-    var name: String?
+    var name: Name?
 
     /// Whether events were lost.
     var isOverflow: Bool { mask & 0x4000 != 0 }
@@ -30,7 +30,7 @@
           InotifyEvent(
             watch: header.wd,
             mask: header.mask,
-            name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
+            name: name.isEmpty ? nil : Name(String(decoding: name, as: UTF8.self))
           )
         )
         offset = end

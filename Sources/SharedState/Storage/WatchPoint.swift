@@ -4,9 +4,9 @@
   /// A directory whose changes decide what a path leads to.
   struct WatchPoint: Hashable {
     /// The directory.
-    var directory: String
+    var directory: Name
     /// The name in it that matters; `nil` when only the directory's own fate does.
-    var name: String?
+    var name: Name?
 
     /// Everything on the way from the root to a path: each directory may be moved away, each symbolic link may be made
     /// to lead elsewhere, and the first name that is missing may come into being.
@@ -28,14 +28,14 @@
           let target = try? FileManager.default.destinationOfSymbolicLink(atPath: full)
         {
           links += 1
-          points.append(WatchPoint(directory: directory, name: name))
+          points.append(WatchPoint(directory: Name(directory), name: Name(name)))
           if target.hasPrefix("/") { directory = "/" }
           rest += target.split(separator: "/").map(String.init).reversed()
         } else if exists, status.st_mode & S_IFMT == S_IFDIR, !rest.isEmpty {
           directory = full
-          points.append(WatchPoint(directory: full, name: nil))
+          points.append(WatchPoint(directory: Name(full), name: nil))
         } else {
-          points.append(WatchPoint(directory: directory, name: name))
+          points.append(WatchPoint(directory: Name(directory), name: Name(name)))
           break
         }
       }

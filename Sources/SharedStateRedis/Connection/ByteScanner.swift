@@ -29,6 +29,21 @@ struct ByteScanner {
     return count > 0 ? number : nil
   }
 
+  /// Takes exactly so many lower-case hexadecimal digits; `nil`: they are not there.
+  mutating func hexadecimal(digits: Int) -> UInt64? {
+    guard rest.count >= digits else { return nil }
+    var number: UInt64 = 0
+    for byte in rest.prefix(digits) {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(byte - UInt8(ascii: "0"))
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(byte - UInt8(ascii: "a") + 10)
+      default: return nil
+      }
+    }
+    rest.removeFirst(digits)
+    return number
+  }
+
   /// Takes one byte, whatever it is.
   mutating func byte() -> UInt8? {
     rest.popFirst()

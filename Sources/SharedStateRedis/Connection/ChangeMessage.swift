@@ -2,8 +2,8 @@ package import Foundation
 
 /// One change, as it is announced on a value's channel.
 ///
-/// The payload is a header line `1 <revision> <parent> <kind> <writer>`, then the JSON document. The leading `1` is
-/// the version of the format.
+/// The payload is a header line `1 <revision> <parent> <kind> <writer>` with the ``Lineage`` behind it, then the JSON
+/// document. The leading `1` is the version of the format.
 package struct ChangeMessage: Hashable, Sendable {
   package enum Content: Hashable, Sendable {
     case document(Data)
@@ -15,18 +15,24 @@ package struct ChangeMessage: Hashable, Sendable {
   package var revision: Revision
   package var parent: Revision
   package var writer: String
+  package var lineage: Lineage
   package var content: Content
 
-  package init(revision: Revision, parent: Revision, writer: String, content: Content) {
+  /// - Parameter lineage: `nil`: whoever wrote it knows no lines.
+  package init(revision: Revision, parent: Revision, writer: String, lineage: Lineage? = nil, content: Content) {
     self.revision = revision
     self.parent = parent
     self.writer = writer
+    self.lineage = lineage ?? Lineage(unknownAt: revision)
     self.content = content
   }
 
+  /// What it is told by from every other version.
+  package var version: Version { Version(line: lineage.lines.first?.id, revision: revision) }
+
   /// Reads a payload; `nil` for an unknown version or a malformed header, which are counted and ignored.
   package init?(payload: Data) {
-    let header: (revision: UInt64, parent: UInt64, kind: UInt8, writer: String, length: Int)? =
+    let header: (revision: UInt64, parent: UInt64, kind: UInt8, signature: (writer: String, Lineage), length: Int)? =
       payload.withUnsafeBytes { bytes in
         var scanner = ByteScanner(bytes)
         guard
@@ -36,7 +42,8 @@ package struct ChangeMessage: Hashable, Sendable {
           let kind = scanner.byte(), scanner.skip(" "),
           let lineEnd = scanner.rest.firstIndex(of: UInt8(ascii: "\n")), lineEnd > scanner.rest.startIndex
         else { return nil }
-        return (revision, parent, kind, String(decoding: scanner.rest[..<lineEnd], as: UTF8.self), lineEnd + 1)
+        let signature = Lineage.split(scanner.rest[..<lineEnd], revision: Revision(revision))
+        return (revision, parent, kind, signature, lineEnd + 1)
       }
     guard let header else { return nil }
     let content: Content
@@ -49,7 +56,8 @@ package struct ChangeMessage: Hashable, Sendable {
     self.init(
       revision: Revision(header.revision),
       parent: Revision(header.parent),
-      writer: header.writer,
+      writer: header.signature.writer,
+      lineage: header.signature.1,
       content: content
     )
   }
@@ -62,7 +70,7 @@ package struct ChangeMessage: Hashable, Sendable {
       case .reference: "r"
       case .deleted: "d"
       }
-    return "1 \(revision) \(parent) \(kind) \(writer)\n"
+    return "1 \(revision) \(parent) \(kind) \(writer)\(lineage.text)\n"
   }
 
   package var payload: Data {

@@ -4,8 +4,15 @@
 ///
 /// Arguments: the channel; the expected revision, or `*`, or `!` and the expected revision to replace another type, too;
 /// the floor; the writer; the writer's nonce; the number of the operation; the kind (`s`, `r` for a large document, `d`,
-/// `a` for adopting what is there); the document (empty unless the kind is `s`; for `a` how many bytes are announced with
-/// the change at the most); the time to live in milliseconds, or 0.
+/// `a` for adopting the document that is there, `x` for adopting that none is); the document (empty unless the kind is
+/// `s`; for `a` how many bytes are announced with the change at the most); the time to live in milliseconds, or 0; the
+/// ``Lineage`` that the expected meta ends with, or nothing; the texts of the new lineage in front of the revision and
+/// behind it, or nothing; and maybe the document that is expected.
+///
+/// The service knows what it expects, so it makes the lineage, too: reading it in here would cost more than the commit.
+///
+/// Where no revision is expected nothing may be there, or just the document that is expected: what has lost its meta is
+/// somebody's change all the same.
 ///
 /// Answers `ok <revision> <parent>`, or an array: `conflict`, the meta and the document that are there (or nil), the
 /// type of the value, and `forgotten` when an operation of the writer that was applied on top of the expected revision may
@@ -25,12 +32,23 @@ package enum CommitScript {
   /// How long a staged document waits for its commit.
   package static let stagingLifetimeInSeconds = 60
 
+  /// Reads the revision of the stored meta, `stored[1]`, as ``Meta`` reads it, and can tell what it ends with. Compared as text, because Lua's numbers
+  /// are rounded: a meta whose revision is not to be believed counts as none.
+  static let readRevision = """
+    local previous = stored[1] and string.match(stored[1], '^(%d+) ') or '0'
+    if string.byte(previous) == 48 or #previous > 16 or #previous == 16 and previous > '\(Revision.largest)' then
+      previous = '0'
+    end
+    local function isSeen(lineage)
+      return lineage == '' or stored[1] and string.sub(stored[1], -#lineage) == lineage
+    end
+    """
+
   package static let source = """
     local value, meta, operations, staging = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-    local channel, expected, floor, writer, nonce, number, kind, document, lifetime = unpack(ARGV)
+    local channel, expected, floor, writer, nonce, number, kind, document, lifetime, seen, head, tail, basis = unpack(ARGV)
     local stored = redis.call('MGET', meta, operations)
-    local previous = stored[1] and string.match(stored[1], '^(%d+) ') or '0'
-    if string.byte(previous) == 48 or previous + 0 > 9007199254740992 then previous = '0' end
+    \(readRevision)
 
     -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. The last is '- 0 revision revision',
     -- unless there are too many, and everything that came after this revision is there; or, where there was no revision,
@@ -53,7 +71,19 @@ package enum CommitScript {
     local replaces = string.byte(expected) == 33
     if replaces then expected = string.sub(expected, 2) end
     local type = redis.call('TYPE', value).ok
-    if overtaken or expected ~= '*' and expected ~= previous then
+    local conflicts = overtaken or expected ~= '*' and (expected ~= previous or not isSeen(seen))
+    if not conflicts then
+      if kind == 'a' then
+        conflicts = type == 'none'
+      elseif kind == 'x' then
+        conflicts = type ~= 'none'
+      elseif basis and expected ~= '*' then
+        conflicts = type ~= 'string' or redis.call('GET', value) ~= basis
+      elseif expected == '0' then
+        conflicts = not replaces and type == 'string'
+      end
+    end
+    if conflicts then
       if staging then redis.call('UNLINK', staging) end
       local since, before = string.match(remembered, '%- 0 (%d+) (%d+);')
       local isGone
@@ -81,15 +111,11 @@ package enum CommitScript {
     local revision = least > now and string.format('%.0f', least) or string.format('%s%06d', time[1], time[2])
 
     if kind == 'a' then
-      if type == 'none' then
-        kind, document = 'd', ''
-      else
-        local limit, left = document + 0, redis.call('PTTL', value)
-        document = redis.call('GET', value)
-        kind = 's'
-        if #document > limit then kind, document = 'r', '' end
-        if left > 0 then lifetime = string.format('%.0f', left) end
-      end
+      local limit, left = document + 0, redis.call('PTTL', value)
+      document = redis.call('GET', value)
+      kind = 's'
+      if #document > limit then kind, document = 'r', '' end
+      if left > 0 then lifetime = string.format('%.0f', left) end
     elseif kind == 's' then
       if lifetime == '0' then
         redis.call('SET', value, document, 'KEEPTTL')
@@ -102,8 +128,10 @@ package enum CommitScript {
       redis.call('RENAME', staging, value)
       if left > 0 then redis.call('PEXPIRE', value, string.format('%.0f', left)) else redis.call('PERSIST', value) end
     else
+      kind = 'd'
       redis.call('UNLINK', value)
     end
+    if head ~= '' then writer = writer .. head .. revision .. tail end
     if kind == 'd' then
       redis.call('SET', meta, revision .. ' ' .. previous .. ' d 0 ' .. writer, 'EX', '\(tombstoneLifetimeInSeconds)')
     elseif lifetime ~= '0' then

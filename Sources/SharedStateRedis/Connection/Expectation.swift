@@ -2,6 +2,9 @@
 enum Expectation {
   case pong(id: UInt64)
   case role(id: UInt64)
+  /// The server's era, and the count of evictions behind it.
+  case era
+  case evictions(id: UInt64)
   case tracking(id: UInt64)
   /// The same, of what is asked for only, which takes another right: that comes behind it.
   case selectiveTracking
@@ -31,6 +34,8 @@ struct ScriptAttempt {
   var isBySource = false
   /// How often the server did not know the script.
   var unknownScripts = 0
+  /// Whether the server has refused it once.
+  var wasRefused = false
   /// How often the staged document was gone.
   var lostStagings = 0
 

@@ -1,7 +1,7 @@
 /// What is said on a new connection before it is of use: the commands, and what their replies mean.
 package struct Handshake {
   private enum Step {
-    case authenticate, select, name, clientID, role, server, memory, commitScript, restoreScript
+    case authenticate, select, name, clientID, role, server, replication, stats, commitScript, restoreScript
   }
 
   package private(set) var digests = ScriptDigests()
@@ -43,7 +43,8 @@ package struct Handshake {
     steps.append(.role)
     formatter.add { $0.argument("ROLE") }
     askForInfo(.server, "server", with: formatter)
-    askForInfo(.memory, "memory", with: formatter)
+    askForInfo(.replication, "replication", with: formatter)
+    askForInfo(.stats, "stats", with: formatter)
     for (step, source) in [(Step.commitScript, CommitScript.source), (.restoreScript, RestoreScript.source)] {
       steps.append(step)
       formatter.add { command in
@@ -80,10 +81,12 @@ package struct Handshake {
       guard reply.kind == .integer else { throw .protocolViolation(reason: "the answer to CLIENT ID is no number") }
       facts.clientID = reply.integer
     case .server:
-      facts.runID = Self.field("run_id", of: reply.string)
-    case .memory:
-      // The other policies throw away only what would expire anyway.
-      facts.evicts = Self.field("maxmemory_policy", of: reply.string).map { $0.hasPrefix("allkeys") }
+      let info = ServerInfo(reply.string)
+      (facts.runID, facts.clock) = (info.runID, info.clock)
+    case .replication:
+      facts.vitals = ServerInfo(reply.string).era.map { Vitals(era: $0) }
+    case .stats:
+      facts.vitals?.evictions = ServerInfo(reply.string).evictions
     case .commitScript:
       digests.commit = try Self.digest(reply)
     case .restoreScript:
@@ -100,12 +103,6 @@ package struct Handshake {
     return reply.string
   }
 
-  /// A line `name:value` of what INFO answers.
-  private static func field(_ name: String, of info: String) -> String? {
-    let lines = info.split(whereSeparator: \.isNewline)
-    return lines.first { $0.hasPrefix("\(name):") }.map { String($0.dropFirst(name.count + 1)) }
-  }
-
   private func handle(error: String, _ step: Step) throws(RedisSharedStateError) {
     let operation =
       switch step {
@@ -114,7 +111,7 @@ package struct Handshake {
       case .name: "CLIENT SETNAME"
       case .clientID: "CLIENT ID"
       case .role: "ROLE"
-      case .server, .memory: "INFO"
+      case .server, .replication, .stats: "INFO"
       case .commitScript, .restoreScript: "SCRIPT LOAD"
       }
     let error = RedisSharedStateError(errorReply: error, operation: operation)

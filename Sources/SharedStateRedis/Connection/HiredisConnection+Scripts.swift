@@ -1,3 +1,5 @@
+import SharedState
+
 /// Commits and restores: what the scripts are given, and what they answer.
 extension HiredisConnection {
   func addCommit(
@@ -22,12 +24,12 @@ extension HiredisConnection {
 
   /// The restores from here on that the script is given together: of one kind, and large ones come alone.
   static func restores(in batch: [RedisRequest], from start: Int) -> Range<Int> {
-    var values: Set<String> = []
+    var values: Set<Name> = []
     var isLasting: Bool?
     var end = start
     while end < batch.endIndex, values.count < RestoreScript.maximumValues,
       case .restore(let restore) = batch[end].command, !restore.isLarge,
-      values.insert(restore.names.value).inserted, isLasting ?? restore.isLasting == restore.isLasting
+      values.insert(Name(restore.names.value)).inserted, isLasting ?? restore.isLasting == restore.isLasting
     {
       isLasting = restore.isLasting
       end += 1
@@ -45,7 +47,12 @@ extension HiredisConnection {
     if let attempt = nextAttempt(after: reply, attempt) {
       return addCommit(commit(of: batch[index]), batch, index, attempt)
     }
-    if let failure = Self.failure(reply, "EVALSHA") { return answer(batch[index].id, failure) }
+    if let attempt = attemptAfterRefusal(reply, attempt) {
+      return addCommit(commit(of: batch[index]), batch, index, attempt, isStaged: false)
+    }
+    if let failure = Self.failure(reply, "EVALSHA") {
+      return answer(batch[index].id, stagingFailure.map { .failure($0) } ?? failure)
+    }
     switch ScriptAnswer(reply) {
     case .reply(let reply):
       answer(batch[index].id, .commit(reply))
@@ -58,6 +65,8 @@ extension HiredisConnection {
         return answer(batch[index].id, .failure(.serverError(code: "STAGING")))
       }
       addCommit(commit(of: batch[index]), batch, index, attempt, isStaged: false)
+    case .unbelievable:
+      answer(batch[index].id, .failure(.unbelievableRevision))
     case nil:
       throw Self.unknownReply("EVALSHA")
     }
@@ -78,6 +87,9 @@ extension HiredisConnection {
     _ reply: RedisReplyView
   ) throws(RedisSharedStateError) {
     if let attempt = nextAttempt(after: reply, attempt) { return addRestores(batch, indices, attempt) }
+    if indices.count == 1, let attempt = attemptAfterRefusal(reply, attempt) {
+      return addRestores(batch, indices, attempt)
+    }
     if let failure = Self.failure(reply, "EVALSHA") {
       guard indices.count > 1 else { return answer(batch[indices.lowerBound].id, failure) }
       // One of them is the reason. Those that were put back before it are so already, which does no harm.
@@ -91,6 +103,15 @@ extension HiredisConnection {
       }
       answer(batch[index].id, .commit(reply))
     }
+  }
+
+  /// What may not be done may be the announcement alone, which comes last: then the script tells when it is run again.
+  private func attemptAfterRefusal(_ reply: RedisReplyView, _ attempt: ScriptAttempt) -> ScriptAttempt? {
+    guard !attempt.wasRefused, case .permissionDenied? = Self.error(reply, "EVALSHA") else { return nil }
+    var attempt = attempt
+    attempt.wasRefused = true
+    attempt.isBySource = false
+    return attempt
   }
 
   /// What to try when the server has answered that it does not know the script; `nil`: it has answered something else.

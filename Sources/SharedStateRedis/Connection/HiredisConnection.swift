@@ -12,6 +12,8 @@ package final class HiredisConnection: RedisConnection {
   private var tracksReads = false
   /// Why they are not.
   private var trackingFailure: RedisReply?
+  /// The era that the server has named, until it has told the rest of its vitals.
+  private var era: Era?
   var expectations = Queue<Expectation>()
   /// What has arrived, and was not returned yet.
   private var events: [RedisEvent] = []
@@ -91,6 +93,11 @@ package final class HiredisConnection: RedisConnection {
     case .role:
       encoder.role()
       expectations.append(.role(id: id))
+    case .vitals:
+      encoder.info("replication")
+      expectations.append(.era)
+      encoder.info("stats")
+      expectations.append(.evictions(id: id))
     case .track(let redirect, let prefix):
       requirePurpose(.writer)
       encoder.track(redirect: redirect, prefix: prefix)
@@ -164,6 +171,12 @@ package final class HiredisConnection: RedisConnection {
     case .role(let id):
       let isPrimary = reply.count > 0 && reply[0].isEqual(to: "master")
       answer(id, Self.failure(reply, "ROLE") ?? (isPrimary ? .pong : .failure(.notPrimary)))
+    case .era:
+      era = Self.failure(reply, "INFO") == nil ? ServerInfo(reply.string).era : nil
+    case .evictions(let id):
+      let evictions = Self.failure(reply, "INFO") == nil ? ServerInfo(reply.string).evictions : nil
+      guard let era else { return answer(id, .failure(.permissionDenied(operation: "INFO"))) }
+      answer(id, .vitals(Vitals(era: era, evictions: evictions)))
     case .tracking(let id):
       answer(id, Self.failure(reply, "CLIENT TRACKING") ?? .tracking)
     case .selectiveTracking:
@@ -203,7 +216,8 @@ package final class HiredisConnection: RedisConnection {
     let kind = push[0]
     if kind.isEqual(to: "message"), push.count == 3 {
       if push[1].isEqual(to: KeyNames.invalidationChannel) {
-        let keys = push[2].kind == .array ? (0..<push[2].count).map { push[2][$0].string } : nil
+        // A key that is no UTF-8 is no value's: repaired, it might have the name of one.
+        let keys = push[2].kind == .array ? (0..<push[2].count).compactMap { push[2][$0].text } : nil
         events.append(.invalidated(keys))
         return true
       }

@@ -1,8 +1,10 @@
+import SharedState
+
 /// The names, in Redis, of everything that belongs to one shared value.
 ///
 /// Everything of a key carries the key's own name as its hash tag, so that all of it lives in one hash slot.
 /// Names and namespaces contain no braces, so that none of these can collide with a value.
-package struct KeyNames: Hashable, Sendable {
+package struct KeyNames: Sendable {
   /// The value's own key, which holds the plain JSON document.
   package let value: String
   /// The key of the ``Meta`` string.
@@ -33,5 +35,16 @@ package struct KeyNames: Hashable, Sendable {
   package func staging(for operation: Operation) -> String {
     // The operations key already ends with the hash tag.
     "\(operations):\(operation.writer):\(operation.number)"
+  }
+}
+
+extension KeyNames: Hashable {
+  package static func == (lhs: KeyNames, rhs: KeyNames) -> Bool {
+    // The others are made of these.
+    Name(lhs.meta) == Name(rhs.meta) && Name(lhs.channel) == Name(rhs.channel)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(Name(channel))
   }
 }

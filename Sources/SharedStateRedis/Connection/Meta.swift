@@ -1,6 +1,6 @@
 /// What is known about the stored value: one short string beside it in Redis.
 ///
-/// The string reads `<revision> <parent> <kind> <expiry> <writer>`.
+/// The string reads `<revision> <parent> <kind> <expiry> <writer>`, and then the ``Lineage``.
 package struct Meta: Hashable, Sendable {
   package enum Kind: Character, Sendable {
     case set = "s"
@@ -16,18 +16,32 @@ package struct Meta: Hashable, Sendable {
   package var expiry: UInt64
   /// Who wrote it; for a foreign edit ``foreignMark`` and who gave it a revision.
   package var writer: String
+  /// What it includes of what was there before.
+  package var lineage: Lineage
 
   /// Begins the writer of a value that was written, or deleted, by something that does not know revisions. A label
   /// has no slash, so no service is called that.
   package static let foreignMark = "foreign/"
 
-  package init(revision: Revision, parent: Revision, kind: Kind, expiry: UInt64 = 0, writer: String) {
+  /// - Parameter lineage: `nil`: whoever wrote it knows no lines.
+  package init(
+    revision: Revision,
+    parent: Revision,
+    kind: Kind,
+    expiry: UInt64 = 0,
+    writer: String,
+    lineage: Lineage? = nil
+  ) {
     self.revision = revision
     self.parent = parent
     self.kind = kind
     self.expiry = expiry
     self.writer = writer
+    self.lineage = lineage ?? Lineage(unknownAt: revision)
   }
+
+  /// What it is told by from every other version.
+  package var version: Version { Version(line: lineage.lines.first?.id, revision: revision) }
 
   /// Reads the string; `nil` when it does not begin with a revision: the value then counts as unversioned.
   package init?(_ string: String) {
@@ -52,16 +66,18 @@ package struct Meta: Hashable, Sendable {
       self.init(revision: Revision(revision), parent: .none, kind: .set, writer: "?")
       return
     }
+    let (writer, lineage) = Lineage.split(scanner.rest, revision: Revision(revision))
     self.init(
       revision: Revision(revision),
       parent: Revision(parent),
       kind: kind,
       expiry: expiry,
-      writer: String(decoding: scanner.rest, as: UTF8.self)
+      writer: writer,
+      lineage: lineage
     )
   }
 
   package var string: String {
-    "\(revision) \(parent) \(kind.rawValue) \(expiry) \(writer)"
+    "\(revision) \(parent) \(kind.rawValue) \(expiry) \(writer)\(lineage.text)"
   }
 }

@@ -2,8 +2,8 @@ package import Foundation
 
 /// One connection to one server: a batch of typed requests in, typed replies and pushed messages out.
 ///
-/// A connection belongs to the thread that opened it and is used by no other; only its ``Waker`` may be used from
-/// anywhere. Once a method has thrown, the connection is of no further use but to be closed.
+/// A connection is used by one thread at a time, and only its ``Waker`` may be used from anywhere: see
+/// ``OpenConnection``. Once a method has thrown, the connection is of no further use but to be closed.
 package protocol RedisConnection: AnyObject {
   /// What the server has told about itself while the connection was opened.
   var facts: ServerFacts { get }
@@ -54,6 +54,8 @@ package struct RedisRequest: Sendable {
     case ping
     /// Answered like a ping by a primary, and with ``RedisSharedStateError/notPrimary`` by a replica.
     case role
+    /// What tells whether the server may have lost something.
+    case vitals
     /// Invalidations of keys go to the connection with this number, from now on: of all keys with the prefix, or of
     /// every key that this connection has read since.
     case track(redirect: Int64, prefix: String?)
@@ -88,6 +90,7 @@ package enum RedisEvent: Sendable {
 
 package enum RedisReply: Sendable {
   case pong
+  case vitals(Vitals)
   case tracking
   /// One for each key of the request, in its order.
   case values([StoredValue])
@@ -128,8 +131,8 @@ package struct StoredValue: Hashable, Sendable {
 
   package var document: Data? { content.document }
 
-  /// Whether somebody without revisions, or an eviction, has deleted the value: no tombstone, and no expiry foretold.
-  package var isDeletedByHand: Bool { content == .absent && meta?.kind == .set && meta?.expiry == 0 }
+  /// Whether the value is not there although its meta says that there is one.
+  package var isGone: Bool { content == .absent && meta?.kind == .set }
 }
 
 /// A change on its way into Redis.
@@ -139,9 +142,11 @@ package struct Commit: Sendable {
     case document(Data, isLarge: Bool)
     /// Leaves a tombstone.
     case deleted
-    /// Whatever is there, or nothing, gets a revision, because somebody wrote or deleted it without one. A document
-    /// of more bytes than the limit is announced by reference.
+    /// The document that is there gets a revision, because somebody wrote it without one. One of more bytes than the
+    /// limit is announced by reference.
     case adopted(inlineLimit: Int)
+    /// The same, of what somebody has deleted: there must be nothing.
+    case adoptedDeletion
   }
 
   package enum Condition: Hashable, Sendable {
@@ -171,6 +176,12 @@ package struct Commit: Sendable {
   package var writer: String
   /// How long the value lives, in milliseconds; 0: for ever, or as long as somebody else has said.
   package var timeToLive: UInt64
+  /// What the expected version includes; `nil`: whatever it may be.
+  package var seen: Lineage?
+  /// What the new version includes; `nil`: it names no lines.
+  package var lineage: Lineage.Draft?
+  /// The document that is expected, where the revision does not tell for certain, or there is none.
+  package var basis: Data?
 
   package init(
     names: KeyNames,
@@ -179,7 +190,10 @@ package struct Commit: Sendable {
     floor: Revision,
     operation: Operation,
     writer: String,
-    timeToLive: UInt64 = 0
+    timeToLive: UInt64 = 0,
+    seen: Lineage? = nil,
+    lineage: Lineage.Draft? = nil,
+    basis: Data? = nil
   ) {
     self.names = names
     self.content = content
@@ -188,13 +202,16 @@ package struct Commit: Sendable {
     self.operation = operation
     self.writer = writer
     self.timeToLive = timeToLive
+    self.seen = seen
+    self.lineage = lineage
+    self.basis = basis
   }
 }
 
 /// A state that the server has lost, on its way back: with the revision, the parent and the writer that it had.
 ///
-/// It takes effect only where what is stored is older. It makes no new revision, so any number of services may restore
-/// at once, in any order.
+/// It takes effect only where just what is expected is stored. It makes no new revision, so any number of services may
+/// restore at once, in any order.
 package struct Restore: Hashable, Sendable {
   package var names: KeyNames
   /// Not another type.
@@ -202,9 +219,13 @@ package struct Restore: Hashable, Sendable {
   package var meta: Meta
   /// Whether the document is announced by reference.
   package var isLarge: Bool
+  /// The meta that is expected to be there, most often none.
+  package var expected: Meta?
+  /// The document that is expected where no meta is.
+  package var basis: Data?
 
-  /// Whether it puts back a value that does not expire.
-  var isLasting: Bool { meta.kind == .set && meta.expiry == 0 }
+  /// Whether it puts back a value that does not expire where nothing is expected.
+  var isLasting: Bool { meta.kind == .set && meta.expiry == 0 && expected == nil && basis == nil }
 
   /// How it is announced.
   var message: ChangeMessage {
@@ -214,14 +235,29 @@ package struct Restore: Hashable, Sendable {
       case .document(let document): .document(document)
       case .absent, .otherType: .deleted
       }
-    return ChangeMessage(revision: meta.revision, parent: meta.parent, writer: meta.writer, content: content)
+    return ChangeMessage(
+      revision: meta.revision,
+      parent: meta.parent,
+      writer: meta.writer,
+      lineage: meta.lineage,
+      content: content
+    )
   }
 
-  package init(names: KeyNames, content: StoredValue.Content, meta: Meta, isLarge: Bool) {
+  package init(
+    names: KeyNames,
+    content: StoredValue.Content,
+    meta: Meta,
+    isLarge: Bool,
+    expected: Meta? = nil,
+    basis: Data? = nil
+  ) {
     self.names = names
     self.content = content
     self.meta = meta
     self.isLarge = isLarge
+    self.expected = expected
+    self.basis = basis
   }
 }
 
@@ -231,13 +267,16 @@ package struct ServerFacts: Hashable, Sendable {
   package var clientID: Int64?
   /// Another one after every restart, so that it tells whether a server may have lost something.
   package var runID: String?
-  /// Whether the server throws keys away when its memory is full, also those that never expire.
-  package var evicts: Bool?
+  /// What tells whether it may have lost something.
+  package var vitals: Vitals?
+  /// The server's clock, in microseconds since 1970.
+  package var clock: UInt64?
 
-  package init(clientID: Int64? = nil, runID: String? = nil, evicts: Bool? = nil) {
+  package init(clientID: Int64? = nil, runID: String? = nil, vitals: Vitals? = nil, clock: UInt64? = nil) {
     self.clientID = clientID
     self.runID = runID
-    self.evicts = evicts
+    self.vitals = vitals
+    self.clock = clock
   }
 }
 

@@ -37,6 +37,8 @@ package struct RedisReplyView {
 
   /// ``bytes`` as text, repaired where it is no UTF-8.
   package var string: String { String(decoding: bytes, as: UTF8.self) }
+  /// ``bytes`` as text; `nil` where it is no UTF-8.
+  package var text: String? { String(validating: bytes, as: UTF8.self) }
   /// A copy of ``bytes``.
   package var data: Data { Data(bytes) }
 

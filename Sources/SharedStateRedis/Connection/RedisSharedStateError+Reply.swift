@@ -12,6 +12,11 @@ extension RedisSharedStateError {
     }
   }
 
+  /// A server that answers with such a revision would end all counting.
+  static let unbelievableRevision = RedisSharedStateError.protocolViolation(
+    reason: "a commit was answered with a revision beyond belief"
+  )
+
   private static func code(of errorReply: String) -> String {
     let words = errorReply.split(separator: " ")
     // What a script may not do is told as an ordinary error, in other words by 7.0 than by later releases …

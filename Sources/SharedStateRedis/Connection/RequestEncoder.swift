@@ -1,3 +1,5 @@
+import Foundation
+
 /// Turns requests into commands.
 struct RequestEncoder {
   let formatter: RedisFormatter
@@ -10,6 +12,13 @@ struct RequestEncoder {
 
   func role() {
     formatter.add { $0.argument("ROLE") }
+  }
+
+  func info(_ section: StaticString) {
+    formatter.add { command in
+      command.argument("INFO")
+      command.argument(section)
+    }
   }
 
   /// Turns the tracking of keys on.
@@ -111,6 +120,10 @@ struct RequestEncoder {
       command.argument(commit.operation.number)
       addContent(of: commit, to: &command)
       command.argument(commit.timeToLive)
+      command.argument(commit.seen?.text ?? "")
+      command.argument(commit.lineage?.head ?? "")
+      command.argument(commit.lineage?.tail ?? "")
+      if let basis = commit.basis { command.argument(copying: basis) }
     }
   }
 
@@ -168,6 +181,9 @@ struct RequestEncoder {
     case .document(let document): command.argument(copying: document)
     case .absent, .otherType: command.argument("")
     }
+    command.argument(restore.expected?.revision.rawValue ?? 0)
+    command.argument(restore.expected?.lineage.text ?? "")
+    command.argument(copying: restore.basis ?? Data())
   }
 
   private func addContent(of commit: Commit, to command: inout RedisCommand) {
@@ -184,6 +200,9 @@ struct RequestEncoder {
     case .adopted(let inlineLimit):
       command.argument("a")
       command.argument(UInt64(inlineLimit))
+    case .adoptedDeletion:
+      command.argument("x")
+      command.argument("")
     }
   }
 }

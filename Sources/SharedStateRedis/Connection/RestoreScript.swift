@@ -2,14 +2,15 @@
 ///
 /// Keys, for each value: the value, its meta. No value comes twice.
 ///
-/// Arguments: `1` when every value is there for ever, so that one call can write them all; `1` when documents are
-/// announced by reference; then for each value: the channel; its ``Meta`` as it is stored; the header of the message; the
-/// document, which is empty for a tombstone. Whole strings, because each piece that Lua puts together costs as much as
-/// writing it.
+/// Arguments: `1` when nothing is expected and every value is there for ever, so that one call can write them all; `1` when
+/// documents are announced by reference; then for each value: the channel; its ``Meta`` as it is stored; the header of the
+/// message; the document, which is empty for a tombstone; the expected revision; the ``Lineage`` that the expected meta
+/// ends with, or nothing; and the document that is expected where there is no meta, or nothing. Whole strings, because
+/// each piece that Lua puts together costs as much as writing it.
 ///
 /// Answers an array, for each value 1, or a conflict as ``CommitScript`` tells of it, or 0, which is a conflict with the
-/// very same value and meta. A conflict means that something as new is stored, or that somebody without revisions has
-/// written meanwhile, or that the value would have expired by now.
+/// very same value and meta. A conflict means that something else is stored than was expected, or that the value would
+/// have expired by now.
 package enum RestoreScript {
   /// How many values it is given at the most: Redis does nothing else meanwhile.
   package static let maximumValues = 64
@@ -19,7 +20,7 @@ package enum RestoreScript {
     local count = #KEYS / 2
 
     local function announce(place)
-      local first = 4 * place - 1
+      local first = 7 * place - 4
       local message = ARGV[first + 2]
       if not isReference then message = message .. ARGV[first + 3] end
       redis.call('PUBLISH', ARGV[first], message)
@@ -28,11 +29,11 @@ package enum RestoreScript {
 
     local function restore(place)
       local value, meta = KEYS[2 * place - 1], KEYS[2 * place]
-      local lost, document = ARGV[4 * place], ARGV[4 * place + 2]
-      local revision, kind, expiry = string.match(lost, '^(%d+) %d+ (%a) (%d+) ')
-      local stored = redis.call('MGET', meta)[1]
-      local previous = stored and string.match(stored, '^(%d+) ') or '0'
-      if string.byte(previous) == 48 or previous + 0 > 9007199254740992 then previous = '0' end
+      local first = 7 * place - 4
+      local lost, document, expected, seen, basis = ARGV[first + 1], ARGV[first + 3], ARGV[first + 4], ARGV[first + 5], ARGV[first + 6]
+      local kind, expiry = string.match(lost, '^%d+ %d+ (%a) (%d+) ')
+      local stored = redis.call('MGET', meta)
+      \(CommitScript.readRevision)
 
       local type = redis.call('TYPE', value).ok
       local left = 0
@@ -40,10 +41,16 @@ package enum RestoreScript {
         local time = redis.call('TIME')
         left = expiry - math.floor((time[1] * 1000000 + time[2]) / 1000)
       end
-      local isNewer = previous + 0 < revision + 0 or previous == revision and type == 'none' and kind == 's'
-      local isForeign = type ~= 'none' and (type ~= 'string' or previous == '0')
-      if not isNewer or isForeign or expiry ~= '0' and left <= 0 then
-        return {'conflict', stored, type == 'string' and redis.call('GET', value), type}
+      local conflicts = expected ~= previous or not isSeen(seen)
+      if not conflicts and type ~= 'none' then
+        if type ~= 'string' or stored[1] == lost then
+          conflicts = true
+        elseif expected == '0' then
+          conflicts = basis == '' or redis.call('GET', value) ~= basis
+        end
+      end
+      if conflicts or expiry ~= '0' and left <= 0 then
+        return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type}
       end
 
       if kind == 'd' then
@@ -66,8 +73,8 @@ package enum RestoreScript {
       local all = {}
       for place = 1, count do
         local first = 4 * place - 3
-        all[first], all[first + 1] = KEYS[2 * place - 1], ARGV[4 * place + 2]
-        all[first + 2], all[first + 3] = KEYS[2 * place], ARGV[4 * place]
+        all[first], all[first + 1] = KEYS[2 * place - 1], ARGV[7 * place - 1]
+        all[first + 2], all[first + 3] = KEYS[2 * place], ARGV[7 * place - 3]
       end
       isEmpty = redis.call('MSETNX', unpack(all)) == 1
       if not isEmpty then stored = redis.call('MGET', unpack(KEYS)) end
@@ -77,7 +84,7 @@ package enum RestoreScript {
     for place = 1, count do
       if isEmpty then
         answers[place] = announce(place)
-      elseif stored[2 * place - 1] == ARGV[4 * place + 2] and stored[2 * place] == ARGV[4 * place] then
+      elseif stored[2 * place - 1] == ARGV[7 * place - 1] and stored[2 * place] == ARGV[7 * place - 3] then
         answers[place] = 0
       else
         answers[place] = restore(place)

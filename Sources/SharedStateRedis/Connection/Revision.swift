@@ -12,10 +12,12 @@ package struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible
   /// The revision of a value that this library has never written.
   package static let none = Revision(0)
 
-  /// The largest one that the script, which computes with doubles, can count on from; the clock reaches it in 2255.
+  /// The largest one that is believed, by the scripts and here; the clock reaches it in 2219.
   ///
-  /// Whoever announces a larger one would end all counting, so such a message is malformed.
-  package static let largest = Revision(1 << 53)
+  /// The scripts compute with doubles, which end to count one by one at 2^53. Whoever writes, announces or answers a
+  /// larger one would bring that about, so a meta that has one counts as none, and a message or an answer as malformed.
+  /// What is left above it is room for counting on: no value is written that often.
+  package static let largest = Revision((1 << 53) - (1 << 50))
 
   package static func < (lhs: Revision, rhs: Revision) -> Bool {
     lhs.rawValue < rhs.rawValue

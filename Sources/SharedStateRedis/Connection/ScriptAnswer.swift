@@ -4,6 +4,8 @@ package enum ScriptAnswer {
   case reply(CommitReply)
   /// The staging key has expired or was never written.
   case stagingMissing
+  /// It has a revision that no server of ours has made, and that nothing is to be counted on from.
+  case unbelievable
 
   /// Reads a reply that is not an error; `nil`: it is none of the script's answers.
   package init?(_ reply: RedisReplyView) {
@@ -16,6 +18,10 @@ package enum ScriptAnswer {
         scanner.skip(" "), let parent = scanner.number(),
         scanner.rest.isEmpty
       else { return nil }
+      guard max(revision, parent) <= Revision.largest.rawValue else {
+        self = .unbelievable
+        return
+      }
       self = .reply(.committed(revision: Revision(revision), parent: Revision(parent)))
     case .array where reply.count == 1 && reply[0].isEqual(to: "staging"):
       self = .stagingMissing

@@ -1,3 +1,5 @@
+import SharedState
+
 // MARK: Connections
 
 extension InProcessRedis {
@@ -82,21 +84,39 @@ extension InProcessRedis {
 
   /// Makes the server a primary again.
   public func promote() {
-    perform { $0.faults.isReplica = false }
+    perform { $0.promote() }
   }
 
-  /// Throws a key away for want of memory, as a server does whose `maxmemory-policy` lets it; those who connect from now
-  /// on know that it may.
+  /// Throws a key away for want of memory, as a server does whose `maxmemory-policy` lets it, and counts that.
   public func evict(_ key: String) {
-    perform { server in
-      server.faults.evicts = true
-      server.keyspace.remove(key, at: server.now)
-    }
+    perform { $0.evict(key) }
+  }
+
+  /// Does not tell those who ask from now on about itself, as an ACL without INFO.
+  public func refuseInfo() {
+    perform { $0.faults.refusesInfo = true }
   }
 
   /// Does not tell those who ask from now on which keys were written, as an ACL without CLIENT TRACKING.
   public func refuseTracking() {
     perform { $0.faults.refusesTracking = true }
+  }
+}
+
+extension InProcessRedis {
+  /// Refuses clients everything that has to do with other keys and channels, as the ACL rules `~*text*` and `&*text*` do.
+  ///
+  /// - Parameters:
+  ///   - keys: What the names of permitted keys contain; `nil`: all keys are permitted.
+  ///   - channels: What the names of permitted channels contain; `nil`: all channels are permitted.
+  public func permit(keysWith keys: String? = nil, channelsWith channels: String? = nil) {
+    perform { server in
+      (server.faults.permittedKeys, server.faults.permittedChannels) = (keys, channels)
+      let faults = server.faults
+      server.cut("it listens to what is not permitted any more") {
+        !$0.channels.allSatisfy { faults.permits(channel: $0.text) }
+      }
+    }
   }
 }
 

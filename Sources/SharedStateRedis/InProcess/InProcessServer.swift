@@ -1,4 +1,5 @@
 import Foundation
+import SharedState
 
 /// The whole state of an ``InProcessRedis``: keys, clock, connections and faults.
 ///
@@ -11,6 +12,10 @@ struct InProcessServer: Sendable {
   private var clients: [Int: ServerClient] = [:]
   /// Another one after every restart.
   private var runID = 1
+  /// The same after every promotion.
+  private(set) var era = Era(1)
+  /// How many keys were evicted since the last restart.
+  private var evictions: UInt64 = 0
   private var lastClient = 0
   /// Clients that wait for a paused server to accept them.
   private var callers: [ObjectIdentifier: Waker] = [:]
@@ -58,7 +63,23 @@ struct InProcessServer: Sendable {
 
   /// What a client is told of the server when it connects.
   func facts(for id: Int) -> ServerFacts {
-    ServerFacts(clientID: Int64(id), runID: String(runID), evicts: faults.evicts)
+    let clock = UInt64(clamping: now.microseconds)
+    return ServerFacts(clientID: Int64(id), runID: String(runID), vitals: vitals, clock: clock)
+  }
+
+  /// `nil`: those who ask for it may not.
+  private var vitals: Vitals? { faults.refusesInfo ? nil : Vitals(era: era, evictions: evictions) }
+
+  /// Throws a key away, as a server does that needs its memory.
+  mutating func evict(_ key: String) {
+    if keyspace.remove(key, at: now) { evictions += 1 }
+  }
+
+  /// Becomes a primary again, which is another reign.
+  mutating func promote() {
+    guard faults.isReplica else { return }
+    faults.isReplica = false
+    era = era.next
   }
 
   /// How long until a key expires.
@@ -152,6 +173,8 @@ struct InProcessServer: Sendable {
     clients = clients.filter { !$0.value.isAbandoned }
     self.keyspace = keyspace
     runID += 1
+    era = era.next
+    evictions = 0
     faults.heldMessages = []
   }
 
@@ -160,9 +183,10 @@ struct InProcessServer: Sendable {
   /// Announces to everyone subscribed, and answers how many that are.
   @discardableResult
   mutating func publish(_ payload: Data, on channel: String) -> Int {
-    let recipients = clients.keys.filter { clients[$0]?.channels.contains(channel) == true }
+    let name = Name(channel)
+    let recipients = clients.keys.filter { clients[$0]?.channels.contains(name) == true }
     guard !recipients.isEmpty else { return 0 }
-    let message = InProcessRedis.Message(channel: channel, payload: payload)
+    let message = InProcessRedis.Message(name, payload: payload)
     for _ in 0..<faults.copiesOfNextMessage() {
       if faults.holdsMessages {
         faults.heldMessages.append(.init(message: message, recipients: recipients))
@@ -179,7 +203,7 @@ struct InProcessServer: Sendable {
   }
 
   private mutating func deliver(_ message: InProcessRedis.Message, to recipients: [Int]) {
-    for id in recipients where clients[id]?.channels.contains(message.channel) == true {
+    for id in recipients where clients[id]?.channels.contains(message.name) == true {
       clients[id]?.push(channel: message.channel, payload: message.payload)
       if let waker = clients[id]?.waker { wake(waker) }
     }
@@ -209,40 +233,54 @@ struct InProcessServer: Sendable {
       return .pong
     case .role:
       return faults.isReplica ? .failure(.notPrimary) : .pong
+    case .vitals:
+      return vitals.map { .vitals($0) } ?? .failure(.permissionDenied(operation: "INFO"))
     case .track(let redirect, let prefix):
       if faults.refusesTracking { return .failure(.permissionDenied(operation: "CLIENT TRACKING")) }
-      clients[id]?.tracking = ServerClient.Tracking(redirect: Int(redirect), prefix: prefix)
+      clients[id]?.tracking = ServerClient.Tracking(redirect: Int(redirect), prefix: prefix.map { Name($0) })
       return .tracking
+    case .subscribe(let channels) where !channels.allSatisfy(faults.permits(channel:)):
+      return .failure(.permissionDenied(operation: "SUBSCRIBE"))
     case .subscribe(let channels):
-      if clients[id]?.isAbandoned == false { clients[id]?.channels.formUnion(channels) }
+      if clients[id]?.isAbandoned == false { clients[id]?.channels.formUnion(channels.map { Name($0) }) }
       return .subscribed
     case .unsubscribe(let channels):
-      clients[id]?.channels.subtract(channels)
+      clients[id]?.channels.subtract(channels.map { Name($0) })
       return .unsubscribed
     case .read where isSubscribed, .readDocuments where isSubscribed, .commit where isSubscribed,
       .restore where isSubscribed:
       // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
       return .failure(.serverError(code: "ERR"))
+    case .read(let names) where !names.allSatisfy { faults.permits(key: $0.value) && faults.permits(key: $0.meta) }:
+      return .failure(.permissionDenied(operation: "MGET"))
+    case .readDocuments(let names) where !names.allSatisfy { faults.permits(key: $0.value) }:
+      return .failure(.permissionDenied(operation: "MGET"))
     case .read(let names):
       if clients[id]?.tracking != nil {
-        for name in names { clients[id]?.tracking?.read.formUnion([name.value, name.meta]) }
+        for name in names { clients[id]?.tracking?.read.formUnion([Name(name.value), Name(name.meta)]) }
       }
       return .values(names.map { keyspace.stored($0, at: now) })
     case .readDocuments(let names):
-      if clients[id]?.tracking != nil { clients[id]?.tracking?.read.formUnion(names.map(\.value)) }
+      if clients[id]?.tracking != nil { clients[id]?.tracking?.read.formUnion(names.map { Name($0.value) }) }
       return .documents(names.map { keyspace.stored($0, at: now).document })
     case .commit(let commit):
-      return run(of: id, on: commit.names.channel) { $0.commit(commit, at: $1) }
+      return run(of: id, on: commit.names) { $0.commit(commit, at: $1) }
     case .restore(let restore):
-      return run(of: id, on: restore.names.channel) { $0.restore(restore, at: $1) }
+      let reply = run(of: id, on: restore.names) { $0.restore(restore, at: $1) }
+      guard !faults.permits(channel: restore.names.channel), case .commit(.committed)? = reply else { return reply }
+      // A client that is refused the announcement asks again, and hears that it is there.
+      return .commit(.conflict(StoredValue(meta: restore.meta, content: restore.content)))
     }
   }
 
   private mutating func run(
     of id: Int,
-    on channel: String,
+    on names: KeyNames,
     _ script: (inout Keyspace, ServerTime) -> CommitOutcome
   ) -> RedisReply? {
+    guard [names.value, names.meta, names.operations].allSatisfy(faults.permits(key:)) else {
+      return .failure(.permissionDenied(operation: "EVALSHA"))
+    }
     if faults.isReplica { return .failure(.notPrimary) }
     if let error = faults.writeError { return .failure(error) }
     let commitCut = faults.commitCut
@@ -252,7 +290,10 @@ struct InProcessServer: Sendable {
       return nil
     }
     let outcome = script(&keyspace, now)
-    if let announcement = outcome.announcement { publish(announcement, on: channel) }
+    // What may not be announced has taken effect all the same.
+    if let announcement = outcome.announcement, faults.permits(channel: names.channel) {
+      publish(announcement, on: names.channel)
+    }
     if commitCut == .afterEffect {
       clients[id]?.cut("it was cut after a commit")
       return nil

@@ -39,12 +39,8 @@ extension Keyspace {
     )
     let conflict = CommitOutcome(reply: .commit(.conflict(stored(names, at: now), hasForgotten: mayHaveForgotten)))
     if case .overtaken = answer { return conflict }
-
-    var isReplaced = false
-    if commit.condition != .unconditional {
-      if case .replacing = commit.condition { isReplaced = true }
-      guard commit.condition.expected.description == previous else { return conflict }
-    }
+    guard meets(commit, previous, at: now) else { return conflict }
+    let isReplaced = if case .replacing = commit.condition { true } else { false }
     if case .other(let type)? = value(names.value, at: now) {
       guard isReplaced else { return CommitOutcome(reply: .commit(.wrongType(type))) }
       remove(names.value, at: now)
@@ -70,17 +66,15 @@ extension Keyspace {
       set(names.value, .string(content), expiry: lifetime > 0 ? now.milliseconds + lifetime : kept)
       if isLarge { announced = "r" } else { document = content }
     case .adopted(let inlineLimit):
-      if let content = string(names.value, at: now) {
-        if content.count > inlineLimit { announced = "r" } else { document = content }
-        if let left, left > 0 { lifetime = left }
-      } else {
-        (kind, announced) = (.deleted, "d")
-      }
-    case .deleted:
+      let content = string(names.value, at: now) ?? Data()
+      if content.count > inlineLimit { announced = "r" } else { document = content }
+      if let left, left > 0 { lifetime = left }
+    case .deleted, .adoptedDeletion:
       remove(names.value, at: now)
       (kind, announced) = (.deleted, "d")
     }
-    setMeta(names, "\(revision) \(previous)", kind, lifetime: lifetime, writer: commit.writer, at: now)
+    let signature = commit.writer + (commit.lineage.map { "\($0.head)\(revision)\($0.tail)" } ?? "")
+    setMeta(names, "\(revision) \(previous)", kind, lifetime: lifetime, signature: signature, at: now)
 
     try remembered.remember(commit.operation, revision: revision, parent: previous)
     let operationsExpiry = now.milliseconds + Int64(CommitScript.operationLifetimeInSeconds) * 1_000
@@ -88,20 +82,27 @@ extension Keyspace {
 
     return CommitOutcome(
       reply: Self.committed(revision: revision, parent: previous),
-      announcement: Data("1 \(revision) \(previous) \(announced) \(commit.writer)\n".utf8) + document
+      announcement: Data("1 \(revision) \(previous) \(announced) \(signature)\n".utf8) + document
     )
   }
 
   /// The twin of ``RestoreScript``.
   mutating func restore(_ restore: Restore, at now: ServerTime) -> CommitOutcome {
     let (names, meta) = (restore.names, restore.meta)
-    let previous = Revision(UInt64(storedRevision(names, at: now)) ?? 0)
     let type = type(names.value, at: now)
     let left = Int64(meta.expiry) - now.milliseconds
-    let isNewer =
-      previous < meta.revision || previous == meta.revision && type == "none" && meta.kind == .set
-    let isForeign = type != "none" && (type != "string" || previous == .none)
-    if !isNewer || isForeign || meta.expiry != 0 && left <= 0 {
+    let isExpected =
+      (restore.expected?.revision ?? .none).description == storedRevision(names, at: now)
+      && isSeen(restore.expected?.lineage, of: names, at: now)
+    let mayReplace: Bool =
+      switch type {
+      case "none": true
+      case "string" where restore.expected == nil:
+        restore.basis.map { !$0.isEmpty && $0 == string(names.value, at: now) } ?? false
+      case "string": string(names.meta, at: now) != Data(meta.string.utf8)
+      default: false
+      }
+    if !isExpected || !mayReplace || meta.expiry != 0 && left <= 0 {
       return CommitOutcome(reply: .commit(.conflict(stored(names, at: now))))
     }
     if meta.kind == .set, case .document(let content) = restore.content {
@@ -110,20 +111,49 @@ extension Keyspace {
       remove(names.value, at: now)
     }
     let (revisions, lifetime) = ("\(meta.revision) \(meta.parent)", meta.expiry == 0 ? 0 : left)
-    setMeta(names, revisions, meta.kind, lifetime: lifetime, writer: meta.writer, at: now)
+    let signature = meta.writer + meta.lineage.text
+    setMeta(names, revisions, meta.kind, lifetime: lifetime, signature: signature, at: now)
     return CommitOutcome(
       reply: .commit(.committed(revision: meta.revision, parent: meta.parent)),
       announcement: restore.message.payload
     )
   }
 
-  /// - Parameter lifetime: In milliseconds; 0: for ever.
+  /// Whether there is what a commit expects.
+  private func meets(_ commit: Commit, _ previous: String, at now: ServerTime) -> Bool {
+    let isConditional = commit.condition != .unconditional
+    if isConditional {
+      guard commit.condition.expected.description == previous, isSeen(commit.seen, of: commit.names, at: now) else {
+        return false
+      }
+    }
+    let type = type(commit.names.value, at: now)
+    let isReplaced = if case .replacing = commit.condition { true } else { false }
+    switch commit.content {
+    case .adopted: return type != "none"
+    case .adoptedDeletion: return type == "none"
+    case .document, .deleted:
+      guard isConditional else { return true }
+      if let basis = commit.basis { return string(commit.names.value, at: now) == basis }
+      return previous != "0" || isReplaced || type != "string"
+    }
+  }
+
+  /// Whether the stored meta ends with a lineage.
+  private func isSeen(_ lineage: Lineage?, of names: KeyNames, at now: ServerTime) -> Bool {
+    let text = Data((lineage?.text ?? "").utf8)
+    return text.isEmpty || string(names.meta, at: now)?.suffix(text.count) == text
+  }
+
+  /// - Parameters:
+  ///   - lifetime: In milliseconds; 0: for ever.
+  ///   - signature: The writer, and the lineage.
   private mutating func setMeta(
     _ names: KeyNames,
     _ revisions: String,
     _ kind: Meta.Kind,
     lifetime: Int64,
-    writer: String,
+    signature: String,
     at now: ServerTime
   ) {
     // When the value is gone, or `nil`: it stays.
@@ -135,15 +165,15 @@ extension Keyspace {
     let expiry = kind == .set ? end ?? 0 : 0
     set(
       names.meta,
-      .string(Data("\(revisions) \(kind.rawValue) \(expiry) \(writer)".utf8)),
+      .string(Data("\(revisions) \(kind.rawValue) \(expiry) \(signature)".utf8)),
       expiry: end.map { $0 + Int64(CommitScript.tombstoneLifetimeInSeconds) * 1_000 }
     )
   }
 
   private func storedRevision(_ names: KeyNames, at now: ServerTime) -> String {
     let meta = string(names.meta, at: now).map { String(decoding: $0, as: UTF8.self) }
-    guard let number = meta.flatMap(Self.leadingNumber), !number.hasPrefix("0"), let value = Double(number),
-      value <= Double(Revision.largest.rawValue)
+    guard let number = meta.flatMap(Self.leadingNumber), !number.hasPrefix("0"), let value = UInt64(number),
+      value <= Revision.largest.rawValue
     else { return "0" }
     return number
   }
@@ -157,9 +187,9 @@ extension Keyspace {
   }
 
   private static func committed(revision: String, parent: String) -> RedisReply {
-    guard let revision = UInt64(revision), let parent = UInt64(parent) else {
-      return .failure(.protocolViolation(reason: "a commit was answered with a revision that is not one"))
-    }
+    guard let revision = UInt64(revision), let parent = UInt64(parent),
+      max(revision, parent) <= Revision.largest.rawValue
+    else { return .failure(.unbelievableRevision) }
     return .commit(.committed(revision: Revision(revision), parent: Revision(parent)))
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import SharedState
 
 /// The keys of the in-process server: their values, their types and when they expire. Pure: the time is an argument.
 struct Keyspace: Sendable {
@@ -14,16 +15,16 @@ struct Keyspace: Sendable {
     var expiry: Int64?
   }
 
-  private var entries: [String: Entry] = [:]
+  private var entries: [Name: Entry] = [:]
   /// The keys that were written, deleted or have expired since somebody asked.
-  private var touched: Set<String> = []
+  private var touched: Set<Name> = []
   /// No key expires before.
   private(set) var nextExpiry: Int64?
 
   // MARK: Reading
 
   func value(_ key: String, at now: ServerTime) -> Value? {
-    entry(key, at: now)?.value
+    entry(Name(key), at: now)?.value
   }
 
   /// The bytes of a string; `nil` for a key that is absent or of another type, as MGET answers.
@@ -42,12 +43,12 @@ struct Keyspace: Sendable {
   }
 
   func keys(at now: ServerTime) -> [String] {
-    entries.keys.filter { entry($0, at: now) != nil }.sorted()
+    entries.keys.filter { entry($0, at: now) != nil }.sorted().map(\.text)
   }
 
   /// The milliseconds left, as PTTL counts them; `nil` for a key that is absent or never expires.
   func millisecondsLeft(_ key: String, at now: ServerTime) -> Int64? {
-    guard let expiry = entry(key, at: now)?.expiry else { return nil }
+    guard let expiry = entry(Name(key), at: now)?.expiry else { return nil }
     return expiry - now.milliseconds
   }
 
@@ -67,6 +68,7 @@ struct Keyspace: Sendable {
 
   /// Sets a key, and when it expires: never, unless told otherwise.
   mutating func set(_ key: String, _ value: Value, expiry: Int64? = nil) {
+    let key = Name(key)
     entries[key] = Entry(value: value, expiry: expiry)
     touched.insert(key)
     note(expiry)
@@ -75,6 +77,7 @@ struct Keyspace: Sendable {
   /// Removes a key, and answers whether it was there.
   @discardableResult
   mutating func remove(_ key: String, at now: ServerTime) -> Bool {
+    let key = Name(key)
     let wasThere = entry(key, at: now) != nil
     entries[key] = nil
     if wasThere { touched.insert(key) }
@@ -84,6 +87,7 @@ struct Keyspace: Sendable {
   /// Sets when a key expires (`nil`: never), and answers whether it was there. A moment that has passed deletes.
   @discardableResult
   mutating func expire(_ key: String, at expiry: Int64?, now: ServerTime) -> Bool {
+    let key = Name(key)
     guard var entry = entry(key, at: now) else { return false }
     entry.expiry = expiry
     entries[key] = expiry.map { $0 <= now.milliseconds } == true ? nil : entry
@@ -94,7 +98,7 @@ struct Keyspace: Sendable {
 
   /// Gives a value another name, with its expiry, and answers whether it was there.
   mutating func rename(_ key: String, to newKey: String, at now: ServerTime) -> Bool {
-    guard let entry = entry(key, at: now) else { return false }
+    guard let entry = entry(Name(key), at: now) else { return false }
     remove(key, at: now)
     set(newKey, entry.value, expiry: entry.expiry)
     return true
@@ -111,12 +115,12 @@ struct Keyspace: Sendable {
   }
 
   /// The keys that were touched since the last call.
-  mutating func takeTouched() -> Set<String> {
+  mutating func takeTouched() -> Set<Name> {
     defer { touched = [] }
     return touched
   }
 
-  private mutating func remove(expired key: String) {
+  private mutating func remove(expired key: Name) {
     entries[key] = nil
     touched.insert(key)
   }
@@ -126,7 +130,7 @@ struct Keyspace: Sendable {
     nextExpiry = min(nextExpiry ?? expiry, expiry)
   }
 
-  private func entry(_ key: String, at now: ServerTime) -> Entry? {
+  private func entry(_ key: Name, at now: ServerTime) -> Entry? {
     guard let entry = entries[key] else { return nil }
     if let expiry = entry.expiry, now.milliseconds > expiry { return nil }
     return entry

@@ -1,4 +1,5 @@
 import Foundation
+import SharedState
 
 /// One connection, as the in-process server sees it.
 struct ServerClient: Sendable {
@@ -8,7 +9,7 @@ struct ServerClient: Sendable {
   let name: String
   let purpose: ConnectionPurpose
   let waker: Waker
-  var channels: Set<String> = []
+  var channels: Set<Name> = []
   /// Who is told when keys that this client has to do with are touched.
   var tracking: Tracking?
   /// Requests that a paused server has not looked at.
@@ -22,13 +23,13 @@ struct ServerClient: Sendable {
   struct Tracking: Sendable {
     let redirect: Int
     /// `nil`: only what was read, and each key once.
-    let prefix: String?
-    var read: Set<String> = []
+    let prefix: Name?
+    var read: Set<Name> = []
 
     /// The touched keys that are to be told of.
-    mutating func take(_ touched: Set<String>) -> [String] {
+    mutating func take(_ touched: Set<Name>) -> [String] {
       let keys = touched.filter { key in prefix.map { key.hasPrefix($0) } ?? (read.remove(key) != nil) }
-      return keys.sorted()
+      return keys.sorted().map(\.text)
     }
   }
 

@@ -16,10 +16,13 @@ struct ServerFaults: Sendable {
   var connectionError: RedisSharedStateError?
   var writeError: RedisSharedStateError?
   var refusesTracking = false
+  /// What every key, and every channel, has to contain, so that a client may do something with it; `nil`: nothing.
+  var permittedKeys: String?
+  var permittedChannels: String?
   /// Whether the server has become a replica of another one.
   var isReplica = false
-  /// Whether the server throws keys away when its memory is full.
-  var evicts = false
+  /// Whether the server does not tell about itself.
+  var refusesInfo = false
   var isPaused = false
   /// Where the next commit's connection breaks.
   var commitCut: CommitCut?
@@ -29,6 +32,10 @@ struct ServerFaults: Sendable {
   var drops = 0
   /// How many of the next messages, after those that are lost, arrive twice.
   var duplicates = 0
+
+  func permits(key: String) -> Bool { permittedKeys.map(key.contains) ?? true }
+
+  func permits(channel: String) -> Bool { permittedChannels.map(channel.contains) ?? true }
 
   /// How often the next message arrives.
   mutating func copiesOfNextMessage() -> Int {

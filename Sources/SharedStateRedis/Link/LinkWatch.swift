@@ -56,6 +56,22 @@ package final class LinkWatch: Sendable {
         of: "adopted",
         ["name": "\(name)", "revision": "\(revision)"]
       )
+    case .withdrawn(let revision):
+      tell(
+        "A message has told of a change that Redis does not have.",
+        .warning,
+        of: "withdrawn",
+        ["name": "\(name)", "revision": "\(revision)"]
+      )
+    case .merged(let revision):
+      tell(
+        "This service has merged what Redis had lost with what was written there since.",
+        .notice,
+        of: "merged",
+        ["name": "\(name)", "revision": "\(revision)"]
+      )
+    case .gaveUp(let error):
+      tell("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
     case .missedMessage:
       count("missed_messages")
       logger.debug("A message was lost on its way.", metadata: ["name": "\(name)"])
@@ -71,6 +87,16 @@ package final class LinkWatch: Sendable {
       logger.log(level: level, "More of these follow at the level debug.", metadata: ["counter": counter])
     }
     count(kind)
+  }
+
+  /// An observer has blocked one of the store's delivery threads for a second.
+  func observerIsBlocked(of name: String, sharedAt place: String?) {
+    tell(
+      "An observer has blocked for a second; the other observers of this value wait for it.",
+      .warning,
+      of: "blocked_observers",
+      ["name": "\(name)", "sharedAt": "\(place ?? "")"]
+    )
   }
 
   func trackingRefused(_ error: RedisSharedStateError) {

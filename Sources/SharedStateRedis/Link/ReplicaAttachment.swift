@@ -4,12 +4,27 @@
 package typealias AtomicUpdate = @Sendable (UnsafeMutableRawPointer) -> Bool
 
 /// What a link calls to reach the reference behind one of its replicas. Never called with a lock held.
+///
+/// None of it waits for a closure of the program's that has the value: that may take as long as it likes.
 package protocol ReplicaAttachment: AnyObject, Sendable {
   /// Takes the newest value, to be committed, and makes documents of it; from then on the next mutation is reported
   /// again. Or runs atomic updates on what is stored.
-  func encode(_ encoding: Replica.Encoding, updates: [LinkState.WaiterID: AtomicUpdate]) -> Replica.Encoded
+  ///
+  /// - Parameter whenUnlocked: Called once there is a value to be taken, maybe before this method returns.
+  /// - Returns: `nil`: a closure has the value, and `whenUnlocked` is called.
+  func encode(
+    _ encoding: Replica.Encoding,
+    updates: [LinkState.WaiterID: AtomicUpdate],
+    whenUnlocked: @escaping @Sendable () -> Void
+  ) -> Replica.Encoded?
   /// Decodes a state of the server and shows it, unless something is in the way.
-  func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome
+  ///
+  /// - Parameter whenUnlocked: Takes the outcome, maybe before this method returns.
+  /// - Returns: `nil`: a closure has the value, and `whenUnlocked` is called when it has ended.
+  func show(
+    _ delivery: Replica.Delivery,
+    whenUnlocked: @escaping @Sendable (Replica.DeliveryOutcome) -> Void
+  ) -> Replica.DeliveryOutcome?
   // Any thread calls these, and maybe late: nothing is to be set when a higher number was set before.
   func setLoading(_ isLoading: Bool, number: UInt64)
   func setLoadError(_ error: RedisSharedStateError?, number: UInt64)

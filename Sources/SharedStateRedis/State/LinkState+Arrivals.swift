@@ -1,4 +1,5 @@
 import Foundation
+import SharedState
 
 /// What arrives: replies and messages.
 extension LinkState {
@@ -19,7 +20,7 @@ extension LinkState {
       guard epoch == session.epoch else { return }
       switch event {
       case .message(let channel, let payload):
-        announced(payload, on: channel)
+        announced(payload, on: channel, now: now)
       case .invalidated(let keys):
         invalidated(keys, now: now)
       case .reply(let id, let reply):
@@ -29,13 +30,17 @@ extension LinkState {
     }
   }
 
-  mutating func announced(_ payload: Data, on channel: String) {
-    guard let ids = channels[channel] else { return }
+  mutating func announced(_ payload: Data, on channel: String, now: ContinuousClock.Instant) {
+    guard let ids = channels[Name(channel)] else { return }
     guard let message = ChangeMessage(payload: payload) else {
       effects.append(.malformedMessage(channel: channel))
       return
     }
-    for id in ids { apply(members[id]?.replica.announced(message), to: id) }
+    let clock = serverClock(at: now)
+    for id in ids {
+      apply(members[id]?.replica.announced(message, vitals: vitals, clock: clock), to: id)
+      if members[id]?.replica.isToBeConfirmed ?? false { check(id, .document, now: now) }
+    }
   }
 
   mutating func answered(
@@ -51,6 +56,13 @@ extension LinkState {
     switch (request, reply) {
     case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
+    case (.vitals(let ids), .vitals(let vitals)):
+      told(vitals, to: ids, epoch: epoch, now: now)
+    case (.vitals(let ids), .failure(let error)) where error.isPermanent:
+      told(nil, to: ids, epoch: epoch, now: now)
+    case (.ping, .failure(.permissionDenied)), (.unsubscribe, .failure(.permissionDenied)):
+      // An answer is all that it takes to see that somebody is there, and what is not wanted any more is ignored.
+      break
     case (.track, .tracking):
       guard tracking == .requested else { return }
       tracking = .on
@@ -61,16 +73,28 @@ extension LinkState {
       trackingRefused(error)
     case (.subscribe(let names), .subscribed):
       for channel in names {
+        let channel = Name(channel)
         guard let ids = channels[channel] else { continue }
         subscribedChannels.insert(channel)
-        for id in ids { apply(members[id]?.replica.subscribed(), to: id) }
+        for id in ids {
+          succeeded(id, .subscription)
+          apply(members[id]?.replica.subscribed(), to: id)
+        }
       }
+    case (.subscribe(let names), .failure(let error)) where error.mayConcernOneKey:
+      split(channels: names, error, now: now)
     case (.read(let reads, let isCheck), .values(let values)) where reads.count == values.count:
       session.succeeded(epoch: epoch)
       if isCheck { checked(bytes: values.reduce(0) { $0 + $1.content.size }, now: now) }
       for (read, value) in zip(reads, values) {
-        apply(members[read.id]?.replica.stored(value, read: read.number), to: read.id)
+        self.read(value, of: read.id, read.number, now: now)
       }
+    case (.read(let reads, let isCheck), .failure(let error)) where error.mayConcernOneKey:
+      if isCheck { checked(bytes: 0, now: now) }
+      split(reads.map(\.id), error, now: now)
+    case (.compare(let ids), .failure(let error)) where error.mayConcernOneKey:
+      checked(bytes: 0, now: now)
+      split(ids, error, now: now)
     case (.compare(let ids), .documents(let documents)) where ids.count == documents.count:
       compared(ids, with: documents, now: now)
     case (.readOnce(let waiter), .values(let values)) where values.count == 1:
@@ -81,17 +105,72 @@ extension LinkState {
       guard waiters.removeValue(forKey: waiter) != nil else { return }
       effects.append(.resume([waiter], error))
     case (.commit(let id, let operation, _), .commit(let reply)):
-      if case .committed = reply {} else { members[id]?.isCommittedSince = false }
-      apply(members[id]?.replica.committed(reply, operation: operation), to: id)
+      committed(id, reply, operation, now: now)
     case (.commit(let id, let operation, _), .failure(let error)) where error != .notPrimary:
-      let retryAt = now + Self.pauseAfterRefusal
       members[id]?.isCommittedSince = false
-      apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, retryAt: retryAt)
+      apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, now: now)
     case (_, .failure(let error)):
       // Without listening and reading there is no telling what is stale: start again, later.
       failed(epoch: epoch, error: error, now: now)
     default:
       failed(epoch: epoch, error: .protocolViolation(reason: "an answer of another kind than was asked for"), now: now)
     }
+  }
+
+  private mutating func read(
+    _ value: StoredValue,
+    of id: ReplicaID,
+    _ number: UInt64,
+    now: ContinuousClock.Instant
+  ) {
+    guard let (actions, isUpdateOutdated) = members[id]?.stored(value, read: number, vitals) else { return }
+    var error: RedisSharedStateError?
+    // What comes too late is asked for again.
+    let isReadAgain = actions.contains(.read)
+    if isReadAgain {
+      error = conflicted(id, with: value, .read, now: now)
+    } else {
+      succeeded(id, .read)
+      if isUpdateOutdated { error = conflicted(id, with: value, now: now) }
+    }
+    apply(actions, to: id)
+    if let error { apply(members[id]?.replica.refused(error, isUnread: isReadAgain), to: id) }
+  }
+
+  private mutating func committed(
+    _ id: ReplicaID,
+    _ reply: CommitReply,
+    _ operation: Operation,
+    now: ContinuousClock.Instant
+  ) {
+    let actions = members[id]?.replica.committed(reply, operation: operation, vitals: vitals)
+    var error: RedisSharedStateError?
+    switch reply {
+    case .committed:
+      // That a repair takes effect does not say that there will be no other.
+      let isRepair = actions?.contains { if case .report(.adopted) = $0 { true } else { false } } ?? false
+      if isRepair { error = conflicted(id, with: nil, now: now) } else { succeeded(id, .commit) }
+    case .conflict(let stored, _):
+      members[id]?.isCommittedSince = false
+      error = conflicted(id, with: stored, now: now)
+    case .wrongType(let type):
+      members[id]?.isCommittedSince = false
+      error = conflicted(id, with: StoredValue(meta: nil, content: .otherType(type)), now: now)
+    }
+    apply(actions, to: id)
+    if let error { apply(members[id]?.replica.refused(error, isUnread: false), to: id) }
+  }
+}
+
+extension LinkState.Member {
+  /// What is to be done about what is stored, and whether updates have to run again because of it.
+  fileprivate mutating func stored(
+    _ value: StoredValue,
+    read number: UInt64,
+    _ vitals: Vitals
+  ) -> ([Replica.Action], Bool) {
+    let wasVerifying = replica.verification.map { $0.read <= number && !$0.updates.isEmpty } ?? false
+    let actions = replica.stored(value, read: number, vitals: vitals)
+    return (actions, wasVerifying && replica.isUpdateOutdated)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HeapModule
+import SharedState
 
 /// Finding out what nobody announces: edits without a revision, expired values, lost messages.
 ///
@@ -52,7 +53,7 @@ extension LinkState {
     /// What is to be checked after a while, and was not put in its place yet.
     var requested: [ReplicaID: Duration] = [:]
     /// What expires, the first one first: one for each value, at the latest when it did so when it was put here.
-    var expiries = Heap<Expiry>()
+    var expiries = Heap<Due>()
     /// When each of them expires by now.
     var expiryTimes: [ReplicaID: ContinuousClock.Instant] = [:]
 
@@ -62,11 +63,12 @@ extension LinkState {
     var rememberedExpiries: Int { expiries.count + requested.count }
   }
 
-  struct Expiry: Comparable, Sendable {
+  /// A moment at which something is to be done about a value.
+  struct Due: Comparable, Sendable {
     let at: ContinuousClock.Instant
     let id: ReplicaID
 
-    static func < (lhs: Expiry, rhs: Expiry) -> Bool { lhs.at < rhs.at }
+    static func < (lhs: Due, rhs: Due) -> Bool { lhs.at < rhs.at }
   }
 
   /// Keys were written, by whomever; `nil`: any key may have been.
@@ -78,7 +80,7 @@ extension LinkState {
     // The keys that belong to a value end with its hash tag, and no name contains a brace.
     for key in keys where key.utf8.last != UInt8(ascii: "}") {
       let channel = KeyNames.channel(namespace: configuration.namespace, value: key, database: configuration.database)
-      for id in channels[channel] ?? [] where members[id]?.replica.policy.detectsForeignEdits ?? false {
+      for id in channels[Name(channel)] ?? [] where members[id]?.replica.policy.detectsForeignEdits ?? false {
         if members[id]?.isCommittedSince ?? false {
           checkOwn(id, now: now)
         } else {
@@ -89,7 +91,7 @@ extension LinkState {
   }
 
   mutating func check(_ id: ReplicaID, _ check: Check, now: ContinuousClock.Instant) {
-    guard members[id]?.queueCheck(check) ?? false else { return }
+    guard !isForbidden(id), members[id]?.queueCheck(check) ?? false else { return }
     if checks.queue.first == nil {
       // Of many services that hear of one edit, the first to look gives it a revision, and the others hear of that.
       let pause = Checks.pause * Double.random(in: 0.5..<1.5, using: &random)
@@ -150,7 +152,7 @@ extension LinkState {
   private mutating func takeExpiries(now: ContinuousClock.Instant) {
     for (id, after) in checks.requested.sorted(by: { $0.key < $1.key }) {
       let at = now + after + Checks.pause
-      if checks.expiryTimes.updateValue(at, forKey: id) == nil { checks.expiries.insert(Expiry(at: at, id: id)) }
+      if checks.expiryTimes.updateValue(at, forKey: id) == nil { checks.expiries.insert(Due(at: at, id: id)) }
     }
     checks.requested = [:]
     while let expiry = checks.expiries.min, expiry.at <= now {
@@ -158,7 +160,7 @@ extension LinkState {
       guard let at = checks.expiryTimes[expiry.id] else { continue }
       if at > now {
         // It was written again.
-        checks.expiries.insert(Expiry(at: at, id: expiry.id))
+        checks.expiries.insert(Due(at: at, id: expiry.id))
       } else {
         checks.expiryTimes[expiry.id] = nil
         check(expiry.id, .everything, now: now)
@@ -171,14 +173,14 @@ extension LinkState {
     checks.requested[id] = nil
     checks.expiryTimes[id] = nil
     guard checks.expiries.count > 2 * checks.expiryTimes.count + 64 else { return }
-    checks.expiries = Heap(checks.expiryTimes.map { Expiry(at: $1, id: $0) })
+    checks.expiries = Heap(checks.expiryTimes.map { Due(at: $1, id: $0) })
   }
 
   /// The documents of a batch have come.
   mutating func compared(_ ids: [ReplicaID], with documents: [Data?], now: ContinuousClock.Instant) {
     var bytes = 0
     for (id, document) in zip(ids, documents) {
-      let actions = members[id]?.replica.compared(with: document) ?? []
+      let actions = members[id]?.replica.compared(with: document, vitals: vitals) ?? []
       apply(actions, to: id)
       // What is asked for again comes twice.
       bytes += (document?.count ?? 0) * (actions.isEmpty ? 1 : 2)

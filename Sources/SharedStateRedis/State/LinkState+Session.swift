@@ -1,3 +1,6 @@
+import HeapModule
+import SharedState
+
 /// Connections that open and break.
 extension LinkState {
   /// The server is needed.
@@ -23,7 +26,12 @@ extension LinkState {
     subscriptionQueue = Queue()
     readQueue = Queue()
     commitQueue = Queue()
-    retries = Queue()
+    suspects = Queue()
+    retries = Heap()
+    for id in setbacks.keys { setbacks[id]?.retryAt = nil }
+    waits = Waits()
+    confirmations = Queue()
+    countQueue = []
     checks = Checks()
     facts = PerConnection()
     tracking = .off
@@ -94,9 +102,9 @@ extension LinkState {
     guard session.connected(purpose, epoch: epoch) else { return }
     circumstances = Replica.Circumstances(
       runID: self.facts[.writer]?.runID,
-      evicts: self.facts[.writer]?.evicts ?? false,
       mayRestore: lastConnected.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true
     )
+    beginVitals(self.facts[.writer], now: now)
     // Before everything else, so that nothing is announced or read that is not tracked.
     askForTracking()
     // Each service has its own order, so that when a server has lost everything they do not all give back the same at
@@ -105,8 +113,9 @@ extension LinkState {
     let stretches = stride(from: 0, to: ids.count, by: RestoreScript.maximumValues).shuffled(using: &random)
     for first in stretches {
       for id in ids[first..<min(first + RestoreScript.maximumValues, ids.count)] {
-        guard let channel = members[id]?.names.channel, channels[channel]?.first == id else { continue }
-        subscriptionQueue.append(.subscribe(channel))
+        guard let channel = members[id]?.names.channel, channels[Name(channel)]?.first == id else { continue }
+        let isSuspect = setbacks[id]?.kind == .subscription
+        subscriptionQueue.append(isSuspect ? .subscribeTogether([channel]) : .subscribe(channel))
       }
     }
     for id in ids { members[id]?.replica.connected(circumstances) }

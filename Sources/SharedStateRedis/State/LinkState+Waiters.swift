@@ -1,3 +1,5 @@
+package import SharedState
+
 /// Those who wait for a replica, or for an answer, each until a deadline.
 extension LinkState {
   /// Somebody wants the present value of a replica, with this stamp, to be kept.
@@ -8,6 +10,7 @@ extension LinkState {
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "save()", now: now)
     apply(members[id]?.replica.save(waiter: waiter, stamp: stamp), to: id)
+    hurry(id)
     return waiter
   }
 
@@ -16,6 +19,7 @@ extension LinkState {
   {
     let waiter = try makeWaiter(for: id, operation: "updateAtomically()", now: now)
     apply(members[id]?.replica.update(waiter: waiter), to: id)
+    hurry(id)
     return waiter
   }
 
@@ -27,6 +31,7 @@ extension LinkState {
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "reset()", now: now)
     apply(members[id]?.replica.reset(waiter: waiter, stamp: stamp), to: id)
+    hurry(id)
     return waiter
   }
 
@@ -34,6 +39,7 @@ extension LinkState {
   package mutating func load(_ id: ReplicaID, now: ContinuousClock.Instant) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "load()", now: now)
     apply(members[id]?.replica.load(waiter: waiter), to: id)
+    hurry(id)
     return waiter
   }
 
@@ -60,6 +66,7 @@ extension LinkState {
       nextWaiterID += 1
       waiters[waiter] = (id, "flush()")
       flushed.append(waiter)
+      hurry(id)
     }
     if session.phase == .stopped {
       for waiter in flushed { forget(waiter) }
@@ -71,6 +78,9 @@ extension LinkState {
     }
     return flushed
   }
+
+  /// What a flush that has ended throws because of what was given up; see ``GivenUpChanges/take(with:)``.
+  package mutating func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? { givenUp.take(with: heard) }
 
   /// Somebody has stopped waiting.
   package mutating func forget(_ waiter: WaiterID) {

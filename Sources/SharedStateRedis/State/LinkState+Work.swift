@@ -1,3 +1,6 @@
+import HeapModule
+import SharedState
+
 /// What is sent: subscriptions, reads, and commits, in batches and within bounds.
 extension LinkState {
   /// What the thread of a connection sends now, and how long it may wait for an answer afterwards.
@@ -21,6 +24,8 @@ extension LinkState {
       case .subscriber: takeSubscriptions(into: &work, now: now)
       case .writer:
         takeTracking(into: &work, now: now)
+        takeVitals(into: &work, now: now)
+        takeRetries(now: now)
         takeReads(into: &work, now: now)
         takeChecks(into: &work, now: now)
         takeCommits(into: &work, now: now)
@@ -52,7 +57,8 @@ extension LinkState {
     guard purpose == .writer else { return deadline }
     // What is to be encoded is not registered yet.
     if !work.encodings.isEmpty { deadline = min(deadline, now + configuration.requestTimeout) }
-    if let (at, _) = retries.first { deadline = min(deadline, at) }
+    if let at = waits.next { deadline = min(deadline, at) }
+    if let retry = retries.min { deadline = min(deadline, retry.at) }
     if let at = nextCheck, session.phase == .connected { deadline = min(deadline, at) }
     if let at = nextExpiry { deadline = min(deadline, at) }
     writerLooksAt = deadline
@@ -68,6 +74,16 @@ extension LinkState {
     let operation = makeOperation()
     apply(members[id]?.replica.encoded(encoded, operation: operation), to: id)
     return commitRequest(for: id, now: now)
+  }
+
+  /// What ``Work/encodings`` asked for has to wait, because a closure of the program's has the value.
+  package mutating func locked(_ id: ReplicaID) {
+    apply(members[id]?.replica.locked(), to: id)
+  }
+
+  /// The closure has ended. It may be told before ``locked(_:)``.
+  package mutating func unlocked(_ id: ReplicaID) {
+    apply(members[id]?.replica.unlocked(), to: id)
   }
 
   private mutating func makeOperation() -> Operation {
@@ -96,6 +112,11 @@ extension LinkState {
           _ = subscriptionQueue.popFirst()
         }
         request(.subscribe(batch), .subscribe(batch), on: .subscriber, into: &work, now: now)
+      case .subscribeTogether(let suspects):
+        if tracking == .requested { return }
+        _ = subscriptionQueue.popFirst()
+        batch = suspects.filter { channels[Name($0)] != nil }
+        if !batch.isEmpty { request(.subscribe(batch), .subscribe(batch), on: .subscriber, into: &work, now: now) }
       case .unsubscribe:
         while batch.count < Self.channelsInOneSubscribe, case .unsubscribe(let channel)? = subscriptionQueue.first {
           batch.append(channel)
@@ -110,6 +131,15 @@ extension LinkState {
     while let (names, waiter) = readOnceQueue.popFirst() {
       guard waiters[waiter] != nil else { continue }
       request(.readOnce(waiter), .read([names]), on: .writer, into: &work, now: now)
+    }
+    while let ids = suspects.popFirst() {
+      var batch = Batch()
+      for id in ids {
+        guard let names = members[id]?.leaveQueue(for: .update).names else { continue }
+        batch.ids.append(id)
+        batch.names.append(names)
+      }
+      if !batch.ids.isEmpty { read(batch, isCheck: false, into: &work, now: now) }
     }
     while let batch = takeBatch(for: .update) { read(batch, isCheck: false, into: &work, now: now) }
   }
@@ -163,10 +193,6 @@ extension LinkState {
   }
 
   mutating func takeCommits(into work: inout Work, now: ContinuousClock.Instant) {
-    while let (at, id) = retries.first, at <= now {
-      _ = retries.popFirst()
-      apply(members[id]?.replica.retry(), to: id)
-    }
     // What is to be encoded has the size of what is stored, as far as is known.
     var bytes = 0
     while work.count < Self.commitsInOneBatch,
@@ -188,7 +214,7 @@ extension LinkState {
     let next = Operation(writer: configuration.nonce, number: nextOperation)
     let (writer, inlineLimit) = (configuration.writer, configuration.inlineLimit)
     guard session.phase == .connected, exchanges[.writer] != nil,
-      let (draft, command) = members[id]?.takeCommit(next, writer: writer, inlineLimit: inlineLimit)
+      let (draft, command) = members[id]?.takeCommit(next, vitals, writer: writer, inlineLimit: inlineLimit)
     else { return nil }
     nextOperation = max(nextOperation, draft.operation.number + 1)
     let bytes = draft.size
@@ -234,10 +260,11 @@ extension LinkState.Member {
   /// What to commit, if there is something, and the command for it.
   fileprivate mutating func takeCommit(
     _ nextOperation: Operation,
+    _ vitals: Vitals,
     writer: String,
     inlineLimit: Int
   ) -> (Replica.Draft, RedisRequest.Command)? {
-    guard let draft = replica.takeDraft(nextOperation: { nextOperation }) else { return nil }
+    guard let draft = replica.takeDraft(vitals: vitals, nextOperation: { nextOperation }) else { return nil }
     // An adoption does not write the value.
     if case .adopted = draft.content {} else { isCommittedSince = true }
     var commit = Commit(
@@ -247,20 +274,30 @@ extension LinkState.Member {
       floor: draft.floor,
       operation: draft.operation,
       writer: writer,
-      timeToLive: replica.policy.timeToLive
+      timeToLive: replica.policy.timeToLive,
+      seen: draft.seen,
+      lineage: draft.lineage,
+      basis: draft.basis
     )
     switch draft.content {
     case .document(let document):
       commit.content = .document(document, isLarge: document.count > inlineLimit)
     case .deleted:
       break
-    case .adopted:
-      commit.content = .adopted(inlineLimit: inlineLimit)
+    case .adopted(let isDeletion):
+      commit.content = isDeletion ? .adoptedDeletion : .adopted(inlineLimit: inlineLimit)
       commit.writer = Meta.foreignMark + commit.writer
       commit.timeToLive = 0
-    case .restored(let content, let meta):
-      let isLarge = draft.size > inlineLimit
-      return (draft, .restore(Restore(names: names, content: content, meta: meta, isLarge: isLarge)))
+    case .restored(let content, let meta, let stored):
+      let restore = Restore(
+        names: names,
+        content: content,
+        meta: meta,
+        isLarge: draft.size > inlineLimit,
+        expected: stored.meta,
+        basis: stored.meta == nil ? stored.document : nil
+      )
+      return (draft, .restore(restore))
     }
     return (draft, .commit(commit))
   }

@@ -1,3 +1,6 @@
+import HeapModule
+import SharedState
+
 /// Everything that one link decides, as a pure value: its session, its replicas, and what is to be sent next.
 ///
 /// The shell around it (``Link``) owns the lock, the threads and the connections. It hands in what happened, performs
@@ -14,7 +17,8 @@ package struct LinkState: Sendable {
     case loadError(ReplicaID, RedisSharedStateError?)
     case saveError(ReplicaID, RedisSharedStateError?)
     case settled(ReplicaID)
-    case resume([WaiterID], RedisSharedStateError?)
+    /// `of`: after everything that came before it for the same replica; `nil`: at once.
+    case resume([WaiterID], RedisSharedStateError?, of: ReplicaID? = nil)
     case answer(WaiterID, StoredValue)
     /// The thread of this connection has something to do.
     case wake(ConnectionPurpose)
@@ -40,6 +44,8 @@ package struct LinkState: Sendable {
   enum Request: Sendable {
     case ping
     case role
+    /// Those that have found something gone.
+    case vitals([ReplicaID])
     case track
     case subscribeInvalidations
     case subscribe([String])
@@ -68,6 +74,8 @@ package struct LinkState: Sendable {
     case subscribeInvalidations
     case subscribe(String)
     case unsubscribe(String)
+    /// In a request of their own, because the server has refused them together with others.
+    case subscribeTogether([String])
   }
 
   /// How much is asked of the server before it has answered: enough to keep it busy, and bounded.
@@ -85,8 +93,8 @@ package struct LinkState: Sendable {
   var random: SplitMix64
 
   var members = SlotTable<Member>()
-  var channels: [String: [ReplicaID]] = [:]
-  var subscribedChannels: Set<String> = []
+  var channels: [Name: [ReplicaID]] = [:]
+  var subscribedChannels: Set<Name> = []
 
   var exchanges = PerConnection<Exchange<Request>>()
   /// The threads that have nothing to do, and sleep until they are woken.
@@ -95,6 +103,14 @@ package struct LinkState: Sendable {
   /// What the servers behind the connections have told about themselves.
   var facts = PerConnection<ServerFacts>()
   var circumstances = Replica.Circumstances()
+  /// How the server was when it was asked last.
+  var vitals = Vitals()
+  /// When it is to be asked again, if there is anything to do; `nil`: it does not tell.
+  var vitalsAt: ContinuousClock.Instant?
+  /// Those that have found something gone, and need to know how the server is now.
+  var countQueue: [ReplicaID] = []
+  /// The difference between the server's clock and this one, in microseconds; `nil`: it is not known.
+  var clock: (server: UInt64, at: ContinuousClock.Instant)?
   /// Whether somebody has left whose commit may take effect yet.
   private var hasUndecided = false
   /// When a connection was last heard of.
@@ -109,11 +125,20 @@ package struct LinkState: Sendable {
   var asksForRole = true
 
   var checks = Checks()
+  /// What a message has told of, and is to be looked at.
+  var confirmations = Queue<ReplicaID>()
   var subscriptionQueue = Queue<Subscription>()
   var readQueue = Queue<ReplicaID>()
   var readOnceQueue = Queue<(KeyNames, WaiterID)>()
   var commitQueue = Queue<ReplicaID>()
-  var retries = Queue<(at: ContinuousClock.Instant, ReplicaID)>()
+  /// Read in a request of their own, because the server has refused them together with others.
+  var suspects = Queue<[ReplicaID]>()
+  /// The values that something was asked for again, for as long as that goes on.
+  var setbacks: [ReplicaID: Setback] = [:]
+  /// When it is asked for, the first one first; some of them are out of date.
+  var retries = Heap<Due>()
+  var waits = Waits()
+  var memories = Memories()
   var commitsUnderWay = 0
   var commitBytesUnderWay = 0
   var nextOperation: UInt64 = 1
@@ -126,6 +151,8 @@ package struct LinkState: Sendable {
   /// Until when the writer's thread waits at the longest, if it does.
   var writerLooksAt: ContinuousClock.Instant?
   var nextWaiterID: WaiterID = 1
+
+  var givenUp = GivenUpChanges()
 
   var effects: [Effect] = []
 
@@ -157,7 +184,7 @@ package struct LinkState: Sendable {
 
   /// The newest revision of a value that a share of it knows to be in Redis; `nil`: there is no share of it.
   package func confirmedRevision(of names: KeyNames) -> Revision? {
-    channels[names.channel]?.first.flatMap { members[$0]?.replica.confirmed.revision }
+    channels[Name(names.channel)]?.first.flatMap { members[$0]?.replica.confirmed.revision }
   }
 
   // MARK: Replicas
@@ -172,23 +199,26 @@ package struct LinkState: Sendable {
     policy: ReplicaPolicy
   ) throws(RedisSharedStateError) -> ReplicaID {
     if session.phase == .stopped { throw .stopped }
-    for id in channels[names.channel] ?? [] {
+    let channel = Name(names.channel)
+    for id in channels[channel] ?? [] {
       if let existing = members[id]?.valueType, existing != valueType {
         throw .valueTypeMismatch(name: name, existing: existing, requested: valueType)
       }
     }
     var replica = Replica(name: name, policy: policy)
     replica.hasUndecided = hasUndecided
+    // What was given up before the name was shared anew counts until the value is saved, which is then told.
+    replica.hasSaveError = givenUp.contains(Name(name))
     let id = members.insert(Member(replica: replica, names: names, valueType: valueType))
-    channels[names.channel, default: []].append(id)
+    channels[channel, default: []].append(id)
     effects.append(.loading(id, true))
     if policy.detectsForeignEdits { detecting += 1 }
     if session.phase == .connected {
       askForTracking()
       members[id]?.replica.connected(circumstances)
-      if subscribedChannels.contains(names.channel) {
+      if subscribedChannels.contains(channel) {
         apply(members[id]?.replica.subscribed(), to: id)
-      } else if channels[names.channel]?.count == 1 {
+      } else if channels[channel]?.count == 1 {
         subscriptionQueue.append(.subscribe(names.channel))
         wake(.subscriber)
       }
@@ -203,16 +233,18 @@ package struct LinkState: Sendable {
   package mutating func leave(_ id: ReplicaID) {
     guard let member = members.remove(id) else { return }
     if member.replica.mayTakeEffectYet { hasUndecided = true }
+    forgetMemory(of: member.replica)
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
     forgetExpiry(of: id)
-    let channel = member.names.channel
+    if !setbacks.isEmpty { setbacks[id] = nil }
+    let channel = Name(member.names.channel)
     channels[channel]?.removeAll { $0 == id }
     guard channels[channel]?.isEmpty ?? false else { return }
     channels[channel] = nil
     restIfUnused()
     guard session.phase == .connected else { return }
     subscribedChannels.remove(channel)
-    subscriptionQueue.append(.unsubscribe(channel))
+    subscriptionQueue.append(.unsubscribe(channel.text))
     wake(.subscriber)
   }
 
@@ -239,37 +271,50 @@ package struct LinkState: Sendable {
   mutating func apply(
     _ actions: [Replica.Action]?,
     to id: ReplicaID,
-    retryAt: ContinuousClock.Instant? = nil
+    now: ContinuousClock.Instant? = nil
   ) {
     for action in actions ?? [] {
       switch action {
       case .show(let delivery): effects.append(.show(id, delivery))
       case .loading(let isLoading): effects.append(.loading(id, isLoading))
       case .loadError(let error): effects.append(.loadError(id, error))
-      case .saveError(let error): effects.append(.saveError(id, error))
+      case .saveError(let error):
+        effects.append(.saveError(id, error))
+        if error == nil, !givenUp.isEmpty, let name = members[id]?.replica.name { givenUp.remove(Name(name)) }
       case .settled: effects.append(.settled(id))
       case .read:
-        guard !(members[id]?.isReadQueued ?? true) else { continue }
-        members[id]?.isReadQueued = true
-        readQueue.append(id)
-        wake(.writer)
+        queueRead(of: id)
       case .readLater(let milliseconds):
         checks.requested[id] = .milliseconds(Int64(clamping: milliseconds))
         wake(.writer)
+      case .confirm:
+        confirmations.append(id)
+        wake(.writer)
+      case .count:
+        countQueue.append(id)
+        wake(.writer)
+      case .wait(let grace):
+        waits.requested.append((grace, id))
+        wake(.writer)
       case .commit:
         guard !(members[id]?.isCommitQueued ?? true) else { continue }
+        // What there is to commit is asked for again then.
+        if !setbacks.isEmpty, setbacks[id]?.retryAt != nil { continue }
         members[id]?.isCommitQueued = true
         commitQueue.append(id)
         wake(.writer)
       case .retryLater:
-        if let retryAt { retries.append((retryAt, id)) }
+        if let now { pauseAfterRefusal(of: id, .commit, now: now) }
       case .resume(let ids, let error):
         let known = ids.filter { waiters.removeValue(forKey: $0) != nil }
-        if !known.isEmpty { effects.append(.resume(known, error)) }
+        if !known.isEmpty { effects.append(.resume(known, error, of: id)) }
       case .report(let incident):
-        if let name = members[id]?.replica.name { effects.append(.incident(name: name, incident)) }
+        guard let name = members[id]?.replica.name else { continue }
+        if case .gaveUp = incident { givenUp.insert(Name(name)) }
+        effects.append(.incident(name: name, incident))
       }
     }
+    if let growth = members[id]?.replica.memory.takeGrowth() { remembered(growth, by: id) }
   }
 
   /// Wakes the thread of a connection, if it is waiting.

@@ -3,14 +3,20 @@ import Foundation
 /// What the server answers to a commit.
 extension Replica {
   /// The reply to a commit.
-  package mutating func committed(_ reply: CommitReply, operation: Operation) -> [Action] {
+  ///
+  /// - Parameter vitals: How the server was when it was asked last, before this reply.
+  package mutating func committed(
+    _ reply: CommitReply,
+    operation: Operation,
+    vitals: Vitals = Vitals()
+  ) -> [Action] {
     guard inFlight?.operation == operation, let job = inFlight.take() else { return [] }
     switch reply {
     case .committed(let revision, let parent):
       // The server refuses what is older than that. It does not remember restorings.
-      if case .repair(.restore) = job.purpose {} else { hasUndecided = false }
-      return accepted(job, revision, parent) + advance()
-    case .conflict(let stored, let hasForgotten): return conflicted(job, stored, hasForgotten) + advance()
+      if !job.isRestoring { hasUndecided = false }
+      return accepted(job, revision, parent, vitals) + advance()
+    case .conflict(let stored, let hasForgotten): return conflicted(job, stored, hasForgotten, vitals) + advance()
     case .wrongType(let type):
       giveUp(job)
       confirmed.content = .otherType(type)
@@ -21,39 +27,42 @@ extension Replica {
     }
   }
 
-  private mutating func accepted(_ job: Job, _ revision: Revision, _ parent: Revision) -> [Action] {
+  /// - Parameter made: The meta that was seen beside what it has made; `nil`: only the reply tells.
+  private mutating func accepted(
+    _ job: Job,
+    _ revision: Revision,
+    _ parent: Revision,
+    _ vitals: Vitals,
+    made: Meta? = nil
+  ) -> [Action] {
     floor = max(floor, revision)
-    if case .repair(let repair) = job.purpose {
-      if repair == .restore {
-        if revision == confirmed.revision { left = nil }
-        return [.report(.restored(revision))]
-      }
-      // What was adopted is in the message, unless that is lost or still on its way.
-      guard confirmed.revision < revision else { return [.report(.adopted(revision))] }
-      adopted = (revision, sentReads + 1)
-      return [.report(.adopted(revision)), .read]
-    }
+    heard = max(heard, revision)
+    if case .repair(let repair) = job.purpose { return mended(repair, job, revision, parent) }
     var actions: [Action] = []
-    let made = State(revision: revision, content: job.content)
+    let isKnown = revision == held.revision && job.content == held.content
+    let isCertain = made != nil || !job.isRedrafted || isKnown
+    let made = made ?? (isKnown ? held.meta : nil) ?? madeMeta(job, revision, parent)
     // Of the same revision, what was read after a lost reply is newer than what the commit has made.
-    let isOvertaken = job.isInterrupted && revision == confirmed.revision && made != confirmed
-    // What was evicted before anybody had read it, its author has.
-    let isLost =
-      isOvertaken && circumstances.mayRestore && isEvicted(StoredValue(meta: meta, content: confirmed.content))
-    let isNewest = revision >= confirmed.revision && (!isOvertaken || isLost)
+    let isOvertaken = job.isInterrupted && revision == held.revision && job.content != held.content
+    // What was thrown away before anybody had read it, its author has. What expires has done so, most likely.
+    let isGone =
+      isOvertaken && held.restorable == nil && held.meta?.kind == .set
+      && (held.meta?.expiry == 0 || vitals != job.sighting)
+    if !isCertain {
+      // It may have been made by what was sent first, and with what that included.
+      actions.append(.read)
+    } else if revision >= held.revision, !isOvertaken || isGone {
+      hold(made, job.content, job.sighting)
+    }
+    if isGone { actions.append(.read) }
+    let isRead = job.isInterrupted && revision == confirmed.revision && job.content != confirmed.content
+    let isNewest = revision >= confirmed.revision && !isRead
     if isNewest {
-      confirmed = made
-      left = nil
-      meta = Meta(
-        revision: revision,
-        parent: parent,
-        kind: job.content == .absent ? .deleted : .set,
-        expiry: job.content == .absent ? 0 : expectedExpiry(of: revision),
-        writer: policy.writer
-      )
+      confirmed = State(revision: revision, content: job.content)
+      (left, news) = (nil, isCertain ? nil : News(after: questions, vitals: vitals, isOwn: true))
+      meta = made
       isMetaCertain = isExpiryCertain
       sight = .unknown
-      if isLost { repair = .restore }
       if policy.timeToLive > 0, job.content != .absent {
         actions.append(.readLater(milliseconds: policy.timeToLive))
       }
@@ -82,25 +91,66 @@ extension Replica {
     }
   }
 
-  private mutating func conflicted(_ job: Job, _ stored: StoredValue, _ hasForgotten: Bool) -> [Action] {
-    let known = [stored.meta, meta].compactMap { $0 }
+  /// What a restoring, an adoption, a merge or a giving back has come to.
+  private mutating func mended(_ repair: Repair, _ job: Job, _ revision: Revision, _ parent: Revision) -> [Action] {
+    switch repair.kind {
+    case .restore:
+      guard revision == held.revision, let meta = restoredMeta(over: repair.stored) else { return [] }
+      held = Held(meta, held.content, seenWith: job.sighting)
+      if revision == confirmed.revision { (left, self.meta, isMetaCertain) = (nil, meta, true) }
+      return [.report(.restored(revision))]
+    case .adopt:
+      // What was adopted is in the message, unless that is lost or still on its way.
+      guard confirmed.revision < revision || news != nil else { return [.report(.adopted(revision))] }
+      adopted = (revision, sentReads + 1)
+      return [.report(.adopted(revision)), .read]
+    case .merge, .giveBack:
+      guard revision > held.revision, !job.isRedrafted else { return [.report(.merged(revision)), .read] }
+      let meta = madeMeta(job, revision, parent)
+      hold(meta, job.content, job.sighting)
+      var actions: [Action] = []
+      if revision >= confirmed.revision {
+        news = nil
+        actions += confirm(job.content, revision, meta)
+      }
+      // Whether it expires, and when, only the server knows.
+      isMetaCertain = false
+      return [.report(.merged(revision))] + actions
+    }
+  }
+
+  private func madeMeta(_ job: Job, _ revision: Revision, _ parent: Revision) -> Meta {
+    Meta(
+      revision: revision,
+      parent: parent,
+      kind: job.content == .absent ? .deleted : .set,
+      expiry: job.content == .absent ? 0 : expectedExpiry(of: revision),
+      writer: policy.writer,
+      lineage: job.lineage?.made(revision)
+    )
+  }
+
+  private mutating func conflicted(
+    _ job: Job,
+    _ stored: StoredValue,
+    _ hasForgotten: Bool,
+    _ vitals: Vitals
+  ) -> [Action] {
+    let known = [stored.meta, held.meta].compactMap { $0 }
     if !hasUndecided, let made = known.first(where: { job.hasMade($0, writer: policy.writer) }) {
       // It is our own: it took effect, and the server that has it now, or has lost it since, has not kept its operation.
-      return accepted(job, made.revision, made.parent) + look(at: stored, known: made.revision)
+      return accepted(job, made.revision, made.parent, vitals, made: made)
+        + look(at: stored, question: job.question, vitals: vitals)
     }
-    var isCommitting = true
-    if case .repair = job.purpose { isCommitting = false }
-    let actions = look(at: stored, known: job.known, isCommitting: isCommitting)
+    let isOutdated = job.evidence != evidence && !isNewer(stored)
+    let actions = isOutdated ? [.read] : look(at: stored, question: job.question, vitals: vitals)
     switch job.purpose {
     case .repair(let refused):
+      guard refused.kind == .restore, refused.stored == stored else { return actions }
       // What was lost has expired by now: what the server has left is what counts, once it has a revision.
-      if refused == .restore, stored.revision < confirmed.revision {
-        repair = .adopt(stored.revision)
-        left = stored.revision
-      }
-      return actions
+      return show(stored) + mend(.adopt, stored)
     case .updates:
-      guard isDecided(job, by: stored, hasForgotten) else {
+      guard isDecided(job, by: stored, hasForgotten, vitals) else {
         return actions + resume(job.updates, .outcomeUnknown(name: name))
       }
       updates = job.updates + updates
@@ -121,23 +171,24 @@ extension Replica {
   }
 
   /// Whether what is stored tells that a commit has not taken effect.
-  private func isDecided(_ job: Job, by stored: StoredValue, _ hasForgotten: Bool) -> Bool {
+  private func isDecided(_ job: Job, by stored: StoredValue, _ hasForgotten: Bool, _ vitals: Vitals) -> Bool {
     guard job.isInterrupted else { return true }
     let isSameServer = job.runID != nil && job.runID == circumstances.runID
     // What was made of nothing, and has lost its revision since, cannot be told from what somebody wrote without one.
-    let mayBeEvicted = circumstances.evicts && job.expected == .none
-    return stored.meta != nil && isSameServer && !hasForgotten && !mayBeEvicted
+    let mayBeEvicted = job.expected == .none && vitals.evictions != job.sighting?.evictions
+    // Something else was written where nothing was, and nothing was thrown away since.
+    let isWrittenOver = stored.content != .absent && vitals.evictions != nil && vitals == job.sighting
+    return (stored.meta != nil || isWrittenOver) && isSameServer && !hasForgotten && !mayBeEvicted
   }
 
   /// The local changes up to the stamp yield to what others have done.
   mutating func rollBack(stamp: UInt64, _ waiters: Waiters, local: Data, stored: Data?) -> [Action] {
     let error = RedisSharedStateError.conflict(name: name, local: local, stored: stored)
-    hasSaveError = true
-    givenUp = (stamp, error)
+    let told = giveUp(stamp: stamp, error)
     if sight == .reflected { sight = .unknown }
     updates += waiters.updates
-    yielded.append((waiters.all, error))
-    return [.saveError(error)] + settle(stamp: stamp)
+    yielded += outcomes(of: waiters, givenUp: error)
+    return told + settle(stamp: stamp)
   }
 
   /// What was not committed is to be committed later, in another form.
@@ -185,8 +236,12 @@ extension Replica {
     switch job.purpose {
     case .repair(let repair):
       giveUp(job)
-      guard !error.isPermanent else { return advance() }
-      self.repair = repair
+      guard !error.isPermanent else {
+        // Others will do it. What is stored is shown.
+        mayMend = false
+        return [.read] + advance()
+      }
+      (self.repair, absence) = (repair, nil)
       isPausing = true
       return advance() + [.retryLater]
     case .updates:
@@ -207,6 +262,39 @@ extension Replica {
     }
   }
 
+  /// The server does not do what is asked of it for this value. Tells everybody who waits; what was changed here is kept,
+  /// and sent once the server takes it.
+  ///
+  /// - Parameter isUnread: Whether it does not even say what is stored.
+  package mutating func refused(_ error: RedisSharedStateError, isUnread: Bool) -> [Action] {
+    var actions: [Action] = []
+    if isUnread {
+      // Whoever may not see what is there does not write over it.
+      if phase == .live { phase = .reading }
+      hasLoadStatus = true
+      let loading = loadWaiters.keys.sorted()
+      loadWaiters = [:]
+      actions += [.loading(false), .loadError(error)] + resume(loading, error)
+    }
+    var refused = waiters.takeAll() + waiters.updates + updates
+    (waiters.updates, updates) = ([], [])
+    if let inFlight, !inFlight.isSent {
+      refused += (self.inFlight?.waiters.takeAll() ?? []) + inFlight.waiters.updates
+      self.inFlight?.waiters.updates = []
+    }
+    refused += verification?.updates ?? []
+    verification = nil
+    if hasPendingChange {
+      hasSaveError = true
+      actions.append(.saveError(error))
+    }
+    if let reset {
+      self.reset = nil
+      return actions + resume(refused + reset.waiters.all, error) + settle(stamp: min(reset.stamp, settledStamp))
+    }
+    return actions + resume(refused, error)
+  }
+
   /// The pause after a refusal is over.
   package mutating func retry() -> [Action] {
     isPausing = false
@@ -217,6 +305,26 @@ extension Replica {
   mutating func finish(_ waiters: Waiters, _ error: RedisSharedStateError?) -> [Action] {
     updates += waiters.updates
     return resume(waiters.all, error)
+  }
+
+  /// The same, where it was given up.
+  mutating func finish(_ waiters: Waiters, givenUp error: RedisSharedStateError) -> [Action] {
+    updates += waiters.updates
+    return outcomes(of: waiters, givenUp: error).flatMap { resume($0.waiters, $0.error) }
+  }
+
+  /// Local changes up to the stamp are not sent any more. Says so, once for each.
+  mutating func giveUp(stamp: UInt64, _ error: RedisSharedStateError) -> [Action] {
+    defer { (hasSaveError, givenUp) = (true, (stamp, error)) }
+    return givenUp?.stamp == stamp ? [.saveError(error)] : [.saveError(error), .report(.gaveUp(error))]
+  }
+
+  /// Who waits for everything is told which value it was, and who waits for this one, why.
+  private func outcomes(
+    of waiters: Waiters,
+    givenUp error: RedisSharedStateError
+  ) -> [(waiters: [UInt64], error: RedisSharedStateError)] {
+    [(waiters.save.sorted(), error), (waiters.flush.sorted(), .changesGivenUp(names: [name], further: 0))]
   }
 
   /// Local changes up to the stamp are dealt with.

@@ -2,13 +2,29 @@ import Foundation
 
 /// What the server says, and what came of showing it.
 extension Replica {
+  /// No message is believed whose revision is further than this ahead of the server's clock.
+  private static let believableLead: UInt64 = 86_400_000_000
+
   /// A change was announced.
-  package mutating func announced(_ message: ChangeMessage) -> [Action] {
-    let isMissed = message.parent > floor
-    floor = max(floor, message.revision)
-    if message.revision == confirmed.revision, !isVerified || repair == .restore { return restored() }
-    let isGivenBack = isEvictedUnseen && message.revision == confirmed.revision
-    guard message.revision > confirmed.revision || isGivenBack else { return [] }
+  ///
+  /// - Parameters:
+  ///   - vitals: How the server was when it was asked last, before this message was handled.
+  ///   - clock: The server's, in microseconds since 1970; `nil`: it is not known.
+  package mutating func announced(
+    _ message: ChangeMessage,
+    vitals: Vitals = Vitals(),
+    clock: UInt64? = nil
+  ) -> [Action] {
+    if let clock, message.revision.rawValue > max(clock, floor.rawValue) + Self.believableLead { return [.confirm] }
+    let isMissed = message.parent > max(heard, floor)
+    heard = max(heard, message.revision)
+    if message.version == held.meta?.version, held.restorable != nil { return restored() }
+    let isGivenBack = meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
+    guard message.revision > confirmed.revision || isGivenBack, includesHeld(message) else {
+      // Of another history than ours, which only what is stored can tell.
+      let isKnown = held.meta?.lineage.covers(message.version) ?? false
+      return isKnown || includesHeld(message) ? [] : [.confirm]
+    }
     var actions: [Action] = []
     if isVerified, isMissed {
       // What is missing is older than this message, but others may have been lost as well.
@@ -16,8 +32,6 @@ extension Replica {
     } else if isGivenBack {
       // Or its first message has come later than the answer that it was evicted.
       actions.append(.read)
-    } else if isVerified, message.parent < confirmed.revision {
-      actions.append(.report(.lostHistory(confirmed: confirmed.revision, stored: message.parent)))
     }
     let kind: Meta.Kind = message.content == .deleted ? .deleted : .set
     let meta = Meta(
@@ -25,14 +39,15 @@ extension Replica {
       parent: message.parent,
       kind: kind,
       expiry: kind == .set ? expectedExpiry(of: message.revision) : 0,
-      writer: message.writer
+      writer: message.writer,
+      lineage: message.lineage
     )
     switch message.content {
     case .document(let document):
-      actions += confirm(.document(document), message.revision, meta)
+      actions += tell(.document(document), meta, vitals)
       isMetaCertain = isExpiryCertain && message.writer == policy.writer
     case .deleted:
-      actions += confirm(.absent, message.revision, meta)
+      actions += tell(.absent, meta, vitals)
     case .reference:
       // Most likely the echo of our own commit: wait for its reply, which tells.
       guard isCommitUnderWay else { return actions + [.read] }
@@ -42,29 +57,46 @@ extension Replica {
     return actions + advance()
   }
 
-  /// Somebody else was faster to restore what the server had lost.
+  private func includesHeld(_ message: ChangeMessage) -> Bool {
+    held.meta.map { message.lineage.covers($0.version) } ?? true
+  }
+
+  /// Shows what a message has told.
+  private mutating func tell(_ content: StoredValue.Content, _ meta: Meta, _ vitals: Vitals) -> [Action] {
+    // The server may have become another one since it was asked.
+    let sighting = Vitals(era: meta.lineage.era ?? vitals.era, evictions: vitals.evictions)
+    news = News(after: questions, vitals: sighting)
+    memory.remember(meta, content)
+    return confirm(content, meta.revision, meta)
+  }
+
+  /// What is held was announced once more: somebody else was faster to restore what the server had lost.
   private mutating func restored() -> [Action] {
-    if repair == .restore { repair = nil }
-    left = nil
+    guard !isVerified || repair?.kind == .restore || absence != nil || wait != nil else { return [] }
+    if repair?.kind == .restore { repair = nil }
+    (left, absence, wait) = (nil, nil, nil)
     isMetaCertain = false
     // What was asked before the restoring may be answered after its message.
-    for index in reads.indices { reads[index].confirmed = .none }
-    inFlight?.known = .none
+    evidence += 1
     return advance()
   }
 
   /// The document that is stored, without its meta, since somebody has written it.
-  func compared(with document: Data?) -> [Action] {
+  mutating func compared(with document: Data?, vitals: Vitals = Vitals()) -> [Action] {
     // An absent key may be of another type.
     let isKnown = document != nil && document == confirmed.content.document
-    return isKnown && isMetaCertain ? [] : [.read]
+    guard isKnown, isMetaCertain else { return [.read] }
+    if news == nil, left == nil { held.seen(with: vitals) }
+    return []
   }
 
   /// What is stored, as the answer to a read with this number.
-  package mutating func stored(_ stored: StoredValue, read number: UInt64) -> [Action] {
-    var known = Revision.none
-    while let read = reads.first, read.number <= number {
-      known = read.confirmed
+  ///
+  /// - Parameter vitals: How the server was when it was asked last, before this answer.
+  package mutating func stored(_ stored: StoredValue, read number: UInt64, vitals: Vitals = Vitals()) -> [Action] {
+    var read = Read(number: number, question: questions, evidence: evidence)
+    while let first = reads.first, first.number <= number {
+      read = first
       reads.removeFirst()
     }
     // Of two answers that overtook each other either may be the newer one.
@@ -73,18 +105,38 @@ extension Replica {
     let isFirst = !isVerified
     if phase == .reading { phase = .live }
     isVerified = true
-    let actions = isOvertaken ? [.read] : look(at: stored, known: known, isFirst: isFirst)
+    let isOutdated = isOvertaken || read.evidence != evidence && !isNewer(stored)
+    let actions = isOutdated ? [.read] : look(at: stored, question: read.question, isFirst: isFirst, vitals: vitals)
     if let verification, verification.read <= number {
       self.verification = nil
+      isUpdateOutdated = false
       if State(revision: stored.revision, content: stored.content) == verification.state {
         finished += verification.updates
       } else {
         updates = verification.updates + updates
+        isUpdateOutdated = true
       }
     }
     // Whoever was away has not counted the time.
     let isExpiring = isFirst && policy.timeToLive > 0 && stored.content != .absent
     return actions + (isExpiring ? [.readLater(milliseconds: policy.timeToLive)] : []) + advance()
+  }
+
+  /// The server has told how many keys it has thrown away, after something was found gone.
+  ///
+  /// - Parameter vitals: `nil`: it does not tell any more.
+  package mutating func counted(_ vitals: Vitals?) -> [Action] {
+    guard let absence = absence.take() else { return [] }
+    // Something else was told, or found, since.
+    guard news == nil, evidence == absence.evidence else { return [.read] + advance() }
+    return judge(absence.stored, absence.isFirst, vitals, told: absence.told) + advance()
+  }
+
+  /// Those who may have known better have had their time.
+  package mutating func graceEnded(_ grace: Grace) -> [Action] {
+    guard wait?.grace == grace else { return [] }
+    wait?.isOver = true
+    return [.read]
   }
 
   /// An attempt to show a state has ended.
@@ -107,111 +159,231 @@ extension Replica {
 
   // MARK: -
 
-  /// Compares what is stored with what was known.
-  ///
-  /// - Parameters:
-  ///   - known: What the server had confirmed before it was asked.
-  ///   - isFirst: Whether this is the first answer of a connection, so that it may be another server by now.
-  ///   - isCommitting: Whether it is the answer to a commit of ours, which is about to be tried again.
-  mutating func look(
-    at stored: StoredValue,
-    known: Revision,
-    isFirst: Bool = false,
-    isCommitting: Bool = false
-  ) -> [Action] {
-    let revision = stored.revision
-    floor = max(floor, revision)
-    if revision > confirmed.revision {
-      let isFork = stored.meta.map { $0.parent < known } ?? false
-      let report: [Action] = isFork ? [.report(.lostHistory(confirmed: known, stored: revision))] : []
-      return report + confirm(stored.content, revision, stored.meta)
+  /// Whether an answer tells at least as much as what is held.
+  func isNewer(_ stored: StoredValue) -> Bool {
+    guard let held = held.meta else { return true }
+    guard let meta = stored.meta else { return false }
+    switch Kinship(of: meta, to: held) {
+    case .descendant: return true
+    case .same: return stored.content == self.held.content
+    case .ancestor, .fork: return false
     }
-    if revision == confirmed.revision {
-      left = nil
-      guard stored.content != confirmed.content || unreadable != nil else {
-        if repair == .restore { repair = nil }
-        (meta, isMetaCertain) = (stored.meta, true)
-        // It may have been given a revision, and lost it.
-        if inFlight == nil, !isAdoptedUnknown { adoptUnrevised() }
-        return []
-      }
-      // What there was to adopt is not there any more.
-      if stored.content != confirmed.content { repair = nil }
-      return lookAtEdit(stored)
-    }
-    // An older state was overtaken by a message, or is all that the server has left.
-    guard revision < known else { return [] }
-    // Nothing was there, and nothing is: the commit itself gives that an end. A tombstone of our own would be in its way.
-    let isExpired = meta.map { $0.kind == .set && $0.expiry != 0 } ?? false
-    let isNothing = stored == StoredValue(meta: nil, content: .absent) && confirmed.content == .absent
-    if isNothing, isCommitting || isExpired || isEvictedUnseen {
-      // What has been announced since is newer than this answer, or is gone as well.
-      guard confirmed.revision <= known else { return [.read] }
-      left = revision
-      return []
-    }
-    // What was asked before the restoring is answered before it, and is no deletion either.
-    if case .repair(.restore)? = inFlight?.purpose { return [] }
-    // What is known already, another answer says again.
-    let isReported = repair == .restore || stored.content == confirmed.content
-    let report: [Action] = isReported ? [] : [.report(.lostHistory(confirmed: confirmed.revision, stored: revision))]
-    // A loss that is about to be healed is no deletion before our eyes, whatever else was asked meanwhile.
-    let isDeletion = !isFirst && stored.meta == nil && repair != .restore && !circumstances.evicts
-    repair = nil
-    if revision == .none && stored.content != .absent || isDeletion {
-      // Somebody has written since, or has deleted everything: that counts, and gets a revision.
-      return report + follow(stored)
-    }
-    if policy.dataLoss == .adoptServer || !circumstances.mayRestore || isEvictedUnseen {
-      // Somebody has deleted there what had this revision.
-      if stored.isDeletedByHand, !isEvicted(stored), policy.detectsForeignEdits { repair = .adopt(revision) }
-      return report + confirm(stored.content, revision, stored.meta)
-    }
-    if !isRestorable {
-      // Nobody has what that was. What the server has left gets a revision above it.
-      return report + follow(stored)
-    }
-    repair = .restore
-    return report
   }
 
-  /// What the server has left counts, and is to get a revision above the confirmed one.
-  private mutating func follow(_ stored: StoredValue) -> [Action] {
-    let actions = confirm(stored.content, confirmed.revision, stored.meta)
-    left = stored.revision
-    if case .otherType = stored.content { return actions }
-    repair = .adopt(stored.revision)
+  /// Compares what is stored with what is held.
+  ///
+  /// - Parameters:
+  ///   - question: The number of the question that this is the answer to.
+  ///   - isFirst: Whether this is the first answer of a connection, so that it may be another server by now.
+  mutating func look(
+    at stored: StoredValue,
+    question: UInt64,
+    isFirst: Bool = false,
+    vitals: Vitals
+  ) -> [Action] {
+    floor = max(floor, stored.revision)
+    heard = max(heard, floor)
+    var isEdited = false
+    var actions: [Action] = []
+    switch settleNews(by: stored, question: question) {
+    case .none: break
+    case .undecided(let isOlder):
+      // Who wants to know what is stored is not told of something else.
+      guard !isOlder, !loadWaiters.isEmpty else { return [] }
+      for waiter in loadWaiters.keys { loadWaiters[waiter] = sentReads + 1 }
+      return [.read]
+    case .confirmed(let sighting): told = sighting
+    case .edited: isEdited = true
+    case .withdrawn(let revision): actions = [.report(.withdrawn(revision))]
+    }
+    // What was decided about it is on its way already.
+    var mending: Repair? = nil
+    if case .repair(let repair)? = inFlight?.purpose, isCommitUnderWay { mending = repair }
+    if stored == mending?.stored || stored == repair?.stored {
+      absence = nil
+      return actions
+    }
+    let told = told.flatMap { $0.version == stored.meta?.version ? $0.vitals : nil }
+    if isAboutEvictions(stored, vitals, told) {
+      absence = Absence(stored: stored, isFirst: isFirst, told: told, evidence: evidence)
+      return actions + [.count]
+    }
+    return actions + judge(stored, isFirst, vitals, told: told, isEdited: isEdited)
+  }
+
+  /// Whether it matters if the server has thrown something away until now, and is not known yet.
+  private func isAboutEvictions(_ stored: StoredValue, _ vitals: Vitals, _ told: Vitals?) -> Bool {
+    guard let evictions = vitals.evictions else { return false }
+    if case .otherType = stored.content { return false }
+    if held.meta == nil, stored.meta == nil { return evictions == 0 }
+    let isGone = stored.content == .absent && stored.meta?.kind != .deleted
+    guard stored.meta == nil || isGone, told != nil || held.restorable != nil else { return false }
+    return vitals == told ?? held.sighting
+  }
+
+  private mutating func judge(
+    _ stored: StoredValue,
+    _ isFirst: Bool,
+    _ vitals: Vitals?,
+    told: Vitals?,
+    isEdited: Bool = false
+  ) -> [Action] {
+    absence = nil
+    let findings = Findings(
+      stored: stored,
+      held: held,
+      memory: memory,
+      vitals: vitals,
+      told: told,
+      isEdited: isEdited,
+      isFirst: isFirst,
+      grace: wait.flatMap { $0.isOver && $0.stored == stored ? $0.grace : nil }
+    )
+    let verdict = adapted(findings.verdict, to: stored)
+    if case .wait = verdict {} else { wait = nil }
+    return act(on: verdict, stored, vitals)
+  }
+
+  private enum Settlement {
+    /// There are no news.
+    case none
+    /// What is stored was asked for before the message, and tells nothing of it; whether it is older.
+    case undecided(isOlder: Bool)
+    /// They are true.
+    case confirmed(Told)
+    /// They were, and somebody has written another document since.
+    case edited
+    /// They are not.
+    case withdrawn(Revision)
+  }
+
+  /// Confirms what a message has told, or takes it back.
+  private mutating func settleNews(by stored: StoredValue, question: UInt64) -> Settlement {
+    guard let news, let told = meta else { return .none }
+    let isTrue =
+      news.isOwn
+      ? stored.revision == told.revision && stored.meta?.writer == told.writer
+      : stored.meta.map { $0.lineage.covers(told.version) } ?? false
+    let isDocument = stored.document != nil && stored.revision == told.revision
+    if isTrue, !isDocument || stored.content == confirmed.content {
+      self.news = nil
+      return .confirmed(Told(version: told.version, vitals: news.vitals))
+    }
+    guard question > news.after else {
+      return .undecided(isOlder: stored.meta.map { told.lineage.covers($0.version) } ?? true)
+    }
+    // The one case in which a box goes back: what it shows is nobody's.
+    self.news = nil
+    (confirmed, meta, left) = (State(revision: held.revision, content: held.content), held.meta, nil)
+    sight = .unknown
+    return isTrue ? .edited : .withdrawn(told.revision)
+  }
+
+  /// What the key's policy makes of a verdict.
+  private func adapted(_ verdict: Verdict, to stored: StoredValue) -> Verdict {
+    let mayRestore = policy.dataLoss == .reseed && circumstances.mayRestore
+    if !mayMend {
+      switch verdict {
+      case .restore, .giveBack, .wait(.antiEntropy): return .leave
+      case .merge: return .follow
+      case .adopt: return .show
+      case .follow, .show, .leave, .wait(.moment): break
+      }
+    }
+    switch verdict {
+    case .restore, .giveBack, .wait(.antiEntropy):
+      let isDeleted = policy.dataLoss == .adoptServer && stored.isGone && stored.meta?.expiry == 0
+      if !mayRestore { return isDeleted && policy.detectsForeignEdits ? .adopt : .follow }
+    case .merge: if !mayRestore { return stored.meta == nil ? .adopt : .follow }
+    // The edit is shown, and stays without a revision, as long as there is one beside it.
+    case .adopt: if !policy.detectsForeignEdits, stored.meta != nil || held.meta == nil { return .follow }
+    case .follow, .show, .leave, .wait(.moment): break
+    }
+    // Nobody is to wait for long with a change of his own.
+    if verdict == .wait(.antiEntropy), hasPendingChange { return wait?.isOver ?? false ? .giveBack : .wait(.moment) }
+    return verdict
+  }
+
+  private mutating func act(on verdict: Verdict, _ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
+    switch verdict {
+    case .follow:
+      let isLoss = held.meta.map { held in stored.meta.map { !$0.lineage.covers(held.version) } ?? true } ?? false
+      return (isLoss ? reportLoss(of: stored) : []) + follow(stored, vitals)
+    case .show:
+      repair = nil
+      return show(stored)
+    case .leave:
+      repair = nil
+      left = stored.meta == meta ? nil : Left(meta: stored.meta)
+      return []
+    case .adopt:
+      let isLoss = stored.revision < held.revision && stored.content != confirmed.content
+      return (isLoss ? reportLoss(of: stored) : []) + show(stored) + mend(.adopt, stored)
+    case .restore:
+      // An edit may have been shown meanwhile, and has been thrown away with the rest.
+      let isShown = news != nil || confirmed == State(revision: held.revision, content: held.content)
+      let report = reportLoss(of: stored)
+      guard !isShown else { return report + mend(.restore, stored) }
+      let actions = confirm(held.content, held.revision, held.meta)
+      // The box has it, if it was made here, and nothing else was shown since.
+      if case .encoded(let own) = base, baseRevision == held.revision, held.content.document == own {
+        sight = .reflected
+      }
+      return report + actions + mend(.restore, stored)
+    case .merge:
+      return reportLoss(of: stored) + mend(.merge, stored)
+    case .giveBack:
+      return reportLoss(of: stored) + mend(.giveBack, stored)
+    case .wait(let grace):
+      repair = nil
+      let actions = stored.document == nil ? [] : show(stored)
+      guard wait?.grace != grace || wait?.stored != stored else { return actions }
+      wait = Wait(grace: grace, stored: stored)
+      return actions + [.wait(grace)]
+    }
+  }
+
+  /// What is stored is what counts, and what is held.
+  private mutating func follow(_ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
+    repair = nil
+    hold(stored.meta, stored.content, vitals)
+    // Something newer was announced since it was asked for.
+    guard news == nil else { return [] }
+    if stored.meta == nil, policy.dataLoss == .reseed { return show(stored) }
+    let isKnown = stored.revision == confirmed.revision && stored.content == confirmed.content && unreadable == nil
+    guard isKnown else { return confirm(stored.content, stored.revision, stored.meta) }
+    (meta, isMetaCertain, left) = (stored.meta, true, nil)
+    return []
+  }
+
+  /// What is stored is shown, and not held: it has no revision of its own.
+  mutating func show(_ stored: StoredValue) -> [Action] {
+    let revision = max(stored.revision, confirmed.revision)
+    let expected = Left(meta: stored.meta)
+    guard stored.content != confirmed.content || unreadable != nil || stored.revision > confirmed.revision else {
+      left = expected.meta == meta ? nil : expected
+      return []
+    }
+    let actions = confirm(stored.content, revision, stored.meta)
+    left = expected
     return actions
   }
 
-  /// Whether the server has thrown away what is confirmed, and nobody here has seen it. Who has gives it back.
-  private var isEvictedUnseen: Bool {
-    circumstances.evicts && StoredValue(meta: meta, content: confirmed.content).isDeletedByHand
+  mutating func mend(_ kind: Repair.Kind, _ stored: StoredValue) -> [Action] {
+    repair = Repair(kind: kind, stored: stored)
+    return []
   }
 
-  /// Whether the server has thrown this away, and whoever has it gives it back.
-  func isEvicted(_ stored: StoredValue) -> Bool {
-    stored.isDeletedByHand && circumstances.evicts && policy.dataLoss == .reseed
+  private func reportLoss(of stored: StoredValue) -> [Action] {
+    guard held.meta != nil else { return [] }
+    return [.report(.lostHistory(confirmed: held.revision, stored: stored.revision))]
   }
 
-  /// Whether what is confirmed can be given back: what is about to be adopted never had that revision.
-  private var isRestorable: Bool {
-    if case .otherType = confirmed.content { return false }
-    return meta?.revision ?? .none == confirmed.revision
-  }
-
-  /// Other bytes under the same revision were written by somebody who does not know revisions.
-  private mutating func lookAtEdit(_ stored: StoredValue) -> [Action] {
-    if isEvicted(stored), case .document = confirmed.content {
-      // Others may give it back.
-      guard circumstances.mayRestore, isRestorable else { return confirm(stored.content, stored.revision, stored.meta) }
-      repair = .restore
-      (meta, isMetaCertain) = (stored.meta, true)
-      return [.report(.lostHistory(confirmed: confirmed.revision, stored: .none))]
-    }
-    let isEdit = stored.content != confirmed.content && (stored.isDeletedByHand || stored.document != nil)
-    if isEdit, policy.detectsForeignEdits { repair = .adopt(stored.revision) }
-    return confirm(stored.content, stored.revision, stored.meta)
+  /// There is evidence for a version.
+  mutating func hold(_ meta: Meta?, _ content: StoredValue.Content, _ vitals: Vitals?) {
+    if held.meta?.version != meta?.version || held.content != content { evidence += 1 }
+    held = Held(meta, content, seenWith: vitals)
+    if let meta { memory.remember(meta, content) }
   }
 
   /// Something else than before is in Redis.
@@ -231,15 +403,7 @@ extension Replica {
       confirmed = State(revision: revision, content: content)
       sight = .unknown
     }
-    adoptUnrevised()
     return policy.timeToLive > 0 && content != .absent ? [.readLater(milliseconds: policy.timeToLive)] : []
-  }
-
-  /// What is stored without a revision gets one.
-  private mutating func adoptUnrevised() {
-    if confirmed.revision == .none, case .document = confirmed.content, policy.detectsForeignEdits {
-      repair = .adopt(.none)
-    }
   }
 
   /// Whether it is known when what this service commits expires: otherwise the server computes that by its own clock.

@@ -10,12 +10,26 @@ extension Replica {
     package var base: Base
     /// What it is committed on top of.
     package var stored: State
+    /// What the server is expected to have beside it.
+    var expected: Meta?
+    /// The document that the server has to be asked for as well, because nothing else tells that it has it.
+    var basis: Data?
     /// Whether what others have changed meanwhile, and fields that nobody here knows, are kept.
     package var isMerged: Bool
     /// Whether what is stored cannot be read, and is replaced on request.
     var isReplacement: Bool
     /// The updates that nobody waits for any more since it was begun.
     var forgotten: Set<UInt64> = []
+    /// Whether a closure of the program's that had the value has ended since it was begun.
+    var isUnlocked = false
+  }
+
+  /// An encoding that waits for a snapshot, because a closure of the program's had the value.
+  struct Postponement: Sendable {
+    /// Whether the closure still has it.
+    var isLocked: Bool
+    /// Those who waited when it was begun: the snapshot is newer than that. It may be older than what came later.
+    var waiters: Waiters
   }
 
   /// What came of an ``Encoding``.
@@ -57,7 +71,12 @@ extension Replica {
     if !updates.isEmpty, verification == nil, unreadable == nil {
       encoding = makeEncoding(of: updates)
       updates = []
-    } else if isDirty, mayCommit {
+    } else if let postponed, !postponed.isLocked, mayCommit {
+      // Another one has to follow it, so that the replica stays dirty.
+      encodingWaiters = postponed.waiters
+      self.postponed = nil
+      encoding = makeEncoding(of: [])
+    } else if isDirty, mayCommit, postponed == nil {
       isDirty = false
       (encodingWaiters, waiters) = (waiters, Waiters())
       encoding = makeEncoding(of: [])
@@ -70,9 +89,29 @@ extension Replica {
       updates: updates,
       base: base,
       stored: State(revision: storedRevision, content: confirmed.content),
+      expected: expectedMeta,
+      basis: news != nil || expectedMeta == nil ? confirmed.content.document : nil,
       isMerged: policy.conflict != .lastWriteWins && unreadable == nil,
       isReplacement: unreadable != nil
     )
+  }
+
+  /// A closure of the program's has the value, so that there is no snapshot yet: it is taken after ``unlocked()``.
+  package mutating func locked() -> [Action] {
+    guard let encoding, encoding.updates.isEmpty else { return [] }
+    self.encoding = nil
+    isDirty = true
+    postponed = Postponement(isLocked: !encoding.isUnlocked, waiters: encodingWaiters)
+    encodingWaiters = Waiters()
+    return advance()
+  }
+
+  /// The closure has ended.
+  package mutating func unlocked() -> [Action] {
+    encoding?.isUnlocked = true
+    guard postponed?.isLocked ?? false else { return [] }
+    postponed?.isLocked = false
+    return advance()
   }
 
   /// The snapshot is encoded, or cannot be; the updates have run.
@@ -94,31 +133,30 @@ extension Replica {
     case .success where stamp <= settledStamp && !encodingWaiters.isSave:
       // It was reported twice. Committing it again would overwrite what others have written since.
       let error = givenUp.flatMap { $0.stamp >= settledStamp ? $0.error : nil }
-      let status = error.map { [.saveError($0)] } ?? saved()
-      return status + finish(encodingWaiters, error) + settle(stamp: stamp) + advance()
+      let told =
+        error.map { [.saveError($0)] + finish(encodingWaiters, givenUp: $0) } ?? saved() + finish(encodingWaiters, nil)
+      return told + settle(stamp: stamp) + advance()
     case .success(let documents):
       guard let documents else { return [] }
       if isOvertaken(encoding), !encoding.isReplacement {
         let stored = confirmed.content.document
         return rollBack(stamp: stamp, encodingWaiters, local: documents.encoded, stored: stored) + advance()
       }
-      let condition: Commit.Condition =
-        policy.conflict == .lastWriteWins ? .unconditional : .revision(encoding.stored.revision)
+      let revision = encoding.stored.revision
       inFlight = Job(
         purpose: .change(stamp: stamp, encoded: documents.encoded, isReplacement: encoding.isReplacement),
         operation: operation,
         content: .document(documents.merged),
-        condition: encoding.isReplacement ? .replacing(encoding.stored.revision) : condition,
-        basis: encoding.stored.content,
+        condition: encoding.isReplacement ? .replacing(revision) : .revision(revision),
+        expectation: Job.Expectation(encoding),
         isReflected: documents.isReflected,
         waiters: encodingWaiters
       )
       return remadeIfOutdated()
     case .failure(let error):
       // The change stays in the box and is given up here; a later one may well be sent.
-      hasSaveError = true
-      givenUp = (stamp, error)
-      return [.saveError(error)] + finish(encodingWaiters, error) + settle(stamp: stamp) + advance()
+      let told = giveUp(stamp: stamp, error) + finish(encodingWaiters, givenUp: error)
+      return told + settle(stamp: stamp) + advance()
     }
   }
 
@@ -149,7 +187,7 @@ extension Replica {
         operation: operation,
         content: .document(documents.merged),
         condition: .revision(encoding.stored.revision),
-        basis: encoding.stored.content,
+        expectation: Job.Expectation(encoding),
         updates: encoding.updates
       )
       return remadeIfOutdated()

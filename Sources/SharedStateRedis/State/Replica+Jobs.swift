@@ -11,12 +11,32 @@ extension Replica {
       case repair(Repair)
     }
 
+    /// What is to be stored, so that it takes effect.
+    struct Expectation: Sendable {
+      /// What is stored under the revision that is expected.
+      var content = StoredValue.Content.absent
+      var meta: Meta?
+      /// The document, where nothing else tells that it is the server's.
+      var basis: Data?
+
+      init() {}
+
+      init(_ encoding: Encoding) {
+        (content, meta, basis) = (encoding.stored.content, encoding.expected, encoding.basis)
+        // What cannot be read is replaced whatever it is.
+        if encoding.isReplacement { basis = nil }
+      }
+    }
+
     var purpose: Purpose
     var operation: Operation
     var content: StoredValue.Content
     var condition: Commit.Condition
-    /// What was stored under the revision that it expects.
-    var basis = StoredValue.Content.absent
+    var expectation = Expectation()
+    /// What it includes, once it was sent; `nil`: it has not been.
+    var lineage: Lineage.Draft?
+    /// Whether it was sent again with another one, so that what it has made has to be read.
+    var isRedrafted = false
     /// Whether the box shows what is sent.
     var isReflected = false
     /// Whether the present connection has it.
@@ -25,10 +45,14 @@ extension Replica {
     var isInterrupted = false
     /// The server that had it first.
     var runID: String?
+    /// How the server was, at the latest, when it was sent first.
+    var sighting: Vitals?
     /// The highest revision that was known when it was sent first: what it makes is higher.
     var floor = Revision.none
-    /// What was confirmed when it was sent: the server had that at least. None: that cannot be told.
-    var known = Revision.none
+    /// How many questions were asked before it.
+    var question: UInt64 = 0
+    /// What was held when it was sent.
+    var evidence: UInt64 = 0
     var waiters = Waiters()
     var updates: [UInt64] = []
 
@@ -46,6 +70,11 @@ extension Replica {
       case .change, .reset: true
       case .updates, .repair: false
       }
+    }
+
+    /// Whether it puts back what was lost, which the server does not remember.
+    var isRestoring: Bool {
+      if case .repair(let repair) = purpose { repair.kind == .restore } else { false }
     }
 
     /// Whether it need not be sent, because nobody waits for it any more; a repair is thought about anew.
@@ -66,7 +95,7 @@ extension Replica {
     /// be seen.
     func isUndone(at revision: Revision) -> Bool {
       switch purpose {
-      case .change: !isInterrupted || condition != .unconditional && expected == revision
+      case .change: !isInterrupted || expected == revision
       // What the broken connection still brings would be another effect.
       case .updates: !isInterrupted
       case .reset, .repair: false
@@ -87,38 +116,93 @@ extension Replica {
     package enum Content: Sendable {
       case document(Data)
       case deleted
-      /// What is there gets a revision.
-      case adopted
-      /// What was lost is put back.
-      case restored(StoredValue.Content, Meta)
+      /// What is there gets a revision, or that nothing is.
+      case adopted(isDeletion: Bool)
+      /// What was lost is put back where this is found.
+      case restored(StoredValue.Content, Meta, over: StoredValue)
     }
 
     package var content: Content
     package var condition: Commit.Condition
     package var floor: Revision
     package var operation: Operation
+    /// What the expected version includes.
+    package var seen: Lineage?
+    /// What the new version includes; `nil`: nothing new is made.
+    package var lineage: Lineage.Draft?
+    package var basis: Data?
 
     /// In bytes.
     package var size: Int {
       switch content {
-      case .document(let document), .restored(.document(let document), _): document.count
+      case .document(let document), .restored(.document(let document), _, _): document.count + (basis?.count ?? 0)
       case .deleted, .adopted, .restored: 0
       }
     }
   }
 
   /// The commit to send, new or again; `nil` when there is none, it has been sent, or it has to wait.
-  package mutating func takeDraft(nextOperation: () -> Operation) -> Draft? {
+  ///
+  /// - Parameter vitals: How the server was when it was asked last.
+  package mutating func takeDraft(vitals: Vitals = Vitals(), nextOperation: () -> Operation) -> Draft? {
     guard mayBeginCommit, showing == nil else { return nil }
     if let job = inFlight, job.isAbandoned { giveUp(job) }
     if inFlight == nil { beginJob(nextOperation) }
     guard var job = inFlight, !job.isSent else { return nil }
     guard maySend(job) else { return nil }
-    job.isSent = true
-    if case .repair(.restore) = job.purpose {} else { job.known = confirmed.revision }
-    if !job.isInterrupted { (job.floor, job.runID) = (floor, circumstances.runID) }
+    questions += 1
+    (job.isSent, job.question, job.evidence) = (true, questions, evidence)
+    if !job.isInterrupted { (job.floor, job.runID, job.sighting) = (floor, circumstances.runID, vitals) }
+    if job.lineage?.era != vitals.era {
+      job.isRedrafted = job.isInterrupted && job.lineage != nil
+      draft(&job, in: vitals.era)
+    }
     inFlight = job
-    return Draft(content: content(of: job), condition: job.condition, floor: floor, operation: job.operation)
+    return Draft(
+      content: content(of: job),
+      condition: job.condition,
+      floor: floor,
+      operation: job.operation,
+      seen: job.expectation.meta?.lineage,
+      lineage: job.lineage,
+      basis: job.expectation.basis
+    )
+  }
+
+  /// Says what a commit includes, and what it writes where that depends on it.
+  private func draft(_ job: inout Job, in era: Era) {
+    let line = LineID(openedBy: job.operation)
+    let held = held.meta?.lineage
+    switch job.purpose {
+    case .repair(let repair):
+      let stored = repair.stored.meta?.lineage
+      var lineage = Lineage.Draft(continuing: stored ?? held, era: era, opening: line)
+      switch repair.kind {
+      case .adopt:
+        if let held { lineage.include(held) }
+      case .merge:
+        let fork = Fork(stored: repair.stored, held: self.held, memory: memory, isMerged: policy.conflict == .merge)
+        lineage = Lineage.Draft(continuing: stored, era: era, opening: line)
+        if let held, fork.isInclusive { lineage.include(held) }
+        job.content = fork.content
+      case .giveBack:
+        lineage = Lineage.Draft(continuing: held?.closed, era: era, opening: line)
+        job.content = self.held.content
+      case .restore:
+        break
+      }
+      job.lineage = lineage
+    case .change, .updates, .reset:
+      job.lineage = Lineage.Draft(continuing: parentLineage(of: job), era: era, opening: line)
+    }
+  }
+
+  /// What a change is made of; `nil`: of nothing.
+  private func parentLineage(of job: Job) -> Lineage? {
+    guard let meta = job.expectation.meta else { return held.meta?.lineage }
+    // Somebody else has what that was, and may give it back. What expires is over.
+    let isUnknown = meta.kind == .set && meta.expiry == 0 && job.expectation.content == .absent
+    return isUnknown && held.restorable == nil ? nil : meta.lineage
   }
 
   /// Whether a broken connection may still bring a commit of which nothing was heard.
@@ -134,46 +218,50 @@ extension Replica {
   private mutating func beginJob(_ nextOperation: () -> Operation) {
     if let repair {
       self.repair = nil
-      let condition: Commit.Condition =
-        if case .adopt(let revision) = repair { .revision(revision) } else { .unconditional }
+      var expectation = Job.Expectation()
+      (expectation.meta, expectation.content) = (repair.stored.meta, repair.stored.content)
+      if repair.kind == .merge, repair.stored.meta == nil { expectation.basis = repair.stored.document }
       inFlight = Job(
         purpose: .repair(repair),
         operation: nextOperation(),
-        content: confirmed.content,
-        condition: condition
+        content: .absent,
+        condition: .revision(repair.stored.revision),
+        expectation: expectation
       )
     } else if let reset {
       self.reset = nil
+      var expectation = Job.Expectation()
+      (expectation.meta, expectation.content) = (expectedMeta, confirmed.content)
       inFlight = Job(
         purpose: .reset(stamp: reset.stamp),
         operation: nextOperation(),
         content: .absent,
         condition: .replacing(storedRevision),
+        expectation: expectation,
         waiters: reset.waiters
       )
     }
   }
 
   private func content(of job: Job) -> Draft.Content {
-    switch job.purpose {
-    case .repair(.adopt): return .adopted
-    case .repair(.restore):
-      let kind: Meta.Kind = confirmed.content == .absent ? .deleted : .set
-      let parent = meta?.parent ?? .none
-      let expiry = kind == .set ? meta?.expiry ?? expectedExpiry(of: confirmed.revision) : 0
-      return .restored(
-        confirmed.content,
-        Meta(
-          revision: confirmed.revision,
-          parent: parent,
-          kind: kind,
-          expiry: expiry,
-          writer: meta?.writer ?? policy.writer
-        )
-      )
-    case .change, .updates, .reset:
-      if case .document(let document) = job.content { return .document(document) }
-      return .deleted
+    if case .repair(let repair) = job.purpose {
+      switch repair.kind {
+      case .adopt: return .adopted(isDeletion: repair.stored.content == .absent)
+      case .restore:
+        if let meta = restoredMeta(over: repair.stored) { return .restored(held.content, meta, over: repair.stored) }
+      case .merge, .giveBack: break
+      }
     }
+    if case .document(let document) = job.content { return .document(document) }
+    return .deleted
+  }
+
+  /// What is written beside what is given back.
+  func restoredMeta(over stored: StoredValue) -> Meta? {
+    guard var meta = held.meta else { return nil }
+    // Only the value was lost: what is beside it stays.
+    if let stored = stored.meta, stored.version == meta.version { return stored }
+    meta.lineage = meta.lineage.closed
+    return meta
   }
 }

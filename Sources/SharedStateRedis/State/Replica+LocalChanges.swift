@@ -46,6 +46,7 @@ extension Replica {
     self.reset = reset
     // Those who wait for a change before it are told once it turns out to be settled. There is nothing else to save.
     waiters.isSave = false
+    postponed?.waiters.isSave = false
     return advance()
   }
 
@@ -77,6 +78,7 @@ extension Replica {
   package mutating func forget(waiter: UInt64) {
     waiters.remove(waiter)
     encodingWaiters.remove(waiter)
+    postponed?.waiters.remove(waiter)
     inFlight?.waiters.remove(waiter)
     forget(update: waiter)
     loadWaiters[waiter] = nil
@@ -108,7 +110,9 @@ extension Replica {
   package var openUpdates: (waiting: Int, sent: Int) {
     let isSent = inFlight.map { $0.isSent || $0.isInterrupted } ?? false
     let taken = inFlight?.updates.count ?? 0
-    let isBehind = waiters.updates.count + encodingWaiters.updates.count + (inFlight?.waiters.updates.count ?? 0)
+    let isBehind =
+      waiters.updates.count + encodingWaiters.updates.count
+      + (postponed?.waiters.updates.count ?? 0) + (inFlight?.waiters.updates.count ?? 0)
     let waiting = isBehind + updates.count + (encoding?.updates.count ?? 0) + (verification?.updates.count ?? 0)
     return isSent ? (waiting, taken) : (waiting + taken, 0)
   }

@@ -56,6 +56,12 @@ package struct Replica: Sendable {
     case read
     /// Ask for what is stored, once so much time is over: the value has expired then.
     case readLater(milliseconds: UInt64)
+    /// Ask for what is stored within about a second: a message has told of something, or has made it likely.
+    case confirm
+    /// Ask how many keys the server has thrown away, and call ``Replica/counted(_:)`` with the answer.
+    case count
+    /// Call ``Replica/graceEnded(_:)`` after a while.
+    case wait(Grace)
     /// There is something to commit: call ``Replica/takeDraft(nextOperation:)`` and ``Replica/beginEncoding()``.
     case commit
     /// Everything local is acknowledged, or given up: the reference need not be kept any longer.
@@ -77,8 +83,14 @@ package struct Replica: Sendable {
     case restored(Revision)
     /// This service has given a revision to what somebody wrote without one.
     case adopted(Revision)
+    /// A message has told of what the server does not have, and the box has gone back.
+    case withdrawn(Revision)
+    /// This service has put together what the server had lost and what was written there since.
+    case merged(Revision)
     /// A message was lost on its way.
     case missedMessage
+    /// A local change is not sent any more; this is why.
+    case gaveUp(RedisSharedStateError)
   }
 
   /// What the box has to do with the confirmed state.
@@ -105,23 +117,48 @@ package struct Replica: Sendable {
   package struct Circumstances: Hashable, Sendable {
     /// `nil`: the server does not tell.
     package var runID: String?
-    package var evicts = false
     /// Whether the last connection was not so long ago that tombstones may have expired since.
     package var mayRestore = true
 
-    package init(runID: String? = nil, evicts: Bool = false, mayRestore: Bool = true) {
+    package init(runID: String? = nil, mayRestore: Bool = true) {
       self.runID = runID
-      self.evicts = evicts
       self.mayRestore = mayRestore
     }
   }
 
   /// What the server is to be told although nobody has changed anything here.
-  enum Repair: Hashable, Sendable {
-    /// Somebody wrote or deleted the value without a revision: it gets one, if what is stored has still this one.
-    case adopt(Revision)
-    /// The server has lost the confirmed state.
-    case restore
+  struct Repair: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+      /// Somebody wrote or deleted the value without a revision: it gets one.
+      case adopt
+      /// The server has lost what is held.
+      case restore
+      /// The same, and somebody has written since.
+      case merge
+      /// Everybody has lost what is stored, but its meta.
+      case giveBack
+    }
+
+    let kind: Kind
+    /// What was found: the repair takes effect only where that is still stored.
+    let stored: StoredValue
+  }
+
+  /// What only a message has told of. The box shows it, and nothing is ever restored because of it.
+  struct News: Hashable, Sendable {
+    /// How many questions were asked by then: the answer to a later one tells whether it is true.
+    let after: UInt64
+    /// How the server was, at the latest, when it was announced.
+    let vitals: Vitals
+    /// Whether it is what a commit of our own has made, of which only the revision is certain.
+    var isOwn = false
+  }
+
+  /// What is looked at again after a while, because somebody else may know better.
+  struct Wait: Hashable, Sendable {
+    let grace: Grace
+    let stored: StoredValue
+    var isOver = false
   }
 
   /// Those who wait for one snapshot to be acknowledged. Sets, because thousands may stop waiting one by one.
@@ -169,12 +206,27 @@ package struct Replica: Sendable {
   var meta: Meta?
   /// Whether it is what the server has: a message of another service does not tell the expiry.
   var isMetaCertain = true
-  /// The revision that the server has, where it is not the confirmed one: nothing is left of a deletion or an expiry, or
-  /// it has lost what cannot be given back.
-  var left: Revision?
+  /// What the server has, where it is not the confirmed state: nothing is left of a deletion or an expiry, somebody has
+  /// written without a revision, or it has lost what cannot be given back.
+  var left: Left?
+  /// What there is evidence for. The confirmed state may be more than that: news, or an edit without a revision.
+  var held = Held()
+  var news: News?
+  /// Counts what is held: an answer to a question that was asked before may be out of date.
+  var evidence: UInt64 = 0
+  /// The newest version of which a message has told rightly.
+  var told: Told?
+  var memory = Memory()
+  /// What was found gone, until the server has told whether it has thrown something away.
+  var absence: Absence?
+  var wait: Wait?
+  /// Whether the server lets this service write what nobody has asked for; found out by trying.
+  var mayMend = true
   var sight = Sight.reflected
-  /// The highest revision ever seen.
+  /// The highest revision for which there is evidence.
   package internal(set) var floor = Revision.none
+  /// The highest revision ever heard of.
+  var heard = Revision.none
   /// The newest change that was announced without its document, while a commit of our own was under way.
   var announcedByReference = Revision.none
 
@@ -183,6 +235,7 @@ package struct Replica: Sendable {
   var baseRevision = Revision.none
 
   var isDirty = false
+  var postponed: Postponement?
   var encoding: Encoding?
   var inFlight: Job?
   /// Whether a commit that was cut off was given up. What a broken connection still brings is not another one's effect.
@@ -208,6 +261,8 @@ package struct Replica: Sendable {
   var updates: [UInt64] = []
   /// Atomic updates that have changed nothing, and are to be told so once a read says that nobody else has.
   var verification: Verification?
+  /// Whether the last ones of those have to run again.
+  var isUpdateOutdated = false
   /// Deleting what is stored, and who wants that.
   var reset: Reset?
   /// Those who are told once what they did is shown.
@@ -218,8 +273,10 @@ package struct Replica: Sendable {
   var loadWaiters: [UInt64: UInt64] = [:]
   var sentReads: UInt64 = 0
   var answeredRead: UInt64 = 0
-  /// The reads that are not answered, and what was confirmed when each was sent: the server had that at least.
-  var reads: [(number: UInt64, confirmed: Revision)] = []
+  /// The reads that are not answered.
+  var reads: [Read] = []
+  /// Counts what the server was asked, by reads and by commits.
+  var questions: UInt64 = 0
 
   /// Whether `isLoading` or `loadError` is set, so that it has to be cleared once the value is up to date.
   var hasLoadStatus = true
@@ -228,6 +285,34 @@ package struct Replica: Sendable {
   var hasSaveError = false
   /// The local mutations that were given up last, and why, while nothing was saved since.
   var givenUp: (stamp: UInt64, error: RedisSharedStateError)?
+
+  /// What is in the place of the confirmed state; no meta: nothing, or what was written without a revision.
+  struct Left: Hashable, Sendable {
+    let meta: Meta?
+  }
+
+  /// A version that was there when a message told of it.
+  struct Told: Hashable, Sendable {
+    let version: Version
+    /// How the server was then, at the latest.
+    let vitals: Vitals
+  }
+
+  struct Absence: Hashable, Sendable {
+    let stored: StoredValue
+    let isFirst: Bool
+    /// How the server was when a message told that it was there.
+    let told: Vitals?
+    /// What was held when it was found.
+    let evidence: UInt64
+  }
+
+  struct Read: Hashable, Sendable {
+    let number: UInt64
+    let question: UInt64
+    /// What was held when it was sent.
+    let evidence: UInt64
+  }
 
   struct Verification: Sendable {
     var updates: [UInt64]
@@ -256,14 +341,25 @@ package struct Replica: Sendable {
   /// The size of the confirmed document, in bytes.
   package var size: Int { confirmed.content.size }
 
+  /// Whether a message has told of something that is to be looked at: the reply to a commit of our own tells as well.
+  var isToBeConfirmed: Bool { news != nil && !(isCommitUnderWay && meta?.writer == policy.writer) }
+
   /// Whether a remote state has not found its way into the box.
   package var isBehind: Bool { showing != nil || sight == .unknown || announcedByReference > confirmed.revision }
 
+  /// What the server is to be found with.
+  var expectedMeta: Meta? { (left ?? Left(meta: meta)).meta }
+
   /// The revision that the server is to be found with.
-  var storedRevision: Revision { left ?? confirmed.revision }
+  var storedRevision: Revision { expectedMeta?.revision ?? .none }
 
   /// Whether it is known what a commit is to be based on, and none is being made.
-  var mayBeginCommit: Bool { phase == .live && encoding == nil && !isAdoptedUnknown }
+  var mayBeginCommit: Bool {
+    phase == .live && encoding == nil && !isAdoptedUnknown && absence == nil && wait == nil && !isNewsUntold
+  }
+
+  /// Whether a commit has to wait until it is known what the server has: in the script it can only be told by a document.
+  private var isNewsUntold: Bool { news.map { $0.isOwn || confirmed.content == .absent } ?? false }
 
   /// Whether what this service has adopted is not known yet.
   var isAdoptedUnknown: Bool { adopted.revision > confirmed.revision && adopted.read > answeredRead }
@@ -282,6 +378,7 @@ package struct Replica: Sendable {
   package mutating func connected(_ circumstances: Circumstances) {
     phase = .subscribing
     isPausing = false
+    mayMend = true
     self.circumstances = circumstances
   }
 
@@ -296,7 +393,8 @@ package struct Replica: Sendable {
   /// A read is about to be sent. Returns its number.
   package mutating func beginRead() -> UInt64 {
     sentReads += 1
-    reads.append((sentReads, confirmed.revision))
+    questions += 1
+    reads.append(Read(number: sentReads, question: questions, evidence: evidence))
     return sentReads
   }
 
@@ -305,11 +403,8 @@ package struct Replica: Sendable {
     phase = .offline
     isVerified = false
     reads = []
-    // What was edited cannot be told from what is known a second time; what was lost can.
-    switch inFlight?.purpose {
-    case .repair(.adopt(let revision))?: repair = .adopt(revision)
-    default: if repair == .restore { repair = nil }
-    }
+    // All of it is found out again.
+    (repair, absence, wait) = (nil, nil, nil)
     hasLoadStatus = true
     // Everything is read again anyway.
     announcedByReference = .none
@@ -343,6 +438,8 @@ package struct Replica: Sendable {
   private mutating func nextDelivery() -> Delivery? {
     // What came in meanwhile is most likely the echo of our own commit. If it is not, it is looked at after the reply.
     guard !isCommitUnderWay else { return nil }
+    // What is about to be merged is shown then.
+    if repair?.kind == .merge, !isPausing { return nil }
     switch sight {
     case .reflected, .unreadable: return nil
     // Not before what was in the way is dealt with.
@@ -357,7 +454,8 @@ package struct Replica: Sendable {
   /// Whether what the box holds is to be kept, although its stamp may be the settled one: an unchanged value is saved.
   /// A change that is not on its way has another stamp, unless it was given up, as one before a reset.
   private var isSavePending: Bool {
-    waiters.isSave || encodingWaiters.isSave || reset != nil || inFlight?.isLocalChange ?? false
+    let isAsked = waiters.isSave || encodingWaiters.isSave || postponed?.waiters.isSave ?? false
+    return isAsked || reset != nil || inFlight?.isLocalChange ?? false
   }
 
   private mutating func nextCommit() -> [Action] {
@@ -370,7 +468,7 @@ package struct Replica: Sendable {
     if repair != nil || reset != nil { return [.commit] }
     let refused = refuseUpdates()
     if !updates.isEmpty, verification == nil { return refused + [.commit] }
-    guard isDirty else { return refused }
+    guard isDirty, postponed.map({ !$0.isLocked }) ?? true else { return refused }
     return refused + (mayCommit ? [.commit] : waitUntilReadable())
   }
 
@@ -379,15 +477,15 @@ package struct Replica: Sendable {
     if maySend(job) {
       guard unreadable == nil else { return !job.isLocalChange && !job.isInterrupted }
       // What it is based on was edited, or has expired.
-      if case .adopt(let revision)? = repair, job.isUndone(at: revision) { return true }
-      let isEdited = job.expected == storedRevision && job.basis != confirmed.content
+      if let repair, repair.kind != .restore, job.isUndone(at: repair.stored.revision) { return true }
+      let isEdited = job.expected == storedRevision && job.expectation.content != confirmed.content
       return isEdited && job.isUndone(at: storedRevision)
     }
     // It may have taken effect, and its operation stands for what it was then.
     if mayCommit { return true }
     if let reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
     // A server that has lost something does not remember the job either, so that it may as well be made anew.
-    return repair == .restore || repair != nil && !job.isInterrupted
+    return repair?.kind == .restore || repair != nil && !job.isInterrupted
   }
 
   /// What was stored may have become something else, or unreadable, while a commit of it was being made.
@@ -417,12 +515,12 @@ package struct Replica: Sendable {
 
   /// A local change may be sent when what is stored can be read, or somebody asked to replace it.
   var mayCommit: Bool {
-    unreadable == nil || !waiters.save.isEmpty || !(inFlight?.waiters.save.isEmpty ?? true)
+    unreadable == nil || [waiters, postponed?.waiters, inFlight?.waiters].contains { !($0?.save.isEmpty ?? true) }
   }
 
   /// The box is up to date, or what is stored cannot be read: says so, once nothing is on its way into the box.
   private mutating func loaded() -> [Action] {
-    guard phase == .live, sight != .unknown else { return [] }
+    guard phase == .live, sight != .unknown, absence == nil else { return [] }
     let finished = loadWaiters.filter { $0.value <= answeredRead }.keys.sorted()
     for waiter in finished { loadWaiters[waiter] = nil }
     let resumed = resume(finished, unreadable)

@@ -13,6 +13,8 @@ extension History {
       case adoption
       /// Gives the server back what it has lost.
       case restoration
+      /// What the server had lost was merged with what was written there since.
+      case merge
     }
 
     /// On what condition the server carried it out.
@@ -36,6 +38,8 @@ extension History {
     public var base: Stored.Content?
     /// What it was to make of which fields; `nil`: that is not known.
     public var changes: Document?
+    /// What the server had lost, and this includes all the same: it was merged, or given back with it.
+    public var includes: Stored?
     /// What was stored right before.
     public var before: Stored
     /// What is stored now.
@@ -49,6 +53,7 @@ extension History {
       condition: Condition = .revision,
       base: Stored.Content? = nil,
       changes: Document? = nil,
+      includes: Stored? = nil,
       before: Stored,
       after: Stored
     ) {
@@ -58,6 +63,7 @@ extension History {
       self.condition = condition
       self.base = base
       self.changes = changes
+      self.includes = includes
       self.before = before
       self.after = after
     }

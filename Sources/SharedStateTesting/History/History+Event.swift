@@ -23,6 +23,8 @@ extension History {
     /// The box has a new value, or the default when nothing is stored. It came from outside, or that is not known. The
     /// revision is the newest that the service knows.
     case shown(Box, Document?, revision: UInt64?, isFromOutside: Bool)
+    /// What a message had told, and the box has shown, was not stored: the box goes back to what it knows to be.
+    case withdrawn(Box)
     /// The service has the server's acknowledgement of these changes; a program cannot see that.
     case acknowledged(Box, through: Int, revision: UInt64)
     /// These changes yield to what somebody else has done, as `saveError` says.

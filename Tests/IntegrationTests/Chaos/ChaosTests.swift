@@ -1,10 +1,11 @@
 import Foundation
 import Testing
 
-@Suite("Chaos", .serialized)
+/// How long to go on after the first round; by default not at all.
+private let secondsToGoOn = ProcessInfo.processInfo.environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 0
+
+@Suite("Chaos", .serialized, .timeLimit(.minutes(20 + secondsToGoOn / 60)))
 struct ChaosTests {
-  /// How long to go on after the first round; by default not at all.
-  private static let seconds = ProcessInfo.processInfo.environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 0
   private static let seed = ProcessInfo.processInfo.environment["CHAOS_SEED"].flatMap { UInt64($0) }
 
   @Test(
@@ -13,7 +14,7 @@ struct ChaosTests {
   )
   func guarantees(restart: ChaosRun.Restart) async throws {
     let seed = Self.seed ?? .random(in: 0..<1_000_000)
-    let end = ContinuousClock.now + .seconds(Self.seconds)
+    let end = ContinuousClock.now + .seconds(secondsToGoOn)
     do {
       let run = try ChaosRun(seed: seed, restart: restart)
       repeat { try await run.round(disturbances: 10) } while ContinuousClock.now < end

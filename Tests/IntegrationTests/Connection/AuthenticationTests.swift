@@ -3,6 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct AuthenticationTests {
   private func error(
     _ server: PrivateRedisServer,
@@ -86,7 +87,8 @@ struct AuthenticationTests {
     #expect(failures(subscriptions) == [nil, .permissionDenied(operation: "SUBSCRIBE"), nil, nil])
 
     let mute = try ConnectionDriver(server, url: "redis://mute:secret@\(address)")
-    #expect(failures([try mute.reply(to: .commit(.sample(.sample)))]) == [.permissionDenied(operation: "EVALSHA")])
+    // All but the announcement has been done.
+    #expect(failures([try mute.reply(to: .commit(.sample(.sample)))]) == [nil])
   }
 
   @Test func aDatabaseThatTheServerDoesNotHaveIsAnInvalidURL() throws {

@@ -3,6 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct CommitTests {
   private let server: PrivateRedisServer
   private let writer: ConnectionDriver
@@ -21,18 +22,18 @@ struct CommitTests {
     try subscriber.subscribe(["test:changes:{test:key}"])
 
     // A floor beyond the clock makes the revisions known.
-    let floor = Revision(9_000_000_000_000_000)
+    let floor = Revision(7_000_000_000_000_000)
     let first = Commit.sample(names, .text(#"{"a":1}"#), floor: floor, number: 7)
-    let beginning = "- 0 9000000000000001 0;"
-    #expect(try writer.commit(first) == .committed(revision: Revision(9_000_000_000_000_001), parent: .none))
+    let beginning = "- 0 7000000000000001 0;"
+    #expect(try writer.commit(first) == .committed(revision: Revision(7_000_000_000_000_001), parent: .none))
     #expect(try server.command("GET", "test:key").text == #"{"a":1}"#)
-    #expect(try server.command("GET", "test:meta:{test:key}").text == "9000000000000001 0 s 0 shop@host/1/nonce")
-    #expect(try server.command("GET", "test:ops:{test:key}").text == "nonce 7 9000000000000001 0;\(beginning)")
+    #expect(try server.command("GET", "test:meta:{test:key}").text == "7000000000000001 0 s 0 shop@host/1/nonce")
+    #expect(try server.command("GET", "test:ops:{test:key}").text == "nonce 7 7000000000000001 0;\(beginning)")
 
     let second = Commit.sample(names, .deleted, by: "other", number: 3)
     _ = try writer.commit(second)
-    let meta = "9000000000000002 9000000000000001 d 0 shop@host/1/other"
-    let operations = "other 3 9000000000000002 9000000000000001;nonce 7 9000000000000001 0;\(beginning)"
+    let meta = "7000000000000002 7000000000000001 d 0 shop@host/1/other"
+    let operations = "other 3 7000000000000002 7000000000000001;nonce 7 7000000000000001 0;\(beginning)"
     #expect(try server.command("EXISTS", "test:key").text == "0")
     #expect(try server.command("GET", "test:meta:{test:key}").text == meta)
     #expect(try server.command("GET", "test:ops:{test:key}").text == operations)
@@ -42,9 +43,9 @@ struct CommitTests {
     let large = Commit.sample(names, .text("12", isLarge: true), number: 8)
     _ = try writer.commit(large)
     let payloads = [
-      "1 9000000000000001 0 s shop@host/1/nonce\n{\"a\":1}",
-      "1 9000000000000002 9000000000000001 d shop@host/1/other\n",
-      "1 9000000000000003 9000000000000002 r shop@host/1/nonce\n",
+      "1 7000000000000001 0 s shop@host/1/nonce\n{\"a\":1}",
+      "1 7000000000000002 7000000000000001 d shop@host/1/other\n",
+      "1 7000000000000003 7000000000000002 r shop@host/1/nonce\n",
     ]
     for payload in payloads {
       let (channel, message) = try subscriber.message()

@@ -3,6 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectionFailureTests {
   @Test(arguments: PrivateRedisServer.Address.allCases)
   func aServerThatDiesWithABatchInHandDisconnects(address: PrivateRedisServer.Address) throws {

@@ -3,6 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct ReadTests {
   @Test(arguments: PrivateRedisServer.Address.allCases)
   func tellsEveryKindOfContentApart(address: PrivateRedisServer.Address) throws {

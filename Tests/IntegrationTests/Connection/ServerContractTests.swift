@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("A real server keeps the contract of connections")
+@Suite("A real server keeps the contract of connections", .timeLimit(.minutes(5)))
 struct ServerContractTests {
   /// The servers to check: always a private one, and the one that the environment names as well.
   private static let urls = [nil, ProcessInfo.processInfo.environment["SHARED_STATE_TEST_REDIS_URL"]]
@@ -13,6 +13,12 @@ struct ServerContractTests {
   func contract(check: RedisConnectionContract, url: String?) throws {
     let server = try url == nil ? PrivateRedisServer(.unixSocket) : nil
     try check.run(on: RedisConnectionContract.Server(url: try #require(url ?? server?.url)))
+  }
+
+  @Test("keeps its promise about rights", arguments: RedisConnectionContract.rightChecks)
+  func rights(check: RedisConnectionContract) throws {
+    let server = try PrivateRedisServer(.unixSocket)
+    try check.run(on: RedisConnectionContract.Server(url: server.url))
   }
 
   @Test("the fake and the server, used alike, answer alike", arguments: [UInt64](1...8))

@@ -3,6 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct SubscriptionTests {
   @Test(arguments: PrivateRedisServer.Address.allCases)
   func hearsItsChannelsOnlyAndAnswersPings(address: PrivateRedisServer.Address) throws {

@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("Access to the server")
+@Suite("Access to the server", .timeLimit(.minutes(5)), .endsStores)
 struct AccessTests {
   @Test("a wrong password is an error at once, and is never shown")
   func wrongPassword() async throws {
@@ -13,7 +13,7 @@ struct AccessTests {
       url: backend.server.url.replacingOccurrences(of: "right-password", with: "wrong-password")
     )
     configuration.hurry(label: "service")
-    let store = RedisStore(configuration, logger: quiet)
+    let store = RedisStore(configuration, logger: quiet).endingWithTest
     await #expect(throws: RedisSharedStateError.authenticationFailed) { try await store.connected(within: patience) }
     @Shared(.redis("count", store: store)) var count = 1
     try await $count.status { $0.loadError as? RedisSharedStateError == .authenticationFailed }
@@ -34,7 +34,7 @@ struct AccessTests {
       url: backend.server.url.replacingOccurrences(of: ":right-password@", with: "alice:wonder%2Fland@")
     )
     alice.hurry(label: "alice")
-    let aliceStore = RedisStore(alice, logger: quiet)
+    let aliceStore = RedisStore(alice, logger: quiet).endingWithTest
     @Shared(.redis("count", store: store)) var count = 0
     @Shared(.redis("count", store: aliceStore)) var alices = 0
     $count.withLock { $0 = 1 }
@@ -50,7 +50,7 @@ struct AccessTests {
       url: backend.server.url.replacingOccurrences(of: "redis://", with: "redis://reader:secret@")
     )
     configuration.hurry(label: "reader")
-    let (writer, reader) = (try backend.store("writer"), RedisStore(configuration, logger: quiet))
+    let (writer, reader) = (try backend.store("writer"), RedisStore(configuration, logger: quiet).endingWithTest)
     @Shared(.redis("count", store: writer)) var written = 0
     @Shared(.redis("count", store: reader)) var read = 0
     $written.withLock { $0 = 1 }
@@ -71,12 +71,14 @@ struct AccessTests {
       url: backend.server.url.replacingOccurrences(of: "redis://", with: "redis://deaf:secret@")
     )
     configuration.hurry(label: "deaf")
-    let store = RedisStore(configuration, logger: quiet)
+    let store = RedisStore(configuration, logger: quiet).endingWithTest
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.status { share in
       if case .permissionDenied? = share.loadError as? RedisSharedStateError { true } else { false }
     }
-    try await store.isDown()
+    #expect(store.status == .connected)
+    await #expect(throws: RedisSharedStateError.permissionDenied(operation: "SUBSCRIBE")) { try await $count.load() }
+    await #expect(throws: RedisSharedStateError.permissionDenied(operation: "SUBSCRIBE")) { try await $count.save() }
   }
 
   @Test("nobody at the address: reading and changing work, and the error says so")
@@ -84,7 +86,7 @@ struct AccessTests {
     var configuration = try RedisConfiguration(url: "unix:///nowhere/redis.sock")
     configuration.hurry(label: "service")
     configuration.operationTimeout = .milliseconds(200)
-    let store = RedisStore(configuration, logger: quiet)
+    let store = RedisStore(configuration, logger: quiet).endingWithTest
     @Shared(.redis("count", store: store)) var count = 1
     $count.withLock { $0 += 1 }
     #expect(count == 2)

@@ -1,9 +1,10 @@
 import Foundation
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
-@Suite("BadDataHeld")
+@Suite("BadDataHeld", .timeLimit(.minutes(5)), .endsStores)
 struct BadDataTests {
   @Test("a document that does not decode is reported, and overwritten only on request", arguments: BackendKind.allCases)
   func undecodableDocument(kind: BackendKind) async throws {

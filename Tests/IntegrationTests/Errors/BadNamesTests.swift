@@ -1,9 +1,10 @@
 import Foundation
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
-@Suite("Names that cannot be used")
+@Suite("Names that cannot be used", .timeLimit(.minutes(5)), .endsStores)
 struct BadNamesTests {
   @Test(
     "are errors of the share, which works on in memory",

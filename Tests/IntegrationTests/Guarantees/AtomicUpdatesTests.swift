@@ -1,9 +1,10 @@
 import Foundation
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
-@Suite("Atomic updates")
+@Suite("Atomic updates", .timeLimit(.minutes(5)), .endsStores)
 struct AtomicUpdatesTests {
   struct SoldOut: Error, Equatable {}
 

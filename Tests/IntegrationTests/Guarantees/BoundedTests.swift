@@ -1,16 +1,16 @@
 import Foundation
+import Logging
 import Observation
 import SharedState
 import SharedStateRedis
 import Synchronization
+import SharedStateTesting
 import Testing
 
-@Suite("Bounded")
+@Suite("Bounded", .timeLimit(.minutes(5)), .endsStores)
 struct BoundedTests {
   @Test(
     "a blocked observer neither stops the subscriber thread nor piles up deliveries",
-    // One after the other, because all share the delivery thread that is blocked.
-    .serialized,
     arguments: BackendKind.allCases
   )
   func blockedObserver(kind: BackendKind) async throws {
@@ -34,11 +34,7 @@ struct BoundedTests {
       release.wait()
     }
     $written.withLock { $0 = 1 }
-    try await Deadline.run(within: patience) {
-      for await _ in isBlocked.stream { break }
-    } onTimeout: {
-      WaitedInVain()
-    }
+    try await inTime("the observer that blocks") { for await _ in isBlocked.stream { break } }
     // The observer's handler is stuck. Everything else goes on.
     for round in 2...50 {
       $written.withLock { $0 = round }
@@ -46,6 +42,45 @@ struct BoundedTests {
     }
     try await $read.becomes(50)
     #expect(calls.load(ordering: .relaxed) == 1)
+  }
+
+  @Test(
+    "a blocked observer delays no observer of another value or store, and is named in the log once",
+    arguments: BackendKind.allCases
+  )
+  func othersThanTheBlockedObserver(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let writer = try backend.store("writer")
+    let blocked = try backend.store("blocked", logger: journal.logger("blocked"))
+    let free = try backend.store("free", logger: journal.logger("free"))
+    let writes = ["a", "b"].map { Shared(wrappedValue: 0, .redis($0, store: writer)) }
+    let reads = [("a", blocked), ("b", blocked), ("a", free)].map { Shared(wrappedValue: 0, .redis($0, store: $1)) }
+    for share in writes + reads { try await share.load() }
+    let told = Mutex([0, 0, 0])
+    let release = DispatchSemaphore(value: 0)
+    defer { release.signal() }
+    @Sendable func observe(_ index: Int) {
+      withObservationTracking {
+        _ = reads[index].wrappedValue
+      } onChange: {
+        told.withLock { $0[index] += 1 }
+        if index == 0 { release.wait() }
+        observe(index)
+      }
+    }
+    for index in reads.indices { observe(index) }
+    for round in 1...3 {
+      for share in writes { share.withLock { $0 = round } }
+      try await eventually("everybody else is told") {
+        told.withLock { $0[0] == 1 && $0[1] >= round && $0[2] >= round }
+      }
+    }
+    try await eventually("it is named") { !journal.entries("has blocked").isEmpty }
+    release.signal()
+    try await eventually("it goes on") { told.withLock { $0[0] == 2 } }
+    let named = journal.entries("has blocked")
+    #expect(named.map(\.store) == ["blocked"] && named.map(\.name) == ["a"] && named.map(\.level) == [.warning])
   }
 
   @Test(
@@ -88,23 +123,19 @@ struct BoundedTests {
   func cutSubscriber(kind: BackendKind) async throws {
     let limit = "client-output-buffer-limit pubsub 1mb 1mb 1"
     let backend: any Backend = kind == .fake ? FakeBackend() : try ServerBackend(configuration: [limit])
-    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
-    let gate = DecodingGate()
-    let decoder = JSONDecoder()
-    decoder.userInfo[DecodingGate.key] = gate
-    @Shared(.redis("number", store: writer)) var written = SlowNumber()
-    // Else the thread that reads may be the one that decodes, when it is faster than the message.
-    @Shared(.redis("number", store: reader, options: .init(decoder: decoder, detectsForeignEdits: false)))
-    var read = SlowNumber()
+    let (gate, way) = (Gate(), Way())
+    let (writer, reader) = (try backend.store("writer"), try backend.store("reader", way: way))
+    @Shared(.redis("number", store: writer)) var written = 0
+    @Shared(.redis("number", store: reader)) var read = 0
     try await $written.save()
     try await $read.load()
 
-    // The thread that reads from the server is kept busy by the decoding of a value.
-    gate.close()
-    $written.withLock { $0.number = 1 }
+    // The thread that reads from the server gets no processor, say.
+    way.stopListening(at: gate)
+    $written.withLock { $0 = 1 }
     try await $written.save()
-    try await eventually("the value is being decoded") { gate.isOccupied }
-    $written.withLock { $0.number = 2 }
+    try await gate.isReached()
+    $written.withLock { $0 = 2 }
     try await $written.save()
     let junk = String(repeating: "x", count: 1 << 20)
     try await eventually("the server gives it up") {
@@ -112,57 +143,9 @@ struct BoundedTests {
       return try !backend.isConnected(.subscriber, of: "reader")
     }
     gate.open()
-    try await $read.value { $0.number == 2 }
-    $written.withLock { $0.number = 3 }
-    try await $read.value { $0.number == 3 }
+    try await $read.becomes(2)
+    $written.withLock { $0 = 3 }
+    try await $read.becomes(3)
     try await $read.status { $0.loadError == nil }
-  }
-}
-
-/// A number that takes as long to decode as a gate says.
-private struct SlowNumber: Codable, Hashable, Sendable {
-  var number = 0
-
-  init() {}
-
-  init(from decoder: any Decoder) throws {
-    (decoder.userInfo[DecodingGate.key] as? DecodingGate)?.pass()
-    number = try decoder.singleValueContainer().decode(Int.self)
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(number)
-  }
-}
-
-private final class DecodingGate: Sendable {
-  static let key = CodingUserInfoKey(rawValue: "gate").unsafelyUnwrapped
-
-  private struct State {
-    var isClosed = false
-    var waiting = 0
-  }
-
-  private let state = Mutex(State())
-  private let changed = NSCondition()
-
-  var isOccupied: Bool { state.withLock { $0.waiting > 0 } }
-
-  func close() { state.withLock { $0.isClosed = true } }
-
-  func open() {
-    changed.lock()
-    state.withLock { $0.isClosed = false }
-    changed.broadcast()
-    changed.unlock()
-  }
-
-  func pass() {
-    changed.lock()
-    state.withLock { $0.waiting += 1 }
-    while state.withLock({ $0.isClosed }) { changed.wait() }
-    state.withLock { $0.waiting -= 1 }
-    changed.unlock()
   }
 }

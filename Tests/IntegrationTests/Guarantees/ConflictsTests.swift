@@ -1,9 +1,10 @@
 import Foundation
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
-@Suite("Conflicts")
+@Suite("Conflicts", .timeLimit(.minutes(5)), .endsStores)
 struct ConflictsTests {
   private static func conflict(of error: (any Error)?) -> (local: String?, stored: String?)? {
     guard case .conflict("value", let local, let stored) = error as? RedisSharedStateError else { return nil }

@@ -1,9 +1,10 @@
 import Foundation
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
-@Suite("Converges")
+@Suite("Converges", .timeLimit(.minutes(5)), .endsStores)
 struct ConvergesTests {
   @Test("many services that write at once end with what Redis has", arguments: BackendKind.allCases)
   func manyWriters(kind: BackendKind) async throws {

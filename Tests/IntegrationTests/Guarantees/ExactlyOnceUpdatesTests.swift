@@ -5,7 +5,7 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-@Suite("ExactlyOnceUpdates")
+@Suite("ExactlyOnceUpdates", .timeLimit(.minutes(5)), .endsStores)
 struct ExactlyOnceUpdatesTests {
   @Test("a lost reply is no second effect")
   func lostReply() async throws {
@@ -244,6 +244,7 @@ struct ExactlyOnceUpdatesTests {
 
   private static func countInAProcess(_ url: String) async {
     await #expect(processExitsWith: .success) { [url = url as String] in
+      Watchdog.start(endingWith: 1)
       var configuration = try RedisConfiguration(url: url)
       configuration.hurry(label: "process")
       let store = RedisStore(configuration, logger: quiet)

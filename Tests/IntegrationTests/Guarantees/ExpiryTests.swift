@@ -1,9 +1,10 @@
 import Foundation
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
-@Suite("Expiry")
+@Suite("Expiry", .timeLimit(.minutes(5)), .endsStores)
 struct ExpiryTests {
   private static let week = Duration.seconds(7 * 86_400)
 

@@ -1,9 +1,10 @@
+import Foundation
 import SharedState
 import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("A failover to a replica that lags behind")
+@Suite("A failover to a replica that lags behind", .timeLimit(.minutes(5)), .endsStores)
 struct FailoverTests {
   @Test("AcknowledgedSurvives: what the replica has not got is given back, with its revision and writer")
   func lag() async throws {
@@ -48,7 +49,7 @@ struct FailoverTests {
     try await $count.save()
 
     try scene.promoteReplica()
-    let other = RedisStore(try RedisConfiguration(url: scene.replica.url), logger: quiet)
+    let other = RedisStore(try RedisConfiguration(url: scene.replica.url), logger: quiet).endingWithTest
     @Shared(.redis("count", store: other)) var others = 0
     try await $others.becomes(1)
     $others.withLock { $0 = 50 }
@@ -60,5 +61,51 @@ struct FailoverTests {
     #expect(try scene.replica.command("GET", "count").text == "50")
     #expect(journal.entries(Journal.lostHistory, of: "service", name: "count").count == 1)
     #expect(journal.entries(Journal.restored) == [])
+  }
+
+  /// What the fields of a document become is told by the names of those who have written them.
+  private struct Document: Codable, Equatable, Sendable {
+    var before = ""
+    var lost = ""
+    var accepted = ""
+    var both = ""
+  }
+
+  @Test(
+    "AcknowledgedSurvives: a change that the new primary has accepted is kept, whatever the clocks say, and so is the lost one",
+    arguments: [0, 10, 3_600]
+  )
+  func fork(secondsAhead: UInt64) async throws {
+    let scene = try await FailingOver()
+    let journal = Journal()
+    let store = try scene.store("first", journal: journal)
+    let share = Shared(wrappedValue: Document(), .redis("config", store: store))
+    share.withLock { $0.before = "first" }
+    try await share.save()
+    try await scene.replicaCatchesUp()
+    scene.cutReplication()
+    // As if the clock of the primary were ahead of the replica's: its revisions are.
+    let meta = try #require(try scene.primary.command("GET", "meta:{config}").text)
+    let revision = try #require(UInt64(meta.prefix { $0 != " " }))
+    let later = meta.replacingOccurrences(of: "\(revision)", with: "\(revision + secondsAhead * 1_000_000)")
+    try scene.primary.command("SET", "meta:{config}", later)
+    try await share.load()
+    share.withLock { ($0.lost, $0.both) = ("first", "first") }
+    try await share.save()
+
+    try scene.promoteReplica()
+    let other = RedisStore(try RedisConfiguration(url: scene.replica.url), logger: journal.logger("second"))
+    let copy = Shared(wrappedValue: Document(), .redis("config", store: other))
+    try await copy.becomes(Document(before: "first"))
+    copy.withLock { ($0.accepted, $0.both) = ("second", "second") }
+    try await copy.save()
+    scene.moveServices()
+    // Of what both have changed, what the server had accepted wins.
+    let merged = Document(before: "first", lost: "first", accepted: "second", both: "second")
+    for share in [share, copy] { try await share.becomes(merged) }
+    let stored = try #require(try scene.replica.command("GET", "config").text)
+    #expect(try JSONDecoder().decode(Document.self, from: Data(stored.utf8)) == merged)
+    #expect(journal.entries(Journal.merged).count == 1)
+    #expect(!journal.entries(Journal.lostHistory, of: "first", name: "config").isEmpty)
   }
 }

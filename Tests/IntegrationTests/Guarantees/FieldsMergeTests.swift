@@ -3,7 +3,7 @@ import SharedState
 import SharedStateRedis
 import Testing
 
-@Suite("FieldsMerge")
+@Suite("FieldsMerge", .timeLimit(.minutes(5)), .endsStores)
 struct FieldsMergeTests {
   @Test("changes of different fields at the same time are both kept", arguments: BackendKind.allCases)
   func differentFields(kind: BackendKind) async throws {

@@ -26,7 +26,7 @@ enum ForeignEdit: String, CaseIterable, Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("ForeignEditsSeen")
+@Suite("ForeignEditsSeen", .timeLimit(.minutes(5)), .endsStores)
 struct ForeignEditsSeenTests {
   /// With a namespace the server tells of everything in it; without one, of what was read.
   @Test(
@@ -198,7 +198,7 @@ struct ForeignEditsSeenTests {
       url: backend.server.url.replacingOccurrences(of: "redis://", with: "redis://reader:secret@")
     )
     configuration.hurry(label: "reader")
-    let reader = RedisStore(configuration, logger: quiet)
+    let reader = RedisStore(configuration, logger: quiet).endingWithTest
     @Shared(.redis("count", store: reader)) var count = 0
     try await $count.load()
     for edit in ForeignEdit.allCases {

@@ -1,13 +1,17 @@
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
-@Suite("A server that restarts under many services")
+@Suite("A server that restarts under many services", .timeLimit(.minutes(5)), .endsStores)
 struct HerdTests {
   private static let services = 20
   private static let names = (0..<40).map { "value:\($0)" }
 
-  @Test("Converges: all come back, and each reads each of its values once", arguments: BackendKind.allCases)
+  @Test(
+    "Converges: all come back, and each reads each of its values once, and what it is told of once more",
+    arguments: BackendKind.allCases
+  )
   func restart(kind: BackendKind) async throws {
     let backend = try kind.make()
     let ways = (0..<Self.services).map { _ in Way() }
@@ -23,6 +27,9 @@ struct HerdTests {
       for (index, share) in shares.enumerated() { try await share.becomes(index + 1) }
     }
 
+    // What messages have told was confirmed.
+    for shares in shares { for share in shares { try await share.load() } }
+
     let before = ways.map(\.keysRead)
     try backend.goDown()
     for store in stores { try await store.isDown() }
@@ -33,6 +40,9 @@ struct HerdTests {
       try await shares[0].becomes(-1)
       for share in shares { try await share.status { $0.loadError == nil } }
     }
-    #expect(zip(ways, before).allSatisfy { way, before in way.keysRead == before + Self.names.count })
+    for (way, before) in zip(ways, before) {
+      let read = way.keysRead - before
+      #expect(read == Self.names.count || read == Self.names.count + 1)
+    }
   }
 }

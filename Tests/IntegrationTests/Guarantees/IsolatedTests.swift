@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("Isolated")
+@Suite("Isolated", .timeLimit(.minutes(5)), .endsStores)
 struct IsolatedTests {
   /// What a service needs, and nothing else: its namespace, its channels and the one of invalidations.
   static let rules =
@@ -30,7 +30,7 @@ struct IsolatedTests {
         configuration: configuration,
         isInProcess: false,
         logger: journal.logger("service\(number)")
-      )
+      ).endingWithTest
     }
     try backend.set("other:limits", "not ours")
     try backend.set("limits", "not ours")

@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("Liveness")
+@Suite("Liveness", .timeLimit(.minutes(5)), .endsStores)
 struct LivenessTests {
   @Test(
     "a network that passes nothing on is noticed, on both connections and on either",
@@ -18,7 +18,7 @@ struct LivenessTests {
     configuration.keepAlive = .milliseconds(100)
     configuration.requestTimeout = .milliseconds(200)
     configuration.connectTimeout = .milliseconds(200)
-    let (store, other) = (RedisStore(configuration, logger: quiet), try backend.store("other"))
+    let (store, other) = (RedisStore(configuration, logger: quiet).endingWithTest, try backend.store("other"))
     @Shared(.redis("count", store: store)) var count = 0
     @Shared(.redis("count", store: other)) var others = 0
     try await $count.load()

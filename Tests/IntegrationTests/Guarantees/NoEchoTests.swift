@@ -1,10 +1,11 @@
 import SharedStateRedis
 import Synchronization
+import SharedStateTesting
 import Testing
 
 @testable import SharedState
 
-@Suite("NoEcho")
+@Suite("NoEcho", .timeLimit(.minutes(5)), .endsStores)
 struct NoEchoTests {
   @Test("a service's own writes come back without notifying anybody", arguments: BackendKind.allCases)
   func ownWrites(kind: BackendKind) async throws {

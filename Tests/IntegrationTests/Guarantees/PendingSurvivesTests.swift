@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("PendingSurvives")
+@Suite("PendingSurvives", .timeLimit(.minutes(5)), .endsStores)
 struct PendingSurvivesTests {
   @Test("changes made while the server is away are delivered when it is back", arguments: BackendKind.allCases)
   func serverGoesAndComesBack(kind: BackendKind) async throws {

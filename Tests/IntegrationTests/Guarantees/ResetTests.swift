@@ -2,9 +2,10 @@ import Foundation
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
-@Suite("Reset")
+@Suite("Reset", .timeLimit(.minutes(5)), .endsStores)
 struct ResetTests {
   @Test("deletes what is stored, and everybody returns to their own default", arguments: BackendKind.allCases)
   func everybodyReturns(kind: BackendKind) async throws {

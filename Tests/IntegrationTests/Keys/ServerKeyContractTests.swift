@@ -3,14 +3,14 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("Keys of a real server keep the contract of keys", .timeLimit(.minutes(2)))
+@Suite("Keys of a real server keep the contract of keys", .timeLimit(.minutes(2)), .endsStores)
 struct ServerKeyContractTests {
   @Test(arguments: SharedKeyContract<RedisSharedKey<Int>>.allChecks)
   func `keeps its promise`(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {
     let server = try PrivateRedisServer(.unixSocket)
     var configuration = try RedisConfiguration(url: server.url)
     configuration.hurry(label: "contract")
-    let store = RedisStore(configuration, logger: quiet)
+    let store = RedisStore(configuration, logger: quiet).endingWithTest
     let outsider = try RedisConnectionContract.Server(url: server.url, namespace: "").outsider
     try await check.run(on: .init(values: [0, 1, 2, 3], outsider: outsider) { .redis($0, store: store) })
   }

@@ -2,10 +2,11 @@ import Logging
 import MetricsTestKit
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
 /// What RunningIt says that a service counts.
-@Suite("Metrics")
+@Suite("Metrics", .timeLimit(.minutes(5)), .endsStores)
 struct MetricsTests {
   private let backend = FakeBackend()
   private let metrics = TestMetrics()
@@ -52,6 +53,14 @@ struct MetricsTests {
       #expect(levels.count { $0 == .debug } == 50)
       #expect(journal.entries("More of these").count { $0.level == level } == 1)
     }
+  }
+
+  @Test("changes that are given up are counted")
+  func givenUp() async throws {
+    let store = try backend.store(metrics: metrics)
+    @Shared(.redis("number", store: store)) var number = 0.5
+    $number.withLock { $0 = .infinity }
+    try await eventually("it is counted") { self.count("given_up") == 1 }
   }
 
   @Test("adopted edits are counted")

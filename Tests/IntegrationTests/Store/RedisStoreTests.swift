@@ -5,7 +5,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("A store")
+@Suite("A store", .timeLimit(.minutes(5)), .endsStores)
 struct RedisStoreTests {
   @Test("keeps a value as a plain JSON document that any tool reads", arguments: BackendKind.allCases)
   func plainDocument(kind: BackendKind) async throws {
@@ -83,11 +83,10 @@ struct RedisStoreTests {
     @Shared(.redis("count", store: writer)) var count = 0
     @SharedReader(.redis("count", store: other)) var read = 5
     $count.withLock { $0 = 2 }
-    for await value in $read.updates where value == 2 { break }
+    try await $read.becomes(2)
     try await writer.flush(within: patience)
-    let revision = try #require(try await writer.metadata(for: "count")?.revision)
-    try backend.publish("1 \(revision + 1) \(revision) d w@h/1/n\n", on: "changes:{count}")
-    for await value in $read.updates where value == 5 { break }
+    try await $count.reset()
+    try await $read.becomes(5)
     try await $count.becomes(0)
   }
 
@@ -150,7 +149,7 @@ struct RedisStoreTests {
         $count.withLock { $0 = round }
       }
       // The connections go when their threads have noticed.
-      while !backend.redis.clients.isEmpty { await Task.yield() }
+      try await eventually("the end of the connections") { backend.redis.clients.isEmpty }
       #expect(backend.redis.get("count") == "\(round)")
     }
   }
@@ -164,17 +163,17 @@ struct RedisStoreTests {
     try await store.isDown()
     try backend.comeBack()
     try await store.isUp()
-    let last = Task {
+    async let last = inTime("the end of the statuses", found: { "\(store.status)" }) {
       var last: RedisStore.Status?
       for await status in store.statuses { last = status }
       return last
     }
     await store.shutdown(within: patience)
-    #expect(await last.value == .stopped)
+    #expect(try await last == .stopped)
   }
 }
 
-@Suite("The store of the environment")
+@Suite("The store of the environment", .timeLimit(.minutes(5)), .endsStores)
 struct EnvironmentTests {
   @Test("is in process without REDIS_URL")
   func inProcess() throws {
@@ -200,6 +199,7 @@ struct EnvironmentTests {
   func server() async throws {
     let backend = try ServerBackend()
     let store = try RedisStore.fromEnvironment(logger: quiet, environment: ["REDIS_URL": backend.server.url])
+      .endingWithTest
     try await store.connected(within: patience)
   }
 

@@ -40,6 +40,8 @@ protocol Backend: Sendable {
   /// Makes the server a replica, and leaves the connections open.
   func demote() throws
   func promote() throws
+  /// Refuses everything that has to do with keys and channels without these texts; `nil`: nothing is refused.
+  func permit(keys: String?, channels: String?) throws
   func expire(_ key: String, after time: Duration) throws
   /// `nil`: the key is absent, or never expires.
   func timeToLive(of key: String) throws -> Duration?
@@ -69,7 +71,7 @@ extension Backend {
       isInProcess: isInProcess,
       logger: logger,
       metrics: metrics
-    )
+    ).endingWithTest
   }
 
   /// Breaks all connections of a store, and lets it connect no more before the way is opened again.
@@ -171,6 +173,7 @@ struct FakeBackend: Backend {
     if let snapshot = dump.snapshot.withLock({ $0 }) { redis.restore(snapshot) } else { redis.loseData() }
   }
 
+  func permit(keys: String?, channels: String?) { redis.permit(keysWith: keys, channelsWith: channels) }
   func demote() { redis.demote() }
   func promote() { redis.promote() }
   func expire(_ key: String, after time: Duration) { redis.expire(key, after: time) }
@@ -240,6 +243,13 @@ struct ServerBackend: Backend {
   func flushAll() throws { _ = try server.command("FLUSHALL") }
   func saveDump() throws { _ = try server.command("SAVE") }
   func restartFromDump() throws { try server.restart() }
+
+  func permit(keys: String?, channels: String?) throws {
+    let rules = ["resetkeys", keys.map { "~*\($0)*" } ?? "~*", "resetchannels", channels.map { "&*\($0)*" } ?? "&*"]
+    let reply = try server.command((["ACL", "SETUSER", "default"] + rules).map { Data($0.utf8) })
+    precondition(reply.text == "OK", "The rules are refused: \(reply)")
+  }
+
   func demote() throws { _ = try server.command("REPLICAOF", "127.0.0.1", "1") }
   func promote() throws { _ = try server.command("REPLICAOF", "NO", "ONE") }
 
@@ -257,7 +267,7 @@ struct ServerBackend: Backend {
     let url = server.url.replacingOccurrences(of: "redis://", with: "redis://\(label):secret@")
     var configuration = try RedisConfiguration(url: url)
     configuration.hurry(label: label)
-    return RedisStore(configuration, logger: quiet)
+    return RedisStore(configuration, logger: quiet).endingWithTest
   }
 
   func separate(_ label: String) throws {

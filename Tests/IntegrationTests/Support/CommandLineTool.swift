@@ -8,7 +8,8 @@ enum CommandLineTool {
   static func run(_ program: String, _ arguments: [String]) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program] + arguments
+    // It ends, whatever its server does.
+    process.arguments = ["timeout", "60", program] + arguments
     let output = Pipe()
     process.standardOutput = output
     process.standardInput = FileHandle.nullDevice

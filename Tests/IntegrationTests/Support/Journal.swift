@@ -8,6 +8,7 @@ final class Journal: Sendable {
     let store: String
     let message: String
     let name: String?
+    let error: String?
     let level: Logger.Level
   }
 
@@ -40,7 +41,13 @@ final class Journal: Sendable {
 
     func log(event: LogEvent) {
       let name = event.metadata?["name"]?.description
-      let entry = Entry(store: store, message: event.message.description, name: name, level: event.level)
+      let entry = Entry(
+        store: store,
+        message: event.message.description,
+        name: name,
+        error: event.metadata?["error"]?.description,
+        level: event.level
+      )
       journal.state.withLock { $0.append(entry) }
     }
   }
@@ -48,6 +55,8 @@ final class Journal: Sendable {
 
 extension Journal {
   static let restored = "given Redis back"
+  static let withdrawn = "does not have"
+  static let merged = "has merged what Redis had lost"
   static let adopted = "given a revision"
   static let lostHistory = "lost history"
   static let trackingRefused = "does not tell which keys"

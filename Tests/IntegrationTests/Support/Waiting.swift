@@ -3,56 +3,81 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// How long a test waits for what has to happen. Generous, because it is never waited for in vain.
-let patience = Duration.seconds(30)
-
 extension Shared where Value: Sendable {
   /// Waits until the value is as wanted, and returns it.
   @discardableResult
   func value(
-    _ comment: Comment? = nil,
+    _ what: String = "another value",
     sourceLocation: SourceLocation = #_sourceLocation,
     where isWanted: @escaping @Sendable (Value) -> Bool
   ) async throws -> Value {
-    try await first(in: updates, comment, sourceLocation, where: isWanted)
+    try await SharedReader(self).value(what, sourceLocation: sourceLocation, where: isWanted)
   }
 
   /// Waits until the errors and the loading state are as wanted.
   func status(
-    _ comment: Comment? = nil,
+    _ what: String = "another status",
     sourceLocation: SourceLocation = #_sourceLocation,
     where isWanted: @escaping @Sendable (Shared<Value>) -> Bool
   ) async throws {
-    try await inTime(comment, sourceLocation) { [self] in
+    try await inTime(what, found: { summary }, sourceLocation: sourceLocation) { [self] in
       try await waitUntil { isWanted(self) }
     }
+  }
+
+  /// What the share has, for a failure to say.
+  var summary: String { SharedReader(self).summary + saveError.map { ", saveError: \($0)" }.joined }
+}
+
+extension SharedReader where Value: Sendable {
+  /// Waits until the value is as wanted, and returns it.
+  @discardableResult
+  func value(
+    _ what: String = "another value",
+    sourceLocation: SourceLocation = #_sourceLocation,
+    where isWanted: @escaping @Sendable (Value) -> Bool
+  ) async throws -> Value {
+    try await first(in: updates, what, found: { summary }, sourceLocation, where: isWanted)
+  }
+
+  /// What the share has, for a failure to say.
+  var summary: String {
+    "\(wrappedValue)" + (isLoading ? ", loading" : "") + loadError.map { ", loadError: \($0)" }.joined
   }
 }
 
 extension Shared where Value: Equatable & Sendable {
   /// Waits until the share has a value.
   func becomes(_ value: Value, sourceLocation: SourceLocation = #_sourceLocation) async throws {
-    try await self.value("waiting for \(value)", sourceLocation: sourceLocation) { $0 == value }
+    try await self.value("\(value)", sourceLocation: sourceLocation) { $0 == value }
+  }
+}
+
+extension SharedReader where Value: Equatable & Sendable {
+  /// Waits until the share has a value.
+  func becomes(_ value: Value, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    try await self.value("\(value)", sourceLocation: sourceLocation) { $0 == value }
   }
 }
 
 extension RedisStore {
   /// Waits until the status is as wanted.
   func status(
+    _ what: String = "another status of the store",
     sourceLocation: SourceLocation = #_sourceLocation,
     where isWanted: @escaping @Sendable (Status) -> Bool
   ) async throws {
-    try await first(in: statuses, nil, sourceLocation, where: isWanted)
+    try await first(in: statuses, what, found: { "\(self.status)" }, sourceLocation, where: isWanted)
   }
 
   /// Waits until the store is in touch with its server.
   func isUp(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-    try await status(sourceLocation: sourceLocation) { $0 == .connected || $0 == .inProcess }
+    try await status("a connection", sourceLocation: sourceLocation) { $0 == .connected || $0 == .inProcess }
   }
 
   /// Waits until the store has noticed that its server is gone.
   func isDown(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-    try await status(sourceLocation: sourceLocation) {
+    try await status("the end of the connection", sourceLocation: sourceLocation) {
       if case .reconnecting = $0 { true } else { false }
     }
   }
@@ -62,47 +87,27 @@ extension RedisStore {
     because reason: RedisSharedStateError,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
-    try await status(sourceLocation: sourceLocation) {
+    try await status("reconnecting because of: \(reason)", sourceLocation: sourceLocation) {
       if case .reconnecting(_, reason) = $0 { true } else { false }
     }
-  }
-}
-
-/// Waits for something that tells nobody when it happens, such as what another process does.
-func eventually(
-  _ comment: Comment,
-  sourceLocation: SourceLocation = #_sourceLocation,
-  _ isSo: @escaping @Sendable () async throws -> Bool
-) async throws {
-  try await inTime(comment, sourceLocation) {
-    while try await !isSo() { try await Task.sleep(for: .milliseconds(2)) }
   }
 }
 
 @discardableResult
 private func first<Elements: AsyncSequence & Sendable>(
   in elements: Elements,
-  _ comment: Comment?,
+  _ what: String,
+  found: @escaping @Sendable () -> String,
   _ sourceLocation: SourceLocation,
   where isWanted: @escaping @Sendable (Elements.Element) -> Bool
 ) async throws -> Elements.Element where Elements.Element: Sendable {
-  try await inTime(comment, sourceLocation) {
+  try await inTime(what, found: found, sourceLocation: sourceLocation) {
     for try await element in elements where isWanted(element) { return element }
-    throw CancellationError()
+    // The sequence has ended, as it does when the task is cancelled.
+    throw Task.isCancelled ? CancellationError() : WaitedInVain(for: what)
   }
 }
 
-private func inTime<Result: Sendable>(
-  _ comment: Comment?,
-  _ sourceLocation: SourceLocation,
-  wait: @escaping @Sendable () async throws -> Result
-) async throws -> Result {
-  do {
-    return try await Deadline.run(within: patience, operation: wait) { WaitedInVain() }
-  } catch let error as WaitedInVain {
-    Issue.record(comment ?? "waited in vain", sourceLocation: sourceLocation)
-    throw error
-  }
+extension Optional<String> {
+  fileprivate var joined: String { self ?? "" }
 }
-
-struct WaitedInVain: Error {}

@@ -1,10 +1,11 @@
 import SharedStateRedis
 import Synchronization
 
-/// The way of one service to its server: can be closed, and counts what is asked.
+/// The way of one service to its server: can be closed or blocked, and counts what is asked.
 final class Way: Sendable {
   private let isClosed = Atomic(false)
   private let keys = Atomic(0)
+  private let gate = Mutex<Gate?>(nil)
 
   /// How many keys were asked for.
   var keysRead: Int { keys.load(ordering: .relaxed) }
@@ -13,6 +14,13 @@ final class Way: Sendable {
   func close() { isClosed.store(true, ordering: .sequentiallyConsistent) }
 
   func open() { isClosed.store(false, ordering: .sequentiallyConsistent) }
+
+  /// From now on the thread of the subscriber does not listen before the gate is open.
+  func stopListening(at gate: Gate) { self.gate.withLock { $0 = gate } }
+
+  fileprivate func listen(for purpose: ConnectionPurpose) {
+    if purpose == .subscriber { gate.withLock { $0 }?.pass() }
+  }
 
   fileprivate func begin() throws(RedisSharedStateError) {
     if isClosed.load(ordering: .sequentiallyConsistent) { throw .unreachable(reason: "the way is closed") }
@@ -40,16 +48,18 @@ struct WatchedConnector: RedisConnector {
   ) throws(RedisSharedStateError) -> any RedisConnection {
     try way.begin()
     let connection = try base.connect(purpose: purpose, waker: waker, deadline: deadline)
-    return WatchedConnection(base: connection, way: way)
+    return WatchedConnection(base: connection, purpose: purpose, way: way)
   }
 }
 
 private final class WatchedConnection: RedisConnection {
   private let base: any RedisConnection
+  private let purpose: ConnectionPurpose
   private let way: Way
 
-  init(base: any RedisConnection, way: Way) {
+  init(base: any RedisConnection, purpose: ConnectionPurpose, way: Way) {
     self.base = base
+    self.purpose = purpose
     self.way = way
   }
 
@@ -62,7 +72,8 @@ private final class WatchedConnection: RedisConnection {
   }
 
   func receive(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> [RedisEvent] {
-    try base.receive(until: deadline)
+    way.listen(for: purpose)
+    return try base.receive(until: deadline)
   }
 
   func close() { base.close() }

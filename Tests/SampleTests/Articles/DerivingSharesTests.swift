@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite struct DerivingSharesTests {
+@Suite(.timeLimit(.minutes(2))) struct DerivingSharesTests {
   struct SignUp: Codable, Sendable {
     var email = ""
     var phoneNumber = ""

@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite struct TestingArticleTests {
+@Suite(.timeLimit(.minutes(2))) struct TestingArticleTests {
   @Test func increment() {
     let model = CounterModel()
     model.incrementButtonTapped()

@@ -10,7 +10,7 @@ enum Compiler {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = [
-      "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6",
+      "timeout", "240", "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6",
       "-D", condition, "-I", built.appending(component: "Modules").path, file.path,
     ]
     let pipe = Pipe()

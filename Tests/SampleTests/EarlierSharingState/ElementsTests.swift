@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite struct ElementsTests {
+@Suite(.timeLimit(.minutes(2))) struct ElementsTests {
   private struct Row {
     @Shared var todo: Todo
   }

@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite struct PreviewsTests {
+@Suite(.timeLimit(.minutes(2))) struct PreviewsTests {
   @Test func settingAgainOverridesTheDefaultOfAnEntryPoint() {
     @Shared(.appStorage("isOn")) var entryPoint = false
 

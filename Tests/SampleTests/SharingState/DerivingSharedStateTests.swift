@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite struct DerivingSharedStateTests {
+@Suite(.timeLimit(.minutes(2))) struct DerivingSharedStateTests {
   private struct SignUpData: Equatable {
     var email = ""
     var phoneNumber = ""

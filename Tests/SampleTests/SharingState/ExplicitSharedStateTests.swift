@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite struct ExplicitSharedStateTests {
+@Suite(.timeLimit(.minutes(2))) struct ExplicitSharedStateTests {
   private struct Parent {
     @Shared var count: Int
     var child: Child?

@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite struct InMemoryTests {
+@Suite(.timeLimit(.minutes(2))) struct InMemoryTests {
   private struct Feature {
     @Shared(.inMemory("count")) var count = 0
   }

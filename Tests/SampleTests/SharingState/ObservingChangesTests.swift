@@ -3,7 +3,7 @@ import SharedState
 import SharedStateCombine
 import Testing
 
-@Suite struct ObservingChangesTests {
+@Suite(.timeLimit(.minutes(2))) struct ObservingChangesTests {
   @Test func aPublisherTellsOfEveryChange() {
     @Shared(value: 0) var count
     var updates: [Int] = []

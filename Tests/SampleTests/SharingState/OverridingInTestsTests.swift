@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite struct OverridingInTestsTests {
+@Suite(.timeLimit(.minutes(2))) struct OverridingInTestsTests {
   private struct Feature {
     @Shared(.appStorage("count")) var count = 0
   }

@@ -2,7 +2,7 @@ import SharedState
 import SharedStateTesting
 import Testing
 
-@Suite struct TestingSharedStateTests {
+@Suite(.timeLimit(.minutes(2))) struct TestingSharedStateTests {
   private struct Feature: Equatable {
     @Shared var count: Int
 

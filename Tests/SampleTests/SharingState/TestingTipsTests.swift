@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite struct TestingTipsTests {
+@Suite(.timeLimit(.minutes(2))) struct TestingTipsTests {
   private struct Feature1 {
     @Shared(.appStorage("count")) fileprivate var count = 0
 

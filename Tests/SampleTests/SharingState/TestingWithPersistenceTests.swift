@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite struct TestingWithPersistenceTests {
+@Suite(.timeLimit(.minutes(2))) struct TestingWithPersistenceTests {
   private struct SimpleFeature: Equatable {
     @Shared(.appStorage("count")) var count = 0
 

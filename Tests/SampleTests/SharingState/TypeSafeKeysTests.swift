@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite struct TypeSafeKeysTests {
+@Suite(.timeLimit(.minutes(2))) struct TypeSafeKeysTests {
   @Test(.timeLimit(.minutes(1))) func withoutATypeInTheKeyOneFileHasTwoValues() async throws {
     @Shared(.fileStorage(.users)) var users: [User] = []
     @Shared(.fileStorage(.users)) var identifiedUsers: IdentifiedArrayOf<User> = []

@@ -3,7 +3,7 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite struct UITestingTests {
+@Suite(.timeLimit(.minutes(2))) struct UITestingTests {
   private struct AppFeature {
     @Shared(.appStorage("count")) var count = 0
     @Shared(.fileStorage(.users)) var users: [User] = []

@@ -3,7 +3,7 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite struct UserDefaultsTests {
+@Suite(.timeLimit(.minutes(2))) struct UserDefaultsTests {
   @Dependency(\.defaultAppStorage) var defaults
 
   @Test func aChangeIsKeptInUserDefaults() {

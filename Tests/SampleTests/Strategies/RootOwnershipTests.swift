@@ -5,7 +5,7 @@ import Testing
 
 /// The root of a program owns the state, and hands shares of it down.
 @MainActor
-@Suite struct RootOwnershipTests {
+@Suite(.timeLimit(.minutes(2))) struct RootOwnershipTests {
   fileprivate struct SyncUp: Codable, Equatable, Identifiable, Sendable {
     let id: Int
     var title: String

@@ -123,7 +123,8 @@ extension BrokenHistory {
       .acknowledgedSurvives,
       "the server keeps the revision of what it has lost, and nothing else of it",
       [
-        Is.watched, Is.opened, Is.committedByAnother(20, 5), Is.shown(20, 5), .lost, .evicted(name: "config"),
+        Is.watched, Is.opened, .changed(Is.a, number: 1, ["limit": "20"]), Is.committed(["limit": "20"], 5),
+        .acknowledged(Is.a, through: 1, revision: 5), .lost, .evicted(name: "config"),
         .shown(Is.a, nil, revision: 5, isFromOutside: true),
         .rested(
           History.Rest(

@@ -2,7 +2,7 @@ import Foundation
 @testable import SharedStateRedis
 import Testing
 
-@Suite("A JSON document")
+@Suite("A JSON document", .timeLimit(.minutes(2)))
 struct JSONDocumentTests {
   // MARK: What is JSON
 

@@ -19,6 +19,17 @@ final class SimulatedBox {
   private var isWatched = true
   private var watches = 0
   private var shownSequence: UInt64 = 0
+  /// Whether a message has told what was not true, and the box may still show it.
+  private var isWithdrawing = false
+  private var shows = 0
+
+  /// Whether a closure of the program's has the value.
+  private(set) var isLocked = false
+  /// What was left meanwhile, to whoever ends the closure.
+  private var leftDelivery: Replica.Delivery?
+  private var isSnapshotWanted = false
+  /// What that has left for the next encoding.
+  private var leftSnapshot: (snapshot: Snapshot, shows: Int)?
 
   var isLoading = Numbered(false)
   var hasLoadError = Numbered(false)
@@ -92,14 +103,43 @@ final class SimulatedBox {
     if watches == watch { isWatched = false }
   }
 
-  func snapshot() -> (value: SimulatedValue, stamp: UInt64) {
-    isWatched = true
-    watches += 1
-    return (value, stamp)
+  /// What is encoded, and what the mutations so far have made of each field; `nil` when that cannot be told.
+  typealias Snapshot = (value: SimulatedValue, stamp: UInt64, fields: [String: String]?)
+
+  /// As `RedisPersistence.encode`; `nil`: a closure has the value.
+  func snapshot() -> Snapshot? {
+    let left = leftSnapshot
+    leftSnapshot = nil
+    if let left, left.shows == shows { return left.snapshot }
+    if isLocked {
+      isSnapshotWanted = true
+      return nil
+    }
+    return takeSnapshot()
   }
 
-  /// What the mutations so far have made of each field; `nil` when that cannot be told.
-  var changedFields: [String: String]? {
+  private func takeSnapshot() -> Snapshot {
+    isWatched = true
+    watches += 1
+    return (value, stamp, changedFields)
+  }
+
+  // MARK: Closures
+
+  /// A closure of the program's begins.
+  func lock() { isLocked = true }
+
+  /// The closure has ended. As `Reference.performLeft`: what came of what was left, and whether there is a snapshot now.
+  func unlock() -> (delivered: (Replica.Delivery, Replica.DeliveryOutcome)?, hasSnapshot: Bool) {
+    isLocked = false
+    let delivered = leftDelivery.flatMap { delivery in show(delivery).map { (delivery, $0) } }
+    leftDelivery = nil
+    defer { isSnapshotWanted = false }
+    if isSnapshotWanted { leftSnapshot = (takeSnapshot(), shows) }
+    return (delivered, isSnapshotWanted)
+  }
+
+  private var changedFields: [String: String]? {
     isReset ? nil : Dictionary(changes.map { ($0.field.key, String($0.number)) }, uniquingKeysWith: { $1 })
   }
 
@@ -128,8 +168,16 @@ final class SimulatedBox {
 
   // MARK: Showing
 
-  /// As `RedisPersistence.show`.
-  func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome {
+  /// What a message has told was not true.
+  ///
+  /// What was decided before may be shown only now, so it counts until something else is shown.
+  func withdraw() {
+    isWithdrawing = true
+    recorder.record(.withdrawn(place))
+  }
+
+  /// As `RedisPersistence.show`; `nil`: a closure has the value.
+  func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome? {
     let shown: SimulatedValue
     switch delivery.state.content {
     case .absent: shown = SimulatedValue(default: release)
@@ -140,9 +188,19 @@ final class SimulatedBox {
       }
       shown = decoded
     }
+    if delivery.stamp == nil { return .superseded }
+    if isLocked {
+      leftDelivery = delivery
+      return nil
+    }
     if delivery.sequence <= shownSequence { return .outdated }
     if delivery.stamp != stamp { return .superseded }
     shownSequence = delivery.sequence
+    shows += 1
+    if isWithdrawing, delivery.state.revision < revision {
+      isWithdrawing = false
+      recorder.record(.withdrawn(place))
+    }
     (value, revision, changes, isReset) = (shown, max(revision, delivery.state.revision), [], false)
     let document = delivery.state.content == .absent ? nil : shown.document.recorded
     let newest = delivery.state.revision.rawValue

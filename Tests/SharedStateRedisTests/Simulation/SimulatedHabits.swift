@@ -14,7 +14,7 @@ struct SimulatedHabits {
   }
 
   enum Use: CaseIterable {
-    case share, mutate, save, load, flush, drop, update, reset, cancel
+    case share, mutate, hold, save, load, flush, drop, update, reset, cancel
   }
 
   /// Whether the server is short of memory. It takes whatever is deleted for evicted then, so nobody deletes.
@@ -33,11 +33,15 @@ struct SimulatedHabits {
     let evicts = Int.random(in: 0..<4, using: &random) == 0
     // What goes wrong with a commit that is cut off takes several rare things in a row.
     let isAboutCommits = Int.random(in: 0..<4, using: &random) == 0
+    // So does a history that parts in two.
+    let isAboutFailovers = !isAboutCommits && Int.random(in: 0..<4, using: &random) == 0
     self.evicts = evicts
-    let disturbances =
+    let disturbances: [Disturbance] =
       isAboutCommits
       ? [.breakAtCommit, .breakAtCommit, .cut, .outsider, .evict, .time]
-      : Self.mixture(Disturbance.allCases, &random)
+      : isAboutFailovers
+        ? [.failOver, .failOver, .cut, .outsider, .evict, .time, .restartService, .loseReplies]
+        : Self.mixture(Disturbance.allCases, &random)
     self.disturbances = disturbances.filter {
       switch $0 {
       case .foreignDelete, .foreignExpire, .foreignFlush: !evicts
@@ -45,7 +49,10 @@ struct SimulatedHabits {
       default: true
       }
     }
-    uses = isAboutCommits ? [.update, .update, .cancel, .mutate] : Self.mixture(Use.allCases, &random)
+    uses =
+      isAboutCommits
+      ? [.update, .update, .cancel, .mutate]
+      : isAboutFailovers ? [.mutate, .mutate, .save, .reset] : Self.mixture(Use.allCases, &random)
     startsCalmly = Bool.random(using: &random)
     patience = [4, 8, 16, 40].randomElement(using: &random) ?? 8
     calmness = [3, 5, 10].randomElement(using: &random) ?? 5

@@ -14,6 +14,8 @@ struct SimulatedOperation {
   let purpose: Purpose
   /// What it was made on top of.
   var stored = Replica.State(revision: .none, content: .absent)
+  /// What its service held when it was made.
+  var held = StoredValue(meta: nil, content: .absent)
   /// Whether what others have written stays.
   var isMerged = false
   /// What it has made, once it has taken effect.

@@ -7,6 +7,7 @@ final class SimulatedService: CustomStringConvertible {
   enum Task {
     case show(SimulatedBox, Replica.Delivery)
     case delivered(SimulatedBox, Replica.Delivery, Replica.DeliveryOutcome)
+    case unlocked(SimulatedBox)
     case status(SimulatedBox, ReferenceWritableKeyPath<SimulatedBox, SimulatedBox.Numbered>, Bool, number: UInt64)
     case release(SimulatedBox)
     case wake(ConnectionPurpose)
@@ -15,6 +16,7 @@ final class SimulatedService: CustomStringConvertible {
 
   /// What one of the program's threads still has to do.
   enum Call {
+    case unlock(SimulatedBox, mutates: Bool)
     case report(SimulatedBox)
     case endWatch(SimulatedBox, Int)
     case returned(SimulatedBox, stamp: UInt64)
@@ -164,7 +166,7 @@ final class SimulatedService: CustomStringConvertible {
       guard let box = boxes[id], box.isKept else { return }
       tasks.append(.release(box))
       box.isKept = false
-    case .resume(let waiters, let error):
+    case .resume(let waiters, let error, _):
       for waiter in waiters {
         // A local change is in the way of what was loaded, and may be out of it before the waiter is told, or is since.
         if case .shows(let box, _, _)? = promises[waiter]?.content {
@@ -180,6 +182,8 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.resume(waiter, nil))
     case .wake(let purpose):
       tasks.append(.wake(purpose))
+    case .incident(let name, .withdrawn):
+      for box in boxes.values where box.name == name { box.withdraw() }
     case .statusChanged, .incident, .trackingRefused, .malformedMessage:
       break
     }
@@ -216,6 +220,8 @@ final class SimulatedService: CustomStringConvertible {
         } else {
           operations[commit.operation.number] = SimulatedOperation(box: box, purpose: .repair)
         }
+        let held = link.members[id]?.replica.held
+        operations[commit.operation.number]?.held = StoredValue(meta: held?.meta, content: held?.content ?? .absent)
       }
     }
   }
@@ -237,8 +243,12 @@ final class SimulatedService: CustomStringConvertible {
     let isConnected = link.session.phase == .connected || link.session.phase == .idle && link.members.isEmpty
     let isChecking = !link.members.isEmpty && !link.checks.isAtRest
     // What the server has refused is tried again.
-    let isPausing = !link.members.isEmpty && link.retries.first != nil
-    return isConnected && !isChecking && !isPausing && callers.isEmpty && departures.isEmpty && link.pendingChanges == 0
+    let isPausing = !link.members.isEmpty && link.isPausing
+    // Somebody else may know better, or the server is to tell how it is.
+    let isWaiting = !link.members.isEmpty && (link.waits.next != nil || !link.waits.requested.isEmpty)
+    let isAsking = !link.countQueue.isEmpty || link.confirmations.first != nil
+    return isConnected && !isWaiting && !isAsking && !isChecking && !isPausing && callers.isEmpty && departures.isEmpty
+      && link.pendingChanges == 0
       && link.waiters.isEmpty
       && link.exchanges.values.allSatisfy { $0.count == 0 }
       && link.members.elements.allSatisfy { $0.replica.phase == .live && !$0.replica.isBehind }
@@ -247,7 +257,8 @@ final class SimulatedService: CustomStringConvertible {
   /// Whether every thread waits although there is something to send.
   var isAsleep: Bool {
     guard link.session.phase == .connected, link.exchanges.values.allSatisfy({ $0.count == 0 }) else { return false }
-    return link.commitQueue.first != nil || link.readQueue.first != nil || link.readOnceQueue.first != nil
+    return !link.countQueue.isEmpty || link.commitQueue.first != nil || link.readQueue.first != nil
+      || link.readOnceQueue.first != nil
       || link.subscriptionQueue.first != nil
   }
 

@@ -9,9 +9,9 @@ enum SimulatedTrace {
     case .readDocuments(let names): "\(request.id) read documents \(names.map(\.value))"
     case .subscribe(let channels): "\(request.id) subscribe \(channels)"
     case .unsubscribe(let channels): "\(request.id) unsubscribe \(channels)"
-    case .ping, .role, .track: "\(request.id) \(request.command)"
+    case .ping, .role, .vitals, .track: "\(request.id) \(request.command)"
     case .commit(let commit):
-      "\(request.id) commit \(commit.operation.number) of \(text(commit)) to \(commit.names.value) if \(commit.condition)"
+      "\(request.id) commit \(commit.operation.number) of \(text(commit)) to \(commit.names.value) if \(commit.condition)\(commit.seen?.text ?? "")"
     case .restore(let restore):
       "\(request.id) restore \(text(StoredValue(meta: restore.meta, content: restore.content))) in \(restore.names.value)"
     }
@@ -22,7 +22,8 @@ enum SimulatedTrace {
   }
 
   static func text(_ stored: StoredValue) -> String {
-    let meta = stored.meta.map { "\($0.revision)<\($0.parent) \($0.kind) \($0.expiry) \($0.writer)" } ?? "-"
+    let meta =
+      stored.meta.map { "\($0.revision)<\($0.parent) \($0.kind) \($0.expiry) \($0.writer)\($0.lineage.text)" } ?? "-"
     return "[\(meta)] \(text(stored.content))"
   }
 
@@ -51,6 +52,7 @@ enum SimulatedTrace {
 
   static func text(_ call: SimulatedService.Call) -> String {
     switch call {
+    case .unlock(let box, let mutates): "lets go of \(box.name), \(mutates ? "changed" : "unchanged")"
     case .report(let box): "reports \(box.name)"
     case .endWatch(let box, let watch): "ends the watch \(watch) of \(box.name)"
     case .returned(let box, let stamp): "is back from mutating \(box.name) \(stamp)"

@@ -30,7 +30,7 @@ extension Simulation {
       server.faults.refusesTracking.toggle()
       isSomethingUntold = true
     case .demote:
-      server.faults.isReplica.toggle()
+      if server.faults.isReplica { promote() } else { server.faults.isReplica = true }
     case .recover, nil:
       recover()
     case .dropMessage:
@@ -47,7 +47,7 @@ extension Simulation {
     case .snapshot:
       snapshot = server.keyspace
     case .failOver:
-      restartServer(with: snapshot)
+      restartServer(with: any([snapshot] + recent) ?? snapshot)
     case .loseData:
       restartServer(with: Keyspace())
     case .evict:
@@ -66,9 +66,16 @@ extension Simulation {
     }
   }
 
+  /// The server is a primary again: whoever had that place meanwhile, it is another reign.
+  private func promote() {
+    guard server.faults.isReplica else { return }
+    server.promote()
+    recorder.record(.replaced)
+  }
+
   func recover() {
+    promote()
     server.faults = ServerFaults()
-    server.faults.evicts = habits.evicts
   }
 
   /// The server needs memory: each of a value's keys may have to go.
@@ -81,7 +88,7 @@ extension Simulation {
       recorder.record(.evicted(name: name.value))
       adoptions[name.value] = nil
     }
-    for key in keys { server.keyspace.remove(key, at: server.now) }
+    for key in keys { server.evict(key) }
     server.advanceClock(by: Self.moment)
     if keys.contains(name.meta) {
       // Nobody tracks it.
@@ -128,7 +135,7 @@ extension Simulation {
     adoptions = [:]
     server.restart(with: keyspace)
     // Another machine has another clock.
-    if chance(3) { server.advanceClock(by: -1_000_000) }
+    server.advanceClock(by: [0, 0, -10_000_000, -1_000_000, 1_000_000, 10_000_000].randomElement(using: &random) ?? 0)
     for connection in connections { cut(connection) }
     // It reads nothing any more of what was sent to it.
     for connection in connections where connection.isLate { discard(connection) }
@@ -164,16 +171,19 @@ extension Simulation {
 
   /// Somebody who knows revisions writes.
   func commitFromOutside(_ document: Data, to name: KeyNames) {
+    let before = stored(name.value)
+    let operation = Operation(writer: "outsider", number: nextOutsideOperation)
     let commit = Commit(
       names: name,
       content: .document(document, isLarge: document.count > SimulatedDocument.inlineLimit),
       condition: .unconditional,
       floor: .none,
-      operation: Operation(writer: "outsider", number: nextOutsideOperation),
-      writer: "outsider@host/1/outsider"
+      operation: operation,
+      writer: "outsider@host/1/outsider",
+      lineage: Lineage.Draft(continuing: before.meta?.lineage, era: server.era, opening: LineID(openedBy: operation))
     )
     nextOutsideOperation += 1
-    let before = stored(name.value)
+    keepRecent()
     let outcome = server.keyspace.commit(commit, at: server.now)
     // Nothing is announced, and nothing has changed, where there is a key of another type.
     guard let announcement = outcome.announcement else { return }

@@ -1,5 +1,7 @@
-@testable import SharedStateRedis
+import SharedState
 import SharedStateTesting
+
+@testable import SharedStateRedis
 
 /// What has to be true once writes have stopped and everything is delivered.
 extension Simulation {
@@ -90,8 +92,8 @@ extension Simulation {
     let subscriber = server.connectedClients.filter {
       $0.name == "service\(service.index)" && $0.purpose == .subscriber
     }
-    let channels = Set(service.boxes.values.map(\.names.channel))
-    let listens = subscriber.first?.channels.subtracting(["\(KeyNames.invalidationChannel)"])
+    let channels = Set(service.boxes.values.map { Name($0.names.channel) })
+    let listens = subscriber.first?.channels.subtracting([Name("\(KeyNames.invalidationChannel)")])
     if service.link.session.phase == .connected, listens != channels {
       failed("\(service.name) listens to \(subscriber.map(\.channels)), not to \(channels)")
     }

@@ -10,6 +10,11 @@ extension Simulation {
     switch any(habits.uses) {
     case .share: share(in: service)
     case .mutate, nil: mutate(box, in: service)
+    case .hold:
+      guard !box.isLocked else { return }
+      box.lock()
+      note("service \(service.index) holds \(box.name)")
+      service.callers.append(.init(holding: box, [.unlock(box, mutates: chance(2))]))
     case .save: service.callers.append(.init(holding: box, [.save(box)]))
     case .load: service.callers.append(.init(holding: box, [.load(box)]))
     case .update:
@@ -43,11 +48,17 @@ extension Simulation {
   }
 
   func mutate(_ box: SimulatedBox, in service: SimulatedService) {
+    guard !box.isLocked else { return }
+    service.callers.append(.init(holding: box, change(box, in: service)))
+  }
+
+  /// What a closure does; returns what its thread still has to do.
+  private func change(_ box: SimulatedBox, in service: SimulatedService) -> [SimulatedService.Call] {
     let field = any(box.release.settableFields) ?? .first
     let isReported = box.mutate(field, to: makeValue())
     note("service \(service.index) mutates \(box.name): \(box.value) \(box.stamp)")
     let returned = SimulatedService.Call.returned(box, stamp: box.stamp)
-    service.callers.append(.init(holding: box, isReported ? [.report(box), returned] : [returned]))
+    return isReported ? [.report(box), returned] : [returned]
   }
 
   func share(in service: SimulatedService) {
@@ -78,6 +89,15 @@ extension Simulation {
     service.callers.append(caller)
   }
 
+  /// A thread of the program's waits for a closure of another one; no other thread does.
+  func canProceed(_ caller: SimulatedService.Caller) -> Bool {
+    guard caller.tasks.isEmpty else { return true }
+    switch caller.calls.first {
+    case .report(let box), .endWatch(let box, _): return !box.isLocked
+    default: return true
+    }
+  }
+
   func proceed(_ caller: SimulatedService.Caller, in service: SimulatedService) {
     if !caller.tasks.isEmpty {
       perform(caller.tasks.removeFirst(), in: service, &caller.tasks)
@@ -93,6 +113,13 @@ extension Simulation {
   func make(_ call: SimulatedService.Call, by caller: SimulatedService.Caller, in service: SimulatedService) {
     note("service \(service.index) \(SimulatedTrace.text(call))")
     switch call {
+    case .unlock(let box, let mutates):
+      // Mutations come before what was left, in the same turn of the lock.
+      let calls = mutates ? change(box, in: service) : []
+      let (delivered, hasSnapshot) = box.unlock()
+      if let (delivery, outcome) = delivered { caller.tasks.append(.delivered(box, delivery, outcome)) }
+      if hasSnapshot { caller.tasks.append(.unlocked(box)) }
+      caller.calls += calls
     case .report(let box):
       guard let watch = box.watch else { return }
       caller.calls.insert(.endWatch(box, watch), at: 0)
@@ -129,7 +156,10 @@ extension Simulation {
     case .load(let box):
       service.update(&caller.tasks) { link in
         guard let waiter = try? link.load(box.id, now: now) else { return failed("load() failed") }
-        service.promises[waiter] = .init(.shows(box, stored(box.name).revision, losses: losses), holding: box)
+        // What has lost its value is not shown before others have had their time to give it back.
+        let stored = stored(box.name)
+        let revision = stored.isGone ? .none : stored.revision
+        service.promises[waiter] = .init(.shows(box, revision, losses: losses), holding: box)
       }
     case .flush:
       // What is not waited for has to be done already.
@@ -151,7 +181,9 @@ extension Simulation {
   ) {
     switch task {
     case .show(let box, let delivery):
-      let outcome = box.hasLeft ? .outdated : box.show(delivery)
+      guard let outcome = box.hasLeft ? .outdated : box.show(delivery) else {
+        return note("service \(service.index) leaves \(box.name) \(SimulatedTrace.text(delivery))")
+      }
       note(
         "service \(service.index) shows \(box.name) \(SimulatedTrace.text(delivery)): \(outcome), has \(box.value) \(box.stamp)"
       )
@@ -159,6 +191,8 @@ extension Simulation {
       tasks.insert(.delivered(box, delivery, outcome), at: 0)
     case .delivered(let box, let delivery, let outcome):
       service.update(&tasks) { $0.delivered(delivery, to: box.id, outcome: outcome) }
+    case .unlocked(let box):
+      service.update(&tasks) { $0.unlocked(box.id) }
     case .status(let box, let path, let value, let number):
       box[keyPath: path].set(value, number: number)
     case .release(let box):

@@ -56,7 +56,7 @@ extension Simulation {
     switch request.command {
     case .commit(let commit): names = commit.names
     case .restore(let restore): names = restore.names
-    case .ping, .role, .track, .read, .readDocuments, .subscribe, .unsubscribe:
+    case .ping, .role, .vitals, .track, .read, .readDocuments, .subscribe, .unsubscribe:
       recordTouch(by: request.command, service)
       try? server.send([request], from: connection.id)
       return
@@ -65,6 +65,7 @@ extension Simulation {
     // Whoever gives up just then cannot know what becomes of it.
     if habits.uses.contains(.cancel), chance(8) { cancel(in: service) }
     let before = stored(names.value)
+    keepRecent()
     try? server.send([request], from: connection.id)
     let after = stored(names.value)
     note("  \(names.value) is \(SimulatedTrace.text(after))")
@@ -143,10 +144,27 @@ extension Simulation {
       written.changes = updates.isEmpty ? [:] : [SimulatedDocument.Field.count.key: String(count + updates.count)]
     case .reset(let stamp):
       written.cause = .reset(through: Int(stamp))
-    case .repair: adoptions[commit.names.value] = SimulatedAdoption(box: operation.box, revision: after.revision)
+    case .repair where commit.isAdoption:
+      adoptions[commit.names.value] = SimulatedAdoption(box: operation.box, revision: after.revision)
+    case .repair: written.cause = .merge
+    }
+    if case .repair = operation.purpose, let held = operation.held.meta, let lineage = after.meta?.lineage,
+      lineage.covers(held.version)
+    {
+      written.includes = recorder.stored(operation.held)
     }
     record(written)
   }
 
   private func record(_ commit: History.Commit) { recorder.record(.committed(commit)) }
+}
+
+extension Commit {
+  /// Whether it gives a revision to what somebody else has written or deleted.
+  fileprivate var isAdoption: Bool {
+    switch content {
+    case .adopted, .adoptedDeletion: true
+    case .document, .deleted: false
+    }
+  }
 }

@@ -1,7 +1,9 @@
 @testable import SharedStateRedis
 
 /// What came of an encoding, and what its commit is for.
-typealias SimulatedEncoded = (encoded: Replica.Encoded, operation: SimulatedOperation?)
+///
+/// `nil`: a closure has the value.
+typealias SimulatedEncoded = (encoded: Replica.Encoded?, operation: SimulatedOperation?)
 
 /// What the threads of a link do, as `Link.run` does it.
 extension Simulation {
@@ -160,8 +162,7 @@ extension Simulation {
       )
       return (Replica.Encoded(stamp: 0, result: result), operation)
     }
-    let (value, stamp) = box.snapshot()
-    let fields = box.changedFields
+    guard let (value, stamp, fields) = box.snapshot() else { return (nil, nil) }
     let operation = SimulatedOperation(
       box: box,
       purpose: .change(stamp: stamp, fields),
@@ -179,13 +180,17 @@ extension Simulation {
     _ link: inout LinkState,
     _ service: SimulatedService
   ) -> RedisRequest? {
+    guard let result = encoded.encoded else {
+      link.locked(id)
+      return nil
+    }
     if let operation = encoded.operation {
-      if case .failure = encoded.encoded.result, case .change(let stamp, _) = operation.purpose {
+      if case .failure = result.result, case .change(let stamp, _) = operation.purpose {
         operation.box.giveUp(stamp, isEncodable: false)
       }
       service.operations[link.nextOperation] = operation
     }
-    return link.encoded(id, encoded.encoded, now: now)
+    return link.encoded(id, result, now: now)
   }
 
   func receive(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {
@@ -218,6 +223,8 @@ extension Simulation {
   ) {
     guard epoch == service.link.session.epoch, service.link.exchanges[.writer] != nil else { return }
     for case .reply(let id, let reply) in events {
+      // Another reign ends the session, and nothing behind that is handed in.
+      if case .vitals(let vitals) = reply, vitals.era != service.link.vitals.era { return }
       guard let number = connection.operations[id], let operation = service.operations[number] else { continue }
       let revision: Revision
       switch reply {
@@ -225,15 +232,14 @@ extension Simulation {
         if case .reset = operation.purpose { operation.box.giveUpReset() }
         continue
       case .commit(.committed(let made, _)): revision = made
-      // The server has forgotten the operation, and tells of what it has made, or has told so before it lost that, too.
+      // The server has forgotten the operation, and tells what it has made, or has told so before it lost that.
       case .commit(.conflict(let stored, _)):
         guard let made = operation.made, let replica = service.link.members[operation.box.id]?.replica else { continue }
         // Who has given up a commit that was cut off cannot tell whose effect it is.
         guard !replica.hasUndecided else { continue }
         // What somebody else has given back may expire at another time.
-        guard
-          [stored.meta, replica.meta].contains(where: { $0?.revision == made.revision && $0?.writer == made.writer })
-        else { continue }
+        let known = [stored.meta, replica.held.meta]
+        guard known.contains(where: { $0?.revision == made.revision && $0?.writer == made.writer }) else { continue }
         revision = made.revision
       default: continue
       }

@@ -27,6 +27,8 @@ final class Simulation {
   /// What no guarantee is about and must not be: a thread that sleeps for ever, an error that stays.
   private(set) var failures: [String] = []
   var snapshot = Keyspace()
+  /// What was stored before each of the last commits: what replicas have that lag.
+  private(set) var recent: [Keyspace] = []
   /// Which values have still the revision that a service has given to what somebody had written without one.
   var adoptions: [String: SimulatedAdoption] = [:]
   /// How often it has lost something, which is deleted by everybody's will or not.
@@ -134,6 +136,11 @@ final class Simulation {
     elements.randomElement(using: &random)
   }
 
+  /// A commit is about to change what is stored.
+  func keepRecent() {
+    recent = recent.suffix(3) + [server.keyspace]
+  }
+
   func makeValue() -> Int {
     defer { nextValue += 1 }
     return nextValue
@@ -164,7 +171,7 @@ final class Simulation {
       if connection.isLate { late.append(.reach(connection)) } else { steps.append(.reach(connection)) }
     }
     for service in services {
-      for caller in service.callers { steps.append(.caller(caller, service)) }
+      for caller in service.callers where canProceed(caller) { steps.append(.caller(caller, service)) }
       for thread in service.threads where canProceed(thread) { steps.append(.thread(thread, service)) }
     }
     if isCalm || chance(30) { steps += late }

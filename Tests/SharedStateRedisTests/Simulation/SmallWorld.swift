@@ -14,6 +14,8 @@ struct SmallWorld {
     case write(Int)
     case cut(ConnectionPurpose)
     case edit
+    /// A replica takes over that has not heard of the last commit, and whose clock is behind.
+    case failOver
     case reach(Int, ConnectionPurpose)
     case arrive(Int, ConnectionPurpose)
   }
@@ -42,6 +44,9 @@ struct SmallWorld {
   private var writes: Set<Int> = []
   private var mayCut = false
   private var mayEdit = false
+  private var mayFailOver = false
+  /// What was stored before the last commit.
+  private var lagging = Keyspace()
   /// What the newest revision was made with.
   private var revised = StoredValue.Content.absent
 
@@ -50,7 +55,7 @@ struct SmallWorld {
   private static let fields = [SimulatedDocument.Field.first, .second]
 
   /// Both services are connected, and nothing has happened yet.
-  init(isCut: Bool, isEdited: Bool) throws {
+  init(isCut: Bool = false, isEdited: Bool = false, failsOver: Bool = false) throws {
     now = ContinuousClock.now
     server.tick(Simulation.beginning)
     services = (0..<2).map { index in
@@ -78,7 +83,7 @@ struct SmallWorld {
     }
     while let step = steps.first { perform(step) }
     writes = [0, 1]
-    (mayCut, mayEdit) = (isCut, isEdited)
+    (mayCut, mayEdit, mayFailOver) = (isCut, isEdited, failsOver)
   }
 
   // MARK: Steps
@@ -88,6 +93,7 @@ struct SmallWorld {
     var steps = writes.sorted().map(Step.write)
     if mayCut { steps += services[0].wires.keys.sorted { $0.rawValue < $1.rawValue }.map(Step.cut) }
     if mayEdit { steps.append(.edit) }
+    if mayFailOver { steps.append(.failOver) }
     for index in services.indices {
       for purpose in ConnectionPurpose.allCases {
         if services[index].wires[purpose]?.outbox.isEmpty == false { steps.append(.reach(index, purpose)) }
@@ -118,6 +124,17 @@ struct SmallWorld {
       server.keyspace.set(Self.names.value, .string(document.data))
       judge.record(.edited(name: Self.names.value, document.recorded, Self.recorded(stored)))
       endTurn()
+    case .failOver:
+      mayFailOver = false
+      judge.record(.replaced)
+      judge.record(.lost)
+      server.restart(with: lagging)
+      server.advanceClock(by: -10_000_000)
+      for index in services.indices {
+        let epoch = services[index].link.session.epoch
+        services[index].link.failed(epoch: epoch, error: .disconnected(reason: "simulated"), now: now)
+        run(index)
+      }
     case .reach(let index, let purpose):
       guard let wire = services[index].wires[purpose], let request = wire.outbox.first else { return }
       services[index].wires[purpose]?.outbox.removeFirst()
@@ -144,9 +161,25 @@ struct SmallWorld {
 
   private mutating func carryOut(_ request: RedisRequest, from id: Int, by index: Int) {
     let before = stored
+    let keyspace = server.keyspace
     try? server.send([request], from: id)
-    guard case .commit(let commit) = request.command, stored.revision != before.revision else { return }
+    guard stored.revision != before.revision else { return }
+    lagging = keyspace
     defer { revised = stored.content }
+    let replica = services[index].link.members[services[index].id]?.replica
+    guard case .commit(let commit) = request.command else {
+      return judge.record(
+        .committed(
+          History.Commit(
+            of: nil,
+            to: Self.names.value,
+            cause: .restoration,
+            before: Self.recorded(before),
+            after: Self.recorded(stored)
+          )
+        )
+      )
+    }
     var written = History.Commit(
       of: Self.box(index),
       to: Self.names.value,
@@ -154,7 +187,12 @@ struct SmallWorld {
       before: Self.recorded(before),
       after: Self.recorded(stored)
     )
-    if case .document = commit.content {
+    if case .repair(let repair)? = replica?.inFlight?.purpose {
+      if repair.kind != .adopt { written.cause = .merge }
+      if let held = replica?.held, let meta = held.meta, stored.meta?.lineage.covers(meta.version) ?? false {
+        written.includes = Self.recorded(StoredValue(meta: meta, content: held.content))
+      }
+    } else if case .document = commit.content {
       written.cause = .change(through: Int(services[index].stamp))
       written.changes = Self.change(by: index)
       // A commit overwrites an edit that nobody has adopted.
@@ -241,6 +279,7 @@ struct SmallWorld {
   private mutating func show(_ index: Int) -> Bool {
     var isBusy = false
     for effect in services[index].link.takeEffects() {
+      if case .incident(_, .withdrawn) = effect { judge.record(.withdrawn(Self.box(index))) }
       guard case .show(let id, let delivery) = effect else { continue }
       isBusy = true
       services[index].link.delivered(delivery, to: id, outcome: show(delivery, in: index))
@@ -284,6 +323,8 @@ struct SmallWorld {
     hasher.combine(writes)
     hasher.combine(mayCut)
     hasher.combine(mayEdit)
+    hasher.combine(mayFailOver)
+    hasher.combine(lagging.stored(Self.names, at: server.now))
     hasher.combine(stored)
     hasher.combine(server.keyspace.string(Self.names.operations, at: server.now))
     hasher.combine(revised)
@@ -317,6 +358,11 @@ struct SmallWorld {
     hasher.combine(link.checks.nextOwnAt.map { $0 <= now })
     hasher.combine(link.members[id]?.isCommittedSince)
     hasher.combine(link.nextOperation)
+    hasher.combine(link.vitals)
+    hasher.combine(link.vitalsAt.map { $0 <= now })
+    hasher.combine(link.countQueue)
+    hasher.combine(link.confirmations.count)
+    hasher.combine(link.waits.next.map { $0 <= now })
     guard let replica = link.members[id]?.replica else { return }
     hasher.combine(replica.phase == .live)
     hasher.combine(replica.phase == .offline)
@@ -332,7 +378,17 @@ struct SmallWorld {
     hasher.combine(replica.isVerified)
     hasher.combine(replica.repair)
     hasher.combine(replica.settledStamp)
-    hasher.combine(replica.reads.map(\.confirmed))
+    hasher.combine(replica.reads)
+    hasher.combine(replica.evidence)
+    hasher.combine(replica.held)
+    hasher.combine(replica.news)
+    hasher.combine(replica.told)
+    hasher.combine(replica.left)
+    hasher.combine(replica.heard)
+    hasher.combine(replica.absence)
+    hasher.combine(replica.wait)
+    hasher.combine(replica.memory.entries)
+    hasher.combine(replica.inFlight?.lineage)
     hasher.combine(replica.inFlight?.operation)
     hasher.combine(replica.inFlight?.content)
     hasher.combine(replica.inFlight?.condition)
@@ -352,7 +408,7 @@ struct SmallWorld {
     case .read: hasher.combine(0)
     case .readDocuments: hasher.combine(3)
     case .subscribe(let channels), .unsubscribe(let channels): hasher.combine(channels)
-    case .ping, .role: hasher.combine(1)
+    case .ping, .role, .vitals: hasher.combine(1)
     case .track(let redirect, _): hasher.combine(redirect)
     }
   }
@@ -368,6 +424,7 @@ struct SmallWorld {
       case .documents(let documents): hasher.combine(documents)
       case .commit(let reply): hasher.combine(reply)
       case .failure(let error): hasher.combine(error)
+      case .vitals(let vitals): hasher.combine(vitals)
       case .pong, .tracking, .subscribed, .unsubscribed: hasher.combine(2)
       }
     }

@@ -1,7 +1,7 @@
 import SharedStateRedis
 import Testing
 
-@Suite("An exchange")
+@Suite("An exchange", .timeLimit(.minutes(2)))
 struct ExchangeTests {
   private let start = ContinuousClock.now
 

@@ -12,6 +12,15 @@ extension SharedStateRedis.Operation {
   static func number(_ number: UInt64) -> Self { Self(writer: "me", number: number) }
 }
 
+extension Vitals {
+  /// A server that has thrown nothing away.
+  static let calm = Vitals(era: Era(1), evictions: 0)
+  /// The same one, later.
+  static let evicting = Vitals(era: Era(1), evictions: 1)
+  /// Another one, or the same after a restart.
+  static let successor = Vitals(era: Era(2), evictions: 0)
+}
+
 extension CommitReply {
   static func committed(_ revision: UInt64) -> Self {
     .committed(revision: Revision(revision), parent: Revision(revision - 1))
@@ -26,6 +35,11 @@ extension StoredValue {
       meta: Meta(revision: Revision(revision), parent: Revision(revision - 1), kind: .set, writer: "other"),
       content: .document(Data(text.utf8))
     )
+  }
+
+  static func tombstone(_ revision: UInt64) -> Self {
+    let meta = Meta(revision: Revision(revision), parent: Revision(revision - 1), kind: .deleted, writer: "other")
+    return StoredValue(meta: meta, content: .absent)
   }
 
   /// Only its meta is left.
@@ -91,8 +105,8 @@ extension Replica {
     _ = subscribed()
   }
 
-  mutating func stored(_ stored: StoredValue) -> [Action] {
-    self.stored(stored, read: beginRead())
+  mutating func stored(_ stored: StoredValue, vitals: Vitals = Vitals()) -> [Action] {
+    self.stored(stored, read: beginRead(), vitals: vitals)
   }
 
   mutating func beginsEncoding() -> Bool { beginEncoding() != nil }

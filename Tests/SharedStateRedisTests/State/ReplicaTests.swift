@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Transcripts: what happens to a replica, and what it does about it.
-@Suite("A replica")
+@Suite("A replica", .timeLimit(.minutes(2)))
 struct ReplicaTests {
   // MARK: Coming to life
 
@@ -206,7 +206,10 @@ struct ReplicaTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     let error = RedisSharedStateError.valueTooLarge(name: "flags", bytes: 2, maximumBytes: 1)
-    #expect(replica.encoded(.failure(error), stamp: 1, operation: .number(1)) == [.saveError(error), .settled])
+    #expect(
+      replica.encoded(.failure(error), stamp: 1, operation: .number(1))
+        == [.saveError(error), .report(.gaveUp(error)), .settled]
+    )
     #expect(!replica.hasPendingChange)
     // The next good one is sent, and takes the error away.
     replica.send("2", stamp: 2, number: 2)
@@ -266,7 +269,7 @@ struct ReplicaTests {
           .report(.lostHistory(confirmed: Revision(7), stored: Revision(5))), .loading(false), .loadError(nil), .commit,
         ]
     )
-    guard case .restored(.document(Data("1".utf8)), _)? = replica.takeDraft()?.content else {
+    guard case .restored(.document(Data("1".utf8)), _, _)? = replica.takeDraft()?.content else {
       fatalError("Nothing was restored.")
     }
     #expect(replica.confirmed == .document(7, "1"))
@@ -349,6 +352,9 @@ struct ReplicaTests {
     replica.reconnect()
     // An old dump, with the edit in it.
     #expect(replica.stored(.document(7, "5")).last == .commit)
+    #expect(replica.takeDraft()?.isAdoption == true)
+    _ = replica.committed(.committed(10), operation: .number(99))
+    deliver(replica.stored(.document(10, "5")), to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
   }
 
@@ -456,7 +462,9 @@ struct ReplicaTests {
     #expect(replica.beginsEncoding() == true)
     let again = Replica.Delivery(state: delivery.state, stamp: 1, sequence: 2)
     #expect(
-      replica.encoded(.failure(.bad), stamp: 1, operation: .number(1)) == [.saveError(.bad), .settled, .show(again)]
+      replica.encoded(.failure(.bad), stamp: 1, operation: .number(1)) == [
+        .saveError(.bad), .report(.gaveUp(.bad)), .settled, .show(again),
+      ]
     )
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// Transcripts: atomic updates and resets among local changes.
-@Suite("A replica that is updated atomically")
+@Suite("A replica that is updated atomically", .timeLimit(.minutes(2)))
 struct ReplicaUpdatesTests {
   private static func disconnected() -> Replica {
     var replica = Replica.live(at: 7, "1")
@@ -105,17 +105,22 @@ struct ReplicaUpdatesTests {
     "ExactlyOnceUpdates: where the server evicts, a conflict does not tell that a lost update has made nothing of nothing"
   )
   func forgottenCreation() {
-    for evicts in [false, true] {
-      let circumstances = Replica.Circumstances(runID: "1", evicts: evicts)
+    for (vitals, evicts) in [(Vitals.calm, false), (.evicting, true)] {
       var replica = Replica.reading()
-      replica.reconnect(circumstances)
-      _ = replica.stored(.absent)
+      _ = replica.stored(.absent, vitals: .calm)
+      _ = replica.counted(.calm)
       _ = replica.update(waiter: 1)
-      replica.encodeAndSend("2", stamp: 0, number: 1)
-      replica.reconnect(circumstances)
-      deliver(replica.stored(.absent), to: &replica, outcome: .shown)
-      #expect(replica.takeDraft()?.operation == .number(1))
-      let actions = replica.committed(.conflict(.document(9, "3")), operation: .number(1))
+      #expect(replica.beginsEncoding() == true)
+      _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
+      #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)
+      replica.reconnect()
+      deliver(replica.stored(.absent, vitals: vitals), to: &replica, outcome: .shown)
+      _ = replica.counted(vitals)
+      _ = replica.graceEnded(.moment)
+      deliver(replica.stored(.absent, vitals: vitals), to: &replica, outcome: .shown)
+      _ = replica.counted(vitals)
+      #expect(replica.takeDraft(vitals: vitals) { .number(99) }?.operation == .number(1))
+      let actions = replica.committed(.conflict(.document(9, "3")), operation: .number(1), vitals: vitals)
       #expect(actions.contains(.resume([1], .outcomeUnknown(name: "flags"))) == evicts)
     }
   }
@@ -254,7 +259,7 @@ struct ReplicaUpdatesTests {
     let again = Replica.Delivery(state: delivery.state, stamp: 1, sequence: 4)
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-        == [.saveError(error), .settled, .show(again)]
+        == [.saveError(error), .report(.gaveUp(error)), .settled, .show(again)]
     )
   }
 
@@ -289,7 +294,7 @@ struct ReplicaUpdatesTests {
     let again = Replica.Delivery(state: theirs.state, stamp: 1, sequence: theirs.sequence + 1)
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-        == [.saveError(error), .settled, .show(again)]
+        == [.saveError(error), .report(.gaveUp(error)), .settled, .show(again)]
     )
     #expect(replica.takeDraft() == nil)
   }
@@ -350,7 +355,7 @@ struct ReplicaUpdatesTests {
     let theirs = Replica.Delivery(state: .document(8, "3"), stamp: 1, sequence: 2)
     #expect(
       replica.committed(.conflict(.document(8, "3")), operation: .number(1))
-        == [.saveError(error), .settled, .show(theirs)]
+        == [.saveError(error), .report(.gaveUp(error)), .settled, .show(theirs)]
     )
     #expect(replica.delivered(theirs, outcome: .shown) == [.resume([3], error)])
   }
@@ -358,8 +363,7 @@ struct ReplicaUpdatesTests {
   @Test("a tombstone that has ended is put up again, and a value that has expired stays as it is")
   func tombstoneEnds() {
     var replica = Replica.live(at: 7, "1")
-    let deletion = replica.delivery(of: .deleted(8))
-    _ = replica.delivered(deletion, outcome: .shown)
+    deliver(replica.stored(.tombstone(8)), to: &replica, outcome: .shown)
     #expect(replica.stored(.absent) == [.commit])
     #expect(replica.takeDraft()?.isAdoption == true)
 

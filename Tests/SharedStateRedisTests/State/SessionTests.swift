@@ -1,7 +1,7 @@
 import SharedStateRedis
 import Testing
 
-@Suite("A session")
+@Suite("A session", .timeLimit(.minutes(2)))
 struct SessionTests {
   private let start = ContinuousClock.now
   private let backoff = RedisConfiguration.Backoff(base: .milliseconds(100), cap: .seconds(10))

@@ -1,7 +1,7 @@
 import SharedStateRedis
 import Testing
 
-@Suite("A slot table")
+@Suite("A slot table", .timeLimit(.minutes(2)))
 struct SlotTableTests {
   @Test("finds what was inserted, changes it in place, and forgets what was removed")
   func basics() {

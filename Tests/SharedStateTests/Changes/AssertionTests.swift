@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@Suite struct AssertionTests {
+@Suite(.timeLimit(.minutes(2))) struct AssertionTests {
   private struct Pair: Equatable {
     var first = 0
     var second = 0

@@ -1,9 +1,10 @@
+import Dispatch
 import SharedState
 import SharedStateTesting
 import Testing
 import XCTest
 
-@Suite(.exhaustiveChanges) struct ExhaustiveChangesTraitTests {
+@Suite(.exhaustiveChanges, .timeLimit(.minutes(2))) struct ExhaustiveChangesTraitTests {
   @Test func aTestThatAssertsPasses() async {
     let count = Shared(value: 0)
     await Task.detached { count.withLock { $0 = 1 } }.value
@@ -32,7 +33,7 @@ import XCTest
   }
 }
 
-@Suite struct ExhaustiveChangesFailureTests {
+@Suite(.timeLimit(.minutes(2))) struct ExhaustiveChangesFailureTests {
   @Test func aTestThatDoesNotAssertFailsAtTheLineOfTheMutation() async throws {
     let test = try #require(Test.current)
     let mutation = LineNumber()
@@ -53,9 +54,15 @@ import XCTest
 
 /// What a test of XCTest writes to be exhaustive.
 final class ExhaustiveXCTests: XCTestCase {
+  private let hasEnded = DispatchSemaphore(value: 0)
+
   override func invokeTest() {
     let failures = FailureRecorder.failures {
-      SharedChangeTracker().track { super.invokeTest() }
+      SharedChangeTracker().track {
+        super.invokeTest()
+        // Under load its change was told of in the next test, about once in thirty times; why is not known.
+        if name.contains("Async") { XCTAssertTrue(hasEnded.waitInTime()) }
+      }
     }
     XCTAssertEqual(failures.count, name.contains("Fails") ? 1 : 0)
     XCTAssertTrue(failures.allSatisfy { $0.fileID == #fileID && $0.message.contains("  − 0\n  + 1\n") })
@@ -72,6 +79,7 @@ final class ExhaustiveXCTests: XCTestCase {
   }
 
   func testAnUnassertedChangeOfAnAsyncTestFails() async {
+    defer { hasEnded.signal() }
     let count = Shared(value: 0)
     await Task.yield()
     await Task.detached { count.withLock { $0 = 1 } }.value

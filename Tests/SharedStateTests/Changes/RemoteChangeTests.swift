@@ -2,7 +2,7 @@ import SharedState
 import Synchronization
 import Testing
 
-@Suite struct RemoteChangeTests {
+@Suite(.timeLimit(.minutes(2))) struct RemoteChangeTests {
   @Test func aRemoteUpdateIsAChange() async throws {
     let line: UInt = #line + 3
     let failures = await FailureRecorder.failures {

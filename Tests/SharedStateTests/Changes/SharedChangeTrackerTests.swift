@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite struct SharedChangeTrackerTests {
+@Suite(.timeLimit(.minutes(2))) struct SharedChangeTrackerTests {
   @Test func seesNoChangeWhenNothingWasChanged() {
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()

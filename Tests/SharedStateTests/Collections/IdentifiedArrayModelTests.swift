@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite struct IdentifiedArrayModelTests {
+@Suite(.timeLimit(.minutes(2))) struct IdentifiedArrayModelTests {
   @Test(arguments: 0..<20 as Range<UInt64>)
   func doesWhatTheNaiveModelDoes(seed: UInt64) {
     var random = SeededGenerator(seed: seed)

@@ -1,14 +1,17 @@
 import SharedState
+import SharedStateTesting
 import Testing
 
 /// What a programming error does: it traps.
-@Suite struct IdentifiedArrayTrapTests {
+@Suite(.timeLimit(.minutes(2))) struct IdentifiedArrayTrapTests {
   @Test func changingAnIdentityThroughTheIdentityTraps() async {
     await #expect(processExitsWith: .failure) {
+      Watchdog.start(endingWith: 0)
       var todos: IdentifiedArrayOf<Todo> = [Todo(1)]
       todos[id: 1] = Todo(2)
     }
     await #expect(processExitsWith: .failure) {
+      Watchdog.start(endingWith: 0)
       var todos = IdentifiedArray(uniqueElements: [Todo(1, "one")], id: \.title)
       todos[id: "one"]?.title = "two"
     }
@@ -16,6 +19,7 @@ import Testing
 
   @Test func changingAnIdentityThroughTheIndexTraps() async {
     await #expect(processExitsWith: .failure) {
+      Watchdog.start(endingWith: 0)
       var todos: IdentifiedArrayOf<Todo> = [Todo(1)]
       todos[0] = Todo(2)
     }
@@ -23,9 +27,11 @@ import Testing
 
   @Test func aDuplicateAmongUniqueElementsTraps() async {
     await #expect(processExitsWith: .failure) {
+      Watchdog.start(endingWith: 0)
       _ = IdentifiedArray(uniqueElements: [Todo(1), Todo(1)])
     }
     await #expect(processExitsWith: .failure) {
+      Watchdog.start(endingWith: 0)
       let todos: IdentifiedArrayOf<Todo> = [Todo(1), Todo(1)]
       _ = todos
     }

@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite struct ReaderTests {
+@Suite(.timeLimit(.minutes(2))) struct ReaderTests {
   struct Profile: Equatable {
     var name = "Blob"
     var nickname: String?

@@ -3,7 +3,7 @@ import Observation
 import SharedState
 import Testing
 
-@Suite struct ReflectionTests {
+@Suite(.timeLimit(.minutes(2))) struct ReflectionTests {
   struct State: Equatable {
     @Shared var count: Int
     @SharedReader var name: String

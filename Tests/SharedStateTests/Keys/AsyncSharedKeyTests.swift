@@ -19,7 +19,7 @@ struct AsyncSharedKeyTests {
     #expect(value == 1)
     #expect($value.isLoading)
     gate.open()
-    await wait(for: 2, in: $value)
+    try await wait(for: 2, in: $value)
     try await $value.load()
     #expect(!$value.isLoading)
   }
@@ -258,7 +258,7 @@ struct AsyncSharedKeyTests {
     subscriber.yield(7)
     #expect(value == 2)
     gate.open()
-    await wait(for: 9, in: $value)
+    try await wait(for: 9, in: $value)
   }
 
   @Test("A change that could not be saved stays, whatever was heard of meanwhile")

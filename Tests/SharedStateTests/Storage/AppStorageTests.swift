@@ -1,5 +1,6 @@
 import Foundation
 import SharedStateDependencies
+import SharedStateTesting
 import Testing
 
 @testable import SharedState
@@ -185,12 +186,12 @@ struct AppStorageTests {
     let theirs = ["count": 2, "name": "theirs"] as [String: Any]
     let plist = try PropertyListSerialization.data(fromPropertyList: theirs, format: .xml, options: 0)
     try plist.write(to: file, options: .atomic)
-    await wait(for: 2, in: $count)
-    await wait(for: "theirs", in: $name)
+    try await wait(for: 2, in: $count)
+    try await wait(for: "theirs", in: $name)
     // A direct write is seen when it is synchronised.
     store.set(3, forKey: "count")
     store.synchronize()
-    await wait(for: 3, in: $count)
+    try await wait(for: 3, in: $count)
     // Another object for the same suite is the same user defaults.
     let same = try #require(UserDefaults(suiteName: directory["suite"].path))
     let other = Shared(wrappedValue: 0, .appStorage("count", store: same))
@@ -211,6 +212,7 @@ struct AppStorageTests {
     let directory = try TemporaryDirectory()
     let suite = directory["suite"].path
     await #expect(processExitsWith: .success) { [suite = suite as String] in
+      Watchdog.start(endingWith: 1)
       try AppStorageTests.count(to: 1000, suite: suite)
     }
     let written = try PropertyListSerialization.propertyList(

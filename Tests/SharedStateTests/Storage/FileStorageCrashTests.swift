@@ -1,6 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateDependencies
+import SharedStateTesting
 import Testing
 
 @Suite("File storage when the process ends", .serialized, .timeLimit(.minutes(2)))
@@ -43,6 +44,7 @@ struct FileStorageCrashTests {
   func killed(round: Int) async throws {
     let path = directory["document.json"].path
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, round = round as Int] in
+      Watchdog.start(endingWith: 1)
       let delay = UInt32.random(in: 1000...60_000) * UInt32(round + 1)
       Thread.detachNewThread {
         usleep(delay)
@@ -59,6 +61,7 @@ struct FileStorageCrashTests {
   func normalExit() async throws {
     let path = directory["document.json"].path
     await #expect(processExitsWith: .success) { [path = path as String] in
+      Watchdog.start(endingWith: 1)
       try await FileStorageCrashTests.count(to: 100_000, path)
     }
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("100000".utf8))

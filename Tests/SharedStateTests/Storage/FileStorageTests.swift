@@ -60,7 +60,7 @@ struct FileStorageTests {
       $0.defaultFileStorage = FileStorage(files: DiskFiles())
     } operation: {
       let bytes = Shared(wrappedValue: Data(), Self.bytes(url))
-      await wait(for: Data("[2]".utf8), in: bytes)
+      try await wait(for: Data("[2]".utf8), in: bytes)
       try #expect(self.numbers(in: url) == [2])
     }
   }
@@ -87,7 +87,7 @@ struct FileStorageTests {
       @Shared(.fileStorage(url)) var numbers = before
       try await $numbers.save()
       try JSONEncoder().encode(before.dropLast() + [2]).write(to: url)
-      await wait(for: before.dropLast() + [2], in: $numbers)
+      try await wait(for: before.dropLast() + [2], in: $numbers)
     }
   }
 
@@ -149,21 +149,21 @@ struct FileStorageTests {
     try await withDisk { () async throws in
       @Shared(.fileStorage(url)) var numbers: [Int] = [0]
       try Data("[1]".utf8).write(to: url)
-      await wait(for: [1], in: $numbers)
+      try await wait(for: [1], in: $numbers)
       let handle = try FileHandle(forWritingTo: url)
       try handle.truncate(atOffset: 0)
       try handle.write(contentsOf: Data("[1,2]".utf8))
       try handle.close()
-      await wait(for: [1, 2], in: $numbers)
+      try await wait(for: [1, 2], in: $numbers)
       try Data("[3]".utf8).write(to: url, options: .atomic)
-      await wait(for: [3], in: $numbers)
+      try await wait(for: [3], in: $numbers)
       try FileManager.default.removeItem(at: url)
-      await wait(for: [0], in: $numbers)
+      try await wait(for: [0], in: $numbers)
       try Data("[4]".utf8).write(to: directory["other.json"])
       try FileManager.default.moveItem(at: directory["other.json"], to: url)
-      await wait(for: [4], in: $numbers)
+      try await wait(for: [4], in: $numbers)
       try FileManager.default.moveItem(at: url, to: directory["away.json"])
-      await wait(for: [0], in: $numbers)
+      try await wait(for: [0], in: $numbers)
     }
   }
 
@@ -174,15 +174,15 @@ struct FileStorageTests {
       @Shared(.fileStorage(url)) var numbers: [Int] = [0]
       try FileManager.default.createDirectory(at: directory["a/b"], withIntermediateDirectories: true)
       try Data("[1]".utf8).write(to: url, options: .atomic)
-      await wait(for: [1], in: $numbers)
+      try await wait(for: [1], in: $numbers)
       try FileManager.default.moveItem(at: directory["a"], to: directory["away"])
-      await wait(for: [0], in: $numbers)
+      try await wait(for: [0], in: $numbers)
       try FileManager.default.createDirectory(at: directory["new/b"], withIntermediateDirectories: true)
       try Data("[2]".utf8).write(to: directory["new/b/numbers.json"])
       try FileManager.default.moveItem(at: directory["new"], to: directory["a"])
-      await wait(for: [2], in: $numbers)
+      try await wait(for: [2], in: $numbers)
       try Data("[3]".utf8).write(to: url)
-      await wait(for: [3], in: $numbers)
+      try await wait(for: [3], in: $numbers)
     }
   }
 
@@ -198,7 +198,7 @@ struct FileStorageTests {
       #expect(numbers == [1])
       try FileManager.default.createSymbolicLink(atPath: directory["next"].path, withDestinationPath: "two")
       #expect(rename(directory["next"].path, directory["data"].path) == 0)
-      await wait(for: [2], in: $numbers)
+      try await wait(for: [2], in: $numbers)
     }
   }
 
@@ -218,7 +218,7 @@ struct FileStorageTests {
       try await $numbers.save()
       #expect(try self.numbers(in: url) == [2])
       try Data("[3]".utf8).write(to: url)
-      await wait(for: [3], in: $numbers)
+      try await wait(for: [3], in: $numbers)
       try await waitUntil { [$numbers] in $numbers.loadError == nil }
     }
   }
@@ -235,7 +235,7 @@ struct FileStorageTests {
       }
       // An edit by somebody else comes after all events of our own.
       try Data("[99]".utf8).write(to: url)
-      await wait(for: [99], in: $numbers)
+      try await wait(for: [99], in: $numbers)
       #expect(reference.stamp == 20)
       #expect(reference.version == 21, "20 mutations and one edit")
     }
@@ -285,7 +285,7 @@ struct FileStorageTests {
     $numbers.withLock { $0 = [1] }
     #expect(!FileManager.default.fileExists(atPath: url.path))
     let files = InMemoryFiles()
-    await withDependencies {
+    try await withDependencies {
       $0.defaultFileStorage = FileStorage(files: files)
     } operation: {
       @Shared(.fileStorage(url)) var others: [Int] = []
@@ -293,9 +293,9 @@ struct FileStorageTests {
       $others.withLock { $0 = [2] }
       #expect(files.read(url.path)?.data == Data("[2]".utf8))
       files.write(Data("[3]".utf8), to: url.path)
-      await wait(for: [3], in: $others)
+      try await wait(for: [3], in: $others)
       files.remove(url.path)
-      await wait(for: [], in: $others)
+      try await wait(for: [], in: $others)
     }
     #expect(numbers == [1])
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("SaveThrottle")
+@Suite("SaveThrottle", .timeLimit(.minutes(2)))
 struct SaveThrottleTests {
   let start = ContinuousClock.now
 

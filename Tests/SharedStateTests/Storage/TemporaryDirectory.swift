@@ -1,6 +1,8 @@
 import Foundation
 import SharedState
 import SharedStateDependencies
+import SharedStateTesting
+import Testing
 
 /// A directory of one test, removed with it.
 final class TemporaryDirectory: Sendable {
@@ -29,7 +31,14 @@ func withDisk<Result>(_ operation: () async throws -> Result) async throws -> Re
   }
 }
 
-/// Returns once the share has the value; the test's time limit ends a wait in vain.
-func wait<Value: Equatable & Sendable>(for value: Value, in share: Shared<Value>) async {
-  for await present in share.updates where present == value { return }
+/// Returns once the share has the value.
+func wait<Value: Equatable & Sendable>(
+  for value: Value,
+  in share: Shared<Value>,
+  sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+  try await inTime("\(value)", found: { "\(share.wrappedValue)" }, sourceLocation: sourceLocation) {
+    for await present in share.updates where present == value { return }
+    throw CancellationError()
+  }
 }

@@ -1,10 +1,13 @@
+import SharedState
+import SharedStateTesting
 import Synchronization
+import Testing
 
 /// What happened, in order, on whatever thread; a test waits for it.
 final class Recorder<Element: Sendable>: Sendable {
   private struct Waiter {
     let isSatisfied: @Sendable ([Element]) -> Bool
-    let continuation: CheckedContinuation<[Element], Never>
+    let continuation: CancellableContinuation<[Element]>
   }
 
   private struct State {
@@ -26,24 +29,36 @@ final class Recorder<Element: Sendable>: Sendable {
       state.waiters.removeAll { $0.isSatisfied(elements) }
       return (resumed, elements)
     }
-    for waiter in resumed { waiter.continuation.resume(returning: elements) }
+    for waiter in resumed { waiter.continuation.resume(with: .success(elements)) }
   }
 
-  /// Waits until the elements are as wanted; the time limit of the test is the deadline.
+  /// Waits until the elements are as wanted, and returns them; what there is, when that is in vain.
   @discardableResult
-  func wait(until isSatisfied: @escaping @Sendable ([Element]) -> Bool) async -> [Element] {
-    await withCheckedContinuation { continuation in
-      let elements: [Element]? = state.withLock { state in
-        if isSatisfied(state.elements) { return state.elements }
-        state.waiters.append(Waiter(isSatisfied: isSatisfied, continuation: continuation))
-        return nil
+  func wait(
+    _ what: String = "the elements that are wanted",
+    sourceLocation: SourceLocation = #_sourceLocation,
+    until isSatisfied: @escaping @Sendable ([Element]) -> Bool
+  ) async -> [Element] {
+    do {
+      return try await inTime(what, found: { "\(self.elements)" }, sourceLocation: sourceLocation) {
+        try await withCancellableContinuation { continuation in
+          let elements: [Element]? = self.state.withLock { state in
+            if isSatisfied(state.elements) { return state.elements }
+            state.waiters.append(Waiter(isSatisfied: isSatisfied, continuation: continuation))
+            return nil
+          }
+          if let elements { continuation.resume(with: .success(elements)) }
+        }
       }
-      if let elements { continuation.resume(returning: elements) }
+    } catch {
+      // Not recorded yet, as what is too late is.
+      if Task.isCancelled { Issue.record("\(error)", sourceLocation: sourceLocation) }
+      return elements
     }
   }
 
   @discardableResult
-  func wait(count: Int) async -> [Element] {
-    await wait { $0.count >= count }
+  func wait(count: Int, sourceLocation: SourceLocation = #_sourceLocation) async -> [Element] {
+    await wait("\(count) elements", sourceLocation: sourceLocation) { $0.count >= count }
   }
 }

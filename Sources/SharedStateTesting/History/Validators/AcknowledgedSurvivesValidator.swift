@@ -4,9 +4,16 @@ struct AcknowledgedSurvivesValidator: Validator {
   private var rules: [String: History.Rules] = [:]
   /// The newest revision that each box has shown, or that is its own and acknowledged.
   private var reached: [History.Box: UInt64] = [:]
+  /// The newest revision that is each box's own and acknowledged.
+  private var acknowledged: [History.Box: UInt64] = [:]
   /// The newest revision under which each box has shown nothing.
   private var deleted: [History.Box: UInt64] = [:]
   private var contents = StoredContents()
+  private var ancestry = Ancestry()
+  /// What each box has made last, as far as the server has acknowledged it; not what its service has then given up for
+  /// what a damaged server had accepted.
+  private var own: [History.Box: History.Stored] = [:]
+  private var made: [History.Box: [UInt64: History.Stored]] = [:]
   /// The names whose value somebody lets expire.
   private var expiring: Set<String> = []
   /// The names whose value may have been evicted. Who finds that has not seen what the revision was, and what he had
@@ -17,7 +24,10 @@ struct AcknowledgedSurvivesValidator: Validator {
   private var untouched: [String: History.Stored] = [:]
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
-    defer { contents.observe(event) }
+    defer {
+      contents.observe(event)
+      ancestry.observe(event)
+    }
     owned.observe(event)
     switch event {
     case .declared(let name, let rules):
@@ -39,10 +49,22 @@ struct AcknowledgedSurvivesValidator: Validator {
     case .shown(let box, let document, let revision?, _):
       if document == nil { deleted[box] = revision }
       reached[box] = max(reached[box] ?? 0, revision)
+    case .withdrawn(let box):
+      reached[box] = acknowledged[box] ?? 0
     case .acknowledged(let box, _, let revision):
+      acknowledged[box] = max(acknowledged[box] ?? 0, revision)
+      own[box] = made[box]?[revision]
       reached[box] = max(reached[box] ?? 0, revision)
     case .committed(let commit):
       untouched[commit.name] = nil
+      if let box = commit.box { made[box, default: [:]][commit.after.revision] = commit.after }
+      // What both were made of is forgotten: what the server has accepted in between is kept whole, and that is told.
+      if commit.cause == .merge, commit.includes == nil { own = own.filter { $0.key.name != commit.name } }
+      if commit.cause == .restoration, commit.before.revision > 0,
+        !ancestry.isMade(commit.after, of: commit.before, name: commit.name)
+      {
+        return ["\(commit.name) was restored to \(commit.after), which was not made of \(commit.before)"]
+      }
       guard commit.cause == .restoration, rules[commit.name]?.isWatched ?? false else { break }
       // That it has expired is given back, too.
       if commit.after.content == .absent, mayExpire(commit.name) { break }
@@ -61,21 +83,34 @@ struct AcknowledgedSurvivesValidator: Validator {
     rules[name]?.expires ?? false || expiring.contains(name)
   }
 
+  private func wasDocument(_ revision: UInt64, of name: String) -> Bool {
+    contents.were(under: revision...revision, of: name) { if case .document = $0 { true } else { false } }
+  }
+
   private func missing(_ box: History.Box, in rest: History.Rest) -> [String] {
     guard let stored = rest.stored[box.name] else { return [] }
     let rules = rules[box.name] ?? History.Rules()
     guard !rules.followsLosses, !rules.expires else { return [] }
     var violations: [String] = []
-    // A tombstone is evicted like everything else.
-    let isDeleted = evicted.contains(box.name) && deleted[box] == reached[box]
+    // A tombstone is evicted like everything else, and nothing is no tombstone.
+    let isDeleted =
+      deleted[box] == reached[box]
+      && (evicted.contains(box.name) || wasDocument(reached[box] ?? 0, of: box.name))
     if let reached = reached[box], stored.revision < reached, !isDeleted {
       violations.append("\(box) has had \(reached), stored is \(stored)")
     }
     if rules.isWatched, stored.revision > 0, stored.revision == reached[box],
-      stored.content != .absent || !mayExpire(box.name),
+      // Who knows by a message only what was evicted right behind it does not give it back.
+      stored.content != .absent
+        || !mayExpire(box.name) && (!evicted.contains(box.name) || acknowledged[box] == stored.revision),
       !contents.were(stored.content, under: stored.revision, of: box.name)
     {
       violations.append("\(box) has had \(stored.revision), which has never been what is stored: \(stored)")
+    }
+    if rules.isWatched, !evicted.contains(box.name), !mayExpire(box.name), let own = own[box],
+      !ancestry.isMade(stored, of: own, name: box.name)
+    {
+      violations.append("\(box) has made \(own), which is no part of what is stored: \(stored)")
     }
     if let before = untouched[box.name], before.content != stored.content,
       stored.content != .absent || !mayExpire(box.name)

@@ -9,7 +9,7 @@ struct BadDataHeldValidator: Validator {
     else { return [] }
     switch commit.cause {
     case .change, .updates: break
-    case .reset, .adoption, .restoration: return []
+    case .reset, .adoption, .restoration, .merge: return []
     }
     // It may have been written over what was there, by somebody who has not told.
     guard commit.before.revision > 0,

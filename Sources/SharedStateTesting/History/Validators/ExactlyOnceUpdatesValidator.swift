@@ -87,7 +87,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     }
     switch commit.cause {
     case .change, .reset: if commit.base != commit.before.content { overwrites[commit.name, default: 0] += 1 }
-    case .updates, .adoption, .restoration: break
+    case .updates, .adoption, .restoration, .merge: break
     }
   }
 

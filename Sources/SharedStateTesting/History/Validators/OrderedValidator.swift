@@ -14,6 +14,7 @@ struct OrderedValidator: Validator {
   private var growing: [String: Set<String>] = [:]
   /// Whether what somebody had seen may have been replaced by something older with a newer revision.
   private var hasLost = false
+  private var wasReplaced = false
   private var defaults: [History.Box: History.Document] = [:]
   private var contents = StoredContents()
   /// The names whose value may have expired while its revision is left.
@@ -40,6 +41,13 @@ struct OrderedValidator: Validator {
       if !owns.isEmpty { growing[box.name, default: []].formUnion(owns) }
     case .acknowledged(let box, _, let revision):
       if revision > boxes[box]?.revision ?? 0 { advance(box, to: revision, at: position) }
+    case .replaced:
+      // What only a message had told may be lost with the server, and is taken back. Where nobody sees that, it may be so
+      // with everything.
+      wasReplaced = true
+    case .withdrawn(let box):
+      boxes[box]?.revision = 0
+      boxes[box]?.numbers = [:]
     case .shown(let box, nil, let revision?, isFromOutside: true) where evicted.contains(box.name):
       if revision > boxes[box]?.revision ?? 0 { boxes[box]?.revision = 0 }
     case .shown(let box, let document, let revision, let isFromOutside):
@@ -49,7 +57,7 @@ struct OrderedValidator: Validator {
         if let revision { advance(box, to: revision, at: position) }
         return [invention, fallBack].compactMap(\.self)
       }
-      guard !(rules[box.name]?.followsLosses ?? false) else { return [] }
+      guard !(rules[box.name]?.followsLosses ?? false), !mayWithdraw(box) else { return [] }
       return ["\(box) went from \(progress.revision) (event \(progress.position)) back to \(revision)"]
     case .committed(let commit) where commit.after.revision < commit.before.revision:
       return ["the server went from \(commit.before.revision) back to \(commit.after.revision) in \(commit.name)"]
@@ -58,6 +66,11 @@ struct OrderedValidator: Validator {
     default: break
     }
     return []
+  }
+
+  /// Whether a box may have taken back news that were lost with a server, and nobody has seen that it did.
+  private func mayWithdraw(_ box: History.Box) -> Bool {
+    wasReplaced && !(rules[box.name]?.isWatched ?? false)
   }
 
   private mutating func advance(_ box: History.Box, to revision: UInt64, at position: Int) {
@@ -80,7 +93,7 @@ struct OrderedValidator: Validator {
   }
 
   private mutating func shrinks(_ document: History.Document, in box: History.Box) -> String? {
-    guard !hasLost, let fields = growing[box.name] else { return nil }
+    guard !hasLost, !mayWithdraw(box), let fields = growing[box.name] else { return nil }
     var violation: String?
     for field in fields.sorted() {
       guard let number = document[field].flatMap({ Int($0) }) else { continue }

@@ -18,7 +18,7 @@ struct PendingSurvivesValidator: Validator {
       guard let box = commit.box else { break }
       switch commit.cause {
       case .change(let through), .reset(let through): deliver(through, of: box)
-      case .updates, .adoption, .restoration: break
+      case .updates, .adoption, .restoration, .merge: break
       }
     case .conceded(let box, let through), .notEncodable(let box, let through):
       deliver(through, of: box)

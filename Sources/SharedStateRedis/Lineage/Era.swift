@@ -1,0 +1,55 @@
+/// One reign of one primary: it ends when the server restarts, or when another one takes its place.
+///
+/// A server names it itself, by the first 8 digits of its replication id. Where a service may not ask for that, each of
+/// its sessions counts as an era of its own.
+package struct Era: Hashable, Sendable, CustomStringConvertible {
+  private let number: UInt32
+
+  package init(_ number: UInt32) {
+    self.number = number
+  }
+
+  /// Reads a replication id; `nil` when it has another form.
+  package init?(replicationID: String) {
+    let digits = replicationID.prefix(8)
+    guard digits.utf8.count == 8, let number = UInt32(digits, radix: 16) else { return nil }
+    self.number = number
+  }
+
+  /// Another one, for a server that counts its reigns.
+  var next: Era { Era(number &+ 1) }
+
+  package var description: String { hexadecimal(UInt64(number), digits: 8) }
+}
+
+/// Names a line of history: made of the operation that opened it, so that no other one has it.
+package struct LineID: Hashable, Sendable, CustomStringConvertible {
+  private let number: UInt64
+
+  package init(_ number: UInt64) {
+    self.number = number
+  }
+
+  /// The line that an operation opens.
+  ///
+  /// A writer's nonce is random, and so is what FNV-1a makes of it. Source: Fowler, Noll and Vo,
+  /// <http://www.isthe.com/chongo/tech/comp/fnv/>.
+  package init(openedBy operation: Operation) {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in operation.writer.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    var mixer = SplitMix64(seed: hash &+ operation.number &* 0x9E37_79B9_7F4A_7C15)
+    number = mixer.next()
+  }
+
+  package var description: String { hexadecimal(number, digits: 16) }
+}
+
+private func hexadecimal(_ number: UInt64, digits: Int) -> String {
+  String(unsafeUninitializedCapacity: digits) { buffer in
+    for place in 0..<digits {
+      let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (digits - 1 - place))) & 0xF
+      buffer[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+    }
+    return digits
+  }
+}

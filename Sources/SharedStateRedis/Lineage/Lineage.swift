@@ -1,0 +1,222 @@
+/// What a version of a value includes of what was written before it, on this server and on those that it has replaced.
+///
+/// A revision tells the order of writes on one server. It cannot tell what a write was made of once a server has lost
+/// something: a clock that is ahead makes the larger number, not the later change. So a version names the *line* that it
+/// belongs to, an unbroken history on one server, and for each line before it the newest revision that it includes.
+///
+/// It is stored behind the writer in ``Meta``, and announced in the header of a ``ChangeMessage``:
+/// `|1 <era> <line>=<revision>[,<line>=<revision>…][,*=<revision>]`, the version's own line first.
+package struct Lineage: Hashable, Sendable {
+  /// An unbroken history on one server: made by the commit that opened it, and continued by every one behind it.
+  package struct Line: Hashable, Sendable {
+    package let id: LineID
+    /// The newest revision of the line that is included.
+    package var revision: Revision
+
+    package init(id: LineID, revision: Revision) {
+      self.id = id
+      self.revision = revision
+    }
+  }
+
+  /// The era of the server that it was written on; `nil`: it was put back, so that nothing continues its line.
+  package private(set) var era: Era?
+  /// The version's own line, then the others. None: whoever wrote it knows no lines.
+  package private(set) var lines: [Line]
+  /// What is presumed to be included of lines that are not named.
+  package private(set) var rest: Revision
+
+  /// More lines than that are not told apart.
+  package static let maximumLines = 8
+
+  /// What a version includes that names no lines: everything with a smaller number.
+  package init(unknownAt revision: Revision) {
+    (era, lines, rest) = (nil, [], revision)
+  }
+
+  package init(era: Era?, lines: [Line], rest: Revision = .none) {
+    (self.era, self.lines, self.rest) = (era, lines, rest)
+  }
+
+  /// The same, put back by somebody who has it.
+  package var closed: Lineage {
+    var closed = self
+    closed.era = nil
+    return closed
+  }
+
+  /// Whether a version is included, presumably where its line is not named.
+  package func covers(_ version: Version) -> Bool {
+    guard let line = lines.first(where: { $0.id == version.line }) else { return version.revision <= rest }
+    return line.revision >= version.revision
+  }
+
+  /// Whether a version is included for certain.
+  fileprivate func names(_ version: Version) -> Bool {
+    lines.contains { $0.id == version.line && $0.revision >= version.revision }
+  }
+
+  /// The newest revision of a line that both name; ``Revision/none``: they have no line in common.
+  package func commonRevision(with other: Lineage) -> Revision {
+    var common = Revision.none
+    for line in lines {
+      guard let twin = other.lines.first(where: { $0.id == line.id }) else { continue }
+      common = max(common, min(line.revision, twin.revision))
+    }
+    return common
+  }
+
+  /// The lineage of a commit that is about to be made.
+  package struct Draft: Hashable, Sendable {
+    package let era: Era
+    package let line: LineID
+    /// Everything that it includes beside its own line.
+    private var others: [Line] = []
+    private var rest = Revision.none
+
+    /// Continues the line of what a commit is made of when that was written in this era, and opens one otherwise.
+    ///
+    /// - Parameter parent: What it is made of; `nil`: of nothing, so that it claims to include nothing.
+    package init(continuing parent: Lineage?, era: Era, opening line: LineID) {
+      let isContinued = parent?.era == era
+      self.era = era
+      self.line = isContinued ? parent?.lines.first?.id ?? line : line
+      if let parent { include(parent) }
+    }
+
+    /// Includes what another version includes.
+    package mutating func include(_ lineage: Lineage) {
+      rest = max(rest, lineage.rest)
+      for line in lineage.lines where line.id != self.line {
+        if let index = others.firstIndex(where: { $0.id == line.id }) {
+          others[index].revision = max(others[index].revision, line.revision)
+        } else if line.revision > rest {
+          others.append(line)
+        }
+      }
+      others.removeAll { $0.revision <= rest }
+      guard others.count >= Lineage.maximumLines else { return }
+      others.sort { $0.revision > $1.revision }
+      rest = max(rest, others[Lineage.maximumLines - 1].revision)
+      others.removeLast(others.count - Lineage.maximumLines + 1)
+    }
+
+    /// What the commit has made, once its revision is known.
+    package func made(_ revision: Revision) -> Lineage {
+      Lineage(era: era, lines: [Line(id: line, revision: revision)] + others, rest: rest)
+    }
+
+    /// The text in front of the revision.
+    package var head: String { " |1 \(era)\u{20}\(line)=" }
+
+    /// The text behind it.
+    package var tail: String { Lineage.text(of: others, rest) }
+  }
+
+  fileprivate static func text(of others: some Collection<Line>, _ rest: Revision) -> String {
+    var text = ""
+    for line in others { text += ",\(line.id)=\(line.revision)" }
+    if rest != .none { text += ",*=\(rest)" }
+    return text
+  }
+}
+
+/// Names one version of a value: numbers alone repeat after a failover.
+package struct Version: Hashable, Sendable {
+  /// `nil`: whoever wrote it knows no lines.
+  package let line: LineID?
+  package let revision: Revision
+}
+
+/// How what is stored and what a service holds are related.
+package enum Kinship: Hashable, Sendable {
+  case same
+  /// What is stored includes what is held.
+  case descendant
+  /// What is held includes what is stored.
+  case ancestor
+  /// Neither includes the other: the server has lost something, and somebody has written since.
+  case fork
+
+  package init(of stored: Meta, to held: Meta) {
+    if stored.version == held.version {
+      self = .same
+      return
+    }
+    switch (stored.lineage.covers(held.version), held.lineage.covers(stored.version)) {
+    case (true, true):
+      // At least one of them is presumed only: then what is certain counts, and otherwise what is stored.
+      self = held.lineage.names(stored.version) && !stored.lineage.names(held.version) ? .ancestor : .descendant
+    case (true, false): self = .descendant
+    case (false, true): self = .ancestor
+    case (false, false): self = .fork
+    }
+  }
+}
+
+// MARK: The text
+
+extension Lineage {
+  /// What stands between the writer and the lineage.
+  static let mark = " |1 "
+
+  /// The text behind the writer; empty where there are no lines.
+  package var text: String {
+    guard let first = lines.first else { return "" }
+    return "\(Self.mark)\(era.map(\.description) ?? "-") \(first.id)=\(first.revision)"
+      + Self.text(of: lines.dropFirst(), rest)
+  }
+
+  /// Reads the text; `nil` when it is not written exactly as ``text`` writes it.
+  init?(_ bytes: UnsafeRawBufferPointer.SubSequence) {
+    var scanner = ByteScanner(UnsafeRawBufferPointer(rebasing: bytes))
+    for character in Self.mark.unicodeScalars { guard scanner.skip(character) else { return nil } }
+    var era: Era?
+    if !scanner.skip("-") {
+      guard let number = scanner.hexadecimal(digits: 8) else { return nil }
+      era = Era(UInt32(truncatingIfNeeded: number))
+    }
+    guard scanner.skip(" ") else { return nil }
+    var lines: [Line] = []
+    var rest = Revision.none
+    repeat {
+      if !lines.isEmpty, scanner.skip("*") {
+        guard scanner.skip("="), let number = scanner.revision(), scanner.rest.isEmpty else { return nil }
+        rest = number
+      } else {
+        guard let id = scanner.hexadecimal(digits: 16), scanner.skip("="), let number = scanner.revision() else {
+          return nil
+        }
+        lines.append(Line(id: LineID(id), revision: number))
+      }
+    } while scanner.skip(",")
+    guard scanner.rest.isEmpty, lines.count <= Self.maximumLines else { return nil }
+    self.init(era: era, lines: lines, rest: rest)
+  }
+
+  /// Takes the lineage off what stands behind the expiry, or the kind, of a meta or a message.
+  ///
+  /// - Returns: The writer, and the lineage of a version with this revision.
+  static func split(
+    _ bytes: UnsafeRawBufferPointer.SubSequence,
+    revision: Revision
+  ) -> (writer: String, lineage: Lineage) {
+    // A writer has no space.
+    if let end = bytes.firstIndex(of: UInt8(ascii: " ")), end > bytes.startIndex, let lineage = Lineage(bytes[end...]),
+      lineage.lines.first?.revision == revision
+    {
+      return (String(decoding: bytes[..<end], as: UTF8.self), lineage)
+    }
+    return (String(decoding: bytes, as: UTF8.self), Lineage(unknownAt: revision))
+  }
+}
+
+extension ByteScanner {
+  /// A revision that is not ``Revision/none``, as it is written.
+  fileprivate mutating func revision() -> Revision? {
+    guard rest.first != UInt8(ascii: "0"), let number = number(), number <= Revision.largest.rawValue else {
+      return nil
+    }
+    return Revision(number)
+  }
+}

@@ -1,0 +1,11 @@
+/// What tells whether a server may have lost something: which reign it is in, and how many keys it has thrown away.
+package struct Vitals: Hashable, Sendable {
+  package var era: Era
+  /// How many keys the server has evicted; `nil`: it does not tell.
+  package var evictions: UInt64?
+
+  package init(era: Era = Era(0), evictions: UInt64? = nil) {
+    self.era = era
+    self.evictions = evictions
+  }
+}

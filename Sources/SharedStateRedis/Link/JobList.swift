@@ -1,0 +1,92 @@
+import Synchronization
+
+/// The jobs of one role, which its thread does one by one.
+///
+/// It has a lock of its own, so that the thread does not compete for the link's with those who change values: that is
+/// taken once for a batch of jobs. Where both are taken, the link's comes first.
+final class JobList: Sendable {
+  enum Next: Sendable {
+    case job(Job)
+    /// What is to be told to the state machines, before the jobs that follow from it.
+    case report([Job.Outcome])
+    /// Somebody else goes on with the list. What the last job has led to is not in it.
+    case lost
+  }
+
+  private struct Running: Sendable {
+    let owner: Job.Owner?
+    /// How often it was seen.
+    var ticks = 0
+  }
+
+  private struct State {
+    /// The number of the thread whose list it is.
+    var turn: UInt64?
+    /// Bounded by what comes of one batch of replies.
+    var jobs = Queue<Job>()
+    var outcomes: [Job.Outcome] = []
+    /// The job that the thread is doing.
+    var running: Running?
+    /// How often jobs were seen since something was reported.
+    var ticks = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// Another thread goes on.
+  func begin(_ turn: UInt64) {
+    state.withLock { $0.turn = turn }
+  }
+
+  /// Adds jobs; whether there are any.
+  func append(_ jobs: [Job]) -> Bool {
+    state.withLock { state in
+      for job in jobs { state.jobs.append(job) }
+      return state.jobs.first != nil
+    }
+  }
+
+  /// What a thread does after a job.
+  func next(for turn: UInt64, after outcome: Job.Outcome?) -> Next {
+    state.withLock { state in
+      guard state.turn == turn else { return .lost }
+      state.running = nil
+      if let outcome { state.outcomes.append(outcome) }
+      // Who waits for what was done does not have to wait for many others that take long.
+      let isSlow = state.ticks > 0 && !state.outcomes.isEmpty
+      guard !isSlow, let job = state.jobs.popFirst() else {
+        defer { (state.outcomes, state.ticks) = ([], 0) }
+        return .report(state.outcomes)
+      }
+      state.running = Running(owner: job.owner)
+      return .job(job)
+    }
+  }
+
+  /// Notes that time has passed; whether the thread is in one job, or in many, and whether it is in this one for too long.
+  func tick() -> (isBusy: Bool, isOverdue: Bool) {
+    state.withLock { state in
+      guard let ticks = state.running?.ticks else { return (false, false) }
+      state.running?.ticks = ticks + 1
+      state.ticks += 1
+      return (true, ticks + 1 > JobWatch.patience)
+    }
+  }
+
+  /// Takes the list away from a thread that is in a job.
+  ///
+  /// - Returns: Whose job it is, and what else is to be done for it; `nil`: it is in none any more.
+  func relieve() -> (owner: Job.Owner?, jobs: [Job])? {
+    state.withLock { state in
+      guard let running = state.running.take() else { return nil }
+      state.turn = nil
+      guard let owner = running.owner else { return (nil, []) }
+      var (its, others) = ([Job](), Queue<Job>())
+      while let job = state.jobs.popFirst() {
+        if job.owner == owner { its.append(job) } else { others.append(job) }
+      }
+      state.jobs = others
+      return (owner, its)
+    }
+  }
+}

@@ -1,0 +1,286 @@
+import Foundation
+import Synchronization
+
+/// The threads: each asks what is next, does it, and tells what came of it.
+extension Link {
+  /// What a thread does without the lock.
+  enum Step: Sendable {
+    /// The jobs of the role.
+    case perform
+    /// A job of one owner, without having the role any more.
+    case performLate(Job)
+    case wait(until: ContinuousClock.Instant)
+    case connect(epoch: UInt64)
+    /// Send, then wait for something to arrive.
+    case exchange(OpenConnection, [RedisRequest], until: ContinuousClock.Instant)
+    case close(OpenConnection)
+    case end
+  }
+
+  /// What came of a step.
+  enum Report: Sendable {
+    case nothing
+    case done([Job.Outcome])
+    /// The thread has lost its role in a job of this owner.
+    case late(Job.Outcome?, Job.Owner?)
+    case opened(OpenConnection)
+    case failed(RedisSharedStateError, epoch: UInt64)
+    case arrived([RedisEvent], hasHeard: Bool, epoch: UInt64)
+  }
+
+  func startThreads(_ guarded: inout Guarded) {
+    guard guarded[.writer].turn == nil || guarded[.subscriber].turn == nil else { return }
+    guard guarded.state.session.phase != .idle, guarded.state.session.phase != .stopped else { return }
+    for purpose in ConnectionPurpose.allCases where guarded[purpose].turn == nil { startThread(purpose, &guarded) }
+  }
+
+  private func startThread(_ purpose: ConnectionPurpose, _ guarded: inout Guarded) {
+    guarded.lastTurn += 1
+    let turn = guarded.lastTurn
+    guarded[purpose].turn = turn
+    jobList(purpose).begin(turn)
+    let thread = Thread { [self] in run(purpose, turn) }
+    thread.name = "redis-\(purpose.rawValue)"
+    // Decoding a deeply nested document recurses; half a megabyte, the default, overflows before the decoder stops.
+    thread.stackSize = 2 << 20
+    thread.start()
+  }
+
+  /// The body of a thread that has a role, until it ends or has lost it.
+  private func run(_ purpose: ConnectionPurpose, _ turn: UInt64) {
+    guard let waker = wakers[purpose] else { return }
+    var report = Report.nothing
+    while true {
+      switch decide(purpose, turn, after: report) {
+      case .perform:
+        report = performJobs(of: purpose, turn)
+      case .performLate(let job):
+        report = .late(perform(job.task), job.owner)
+      case .wait(let until):
+        waker.wait(until: until)
+        report = .nothing
+      case .connect(let epoch):
+        report = connect(purpose, waker, epoch: epoch)
+      case .exchange(let open, let requests, let until):
+        report = exchange(requests, on: open, until: until)
+      case .close(let open):
+        open.connection.close()
+        report = .nothing
+      case .end:
+        return
+      }
+    }
+  }
+
+  private func performJobs(of purpose: ConnectionPurpose, _ turn: UInt64) -> Report {
+    let list = jobList(purpose)
+    var (outcome, owner): (Job.Outcome?, Job.Owner?) = (nil, nil)
+    while true {
+      // What a job holds is released before the next one: while the thread waits, nothing is kept.
+      switch list.next(for: turn, after: outcome) {
+      case .job(let job):
+        owner = job.owner
+        outcome = perform(job.task)
+      case .report(let outcomes): return .done(outcomes)
+      case .lost: return .late(outcome, owner)
+      }
+    }
+  }
+
+  private func jobList(_ purpose: ConnectionPurpose) -> JobList {
+    switch purpose {
+    case .writer: jobs.writer
+    case .subscriber: jobs.subscriber
+    }
+  }
+
+  private func connect(_ purpose: ConnectionPurpose, _ waker: Waker, epoch: UInt64) -> Report {
+    let watch = purpose == .writer ? Task { await expireWaiters() } : nil
+    defer { watch?.cancel() }
+    do throws(RedisSharedStateError) {
+      let connection = try connector.connect(purpose: purpose, waker: waker, deadline: .now + connectTimeout)
+      return .opened(OpenConnection(connection: connection, epoch: epoch))
+    } catch {
+      return .failed(error, epoch: epoch)
+    }
+  }
+
+  /// Watches the deadlines in the place of the writer's thread, while that connects, until it is cancelled.
+  private func expireWaiters() async {
+    while !Task.isCancelled {
+      let next = update { guarded in
+        guarded.state.expireWaiters(now: .now)
+        return guarded.state.nextExpiry
+      }
+      // Who begins to wait meanwhile does not wake it.
+      let latest = ContinuousClock.now + .seconds(1)
+      try? await Task.sleep(until: min(next ?? latest, latest), clock: .continuous)
+    }
+  }
+
+  private func exchange(
+    _ requests: [RedisRequest],
+    on open: OpenConnection,
+    until deadline: ContinuousClock.Instant
+  ) -> Report {
+    do throws(RedisSharedStateError) {
+      if !requests.isEmpty { try open.connection.send(requests) }
+      let events = try open.connection.receive(until: deadline)
+      return .arrived(events, hasHeard: open.connection.hasHeard, epoch: open.epoch)
+    } catch {
+      return .failed(error, epoch: open.epoch)
+    }
+  }
+
+  // MARK: What is next
+
+  private func decide(_ purpose: ConnectionPurpose, _ turn: UInt64, after report: Report) -> Step {
+    // Who is late tells of one value, and is gone.
+    let departed = if case .late = report { [LinkState.ReplicaID]() } else { takeDepartures() }
+    let (step, todo, needsWatch) = guarded.withLock { guarded -> (Step, Todo, Bool) in
+      var todo = Todo()
+      leave(departed, &guarded, &todo)
+      guarded.note(report, for: purpose, &todo)
+      if case .late(_, let owner) = report {
+        // A thread is in the code of a value or of a log while it loses its role, or is only late.
+        guard let owner else { return (.end, todo, false) }
+        guarded.takeEffects(into: &todo)
+        guarded.setAside(&todo, behind: owner)
+        return (guarded.nextJob(ofSlow: owner).map(Step.performLate) ?? .end, todo, false)
+      }
+      let step = nextStep(for: purpose, &guarded, &todo)
+      guard case .perform = step else { return (step, todo, false) }
+      return (step, todo, guarded.beginWatch())
+    }
+    wake(todo)
+    if needsWatch { JobWatch.shared.add(self) }
+    return step
+  }
+
+  /// What the thread that has a role does next. The jobs come first: who waits is told before anything else is done, and
+  /// what is shown may lead to more.
+  private func nextStep(for purpose: ConnectionPurpose, _ guarded: inout Guarded, _ todo: inout Todo) -> Step {
+    while true {
+      guarded.takeEffects(into: &todo)
+      guarded.setAside(&todo)
+      let hasJobs = jobList(purpose).append(todo.jobs)
+      todo.jobs = []
+      if hasJobs { return .perform }
+      if let until = guarded[purpose].waitUntil.take(), let connection = guarded[purpose].connection {
+        defer { guarded[purpose].requests = [] }
+        return .exchange(connection, guarded[purpose].requests, until: until)
+      }
+      if let step = guarded.nextMove(for: purpose, &todo) { return step }
+    }
+  }
+
+  /// Looks for jobs that take too long, once in a while.
+  ///
+  /// - Returns: Whether to look again.
+  func checkJobs() -> Bool {
+    let (isBusy, todo) = guarded.withLock { guarded -> (Bool, Todo) in
+      var todo = Todo()
+      var isBusy = false
+      for purpose in ConnectionPurpose.allCases {
+        let seen = jobList(purpose).tick()
+        isBusy = isBusy || seen.isBusy
+        guard seen.isOverdue, let (owner, jobs) = jobList(purpose).relieve() else { continue }
+        if let owner {
+          guarded.slow[owner, default: SlowOwner()].threads += 1
+          todo.jobs = jobs
+          guarded.setAside(&todo)
+        }
+        startThread(purpose, &guarded)
+      }
+      return (guarded.goesOnWatching(isBusy: isBusy), todo)
+    }
+    withExtendedLifetime(todo) {}
+    return isBusy
+  }
+}
+
+extension Link.Guarded {
+  /// Tells the state machines what came of a step.
+  fileprivate mutating func note(_ report: Link.Report, for purpose: ConnectionPurpose, _ todo: inout Todo) {
+    switch report {
+    case .nothing: break
+    case .done(let outcomes):
+      for outcome in outcomes { note(outcome) }
+    case .late(let outcome, _):
+      guard let outcome else { return }
+      note(outcome)
+      // What is to be sent for it now, the thread that has the role by now sends.
+      if case .encoded = outcome { todo.wakesWriter = true }
+    case .opened(let open):
+      self[purpose].connection = open
+      state.connected(purpose, open.connection.facts, epoch: open.epoch, now: .now)
+    case .failed(let error, let epoch):
+      state.failed(epoch: epoch, error: error, now: .now)
+    case .arrived(let events, let hasHeard, let epoch):
+      state.arrived(events, hasHeard: hasHeard, on: purpose, epoch: epoch, now: .now)
+    }
+  }
+
+  private mutating func note(_ outcome: Job.Outcome) {
+    switch outcome {
+    case .shown(let id, let delivery, let outcome): state.delivered(delivery, to: id, outcome: outcome)
+    case .locked(let id): state.locked(id)
+    case .encoded(let id, let encoded):
+      // It is registered with the connection that is open now, whoever has encoded it.
+      if let request = state.encoded(id, encoded, now: .now) { self[.writer].requests.append(request) }
+    }
+  }
+
+  /// What the session wants; `nil`: there may be jobs now.
+  fileprivate mutating func nextMove(for purpose: ConnectionPurpose, _ todo: inout Todo) -> Link.Step? {
+    let now = ContinuousClock.now
+    let instruction = state.instruction(for: purpose, now: now)
+    if let open = self[purpose].connection, instruction != .serve(epoch: open.epoch) {
+      self[purpose].connection = nil
+      self[purpose].requests = []
+      return .close(open)
+    }
+    switch instruction {
+    case .exit:
+      if state.hasEffects { return nil }
+      // Decided under the lock, so that whoever needs the server next starts a new thread.
+      self[purpose].turn = nil
+      return .end
+    case .wait(let until): return state.hasEffects ? nil : .wait(until: until)
+    case .connect(let epoch): return state.hasEffects ? nil : .connect(epoch: epoch)
+    case .serve(let epoch):
+      guard self[purpose].connection != nil else {
+        state.failed(epoch: epoch, error: .disconnected(reason: "not open"), now: now)
+        return nil
+      }
+      guard let work = state.work(for: purpose, epoch: epoch, now: now) else { return nil }
+      self[purpose].requests += work.requests
+      self[purpose].waitUntil = work.waitUntil
+      for (id, encoding) in work.encodings {
+        var updates: [LinkState.WaiterID: AtomicUpdate] = [:]
+        for waiter in encoding.updates { updates[waiter] = waiters[waiter]?.update }
+        let task = Job.Task.encode(members[id]?.attachment, id, encoding, updates)
+        todo.jobs.append(Job(owner: .value(id), task: task))
+      }
+      return nil
+    }
+  }
+
+  // MARK: The watch
+
+  /// There are jobs; whether somebody has to be told to look.
+  fileprivate mutating func beginWatch() -> Bool {
+    batches &+= 1
+    guard watched == nil else { return false }
+    watched = (batches, 0)
+    return true
+  }
+
+  /// Whether there was any job since somebody looked last, or a short while before.
+  fileprivate mutating func goesOnWatching(isBusy: Bool) -> Bool {
+    guard let last = watched else { return false }
+    let idleTicks = isBusy || last.batches != batches ? 0 : last.idleTicks + 1
+    watched = idleTicks < JobWatch.lingering ? (batches, idleTicks) : nil
+    return watched != nil
+  }
+}

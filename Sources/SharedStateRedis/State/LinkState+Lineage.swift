@@ -1,0 +1,101 @@
+/// What the replicas need to tell a loss from a deletion: how the server is, time for others, and a memory with a bound.
+extension LinkState {
+  /// Replicas that wait for those who may know better.
+  struct Waits: Sendable {
+    /// Not put in their place yet.
+    var requested: [(Grace, ReplicaID)] = []
+    var moments = Queue<(at: ContinuousClock.Instant, ReplicaID)>()
+    var intervals = Queue<(at: ContinuousClock.Instant, ReplicaID)>()
+
+    /// How long others take to look, most likely.
+    static let moment = Duration.seconds(1)
+
+    var next: ContinuousClock.Instant? { [moments.first?.at, intervals.first?.at].compactMap(\.self).min() }
+  }
+
+  /// The documents that all replicas remember together.
+  struct Memories: Sendable {
+    static let maximumBytes = 16 << 20
+
+    var bytes = 0
+    /// Whose document is the oldest: each replica as often as it remembers one.
+    var order = Queue<ReplicaID>()
+    /// How many of those are gone, at the most.
+    var departed = 0
+  }
+
+  /// How long what is known of evictions counts as new.
+  static let vitalsInterval = Duration.seconds(1)
+
+  /// The server's clock, in microseconds since 1970; `nil`: it is not known.
+  func serverClock(at now: ContinuousClock.Instant) -> UInt64? {
+    clock.map { $0.server &+ UInt64(clamping: (now - $0.at).wholeMicroseconds) }
+  }
+
+  /// Begins anew with a server. One that does not tell its era has another one for each session.
+  mutating func beginVitals(_ facts: ServerFacts?, now: ContinuousClock.Instant) {
+    vitals = facts?.vitals ?? Vitals(era: Era(UInt32.random(in: .min ... .max, using: &random)))
+    vitalsAt = vitals.evictions == nil ? nil : now + Self.vitalsInterval
+    clock = facts?.clock.map { ($0, now) }
+  }
+
+  /// A replica remembers more than before. Of too much, what is oldest is forgotten.
+  mutating func remembered(_ growth: Memory.Growth, by id: ReplicaID) {
+    memories.bytes += growth.bytes
+    for _ in 0..<max(0, growth.entries) { memories.order.append(id) }
+    while memories.bytes > Memories.maximumBytes, let oldest = memories.order.popFirst() {
+      memories.bytes -= members[oldest]?.replica.memory.forgetOldest() ?? 0
+    }
+  }
+
+  /// A replica is gone, with what it remembers.
+  mutating func forgetMemory(of replica: Replica) {
+    memories.bytes -= replica.memory.bytes
+    memories.departed += replica.memory.entries.count
+    guard memories.departed > 4_096, 2 * memories.departed > memories.order.count else { return }
+    var order = Queue<ReplicaID>()
+    while let id = memories.order.popFirst() { if members[id] != nil { order.append(id) } }
+    (memories.order, memories.departed) = (order, 0)
+  }
+
+  /// Asks how the server is, where somebody needs to know, or where there is something to send that may be lost.
+  mutating func takeVitals(into work: inout Work, now: ContinuousClock.Instant) {
+    for (grace, id) in waits.requested {
+      switch grace {
+      case .moment: waits.moments.append((now + Waits.moment, id))
+      case .antiEntropy: waits.intervals.append((now + configuration.antiEntropy, id))
+      }
+    }
+    waits.requested = []
+    while let (at, id) = waits.moments.first, at <= now {
+      _ = waits.moments.popFirst()
+      apply(members[id]?.replica.graceEnded(.moment), to: id)
+    }
+    while let (at, id) = waits.intervals.first, at <= now {
+      _ = waits.intervals.popFirst()
+      apply(members[id]?.replica.graceEnded(.antiEntropy), to: id)
+    }
+    while let id = confirmations.popFirst() { check(id, .everything, now: now) }
+    let isDue = vitalsAt.map { $0 <= now } ?? false
+    let isAsked = readQueue.first != nil || commitQueue.first != nil || checks.queue.first != nil
+    guard !countQueue.isEmpty || isDue && isAsked else { return }
+    vitalsAt = now + Self.vitalsInterval
+    request(.vitals(countQueue), .vitals, on: .writer, into: &work, now: now)
+    countQueue = []
+  }
+
+  /// The server has told how it is; `nil`: it does not tell any more.
+  mutating func told(_ vitals: Vitals?, to ids: [ReplicaID], epoch: UInt64, now: ContinuousClock.Instant) {
+    if let vitals {
+      guard vitals.era == self.vitals.era else {
+        // Another reign has begun, without a break: everything is to be found out again.
+        return failed(epoch: epoch, error: .disconnected(reason: "another primary has taken over"), now: now)
+      }
+      self.vitals = vitals
+    } else {
+      vitalsAt = nil
+      self.vitals.evictions = nil
+    }
+    for id in ids { apply(members[id]?.replica.counted(vitals), to: id) }
+  }
+}

@@ -1,0 +1,225 @@
+import HeapModule
+import SharedState
+
+/// Whatever the server answers that makes us ask again, for one value: how often that may go on, and after which pauses.
+///
+/// The first few times are immediate: services that change one value at the same time conflict, and each conflict tells
+/// something new. The more of them come in a row, the longer the pauses are, and shorter is the patience with an answer
+/// that says the same again. In the end those who wait are told what the server does. What the server does not permit is
+/// told at once, and tried again rarely, or when somebody asks for it.
+extension LinkState {
+  struct Setback: Sendable {
+    /// What is asked for again.
+    enum Kind: Sendable {
+      case subscription, read, commit
+    }
+
+    var kind: Kind
+    /// How many answers in a row have made us ask again, and how many of the last ones have told the same.
+    var count = 0
+    var repetitions = 0
+    /// What the last one has told to be stored.
+    var stored: StoredValue?
+    /// How often those who wait were told. It goes into requests of its own from then on.
+    var refusals = 0
+    /// When to ask again; `nil`: that is being done.
+    var retryAt: ContinuousClock.Instant?
+    /// Whether the value was to be read meanwhile.
+    var isReadWanted = false
+    /// When the last one came, or its pause was over.
+    var lastAt: ContinuousClock.Instant
+
+    var isTold: Bool { refusals > 0 }
+
+    init(_ kind: Kind, now: ContinuousClock.Instant) {
+      self.kind = kind
+      lastAt = now
+    }
+  }
+
+  struct Patience {
+    /// How many answers in a row may make us ask again at once: with something new, and with the same.
+    static let newAnswers = 32
+    static let repetitions = 2
+    /// After how many those who wait are told.
+    static let toldAfter = (newAnswers: 128, repetitions: 8)
+    /// The first pause, and the longest one while nobody was told.
+    static let pause = Duration.milliseconds(1)
+    static let longestPause = Duration.milliseconds(100)
+    /// The longest one after that, and how much of it there is at least for each value that is refused.
+    static let longestPauseAfterRefusal = Duration.seconds(60)
+    static let pauseForEachValue = Duration.milliseconds(10)
+    /// After how long without a setback the next one is the first one again.
+    static let memory = Duration.seconds(1)
+  }
+
+  /// The server does not do for a value what it was asked for, and somebody has to change something first.
+  mutating func refused(
+    _ id: ReplicaID,
+    _ kind: Setback.Kind,
+    _ error: RedisSharedStateError,
+    now: ContinuousClock.Instant
+  ) {
+    guard members[id] != nil else { return }
+    pauseAfterRefusal(of: id, kind, now: now)
+    apply(members[id]?.replica.refused(error, isUnread: kind != .commit), to: id)
+  }
+
+  /// After a refusal, of which those who wait were told.
+  mutating func pauseAfterRefusal(of id: ReplicaID, _ kind: Setback.Kind, now: ContinuousClock.Instant) {
+    var setback = setbacks[id] ?? Setback(kind, now: now)
+    if setback.kind != kind { setback = Setback(kind, now: now) }
+    let pause = Self.pauseAfterRefusal * (1 << min(setback.refusals, 20))
+    let longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * setbacks.count)
+    let jitter = setback.isTold ? Double.random(in: 0.5..<1, using: &random) : 1
+    setback.refusals += 1
+    wait(min(pause, longest) * jitter, with: setback, for: id, now: now)
+  }
+
+  /// An answer has made what was to be done pointless, and tells that this is stored.
+  ///
+  /// - Parameter stored: `nil`: that has taken effect, and something else is to be done.
+  /// - Returns: What to tell those who wait, once it was taken in.
+  mutating func conflicted(
+    _ id: ReplicaID,
+    with stored: StoredValue?,
+    _ kind: Setback.Kind = .commit,
+    now: ContinuousClock.Instant
+  ) -> RedisSharedStateError? {
+    guard members[id] != nil else { return nil }
+    var setback = setbacks[id] ?? Setback(kind, now: now)
+    if setback.lastAt + Patience.memory < now { setback = Setback(kind, now: now) }
+    setback.kind = kind
+    setback.count += 1
+    setback.repetitions = stored != nil && stored == setback.stored ? setback.repetitions + 1 : 0
+    (setback.stored, setback.lastAt) = (stored, now)
+    let isRepeated = setback.repetitions >= Patience.toldAfter.repetitions
+    if isRepeated || stored != nil && setback.count >= Patience.toldAfter.newAnswers {
+      setbacks[id] = setback
+      pauseAfterRefusal(of: id, kind, now: now)
+      return isRepeated
+        ? .protocolViolation(reason: "it turns down what it is asked for, because of what was there before")
+        : .timedOut(operation: "a change, because others were always faster")
+    }
+    let excess = max(setback.repetitions - Patience.repetitions, setback.count - Patience.newAnswers)
+    if excess >= 0 {
+      let pause = min(Patience.pause * (1 << min(excess, 20)), Patience.longestPause)
+      wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: id, now: now)
+    } else {
+      setbacks[id] = setback
+    }
+    return nil
+  }
+
+  /// The server has done what it was asked for.
+  mutating func succeeded(_ id: ReplicaID, _ kind: Setback.Kind) {
+    guard !setbacks.isEmpty, setbacks[id]?.kind == kind else { return }
+    setbacks[id] = nil
+  }
+
+  /// Somebody asks for something that is tried again rarely.
+  mutating func hurry(_ id: ReplicaID) {
+    guard !setbacks.isEmpty, let setback = setbacks[id], setback.isTold, setback.retryAt != nil else { return }
+    tryAgain(id)
+  }
+
+  mutating func takeRetries(now: ContinuousClock.Instant) {
+    while let retry = retries.min, retry.at <= now {
+      retries.removeMin()
+      guard setbacks[retry.id]?.retryAt == retry.at else { continue }
+      tryAgain(retry.id)
+    }
+  }
+
+  private mutating func wait(
+    _ pause: Duration,
+    with setback: Setback,
+    for id: ReplicaID,
+    now: ContinuousClock.Instant
+  ) {
+    setbacks[id] = setback
+    setbacks[id]?.retryAt = now + pause
+    setbacks[id]?.lastAt = now + pause
+    if retries.count > 2 * setbacks.count + 64 {
+      retries = Heap(setbacks.compactMap { id, setback in setback.retryAt.map { Due(at: $0, id: id) } })
+    } else {
+      retries.insert(Due(at: now + pause, id: id))
+    }
+    // It watches the time.
+    wake(.writer)
+  }
+
+  private mutating func tryAgain(_ id: ReplicaID) {
+    guard let setback = setbacks[id] else { return }
+    setbacks[id]?.retryAt = nil
+    setbacks[id]?.isReadWanted = false
+    switch setback.kind {
+    case .subscription:
+      guard let channel = members[id]?.names.channel else { return }
+      subscriptionQueue.append(.subscribeTogether([channel]))
+      wake(.subscriber)
+    case .read: queueRead(of: id)
+    case .commit: if setback.isReadWanted { queueRead(of: id) }
+    }
+    apply(members[id]?.replica.retry(), to: id)
+  }
+
+  /// The box is behind, or somebody wants to know.
+  mutating func queueRead(of id: ReplicaID) {
+    guard !(members[id]?.isReadQueued ?? true) else { return }
+    if let setback = setbacks.isEmpty ? nil : setbacks[id], setback.kind != .commit {
+      if setback.retryAt != nil {
+        setbacks[id]?.isReadWanted = true
+        return
+      }
+      // Nobody else is to be refused because of it.
+      if setback.isTold {
+        members[id]?.isReadQueued = true
+        suspects.append([id])
+        return wake(.writer)
+      }
+    }
+    members[id]?.isReadQueued = true
+    readQueue.append(id)
+    wake(.writer)
+  }
+
+  /// Values whose request was refused: one of them is the reason, which is found by halves.
+  mutating func split(_ ids: [ReplicaID], _ error: RedisSharedStateError, now: ContinuousClock.Instant) {
+    guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
+    suspects.append(Array(ids[..<(ids.count / 2)]))
+    suspects.append(Array(ids[(ids.count / 2)...]))
+    wake(.writer)
+  }
+
+  /// The same, of channels.
+  mutating func split(channels names: [String], _ error: RedisSharedStateError, now: ContinuousClock.Instant) {
+    guard names.count > 1 else {
+      for id in names.flatMap({ channels[Name($0)] ?? [] }) { refused(id, .subscription, error, now: now) }
+      return
+    }
+    subscriptionQueue.append(.subscribeTogether(Array(names[..<(names.count / 2)])))
+    subscriptionQueue.append(.subscribeTogether(Array(names[(names.count / 2)...])))
+    wake(.subscriber)
+  }
+
+  /// Whether anything is to be tried again later.
+  var isPausing: Bool { setbacks.values.contains { $0.retryAt != nil } }
+
+  /// Whether nothing is heard of a value because the server does not permit that.
+  func isForbidden(_ id: ReplicaID) -> Bool {
+    guard !setbacks.isEmpty, let setback = setbacks[id] else { return false }
+    return setback.isTold && setback.kind != .commit
+  }
+}
+
+extension RedisSharedStateError {
+  /// Whether the server may have refused a request because of one of its keys or channels.
+  var mayConcernOneKey: Bool {
+    switch self {
+    case .permissionDenied, .serverError(code: "CROSSSLOT"), .serverError(code: "MOVED"), .serverError(code: "ASK"):
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/// What every version of every value was made of.
+struct Ancestry {
+  private struct Version: Hashable {
+    let name: String
+    let stored: History.Stored
+  }
+
+  private var parents: [Version: Set<Version>] = [:]
+  /// What somebody has written who knows no revisions, under a revision of before.
+  private var edits: Set<Version> = []
+  /// What was stored last under each name.
+  private var last: [String: Version] = [:]
+
+  mutating func observe(_ event: History.Event) {
+    switch event {
+    case .committed(let commit):
+      let version = Version(name: commit.name, stored: commit.after)
+      last[commit.name] = version
+      guard commit.cause != .restoration else { break }
+      for parent in [commit.before, commit.includes].compactMap(\.self) where parent != commit.after {
+        parents[version, default: []].insert(Version(name: commit.name, stored: parent))
+      }
+    case .edited(let name, _, let stored?):
+      let version = Version(name: name, stored: stored)
+      edits.insert(version)
+      if let last = last.updateValue(version, forKey: name), last != version {
+        parents[version, default: []].insert(last)
+      }
+    default: break
+    }
+  }
+
+  /// Whether a version was made of another one, or is it. What somebody has edited may be replaced by anything.
+  func isMade(_ stored: History.Stored, of ancestor: History.Stored, name: String) -> Bool {
+    let sought = Version(name: name, stored: ancestor)
+    if edits.contains(sought) { return true }
+    var seen: Set<Version> = []
+    var next = [Version(name: name, stored: stored)]
+    while let version = next.popLast() {
+      let isGone = ancestor.content == .absent && ancestor.revision > 0 && version.stored.revision == ancestor.revision
+      if version == sought || isGone { return true }
+      guard seen.insert(version).inserted else { continue }
+      next += parents[version] ?? []
+      // What has expired, or was thrown away, was there before under the same revision.
+      guard version.stored.content == .absent, version.stored.revision > 0 else { continue }
+      next += parents.keys.filter { $0.name == name && $0.stored.revision == version.stored.revision }
+    }
+    return false
+  }
+}

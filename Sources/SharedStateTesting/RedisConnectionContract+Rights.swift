@@ -1,0 +1,101 @@
+import Foundation
+import SharedStateRedis
+
+extension RedisConnectionContract {
+  /// What must hold where the user may not do everything. They change the rights of all clients of a server, so that each
+  /// needs a server of its own.
+  package static let rightChecks = [
+    RedisConnectionContract("a read with one key that is not permitted is refused whole, and those without it are not")
+    {
+      scene in
+      let client = try scene.connect()
+      let (open, closed) = (scene.names("open"), scene.names("closed"))
+      try client.commit(open, .text("1"))
+      try client.commit(closed, .text("1"))
+      try scene.permit(keys: "open")
+      for command in [RedisRequest.Command.read([open, closed]), .read([closed]), .readDocuments([open, closed])] {
+        try expectRefusal(client.request(command)[0], of: "MGET")
+      }
+      try expect(client.read(open).map(\.content), is: [.text("1")], "the permitted key")
+      try expect(client.readDocuments(open), is: [Data("1".utf8)], "the permitted document")
+      try scene.permit()
+      try expect(
+        client.read(open, closed).map(\.content),
+        is: [.text("1"), .text("1")],
+        "the keys once all are permitted"
+      )
+    },
+
+    RedisConnectionContract("a commit or a restore of a key that is not permitted is refused, and harms no other") {
+      scene in
+      let client = try scene.connect()
+      let (open, closed) = (scene.names("open"), scene.names("closed"))
+      try scene.permit(keys: "open")
+      let restores = [closed, open].map { names in
+        Restore(
+          names: names,
+          content: .text("1"),
+          meta: Meta(revision: Revision(7), parent: Revision(6), kind: .set, writer: client.writer),
+          isLarge: false
+        )
+      }
+      let replies = try client.request(
+        .commit(client.makeCommit(closed, .text("1"))),
+        .restore(restores[0]),
+        .restore(restores[1]),
+        .commit(client.makeCommit(closed, .large(Data(repeating: 49, count: 20_000))))
+      )
+      try expectRefusal(replies[0], of: "EVALSHA")
+      try expectRefusal(replies[1], of: "EVALSHA")
+      guard case .commit(.committed(Revision(7), _)) = replies[2] else {
+        throw Violation("a restore that is permitted is answered with \(replies[2])")
+      }
+      guard case .failure(.permissionDenied) = replies[3] else {
+        throw Violation("a large document is answered with \(replies[3])")
+      }
+      try expect(client.commit(open, .text("2")).parent, is: Revision(7), "the parent of a permitted commit")
+      try scene.permit()
+      try expect(client.read(closed).map(\.content), is: [.absent], "the key that was not permitted")
+    },
+
+    RedisConnectionContract("a subscription with one channel that is not permitted is refused whole") { scene in
+      let client = try scene.connect(.subscriber)
+      let writer = try scene.connect()
+      let (open, closed) = (scene.names("open"), scene.names("closed"))
+      try scene.permit(channels: "open")
+      try expectRefusal(client.request(.subscribe([open.channel, closed.channel]))[0], of: "SUBSCRIBE")
+      try client.subscribe([open.channel])
+      try writer.commit(open, .text("1"))
+      try expect(client.nextMessage().channel, is: open.channel, "the channel of the message")
+      try scene.permit()
+    },
+
+    RedisConnectionContract("what may not be announced has taken effect, and is answered so") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      try scene.permit(channels: "open")
+      let first = try client.commit(names, .text("1"))
+      let second = try client.commit(names, .text("2"), when: .revision(first.revision))
+      try expect(second.parent, is: first.revision, "the parent of the second commit")
+      let meta = Meta(
+        revision: Revision(second.revision.rawValue + 1),
+        parent: second.revision,
+        kind: .set,
+        writer: "w"
+      )
+      var restore = Restore(names: names, content: .text("3"), meta: meta, isLarge: false)
+      restore.expected = try client.read(names)[0].meta
+      let restored = try client.replies(to: [restore])
+      let stored = StoredValue(meta: meta, content: .text("3"))
+      try expect(restored, is: [.conflict(stored)], "the answer to the restore")
+      try expect(client.read(names), is: [stored], "what is stored")
+      try scene.permit()
+    },
+  ]
+
+  private static func expectRefusal(_ reply: RedisReply, of operation: String) throws {
+    guard case .failure(.permissionDenied(operation)) = reply else {
+      throw Violation("what is not permitted is answered with \(reply)")
+    }
+  }
+}

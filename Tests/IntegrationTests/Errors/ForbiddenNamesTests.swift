@@ -1,0 +1,111 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("A name that the user may not touch is no other name's concern", .timeLimit(.minutes(3)), .endsStores)
+struct ForbiddenNamesTests {
+  enum Right: CaseIterable {
+    case keys, channels
+  }
+
+  private func isForbidden(_ error: (any Error)?) -> Bool {
+    if case .permissionDenied? = error as? RedisSharedStateError { true } else { false }
+  }
+
+  @Test(
+    "it alone has the error, and the others are read, written and heard of",
+    arguments: BackendKind.allCases,
+    Right.allCases
+  )
+  func oneOfMany(kind: BackendKind, right: Right) async throws {
+    let backend = try kind.make()
+    try backend.permit(keys: right == .keys ? "open" : nil, channels: right == .channels ? "open" : nil)
+    let (store, other) = (try backend.store("service"), try backend.store("other"))
+    let open = (0..<40).map { Shared(wrappedValue: 0, .redis("open\($0)", store: store)) }
+    let others = (0..<40).map { Shared(wrappedValue: 0, .redis("open\($0)", store: other)) }
+    @Shared(.redis("closed", store: store)) var closed = 1
+    $closed.withLock { $0 = 2 }
+    for share in open + others { try await share.load() }
+    try await $closed.status { self.isForbidden($0.loadError) && self.isForbidden($0.saveError) && !$0.isLoading }
+    for (share, twin) in zip(open, others) {
+      share.withLock { $0 = 5 }
+      try await share.save()
+      try await twin.becomes(5)
+      try await twin.updateAtomically { $0 += 1 }
+      try await share.becomes(6)
+      #expect(share.loadError == nil && share.saveError == nil)
+    }
+    #expect(closed == 2)
+    #expect(store.status == (backend.isInProcess ? .inProcess : .connected))
+    for call in [$closed.load, $closed.save] {
+      let error = await #expect(throws: RedisSharedStateError.self) { try await call() }
+      #expect(isForbidden(error))
+    }
+    let error = await #expect(throws: RedisSharedStateError.self) { try await store.flush(within: patience) }
+    #expect(isForbidden(error))
+    // It is tried again when it is asked for, and what was changed is not lost.
+    try backend.permit(keys: nil, channels: nil)
+    try await $closed.save()
+    #expect(try backend.get("closed") == "2")
+    #expect($closed.loadError == nil && $closed.saveError == nil)
+  }
+
+  @Test("what is permitted later is found without asking", arguments: BackendKind.allCases)
+  func permittedLater(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try backend.set("closed", "7")
+    try backend.permit(keys: "open", channels: "open")
+    let store = try backend.store()
+    @Shared(.redis("closed", store: store)) var closed = 1
+    try await $closed.status { self.isForbidden($0.loadError) }
+    try backend.permit(keys: nil, channels: nil)
+    try await $closed.becomes(7)
+    try await $closed.status { $0.loadError == nil }
+  }
+
+  @Test("a right that is withdrawn meanwhile is noticed by its value alone", arguments: BackendKind.allCases)
+  func withdrawn(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store { $0.antiEntropy = .milliseconds(50) }
+    @Shared(.redis("open", store: store)) var open = 1
+    @Shared(.redis("closed", store: store)) var closed = 1
+    try await $open.save()
+    try await $closed.save()
+    try backend.permit(keys: "open", channels: nil)
+    try await $closed.status { self.isForbidden($0.loadError) }
+    $open.withLock { $0 = 2 }
+    try await $open.save()
+    #expect($open.loadError == nil)
+    $closed.withLock { $0 = 2 }
+    let error = await #expect(throws: RedisSharedStateError.self) { try await $closed.save() }
+    #expect(isForbidden(error))
+  }
+
+  @Test("without the right to ask for a type, what is there is read; what is not, tells why it is not known")
+  func withoutTypes() async throws {
+    let backend = try ServerBackend(configuration: ["user default on nopass ~* &* +@all -type -exists"])
+    try backend.set("there", "7")
+    let store = try backend.store()
+    @Shared(.redis("there", store: store)) var there = 1
+    @Shared(.redis("absent", store: store)) var absent = 1
+    try await $there.becomes(7)
+    try await $absent.status { self.isForbidden($0.loadError) }
+    #expect($there.loadError == nil)
+  }
+
+  @Test("an atomic update that may not be announced has taken effect, and says so")
+  func unannounced() async throws {
+    let backend = try ServerBackend(configuration: ["user default on nopass ~* &* +@all -publish"])
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    try await $count.updateAtomically { $0 += 1 }
+    #expect(count == 1)
+    #expect(try backend.get("count") == "1")
+    $count.withLock { $0 += 1 }
+    try await $count.save()
+    #expect(try backend.get("count") == "2")
+  }
+}

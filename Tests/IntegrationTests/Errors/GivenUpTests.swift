@@ -1,0 +1,116 @@
+import Logging
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("What is given up is told", .timeLimit(.minutes(2)), .endsStores)
+struct GivenUpTests {
+  private static func givenUp(_ names: String...) -> RedisSharedStateError {
+    .changesGivenUp(names: names, further: 0)
+  }
+
+  @Test("a flush tells once of what was given up before it, and so does the log", arguments: BackendKind.allCases)
+  func before(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"))
+    let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
+    let text = Shared(wrappedValue: "", .redis("text", store: store, options: .init(maximumBytes: 8)))
+    let other = Shared(wrappedValue: 0, .redis("other", store: store))
+    number.withLock { $0 = .infinity }
+    text.withLock { $0 = "a secret that is too long" }
+    other.withLock { $0 = 1 }
+    try await number.status { $0.saveError != nil }
+    try await text.status { $0.saveError != nil }
+    await #expect(throws: Self.givenUp("number", "text")) { try await store.flush(within: patience) }
+    #expect(try backend.get("other") == "1")
+    try await store.flush(within: patience)
+    for name in ["number", "text"] {
+      try await eventually("the log has \(name)") { !journal.entries("given up", name: name).isEmpty }
+      #expect(journal.entries("given up", name: name).map(\.level) == [.error])
+    }
+  }
+
+  @Test("a flush tells of what is given up while it waits, and so does every other", arguments: BackendKind.allCases)
+  func meanwhile(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let way = Way()
+    let store = try backend.store("service", way: way)
+    let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
+    try await number.load()
+    try await backend.cutOff(store, "service", way)
+    number.withLock { $0 = .infinity }
+    let flushes = (0..<2).map { _ in Task.immediate { try await store.flush(within: patience) } }
+    way.open()
+    for flush in flushes {
+      await #expect(throws: Self.givenUp("number")) { try await flush.value }
+    }
+    try await store.flush(within: patience)
+  }
+
+  @Test("a change that is rejected is told, though a save that waited for it was", arguments: BackendKind.allCases)
+  func rejected(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, 0, options: .init(conflict: .reject))
+    try pair.backend.separate("second")
+    try await pair.stores.1.isDown()
+    pair.second.withLock { $0 = 2 }
+    pair.first.withLock { $0 = 3 }
+    try await pair.first.save()
+    try pair.backend.reunite("second")
+    try await pair.second.becomes(3)
+    await #expect(throws: Self.givenUp("value")) { try await pair.stores.1.flush(within: patience) }
+    try await pair.stores.1.flush(within: patience)
+    try await pair.stores.0.flush(within: patience)
+  }
+
+  @Test("it is told when the share is gone, too", arguments: BackendKind.allCases)
+  func dropped(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    defer { withExtendedLifetime(backend) {} }
+    let store = try backend.store()
+    do {
+      let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
+      number.withLock { $0 = .infinity }
+      try await number.status { $0.saveError != nil }
+    }
+    await #expect(throws: Self.givenUp("number")) { try await store.flush(within: patience) }
+  }
+
+  @Test(
+    "who saves the value after all need not be told, also when it is shared anew",
+    arguments: BackendKind.allCases,
+    [true, false]
+  )
+  func savedAfterAll(kind: BackendKind, isSharedAnew: Bool) async throws {
+    let backend = try kind.make()
+    defer { withExtendedLifetime(backend) {} }
+    let store = try backend.store()
+    var number = Optional(Shared(wrappedValue: 0.5, .redis("number", store: store)))
+    number?.withLock { $0 = .infinity }
+    try await number?.status { $0.saveError != nil }
+    let untouched = Shared(wrappedValue: 0.5, .redis("untouched", store: store))
+    untouched.withLock { $0 = 2 }
+    try await untouched.save()
+    if isSharedAnew { number = nil }
+    let again = number ?? Shared(wrappedValue: 0.5, .redis("number", store: store))
+    again.withLock { $0 = 1 }
+    try await again.save()
+    try await store.flush(within: patience)
+  }
+
+  @Test("a shutdown logs the names", arguments: BackendKind.allCases)
+  func shutdown(kind: BackendKind) async throws {
+    let journal = Journal()
+    let backend = try kind.make()
+    defer { withExtendedLifetime(backend) {} }
+    let store = try backend.store(logger: journal.logger("service"))
+    let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
+    number.withLock { $0 = .infinity }
+    try await number.status { $0.saveError != nil }
+    await store.shutdown(within: patience)
+    let told = try #require(journal.entries("before the shutdown").first)
+    #expect(told.level == .warning)
+    #expect(told.error?.contains("'number'") == true)
+  }
+}

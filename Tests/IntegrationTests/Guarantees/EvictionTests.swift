@@ -1,0 +1,167 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("Eviction", .timeLimit(.minutes(5)), .endsStores)
+struct EvictionTests {
+  /// Services that look at everything often, since nobody is told of what is evicted beside a value.
+  private func store(_ backend: some Backend, _ label: String, journal: Journal = Journal()) throws -> RedisStore {
+    try backend.store(label, logger: journal.logger(label)) { $0.antiEntropy = .milliseconds(300) }
+  }
+
+  /// Names that sort by their numbers.
+  private func names(_ count: Int) -> [String] { (100..<100 + count).map { "value\($0)" } }
+
+  @Test(
+    "AcknowledgedSurvives: nothing that living services hold is lost, whatever the policy throws away",
+    arguments: ["allkeys-lru", "allkeys-lfu", "allkeys-random"]
+  )
+  func pressure(policy: String) async throws {
+    let backend = try ServerBackend(configuration: ["maxmemory-policy \(policy)"])
+    let stores = try ["first", "second"].map { try store(backend, $0) }
+    let names = names(300)
+    let shares = stores.map { store in names.map { Shared(wrappedValue: "", .redis($0, store: store)) } }
+    for (name, share) in zip(names, shares[0]) {
+      share.withLock { $0 = name + String(repeating: "x", count: 500) }
+    }
+    try await stores[0].flush(within: patience)
+    for (share, copy) in zip(shares[0], shares[1]) { try await copy.becomes(share.wrappedValue) }
+
+    let used = try backend.used
+    for part in [0.97, 0.94, 0.9] {
+      _ = try backend.server.command("CONFIG", "SET", "maxmemory", String(Int(Double(used) * part)))
+      let before = try backend.evictions
+      try await eventually("something is thrown away") { try backend.evictions > before }
+    }
+    _ = try backend.server.command("CONFIG", "SET", "maxmemory", "0")
+    // What the full server has refused is tried again at once.
+    for share in shares.joined() { try await share.load() }
+    for (name, share) in zip(names, shares[0]) {
+      try await eventually("\(name) is back") { try backend.get(name) == "\"\(share.wrappedValue)\"" }
+    }
+    for share in shares.joined() {
+      #expect(share.wrappedValue.hasPrefix("value"))
+    }
+  }
+
+  @Test("AcknowledgedSurvives: also where an operator turns eviction on while services are connected")
+  func turnedOn() async throws {
+    let backend = try ServerBackend(configuration: ["maxmemory-policy noeviction"])
+    let stores = try ["first", "second"].map { try store(backend, $0) }
+    let names = names(50)
+    let shares = stores.map { store in names.map { Shared(wrappedValue: 0, .redis($0, store: store)) } }
+    for (number, share) in shares[0].enumerated() { share.withLock { $0 = number + 1 } }
+    try await stores[0].flush(within: patience)
+    for (number, share) in shares[1].enumerated() { try await share.becomes(number + 1) }
+
+    _ = try backend.server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
+    _ = try backend.server.command("CONFIG", "SET", "maxmemory", "1")
+    try await eventually("something is thrown away") { try backend.evictions > 50 }
+    _ = try backend.server.command("CONFIG", "SET", "maxmemory", "0")
+    for share in shares.joined() { try await share.load() }
+    for (number, name) in names.enumerated() {
+      try await eventually("\(name) is back") { try backend.get(name) == "\(number + 1)" }
+    }
+    for share in shares {
+      for (number, share) in share.enumerated() { #expect(share.wrappedValue == number + 1) }
+    }
+  }
+
+  @Test(
+    "AcknowledgedSurvives: whichever of its keys a value has lost, it is given back as it was",
+    arguments: [["count"], ["meta:{count}"], ["count", "meta:{count}"], ["meta:{count}", "count", "ops:{count}"]]
+  )
+  func keys(keys: [String]) async throws {
+    let backend = FakeBackend()
+    let journal = Journal()
+    let stores = try ["first", "second"].map { try store(backend, $0, journal: journal) }
+    let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    shares[0].withLock { $0 = 1 }
+    try await shares[0].save()
+    for share in shares { try await share.becomes(1) }
+    for store in stores { try await eventually("it was read") { store.confirmedRevision(of: "count") != nil } }
+    let before = try #require(try await stores[0].metadata(for: "count"))
+    for key in keys { backend.redis.evict(key) }
+    try await eventually("it is back") {
+      backend.get("count") == "1" && backend.get("meta:{count}") != nil
+    }
+    for share in shares {
+      try await share.load()
+      #expect(share.wrappedValue == 1)
+    }
+    #expect(try await stores[0].metadata(for: "count") == before)
+    #expect(journal.entries(Journal.adopted) == [])
+  }
+
+  @Test("AcknowledgedSurvives: a value that is thrown away long before it expires is given back")
+  func beforeItsTime() async throws {
+    let backend = FakeBackend()
+    let stores = try ["first", "second"].map { try store(backend, $0) }
+    let options = RedisSharedKey<Int>.Options(timeToLive: .seconds(3_600))
+    let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0, options: options)) }
+    shares[0].withLock { $0 = 1 }
+    try await shares[0].save()
+    for share in shares { try await share.becomes(1) }
+    backend.redis.evict("count")
+    try await eventually("it is back") { backend.get("count") == "1" }
+    #expect((backend.timeToLive(of: "count") ?? .zero) > .seconds(3_000))
+  }
+
+  @Test(
+    "ForeignEditsSeen: what somebody deletes stays deleted, on a server that may evict, too",
+    arguments: BackendKind.allCases,
+    ["DEL", "EXPIRE", "FLUSHALL"]
+  )
+  func deletions(kind: BackendKind, command: String) async throws {
+    let backend: any Backend =
+      switch kind {
+      case .fake: FakeBackend()
+      case .server: try ServerBackend(configuration: ["maxmemory-policy allkeys-lru", "maxmemory 100mb"])
+      }
+    let stores = try ["first", "second"].map { try backend.store($0) }
+    let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    shares[0].withLock { $0 = 1 }
+    try await shares[0].save()
+    for share in shares { try await share.becomes(1) }
+    switch command {
+    case "DEL": try backend.delete("count")
+    case "EXPIRE": try backend.expire("count")
+    default: try backend.flushAll()
+    }
+    for share in shares { try await share.becomes(0) }
+    try await eventually("it has a tombstone") { try backend.get("meta:{count}")?.contains(" d ") ?? false }
+    #expect(try backend.get("count") == nil)
+  }
+
+  @Test("AcknowledgedSurvives: where it is not told how much is thrown away, what is gone was deleted")
+  func untold() async throws {
+    let backend = FakeBackend()
+    backend.redis.refuseInfo()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    $count.withLock { $0 = 1 }
+    try await $count.save()
+    backend.redis.evict("count")
+    try await $count.becomes(0)
+  }
+}
+
+extension ServerBackend {
+  /// How many keys it has thrown away.
+  fileprivate var evictions: Int {
+    get throws { try number("evicted_keys", in: "stats") }
+  }
+
+  /// In bytes.
+  fileprivate var used: Int {
+    get throws { try number("used_memory", in: "memory") }
+  }
+
+  private func number(_ field: String, in section: String) throws -> Int {
+    let info = try server.command("INFO", section).text ?? ""
+    let line = info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("\(field):") }
+    return line.flatMap { Int($0.dropFirst(field.count + 1)) } ?? 0
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Synchronization
+import Testing
+
+/// A closure of `withLock` may take as long as it likes: its value waits, and no other.
+@Suite("Bounded: a value that is locked", .timeLimit(.minutes(5)), .endsStores)
+struct LockedValueTests {
+  @Test(
+    "holds up nobody else's changes, saves and flushes, from elsewhere or from here",
+    arguments: BackendKind.allCases
+  )
+  func others(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (store, other) = (try backend.store("first"), try backend.store("second"))
+    let locked = Shared(wrappedValue: Limits(), .redis("locked", store: store))
+    let free = Shared(wrappedValue: 0, .redis("free", store: store))
+    let othersLocked = Shared(wrappedValue: Limits(), .redis("locked", store: other))
+    let othersFree = Shared(wrappedValue: 0, .redis("free", store: other))
+    for share in [locked, othersLocked] { try await share.load() }
+    for share in [free, othersFree] { try await share.load() }
+
+    let held = HeldLock(locked) { $0.maximum = 1 }
+    // It has arrived when what was sent behind it has.
+    othersLocked.withLock { $0.note = "others" }
+    try await othersLocked.save()
+    othersFree.withLock { $0 = 1 }
+    try await free.becomes(1)
+    free.withLock { $0 = 2 }
+    try await free.save()
+    try await othersFree.becomes(2)
+    try await store.flush(within: patience)
+    try await free.updateAtomically { $0 += 1 }
+    try await free.load()
+    #expect(try backend.get("free") == "3")
+    #expect(!held.hasReturned)
+
+    held.end()
+    let merged = Limits(maximum: 1, note: "others")
+    try await locked.becomes(merged)
+    try await othersLocked.becomes(merged)
+    #expect(locked.saveError == nil && locked.loadError == nil)
+  }
+
+  @Test("takes a change from elsewhere when the closure has thrown", arguments: BackendKind.allCases)
+  func throwing(kind: BackendKind) async throws {
+    struct Refused: Error {}
+    let pair = try await Pair(kind, Limits())
+    let held = HeldLock(pair.first) { _ in throw Refused() }
+    for round in 1...3 {
+      pair.second.withLock { $0.maximum = round }
+      try await pair.second.save()
+    }
+    let load = Task { try await pair.first.load() }
+    held.end()
+    try await load.value
+    #expect(pair.first.wrappedValue == Limits(maximum: 3))
+    try await pair.settle()
+    #expect(try pair.backend.get("value")?.contains("3") == true)
+  }
+
+  @Test("is saved with what was changed before, and then with what the closure does", arguments: BackendKind.allCases)
+  func pending(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, Limits())
+    try pair.backend.pause()
+    pair.first.withLock { $0.note = "before" }
+    let held = HeldLock(pair.first) { $0.maximum = 1 }
+    try pair.backend.resume()
+    let save = Task { try await pair.first.save() }
+    let flush = Task { try await pair.stores.0.flush(within: patience) }
+    // Nobody waits for the closure but those who want this value.
+    let other = Shared(wrappedValue: 0, .redis("other", store: pair.stores.0))
+    other.withLock { $0 = 1 }
+    try await other.save()
+    pair.second.withLock { $0.maximum = 7 }
+    try await pair.second.save()
+    #expect(!held.hasReturned)
+    held.end()
+    try await save.value
+    try await flush.value
+    try await pair.settle()
+    let merged = Limits(maximum: 1, note: "before")
+    #expect(pair.first.wrappedValue == merged)
+    #expect(pair.second.wrappedValue == merged)
+  }
+
+  @Test("is saved although one closure follows the other", arguments: BackendKind.allCases)
+  func noGap(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, Limits())
+    // Hardly a moment without one that has the value.
+    var held = HeldLock(pair.first)
+    let isSaved = Atomic(false)
+    let save = Task {
+      try await pair.first.save()
+      isSaved.store(true, ordering: .releasing)
+    }
+    var round = 0
+    while !isSaved.load(ordering: .acquiring) {
+      round += 1
+      let (before, number) = (held, round)
+      Thread { before.end() }.start()
+      held = HeldLock(pair.first) { $0.maximum = number }
+      await Task.yield()
+    }
+    try await save.value
+    held.end()
+    try await pair.settle()
+    #expect(pair.first.wrappedValue == pair.second.wrappedValue)
+    #expect(pair.first.wrappedValue.maximum == round)
+  }
+
+  @Test("shows its status, and stops with its store", arguments: BackendKind.allCases)
+  func status(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store("first")
+    let count = Shared(wrappedValue: 0, .redis("count", store: store))
+    try await count.load()
+    let held = HeldLock(count) { $0 = 1 }
+    try backend.goDown()
+    try await count.status { $0.loadError != nil }
+    try backend.comeBack()
+    try await store.isUp()
+    held.end()
+    try await count.save()
+    try await count.status { $0.loadError == nil }
+    #expect(try backend.get("count") == "1")
+    let last = HeldLock(count) { $0 = 2 }
+    await store.shutdown(within: patience)
+    last.end()
+    try await count.status { $0.saveError as? RedisSharedStateError == .stopped }
+  }
+}

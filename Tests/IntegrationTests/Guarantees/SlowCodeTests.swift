@@ -1,0 +1,223 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+/// Nothing here is opened before what must not wait for it has happened.
+@Suite("Somebody's slow code holds up its own value only", .timeLimit(.minutes(3)), .endsStores)
+struct SlowCodeTests {
+  @Test("an atomic update that takes its time delays no other value", arguments: BackendKind.allCases)
+  func slowUpdate(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (store, other) = (try backend.patientStore("service"), try backend.patientStore("other"))
+    let (slow, quick) = (
+      Shared(wrappedValue: 0, .redis("slow", store: store)), Shared(wrappedValue: 0, .redis("quick", store: store))
+    )
+    @Shared(.redis("quick", store: other)) var others = 0
+    try await slow.load()
+    try await quick.load()
+    try await $others.load()
+    let gate = Gate()
+    let updating = Task {
+      try await slow.updateAtomically { value in
+        gate.pass()
+        value += 1
+      }
+    }
+    try await gate.isReached()
+    for round in 1...20 {
+      quick.withLock { $0 = round * 2 }
+      try await quick.save()
+      try await $others.becomes(round * 2)
+      try await $others.updateAtomically { $0 += 1 }
+      try await quick.becomes(round * 2 + 1)
+      try await quick.updateAtomically { $0 += 1 }
+    }
+    gate.open()
+    try await updating.value
+    #expect(slow.wrappedValue == 1)
+    #expect(try backend.get("slow") == "1")
+    // The thread that it kept is not needed any more.
+    slow.withLock { $0 = 5 }
+    try await store.flush(within: patience)
+    #expect(try backend.get("slow") == "5")
+  }
+
+  @Test("encoding that takes its time delays no other value", arguments: BackendKind.allCases)
+  func slowEncoding(kind: BackendKind) async throws {
+    let name = UUID().uuidString
+    defer { Gated.forget(name) }
+    let backend = try kind.make()
+    let store = try backend.patientStore("service")
+    @Shared(.redis("slow", store: store)) var slow = Gated(gates: name)
+    @Shared(.redis("quick", store: store)) var quick = 0
+    try await $slow.load()
+    try await $quick.load()
+    let gate = Gated.closeEncoding(name)
+    $slow.withLock { $0.number = 1 }
+    try await gate.isReached()
+    for round in 1...20 {
+      $quick.withLock { $0 = round }
+      try await $quick.save()
+    }
+    // What is changed meanwhile goes behind it.
+    $slow.withLock { $0.number = 2 }
+    gate.open()
+    try await store.flush(within: patience)
+    #expect(try backend.get("slow")?.contains("\"number\":2") == true)
+  }
+
+  @Test("decoding that takes its time delays no other value", arguments: BackendKind.allCases)
+  func slowDecoding(kind: BackendKind) async throws {
+    let name = UUID().uuidString
+    defer { Gated.forget(name) }
+    let backend = try kind.make()
+    let (writer, reader) = (try backend.patientStore("writer"), try backend.patientStore("reader"))
+    @Shared(.redis("slow", store: writer)) var slowWritten = Gated(gates: "none")
+    @Shared(.redis("quick", store: writer)) var quickWritten = 0
+    @Shared(.redis("slow", store: reader)) var slow = Gated(gates: "none")
+    @Shared(.redis("quick", store: reader)) var quick = 0
+    try await $slow.load()
+    try await $quick.load()
+    let gate = Gated.closeDecoding(name)
+    $slowWritten.withLock { $0 = Gated(number: 1, gates: name) }
+    try await gate.isReached()
+    for round in 1...20 {
+      $quickWritten.withLock { $0 = round }
+      try await $quick.becomes(round)
+      $quick.withLock { $0 = -round }
+      try await $quick.save()
+    }
+    #expect(slow.number == 0)
+    gate.open()
+    try await $slow.value { $0.number == 1 }
+    $slowWritten.withLock { $0.number = 2 }
+    try await $slow.value { $0.number == 2 }
+  }
+
+  @Test("the code of many values at once delays no other", arguments: BackendKind.allCases)
+  func manySlowValues(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.patientStore("service")
+    let slow = (0..<20).map { Shared(wrappedValue: 0, .redis("slow\($0)", store: store)) }
+    @Shared(.redis("quick", store: store)) var quick = 0
+    for share in slow { try await share.load() }
+    let gate = Gate()
+    let updating = slow.map { share in
+      Task {
+        try await share.updateAtomically { value in
+          gate.pass()
+          value += 1
+        }
+      }
+    }
+    try await gate.isReached(by: slow.count)
+    for round in 1...5 {
+      $quick.withLock { $0 = round }
+      try await $quick.save()
+    }
+    gate.open()
+    for task in updating { try await task.value }
+    for share in slow { #expect(share.wrappedValue == 1) }
+  }
+
+  @Test("who waits for slow code is told in time that it takes too long", arguments: BackendKind.allCases)
+  func timeOut(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store { $0.operationTimeout = .milliseconds(50) }
+    @Shared(.redis("slow", store: store)) var slow = 0
+    @Shared(.redis("quick", store: store)) var quick = 0
+    try await $slow.status { !$0.isLoading }
+    try await $quick.status { !$0.isLoading }
+    let gate = Gate()
+    await #expect(throws: RedisSharedStateError.timedOut(operation: "updateAtomically()")) {
+      try await $slow.updateAtomically { value in
+        gate.pass()
+        value += 1
+      }
+    }
+    #expect(gate.arrivals == 1)
+    gate.open()
+    // What nobody waits for any more takes no effect.
+    $quick.withLock { $0 = 1 }
+    try await store.flush(within: patience)
+    try await store.flush(within: patience)
+    #expect(slow == 0)
+  }
+
+  @Test(
+    "a connection that breaks is replaced while somebody's code runs, which then takes effect",
+    arguments: BackendKind.allCases
+  )
+  func reconnection(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let way = Way()
+    let store = try backend.patientStore("service", way: way)
+    @Shared(.redis("slow", store: store)) var slow = 0
+    @Shared(.redis("quick", store: store)) var quick = 0
+    try await $slow.load()
+    try await $quick.load()
+    for round in 1...2 {
+      let gate = Gate()
+      let updating = Task { [share = $slow] in
+        try await share.updateAtomically { value in
+          gate.pass()
+          value += 1
+        }
+      }
+      try await gate.isReached()
+      try await backend.cutOff(store, "service", way)
+      way.open()
+      try await store.isUp()
+      try await $quick.updateAtomically { $0 += 1 }
+      gate.open()
+      try await updating.value
+      #expect(slow == round && quick == round)
+    }
+    #expect(try backend.get("slow") == "2")
+  }
+
+  @Test("shutting down does not wait for somebody's code", arguments: BackendKind.allCases)
+  func shutdown(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.patientStore("service")
+    @Shared(.redis("slow", store: store)) var slow = 0
+    try await $slow.load()
+    let gate = Gate()
+    let updating = Task { [share = $slow] in
+      try await share.updateAtomically { value in
+        gate.pass()
+        value += 1
+      }
+    }
+    try await gate.isReached()
+    await store.shutdown(within: .milliseconds(50))
+    #expect(store.status == .stopped)
+    try await eventually("both connections are closed") {
+      try ConnectionPurpose.allCases.allSatisfy { purpose in try !backend.isConnected(purpose, of: "service") }
+    }
+    await #expect(throws: RedisSharedStateError.stopped) { try await updating.value }
+    gate.open()
+  }
+
+  @Test("a log that takes its time delays no value")
+  func slowLog() async throws {
+    let gate = Gate()
+    let backend = FakeBackend()
+    let store = try backend.store(logger: .waiting(at: gate))
+    @Shared(.redis("quick", store: store)) var quick = 0
+    try await gate.isReached()
+    $quick.withLock { $0 = 1 }
+    try await $quick.save()
+    #expect(backend.get("quick") == "1")
+    gate.open()
+  }
+}
+
+extension Backend {
+  /// A store whose operations wait for as long as the tests do.
+  fileprivate func patientStore(_ label: String, way: Way = Way()) throws -> RedisStore {
+    try store(label, way: way) { $0.operationTimeout = patience }
+  }
+}

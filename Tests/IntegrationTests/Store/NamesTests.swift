@@ -1,0 +1,99 @@
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("Names are bytes", .timeLimit(.minutes(2)), .endsStores)
+struct NamesTests {
+  /// One text to `String`, two keys to Redis.
+  static let composed = "caf\u{E9}"
+  static let decomposed = "cafe\u{301}"
+
+  @Test("two ways to write a letter are two values, in one store and between stores", arguments: BackendKind.allCases)
+  func values(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let stores = (try backend.store("first"), try backend.store("second"))
+    let one = Shared(wrappedValue: 0, .redis(Self.composed, store: stores.0))
+    let other = Shared(wrappedValue: 0, .redis(Self.decomposed, store: stores.0))
+    let (farOne, farOther) = (
+      Shared(wrappedValue: 0, .redis(Self.composed, store: stores.1)),
+      Shared(wrappedValue: 0, .redis(Self.decomposed, store: stores.1))
+    )
+    for share in [one, other, farOne, farOther] { try await share.load() }
+
+    // Messages, in both directions.
+    one.withLock { $0 = 1 }
+    other.withLock { $0 = 2 }
+    try await one.save()
+    try await other.save()
+    try await farOne.becomes(1)
+    try await farOther.becomes(2)
+    try await farOther.updateAtomically { $0 += 10 }
+    try await other.becomes(12)
+    #expect(one.wrappedValue == 1)
+    #expect(try backend.get(Self.composed) == "1")
+    #expect(try backend.get(Self.decomposed) == "12")
+    let revisions = (stores.0.confirmedRevision(of: Self.composed), stores.0.confirmedRevision(of: Self.decomposed))
+    #expect(revisions.0 != revisions.1)
+
+    // Edits from outside, which invalidations tell of.
+    try backend.set(Self.composed, "3")
+    for share in [one, farOne] { try await share.becomes(3) }
+    try backend.set(Self.decomposed, "4")
+    for share in [other, farOther] { try await share.becomes(4) }
+    #expect((one.wrappedValue, farOne.wrappedValue) == (3, 3))
+  }
+
+  @Test("whoever stops sharing one goes on hearing of the other", arguments: BackendKind.allCases)
+  func subscriptions(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let stores = (try backend.store("first"), try backend.store("second"))
+    let other = Shared(wrappedValue: 0, .redis(Self.decomposed, store: stores.0))
+    do {
+      let one = Shared(wrappedValue: 0, .redis(Self.composed, store: stores.0))
+      try await one.load()
+      try await other.load()
+    }
+    let far = Shared(wrappedValue: 0, .redis(Self.decomposed, store: stores.1))
+    try await far.load()
+    far.withLock { $0 = 1 }
+    try await other.becomes(1)
+  }
+
+  @Test("a server that has lost everything is given both back", arguments: BackendKind.allCases)
+  func restoration(kind: BackendKind) async throws {
+    let backend = try kind.makeForgetful()
+    let store = try backend.store()
+    let one = Shared(wrappedValue: 0, .redis(Self.composed, store: store))
+    let other = Shared(wrappedValue: 0, .redis(Self.decomposed, store: store))
+    one.withLock { $0 = 1 }
+    other.withLock { $0 = 2 }
+    try await store.flush(within: patience)
+    try backend.restartFromDump()
+    try await eventually("both are back") {
+      let stored = (try? backend.get(Self.composed), try? backend.get(Self.decomposed))
+      return stored.0 == "1" && stored.1 == "2"
+    }
+  }
+
+  @Test("a namespace is followed by its own keys alone", arguments: BackendKind.allCases)
+  func namespaces(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let ways = (Way(), Way())
+    let one = try backend.store("one", way: ways.0) { $0.namespace = Self.composed + ":" }
+    let other = try backend.store("other", way: ways.1) { $0.namespace = Self.decomposed + ":" }
+    let shares = (
+      Shared(wrappedValue: 0, .redis("limit", store: one)), Shared(wrappedValue: 0, .redis("limit", store: other))
+    )
+    try await shares.0.load()
+    try await shares.1.load()
+    let keysRead = ways.1.keysRead
+    try backend.set(Self.composed + ":limit", "5")
+    try await shares.0.becomes(5)
+    try backend.set(Self.decomposed + ":limit", "6")
+    try await shares.1.becomes(6)
+    #expect(shares.0.wrappedValue == 5)
+    // A comparison, what it has found, and its own adoption: nothing that the other one's key has caused.
+    #expect(ways.1.keysRead - keysRead <= 4)
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Logging
+import Synchronization
+import SharedStateTesting
+import Testing
+
+/// Holds up whatever passes through it until it is opened, and tells that something has come.
+final class Gate: Sendable {
+  private let condition = NSCondition()
+  private let state = Mutex((isOpen: false, arrivals: 0))
+
+  /// How many have come to it.
+  var arrivals: Int { state.withLock { $0.arrivals } }
+
+  func pass() {
+    condition.lock()
+    state.withLock { $0.arrivals += 1 }
+    while !state.withLock({ $0.isOpen }) { condition.wait() }
+    condition.unlock()
+  }
+
+  func open() {
+    condition.lock()
+    state.withLock { $0.isOpen = true }
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  /// Waits until so many have come.
+  func isReached(by count: Int = 1) async throws {
+    try await eventually("somebody has come to the gate") { self.arrivals >= count }
+  }
+}
+
+/// A value whose own code can be held up.
+struct Gated: Codable, Hashable, Sendable {
+  var number = 0
+  /// The name of the gates that it passes; each is passed once it is there.
+  var gates = ""
+
+  private static let encoding = Mutex<[String: Gate]>([:])
+  private static let decoding = Mutex<[String: Gate]>([:])
+
+  private enum CodingKeys: String, CodingKey { case number, gates }
+
+  init(number: Int = 0, gates: String) {
+    (self.number, self.gates) = (number, gates)
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    number = try container.decode(Int.self, forKey: .number)
+    gates = try container.decode(String.self, forKey: .gates)
+    let gates = gates
+    Self.decoding.withLock { $0[gates] }?.pass()
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    Self.encoding.withLock { $0[gates] }?.pass()
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(number, forKey: .number)
+    try container.encode(gates, forKey: .gates)
+  }
+
+  static func closeEncoding(_ gates: String) -> Gate {
+    let gate = Gate()
+    encoding.withLock { $0[gates] = gate }
+    return gate
+  }
+
+  static func closeDecoding(_ gates: String) -> Gate {
+    let gate = Gate()
+    decoding.withLock { $0[gates] = gate }
+    return gate
+  }
+
+  static func forget(_ gates: String) {
+    encoding.withLock { $0[gates] = nil }
+    decoding.withLock { $0[gates] = nil }
+  }
+}
+
+extension Logger {
+  /// One whose every line waits at a gate.
+  static func waiting(at gate: Gate) -> Logger {
+    Logger(label: "gated") { _ in GatedLogHandler(gate: gate) }
+  }
+}
+
+private struct GatedLogHandler: LogHandler {
+  let gate: Gate
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { gate.pass() }
+}

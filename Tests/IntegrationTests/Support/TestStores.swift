@@ -1,0 +1,42 @@
+import SharedStateRedis
+import Synchronization
+import Testing
+
+/// The stores that a test has made. They end with it, whatever its outcome: one with a change that cannot be delivered
+/// any more would keep itself alive, and connect again and again for as long as the process runs.
+struct TestStores: SuiteTrait, TestTrait, TestScoping {
+  fileprivate final class Kept: Sendable {
+    let stores = Mutex<[RedisStore]>([])
+  }
+
+  @TaskLocal fileprivate static var current: Kept?
+
+  /// True: each test of a suite, and each case, has its own.
+  var isRecursive: Bool { true }
+
+  func provideScope(
+    for test: Test,
+    testCase: Test.Case?,
+    performing function: @Sendable () async throws -> Void
+  ) async throws {
+    let kept = Kept()
+    defer { for store in kept.stores.withLock({ $0 }) { store.stop() } }
+    try await Self.$current.withValue(kept, operation: function)
+  }
+}
+
+extension Trait where Self == TestStores {
+  /// The stores of each test end with it.
+  static var endsStores: Self { TestStores() }
+}
+
+extension RedisStore {
+  /// The store, which ends with the test that has made it.
+  var endingWithTest: RedisStore {
+    guard let kept = TestStores.current else {
+      preconditionFailure("Give the suite the trait .endsStores, so that its stores end with their tests.")
+    }
+    kept.stores.withLock { $0.append(self) }
+    return self
+  }
+}

@@ -1,0 +1,60 @@
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Synchronization
+import Testing
+
+@Suite("Every wait of a test ends", .timeLimit(.minutes(5)))
+struct WaitingTests {
+  @Test("a wait whose task is cancelled ends, and says what it has waited for")
+  func cancellation() async throws {
+    let wait = Task { try await eventually("a blue moon") { false } }
+    wait.cancel()
+    let error = await #expect(throws: WaitedInVain.self) { try await wait.value }
+    #expect(error?.description == "waited in vain for a blue moon")
+  }
+
+  @Test("a wait for a value says what it has found instead")
+  func found() async throws {
+    let count = Shared(value: 7)
+    let wait = Task { try await count.becomes(8) }
+    wait.cancel()
+    let error = await #expect(throws: WaitedInVain.self) { try await wait.value }
+    #expect(error?.description == "waited in vain for 8; found: 7")
+  }
+
+  @Test("stores end with their test, also when it fails, and their server is gone with a change that it does not have")
+  func storesEnd() async throws {
+    let test = try #require(Test.current)
+    let kept = Mutex<RedisStore?>(nil)
+    await #expect(throws: WaitedInVain.self) {
+      try await TestStores().provideScope(for: test, testCase: nil) {
+        let backend = try ServerBackend(isPersistent: false)
+        let store = try backend.store()
+        kept.withLock { $0 = store }
+        let count = Shared(wrappedValue: 0, .redis("count", store: store))
+        try await count.load()
+        backend.server.kill()
+        try await store.isDown()
+        count.withLock { $0 = 1 }
+        throw WaitedInVain(for: "what a failing test waits for")
+      }
+    }
+    #expect(kept.withLock { $0?.status } == .stopped)
+    // Nothing but this test has it any more: neither the change nor a thread.
+    weak let store = kept.withLock { $0.take() }
+    while store != nil { try await Task.sleep(for: .milliseconds(1)) }
+  }
+
+  @Test("a server that goes on is told to go on, without waiting for what does not happen")
+  func resume() throws {
+    let server = try PrivateRedisServer()
+    try server.resume()
+    try server.pause()
+    try server.pause()
+    try server.resume()
+    #expect(try server.command("PING").text == "PONG")
+    server.kill()
+    #expect(throws: PrivateRedisServerError.self) { try server.resume() }
+  }
+}

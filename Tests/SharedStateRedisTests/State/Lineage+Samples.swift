@@ -1,0 +1,98 @@
+import Foundation
+
+@testable import SharedStateRedis
+
+extension LineID {
+  /// The line of the server that there was first.
+  static let old = LineID(1)
+  /// One that was opened on the server that took its place.
+  static let new = LineID(2)
+}
+
+extension Lineage {
+  /// Of the first server's own history.
+  static func old(_ revision: UInt64) -> Lineage {
+    Lineage(era: Era(1), lines: [Line(id: .old, revision: Revision(revision))])
+  }
+
+  /// Of its successor's, which had this revision when it took over.
+  static func new(_ revision: UInt64, after old: UInt64?) -> Lineage {
+    let inherited = old.map { [Line(id: .old, revision: Revision($0))] } ?? []
+    return Lineage(era: Era(2), lines: [Line(id: .new, revision: Revision(revision))] + inherited)
+  }
+}
+
+extension StoredValue {
+  static func document(_ revision: UInt64, _ text: String, _ lineage: Lineage, expiry: UInt64 = 0) -> Self {
+    StoredValue(meta: meta(revision, lineage, .set, expiry: expiry), content: .document(Data(text.utf8)))
+  }
+
+  static func deleted(_ revision: UInt64, _ lineage: Lineage) -> Self {
+    StoredValue(meta: meta(revision, lineage, .deleted), content: .absent)
+  }
+
+  /// Only its meta is left.
+  static func gone(_ revision: UInt64, _ lineage: Lineage, expiry: UInt64 = 0) -> Self {
+    StoredValue(meta: meta(revision, lineage, .set, expiry: expiry), content: .absent)
+  }
+
+  /// Its meta is not there, or was never.
+  static func unversioned(_ text: String) -> Self {
+    StoredValue(meta: nil, content: .document(Data(text.utf8)))
+  }
+
+  private static func meta(_ revision: UInt64, _ lineage: Lineage, _ kind: Meta.Kind, expiry: UInt64 = 0) -> Meta {
+    Meta(
+      revision: Revision(revision),
+      parent: Revision(revision - 1),
+      kind: kind,
+      expiry: expiry,
+      writer: "other",
+      lineage: lineage
+    )
+  }
+}
+
+extension ChangeMessage {
+  static func set(_ revision: UInt64, _ text: String, _ lineage: Lineage) -> Self {
+    Self(
+      revision: Revision(revision),
+      parent: Revision(revision - 1),
+      writer: "other",
+      lineage: lineage,
+      content: .document(Data(text.utf8))
+    )
+  }
+}
+
+extension Replica {
+  /// Has read this from the first server, and shows it.
+  static func holding(
+    _ stored: StoredValue,
+    vitals: Vitals = .calm,
+    conflict: ConflictPolicy = .merge,
+    dataLoss: DataLossPolicy = .reseed
+  ) -> Replica {
+    var replica = reading(conflict: conflict, dataLoss: dataLoss)
+    deliver(replica.stored(stored, vitals: vitals), to: &replica, outcome: .shown)
+    return replica
+  }
+
+  /// What a repair writes.
+  mutating func takeRepair(vitals: Vitals) -> Draft? {
+    takeDraft(vitals: vitals) { .number(99) }
+  }
+}
+
+extension Replica.Draft {
+  /// The document that is given back, and with which meta; `nil`: it is something else.
+  var restored: (text: String?, meta: Meta)? {
+    guard case .restored(let content, let meta, _) = content else { return nil }
+    return (content.document.map { String(decoding: $0, as: UTF8.self) }, meta)
+  }
+
+  /// What is made; `nil`: it is something else, or a deletion.
+  var text: String? {
+    if case .document(let document) = content { String(decoding: document, as: UTF8.self) } else { nil }
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("What a version includes", .timeLimit(.minutes(2)))
+struct LineageTests {
+  private static let first = LineID(1)
+  private static let second = LineID(2)
+
+  private func lineage(_ lines: [(LineID, UInt64)], rest: UInt64 = 0, era: UInt32 = 1) -> Lineage {
+    Lineage(
+      era: Era(era),
+      lines: lines.map { Lineage.Line(id: $0.0, revision: Revision($0.1)) },
+      rest: Revision(rest)
+    )
+  }
+
+  private func meta(_ revision: UInt64, _ lineage: Lineage?) -> Meta {
+    Meta(revision: Revision(revision), parent: .none, kind: .set, writer: "me", lineage: lineage)
+  }
+
+  @Test("is written behind the writer, and read again")
+  func text() {
+    let lineage = lineage([(Self.first, 7), (Self.second, 5)], rest: 3)
+    let text = "7 0 s 0 me |1 00000001 0000000000000001=7,0000000000000002=5,*=3"
+    #expect(meta(7, lineage).string == text)
+    #expect(Meta(text) == meta(7, lineage))
+    #expect(meta(7, lineage.closed).string == "7 0 s 0 me |1 - 0000000000000001=7,0000000000000002=5,*=3")
+    #expect(Meta(meta(7, lineage.closed).string) == meta(7, lineage.closed))
+    #expect(Meta("7 0 s 0 me") == meta(7, nil))
+    #expect(meta(7, nil).string == "7 0 s 0 me")
+  }
+
+  @Test(
+    "is taken for a part of the writer where it is not written in just this form",
+    arguments: [
+      " |2 00000001 0000000000000001=7", " |1 00000001 0000000000000001=8", " |1 1 0000000000000001=7",
+      " |1 00000001 0000000000000001=07", " |1 00000001 000000000000000A=7", " |1 00000001 0000000000000001=7,",
+      " |1 00000001 0000000000000001=7,*=0", " |1 00000001 *=7", " |1 00000001 0000000000000001=7 ",
+      " |1 00000001 0000000000000001=9007199254740993",
+    ]
+  )
+  func malformed(tail: String) throws {
+    let meta = try #require(Meta("7 0 s 0 me" + tail))
+    #expect(meta.writer == "me" + tail)
+    #expect(meta.lineage == Lineage(unknownAt: Revision(7)))
+    #expect(meta.string == "7 0 s 0 me" + tail)
+  }
+
+  @Test("a message carries it as well")
+  func message() {
+    let lineage = lineage([(Self.first, 7)])
+    let message = ChangeMessage(
+      revision: Revision(7),
+      parent: Revision(6),
+      writer: "me",
+      lineage: lineage,
+      content: .deleted
+    )
+    #expect(String(decoding: message.payload, as: UTF8.self) == "1 7 6 d me |1 00000001 0000000000000001=7\n")
+    #expect(ChangeMessage(payload: message.payload) == message)
+  }
+
+  @Test("a commit continues the line of its era, and opens one in another")
+  func continuing() {
+    let parent = lineage([(Self.first, 7)])
+    let continued = Lineage.Draft(continuing: parent, era: Era(1), opening: Self.second)
+    #expect(continued.made(Revision(8)) == lineage([(Self.first, 8)]))
+    let opened = Lineage.Draft(continuing: parent, era: Era(2), opening: Self.second)
+    #expect(opened.made(Revision(8)) == lineage([(Self.second, 8), (Self.first, 7)], era: 2))
+    let afterRestoring = Lineage.Draft(continuing: parent.closed, era: Era(1), opening: Self.second)
+    #expect(afterRestoring.made(Revision(8)) == lineage([(Self.second, 8), (Self.first, 7)]))
+    let ofNothing = Lineage.Draft(continuing: nil, era: Era(1), opening: Self.second)
+    #expect(ofNothing.made(Revision(8)) == lineage([(Self.second, 8)]))
+    #expect(meta(8, opened.made(Revision(8))).string == "8 0 s 0 me\(opened.head)8\(opened.tail)")
+  }
+
+  @Test("what nobody has named is presumed, once there are more lines than are named")
+  func tooManyLines() {
+    var draft = Lineage.Draft(continuing: nil, era: Era(1), opening: LineID(100))
+    for number in 1...20 as ClosedRange<UInt64> { draft.include(lineage([(LineID(number), number)])) }
+    let made = draft.made(Revision(50))
+    #expect(made.lines.count == Lineage.maximumLines)
+    #expect(made.rest == Revision(13))
+    #expect(made.covers(Version(line: LineID(20), revision: Revision(20))))
+    #expect(made.covers(Version(line: LineID(1), revision: Revision(1))))
+    #expect(!made.covers(Version(line: LineID(21), revision: Revision(14))))
+  }
+
+  @Test("decides what is an ancestor of what, whatever the numbers are")
+  func kinship() {
+    let held = meta(52, lineage([(Self.first, 52)]))
+    let older = meta(51, lineage([(Self.first, 51)]))
+    // A failover has lost 52, and the clock of the next server is behind.
+    let fork = meta(52, lineage([(Self.second, 52), (Self.first, 51)], era: 2))
+    let earlierFork = meta(20, lineage([(Self.second, 20), (Self.first, 10)], era: 2))
+    let heir = meta(60, lineage([(Self.second, 60), (Self.first, 52)], era: 2))
+    #expect(Kinship(of: held, to: held) == .same)
+    #expect(Kinship(of: older, to: held) == .ancestor)
+    #expect(Kinship(of: held, to: older) == .descendant)
+    #expect(Kinship(of: fork, to: held) == .fork)
+    #expect(Kinship(of: earlierFork, to: held) == .fork)
+    #expect(Kinship(of: heir, to: held) == .descendant)
+    #expect(Kinship(of: held, to: heir) == .ancestor)
+  }
+
+  @Test("numbers decide where somebody knows no lines")
+  func unknown() {
+    let older = meta(51, nil)
+    let newer = meta(52, nil)
+    #expect(Kinship(of: older, to: newer) == .ancestor)
+    #expect(Kinship(of: newer, to: older) == .descendant)
+    #expect(Kinship(of: newer, to: newer) == .same)
+  }
+
+  @Test("an operation opens a line of its own")
+  func ids() {
+    let ids = (0..<100 as Range<UInt64>).flatMap { number in
+      ["a", "b", "aa"].map { LineID(openedBy: SharedStateRedis.Operation(writer: $0, number: number)) }
+    }
+    #expect(Set(ids).count == ids.count)
+    #expect(Era(replicationID: "3f2a9c0112345678")?.description == "3f2a9c01")
+    #expect(Era(replicationID: "xyz") == nil)
+  }
+}

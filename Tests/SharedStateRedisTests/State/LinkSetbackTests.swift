@@ -1,0 +1,267 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// A server that says no, or anything else that makes a service ask again, by a clock of its own.
+@Suite("A link whose server does not do what it is asked for", .timeLimit(.minutes(1)))
+struct LinkSetbackTests {
+  private let start = ContinuousClock.now
+
+  /// Goes on for as long as it takes, answering everything, and counts what is asked.
+  private struct Exchange {
+    var link: LinkState
+    var now: ContinuousClock.Instant
+    var value = 0
+    var requests: [String] = []
+    var errors: [RedisSharedStateError] = []
+    var resumed: [RedisSharedStateError?] = []
+    /// `nil`: as a server that keeps nothing.
+    var answer: (RedisRequest.Command, _ count: Int) -> RedisReply?
+
+    mutating func run(for duration: Duration, unless isOver: (Exchange) -> Bool = { _ in false }) {
+      let end = now + duration
+      while now < end, requests.count < 20_000, !isOver(self) {
+        var next = end
+        for purpose in [ConnectionPurpose.subscriber, .writer] {
+          guard let work = link.work(for: purpose, epoch: link.session.epoch, now: now) else { return }
+          var sent = work.requests
+          for (id, encoding) in work.encodings {
+            let documents = Replica.Documents(encoded: Data("1".utf8), merged: Data("\(value)".utf8))
+            value += 1
+            let result: Result<Replica.Documents?, RedisSharedStateError> = .success(documents)
+            let encoded = Replica.Encoded(stamp: encoding.updates.isEmpty ? 1 : 0, result: result)
+            if let request = link.encoded(id, encoded, now: now) { sent.append(request) }
+          }
+          for request in sent {
+            let reply: RedisReply
+            switch request.command {
+            case .ping, .role: reply = .pong
+            default:
+              requests.append("\(request.command)")
+              reply = answer(request.command, requests.count) ?? Self.usual(request.command)
+            }
+            link.arrived([.reply(id: request.id, reply)], on: purpose, epoch: link.session.epoch, now: now)
+          }
+          handleEffects()
+          next = sent.isEmpty ? min(next, work.waitUntil) : now
+        }
+        now = max(next, now + .microseconds(100))
+      }
+    }
+
+    private mutating func handleEffects() {
+      while link.hasEffects {
+        for effect in link.takeEffects() {
+          switch effect {
+          case .show(let id, let delivery): link.delivered(delivery, to: id, outcome: .shown)
+          case .saveError(_, let error?), .loadError(_, let error?): errors.append(error)
+          case .resume(_, let error, _): resumed.append(error)
+          default: break
+          }
+        }
+      }
+    }
+
+    private static func usual(_ command: RedisRequest.Command) -> RedisReply {
+      switch command {
+      case .read(let names): .values(names.map { _ in StoredValue(meta: nil, content: .absent) })
+      case .readDocuments(let names): .documents(names.map { _ in nil })
+      case .subscribe: .subscribed
+      case .unsubscribe: .unsubscribed
+      case .track: .tracking
+      default: .pong
+      }
+    }
+
+    /// How many requests are commits.
+    var commits: Int { requests.count { $0.hasPrefix("commit") } }
+  }
+
+  private func exchange(
+    _ answer: @escaping (RedisRequest.Command, Int) -> RedisReply?
+  ) throws -> (Exchange, LinkState.ReplicaID) {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    _ = link.takeEffects()
+    return (Exchange(link: link, now: start, answer: answer), id)
+  }
+
+  private static func value(_ revision: UInt64) -> StoredValue {
+    let meta = Meta(revision: Revision(revision), parent: Revision(revision - 1), kind: .set, writer: "o@h/1/o")
+    return StoredValue(meta: meta, content: .document(Data("\(revision)".utf8)))
+  }
+
+  /// A server on which another value is, whatever is sent to it.
+  private static func conflict(_ command: RedisRequest.Command, with stored: StoredValue) -> RedisReply? {
+    switch command {
+    case .commit, .restore: .commit(.conflict(stored))
+    case .read(let names): .values(names.map { _ in stored })
+    case .readDocuments(let names): .documents(names.map { _ in stored.document })
+    default: nil
+    }
+  }
+
+  @Test("conflicts that tell the same again end soon in an error that says so, and are rare from then on")
+  func sameConflict() throws {
+    var (exchange, id) = try exchange { command, _ in
+      Self.conflict(command, with: Self.value(7))
+    }
+    _ = try exchange.link.save(id, stamp: 1, now: start)
+    exchange.run(for: .seconds(3_600)) { !$0.errors.isEmpty }
+    #expect(exchange.commits <= 12)
+    guard case .protocolViolation? = exchange.errors.last else {
+      Issue.record("\(exchange.errors)")
+      return
+    }
+    #expect(exchange.resumed == exchange.errors)
+    let before = exchange.commits
+    exchange.run(for: .seconds(600))
+    // Slowly, and for ever: what was changed is not lost.
+    #expect((before + 5...before + 40).contains(exchange.commits))
+    #expect(exchange.link.pendingChanges == 1)
+    #expect(exchange.link.session.phase == .connected)
+    exchange.answer = { command, _ in
+      if case .commit = command { .commit(.committed(revision: Revision(8), parent: Revision(7))) } else { nil }
+    }
+    _ = try exchange.link.save(id, stamp: 1, now: exchange.now)
+    exchange.run(for: .milliseconds(10))
+    #expect(exchange.resumed.last == .some(nil))
+    #expect(exchange.link.pendingChanges == 0)
+  }
+
+  @Test("conflicts that always tell something new are immediate at first, and rare in the end")
+  func newConflicts() throws {
+    var (exchange, id) = try exchange { command, count in
+      Self.conflict(command, with: Self.value(UInt64(count) + 10))
+    }
+    exchange.link.changed(id)
+    exchange.run(for: .milliseconds(10))
+    #expect(exchange.commits >= 32)
+    exchange.run(for: .seconds(3_600)) { !$0.errors.isEmpty }
+    #expect(exchange.commits <= 128)
+    let before = exchange.commits
+    exchange.run(for: .seconds(600))
+    #expect((before + 5...before + 40).contains(exchange.commits))
+    #expect(exchange.link.pendingChanges == 1)
+    #expect(exchange.link.session.phase == .connected)
+  }
+
+  @Test("atomic updates that never get in are ended, and cost few commands")
+  func updates() throws {
+    var (exchange, id) = try exchange { command, _ in
+      Self.conflict(command, with: Self.value(7))
+    }
+    _ = try exchange.link.update(id, now: start)
+    exchange.run(for: .seconds(60))
+    #expect(exchange.commits <= 12)
+    #expect(exchange.resumed.count == 1)
+  }
+
+  @Test(
+    "refusals of any kind are told, and tried again ever more rarely",
+    arguments: [
+      RedisSharedStateError.serverError(code: "NOSCRIPT"), .serverError(code: "OOM"),
+      .permissionDenied(operation: "EVALSHA"), .serverError(code: "STAGING"),
+    ]
+  )
+  func refusals(error: RedisSharedStateError) throws {
+    var (exchange, id) = try exchange { command, _ in
+      if case .commit = command { .failure(error) } else { nil }
+    }
+    exchange.link.changed(id)
+    exchange.run(for: .seconds(600))
+    #expect((10...30).contains(exchange.commits))
+    #expect(exchange.errors.contains(error))
+    #expect(exchange.link.session.phase == .connected)
+    // Whoever asks is answered at once, however long the pause is.
+    let before = exchange.commits
+    _ = try exchange.link.save(id, stamp: 1, now: exchange.now)
+    exchange.run(for: .milliseconds(1))
+    #expect(exchange.commits == before + 1)
+    #expect(exchange.resumed == [error])
+  }
+
+  @Test("an adoption that takes effect and changes nothing is not tried again for ever")
+  func adoptions() throws {
+    let foreign = StoredValue(meta: nil, content: .document(Data("1".utf8)))
+    var revision: UInt64 = 10
+    var (exchange, _) = try exchange { command, _ in
+      switch command {
+      case .read(let names): return .values(names.map { _ in foreign })
+      case .readDocuments(let names): return .documents(names.map { _ in foreign.document })
+      case .commit:
+        revision += 1
+        return .commit(.committed(revision: Revision(revision), parent: .none))
+      case .restore: return .commit(.conflict(foreign))
+      default: return nil
+      }
+    }
+    _ = try exchange.link.load(try #require(exchange.link.members.ids.first), now: start)
+    exchange.run(for: .seconds(60))
+    // Ten a second at the most, each with a read.
+    #expect(exchange.requests.count < 60 * 30)
+  }
+
+  @Test("a restore that is turned down again and again is rare, too")
+  func restores() throws {
+    var (exchange, id) = try exchange { command, _ in
+      switch command {
+      case .read(let names): return .values(names.map { _ in Self.value(5) })
+      case .restore, .commit: return .commit(.conflict(Self.value(5)))
+      default: return nil
+      }
+    }
+    exchange.link.announced(
+      ChangeMessage(revision: Revision(9), parent: Revision(8), writer: "o@h/1/o", content: .document(Data("9".utf8)))
+        .payload,
+      on: try #require(exchange.link.members[id]?.names.channel),
+      now: exchange.now
+    )
+    exchange.run(for: .seconds(1))
+    _ = try exchange.link.load(id, now: exchange.now)
+    exchange.run(for: .seconds(60))
+    #expect(exchange.requests.count < 60 * 30)
+  }
+
+  @Test("one forbidden key among a thousand is found in few steps, and disturbs nobody any more")
+  func forbiddenKey() throws {
+    var link = LinkState.make()
+    for number in 0..<1_000 { _ = try link.join("key\(number)") }
+    link.connect(at: start)
+    var exchange = Exchange(link: link, now: start) { command, _ in
+      switch command {
+      case .read(let names) where names.contains { $0.value == "key617" }:
+        .failure(.permissionDenied(operation: "MGET"))
+      default: nil
+      }
+    }
+    exchange.run(for: .milliseconds(100))
+    let live = exchange.link.members.elements.filter { $0.replica.phase == .live }
+    #expect(live.count == 999)
+    #expect(exchange.requests.count <= 30)
+    #expect(exchange.errors == [.permissionDenied(operation: "MGET")])
+    #expect(exchange.link.session.phase == .connected)
+    let before = exchange.requests.count
+    exchange.run(for: .seconds(30))
+    #expect(exchange.requests.count <= before + 10)
+  }
+
+  @Test("one forbidden channel among a thousand is found in few steps")
+  func forbiddenChannel() throws {
+    var link = LinkState.make()
+    for number in 0..<1_000 { _ = try link.join("key\(number)") }
+    link.connect(at: start)
+    var exchange = Exchange(link: link, now: start) { command, _ in
+      switch command {
+      case .subscribe(let channels) where channels.contains { $0.contains("{key617}") }:
+        .failure(.permissionDenied(operation: "SUBSCRIBE"))
+      default: nil
+      }
+    }
+    exchange.run(for: .milliseconds(100))
+    #expect(exchange.link.members.elements.count { $0.replica.phase == .live } == 999)
+    #expect(exchange.requests.count <= 40)
+    #expect(exchange.link.session.phase == .connected)
+  }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("A replica whose server throws keys away", .timeLimit(.minutes(2)))
+struct ReplicaEvictionTests {
+  @Test("AcknowledgedSurvives: gives back a value that is gone, once the server has told that it has thrown keys away")
+  func valueEvicted() throws {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    #expect(replica.stored(.gone(5, .old(5)), vitals: .calm) == [.count])
+    // Until then nothing is committed, either.
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == false)
+    #expect(replica.counted(.evicting).last == .commit)
+    let taken = replica.takeRepair(vitals: .evicting)
+    let restored = try #require(taken?.restored)
+    #expect(restored.text == "a")
+    // Its meta is there, and stays as it is.
+    #expect(restored.meta == StoredValue.gone(5, .old(5)).meta)
+    #expect(replica.committed(.committed(5), operation: .number(99), vitals: .evicting).last == .commit)
+    #expect(replica.beginsEncoding() == true)
+  }
+
+  @Test("ForeignEditsSeen: takes it for deleted where the server has thrown nothing away since it was seen")
+  func deletedByHand() {
+    var replica = Replica.holding(.document(5, "a", .old(5)), vitals: .evicting)
+    #expect(replica.stored(.gone(5, .old(5)), vitals: .evicting) == [.count])
+    let actions = replica.counted(.evicting)
+    #expect(actions.last?.delivery?.state.content == .absent)
+    deliver(actions, to: &replica, outcome: .shown)
+    let draft = replica.takeRepair(vitals: .evicting)
+    #expect(draft?.isAdoption == true)
+    #expect(draft?.lineage?.made(Revision(6)) == .old(6))
+  }
+
+  @Test("ForeignEditsSeen: also when it was deleted while nobody was connected")
+  func deletedMeanwhile() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    replica.reconnect()
+    #expect(replica.stored(.gone(5, .old(5)), vitals: .calm).first == .count)
+    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    #expect(replica.takeRepair(vitals: .calm)?.isAdoption == true)
+  }
+
+  @Test("AcknowledgedSurvives: gives back what expires, too, when it is gone before its time")
+  func evictedBeforeItsTime() throws {
+    var replica = Replica.holding(.document(5, "a", .old(5), expiry: 9_000_000))
+    #expect(replica.stored(.gone(5, .old(5), expiry: 9_000_000), vitals: .calm) == [.count])
+    _ = replica.counted(.evicting)
+    let taken = replica.takeRepair(vitals: .evicting)
+    #expect(try #require(taken?.restored).text == "a")
+    // The server finds that its time is over, and nothing else is there than before.
+    let gone = StoredValue.gone(5, .old(5), expiry: 9_000_000)
+    let actions = replica.committed(.conflict(gone), operation: .number(99), vitals: .evicting)
+    #expect(actions.last?.delivery?.state.content == .absent)
+  }
+
+  @Test("lets expire what has not been thrown away")
+  func expired() {
+    var replica = Replica.holding(.document(5, "a", .old(5), expiry: 9_000_000))
+    #expect(replica.stored(.gone(5, .old(5), expiry: 9_000_000), vitals: .calm) == [.count])
+    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    #expect(replica.confirmed.content == .absent)
+    #expect(replica.takeRepair(vitals: .calm) == nil)
+  }
+
+  @Test("AcknowledgedSurvives: gives back a meta that is gone from a document that it knows")
+  func metaEvicted() throws {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    #expect(replica.stored(.unversioned("a"), vitals: .evicting).last == .commit)
+    let taken = replica.takeRepair(vitals: .evicting)
+    let draft = try #require(taken)
+    #expect(try #require(draft.restored).meta == StoredValue.document(5, "a", .old(5).closed).meta)
+    // Unless somebody has written something else meanwhile.
+    guard case .restored(_, _, let found) = draft.content else { return }
+    #expect(found == .unversioned("a"))
+  }
+
+  @Test("AcknowledgedSurvives: waits a moment with a document that others may know, and takes it for an edit then")
+  func unknownDocument() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    let actions = replica.stored(.unversioned("b"), vitals: .evicting)
+    #expect(actions.contains(.wait(.moment)))
+    deliver(actions, to: &replica, outcome: .shown)
+    #expect(replica.takeRepair(vitals: .evicting) == nil)
+    #expect(replica.graceEnded(.moment) == [.read])
+    #expect(replica.stored(.unversioned("b"), vitals: .evicting).last == .commit)
+    #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
+  }
+
+  @Test("AcknowledgedSurvives: adopts a document only while it is there, so that no eviction becomes a deletion")
+  func adoptionOfNothing() {
+    var replica = Replica.reading()
+    #expect(replica.stored(.unversioned("a"), vitals: .calm).first == .count)
+    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    guard case .adopted(isDeletion: false)? = replica.takeRepair(vitals: .calm)?.content else {
+      Issue.record("Nothing was adopted.")
+      return
+    }
+    // It was evicted before the adoption came.
+    deliver(
+      replica.committed(.conflict(.absent), operation: .number(99), vitals: .evicting),
+      to: &replica,
+      outcome: .shown
+    )
+    #expect(replica.takeRepair(vitals: .evicting) == nil)
+  }
+
+  @Test("AcknowledgedSurvives: gives everything back where everything is gone")
+  func bothEvicted() throws {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    #expect(replica.stored(.absent, vitals: .calm) == [.count])
+    #expect(replica.counted(.evicting).last == .commit)
+    let taken = replica.takeRepair(vitals: .evicting)
+    #expect(try #require(taken?.restored).text == "a")
+  }
+
+  @Test("AcknowledgedSurvives: what nobody gives back is replaced by what is held, after a while, and not forgotten")
+  func nobodyHasIt() throws {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    let gone = StoredValue.gone(7, .old(7))
+    #expect(replica.stored(gone, vitals: .evicting) == [.wait(.antiEntropy)])
+    #expect(replica.confirmed == .document(5, "a"))
+    #expect(replica.stored(gone, vitals: .evicting) == [])
+    _ = replica.graceEnded(.antiEntropy)
+    #expect(replica.stored(gone, vitals: .evicting).last == .commit)
+    let taken = replica.takeRepair(vitals: .evicting)
+    let draft = try #require(taken)
+    #expect(draft.text == "a")
+    #expect(draft.condition == .revision(Revision(7)))
+    // It does not claim to include what is lost.
+    #expect(draft.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(5))) == true)
+    #expect(draft.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(7))) == false)
+  }
+
+  @Test("who holds nothing waits a moment before it makes something of nothing")
+  func newcomer() {
+    var replica = Replica.reading()
+    _ = replica.changed()
+    #expect(replica.stored(.absent, vitals: .evicting).contains(.wait(.moment)))
+    #expect(replica.beginsEncoding() == false)
+    _ = replica.graceEnded(.moment)
+    #expect(replica.stored(.absent, vitals: .evicting).last == .commit)
+    #expect(replica.beginsEncoding() == true)
+  }
+
+  @Test("who holds nothing leaves it to others to give back what was thrown away")
+  func newcomerFindsMeta() {
+    var replica = Replica.reading()
+    deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
+    #expect(replica.takeRepair(vitals: .evicting) == nil)
+    #expect(replica.announced(.set(5, "a", .old(5).closed)).compactMap { $0.delivery?.state } == [.document(5, "a")])
+  }
+
+  @Test("believes a server that does not tell: what is gone was deleted")
+  func untold() {
+    let untold = Vitals(era: Era(1))
+    var replica = Replica.holding(.document(5, "a", .old(5)), vitals: untold)
+    deliver(replica.stored(.gone(5, .old(5)), vitals: untold), to: &replica, outcome: .shown)
+    #expect(replica.takeRepair(vitals: untold)?.isAdoption == true)
+  }
+
+  @Test("follows whatever the server does where that is the key's policy")
+  func adoptServer() {
+    var replica = Replica.holding(.document(5, "a", .old(5)), dataLoss: .adoptServer)
+    #expect(replica.stored(.gone(5, .old(5)), vitals: .calm) == [.count])
+    deliver(replica.counted(.evicting), to: &replica, outcome: .shown)
+    #expect(replica.confirmed.content == .absent)
+    #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
+  }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("A replica whose server has lost a change, and has taken another one since", .timeLimit(.minutes(2)))
+struct ReplicaForkTests {
+  /// Holds revision 52, made of 51, both of which it remembers, and has found another server.
+  private func failedOver(
+    _ text: String = #"{"a":1,"b":2}"#,
+    base: String = #"{"a":1}"#,
+    conflict: ConflictPolicy = .merge
+  ) -> Replica {
+    var replica = Replica.holding(.document(51, base, .old(51)), conflict: conflict)
+    deliver(replica.stored(.document(52, text, .old(52)), vitals: .calm), to: &replica, outcome: .shown)
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    return replica
+  }
+
+  @Test(
+    "AcknowledgedSurvives: merges both, whatever the clocks say",
+    arguments: [20, 52, 90] as [UInt64]
+  )
+  func merged(revision: UInt64) throws {
+    var replica = failedOver()
+    let stored = StoredValue.document(revision, #"{"a":3}"#, .new(revision, after: 51))
+    let actions = replica.stored(stored, vitals: .successor)
+    #expect(actions.contains(.report(.lostHistory(confirmed: Revision(52), stored: Revision(revision)))))
+    let taken = replica.takeRepair(vitals: .successor)
+    let draft = try #require(taken)
+    #expect(draft.text == #"{"a":3,"b":2}"#)
+    #expect(draft.condition == .revision(Revision(revision)))
+    #expect(draft.seen == stored.meta?.lineage)
+    #expect(draft.floor == Revision(max(52, revision)))
+    let made = try #require(draft.lineage?.made(Revision(100)))
+    #expect(made.covers(Version(line: .old, revision: Revision(52))))
+    #expect(made.covers(Version(line: .new, revision: Revision(revision))))
+    let reply = CommitReply.committed(revision: Revision(100), parent: Revision(revision))
+    let shown = replica.committed(reply, operation: .number(99), vitals: .successor)
+    #expect(shown.first == .report(.merged(Revision(100))))
+    #expect(shown.last?.delivery?.state == .document(100, #"{"a":3,"b":2}"#))
+  }
+
+  @Test("AcknowledgedSurvives: what the damaged server has accepted wins where both have changed the same")
+  func sameLeaf() throws {
+    var replica = failedOver(#"{"a":2}"#)
+    _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    let taken = replica.takeRepair(vitals: .successor)
+    #expect(try #require(taken).text == #"{"a":3}"#)
+  }
+
+  @Test("AcknowledgedSurvives: gives back what the server has lost where nobody has written since, whatever the number")
+  func ancestor() throws {
+    var replica = failedOver()
+    _ = replica.stored(.document(51, #"{"a":1}"#, .old(51)), vitals: .successor)
+    let taken = replica.takeRepair(vitals: .successor)
+    let restored = try #require(taken?.restored)
+    #expect(restored.text == #"{"a":1,"b":2}"#)
+    #expect(restored.meta.revision == Revision(52))
+    #expect(restored.meta.lineage == .old(52).closed)
+  }
+
+  @Test("follows a version that includes what is held, also with a smaller number")
+  func descendant() {
+    var replica = failedOver()
+    let stored = StoredValue.document(40, #"{"a":3}"#, .new(40, after: 52))
+    deliver(replica.stored(stored, vitals: .successor), to: &replica, outcome: .shown)
+    #expect(replica.confirmed == .document(40, #"{"a":3}"#))
+    #expect(replica.takeRepair(vitals: .successor) == nil)
+  }
+
+  @Test(
+    "what the server has accepted wins whole where that is the key's policy, and nobody merges it again",
+    arguments: [ConflictPolicy.lastWriteWins, .reject]
+  )
+  func otherPolicies(conflict: ConflictPolicy) throws {
+    var replica = failedOver(conflict: conflict)
+    _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    let taken = replica.takeRepair(vitals: .successor)
+    let draft = try #require(taken)
+    #expect(draft.text == #"{"a":3}"#)
+    #expect(draft.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == true)
+  }
+
+  @Test("what is stored is kept whole where it is forgotten what both were made of, and a service that knows may merge")
+  func forgottenBase() throws {
+    var replica = Replica.holding(.document(52, #"{"a":1,"b":2}"#, .old(52)))
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    let taken = replica.takeRepair(vitals: .successor)
+    let draft = try #require(taken)
+    #expect(draft.text == #"{"a":3}"#)
+    #expect(draft.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
+  }
+
+  @Test("two histories with nothing in common are put together, and a deletion is not torn apart")
+  func nothingInCommon() throws {
+    var replica = failedOver(#"{"b":2}"#)
+    _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: nil)), vitals: .successor)
+    var taken = replica.takeRepair(vitals: .successor)
+    #expect(try #require(taken).text == #"{"b":2,"a":3}"#)
+    replica = failedOver(#"{"b":2}"#)
+    _ = replica.stored(.deleted(20, .new(20, after: nil)), vitals: .successor)
+    taken = replica.takeRepair(vitals: .successor)
+    guard case .deleted? = taken?.content else {
+      Issue.record("A deletion was not kept.")
+      return
+    }
+  }
+
+  @Test("an edit of what the server has left is merged with what it has lost")
+  func editedAncestor() throws {
+    var replica = failedOver()
+    _ = replica.stored(.document(51, #"{"a":7}"#, .old(51)), vitals: .successor)
+    let taken = replica.takeRepair(vitals: .successor)
+    #expect(try #require(taken).text == #"{"a":7,"b":2}"#)
+  }
+
+  @Test("a change that was made here waits for the merge, and is made upon it")
+  func pendingChange() throws {
+    var replica = failedOver()
+    _ = replica.changed()
+    _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    #expect(replica.beginsEncoding() == false)
+    #expect(replica.takeRepair(vitals: .successor) != nil)
+    let reply = CommitReply.committed(revision: Revision(100), parent: Revision(20))
+    let actions = replica.committed(reply, operation: .number(99), vitals: .successor)
+    deliver(actions, to: &replica, outcome: .superseded)
+    let encoding = replica.beginEncoding()
+    #expect(try #require(encoding).stored == .document(100, #"{"a":3,"b":2}"#))
+  }
+
+  @Test("a commit that was cut off is sent to another server with a line of its own, and what it has made is read")
+  func redrafted() throws {
+    var replica = Replica.holding(.document(51, "a", .old(51)))
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    let first = replica.takeDraft(vitals: .calm) { .number(99) }
+    #expect(first?.lineage?.made(Revision(52)) == .old(52))
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    _ = replica.stored(.document(51, "a", .old(51)), vitals: .successor)
+    let second = replica.takeDraft(vitals: .successor) { .number(99) }
+    #expect(second?.operation == .number(1))
+    #expect(second?.lineage?.line == LineID(openedBy: .number(1)))
+    let actions = replica.committed(.committed(52), operation: .number(1), vitals: .successor)
+    #expect(actions.contains(.read))
+    // Nothing is made of it before.
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == false)
+    let made = StoredValue.document(52, "b", try #require(second?.lineage).made(Revision(52)))
+    var own = made
+    own.meta?.writer = "me"
+    _ = replica.stored(own, vitals: .successor)
+    #expect(replica.beginsEncoding() == true)
+  }
+}

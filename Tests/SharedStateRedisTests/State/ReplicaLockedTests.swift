@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Transcripts: a closure of the program's has the value, so that it cannot be encoded.
+@Suite("A replica whose value is locked", .timeLimit(.minutes(2)))
+struct ReplicaLockedTests {
+  @Test("is not asked again before the closure has ended, and then it is committed")
+  func postponed() {
+    var replica = Replica.live(at: 7, "1")
+    #expect(replica.changed() == [.commit])
+    #expect(replica.beginEncoding() != nil)
+    #expect(replica.locked() == [])
+    #expect(replica.hasPendingChange)
+    #expect(replica.beginEncoding() == nil)
+    #expect(replica.changed() == [])
+    #expect(replica.unlocked() == [.commit])
+    #expect(replica.beginEncoding() != nil)
+  }
+
+  @Test("may hear of the end of the closure first")
+  func unlockedFirst() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    _ = replica.beginEncoding()
+    #expect(replica.unlocked() == [])
+    #expect(replica.locked() == [.commit])
+    #expect(replica.beginEncoding() != nil)
+  }
+
+  @Test("tells those who have asked before by the first snapshot, and those who came meanwhile by the next one")
+  func waiters() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.save(waiter: 5)
+    _ = replica.beginEncoding()
+    _ = replica.locked()
+    #expect(replica.save(waiter: 6, stamp: 2) == [])
+    #expect(replica.flush(waiter: 7) == true)
+    _ = replica.unlocked()
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .commit])
+    replica.encodeAndSend("3", stamp: 2, number: 2)
+    #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([6, 7], nil), .settled])
+  }
+
+  @Test("runs atomic updates, which need what is stored only, and not those behind its own change")
+  func updates() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    _ = replica.beginEncoding()
+    _ = replica.locked()
+    #expect(replica.update(waiter: 5) == [])
+    #expect(replica.openUpdates == (1, 0))
+    _ = replica.unlocked()
+    replica.encodeAndSend("2", stamp: 1, number: 1)
+    _ = replica.committed(.committed(8), operation: .number(1))
+    replica.forget(waiter: 5)
+    #expect(replica.openUpdates == (0, 0))
+  }
+
+  @Test("forgets those who have stopped waiting, and what is to be reset")
+  func forgotten() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.save(waiter: 5)
+    _ = replica.beginEncoding()
+    _ = replica.locked()
+    replica.forget(waiter: 5)
+    #expect(replica.reset(waiter: 6, stamp: 0) == [.commit])
+    #expect(replica.postponed?.waiters.all == [])
+    #expect(replica.postponed?.waiters.isSave == false)
+  }
+}

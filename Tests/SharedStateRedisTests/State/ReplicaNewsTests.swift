@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("What a message has told a replica", .timeLimit(.minutes(2)))
+struct ReplicaNewsTests {
+  private func told() -> Replica {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    let actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm)
+    #expect(replica.isToBeConfirmed)
+    deliver(actions, to: &replica, outcome: .shown)
+    #expect(replica.confirmed == .document(6, "b"))
+    return replica
+  }
+
+  @Test("is shown at once, and confirmed by what is read later")
+  func confirmed() {
+    var replica = told()
+    #expect(replica.stored(.document(6, "b", .old(6)), vitals: .calm) == [])
+    #expect(replica.held.content == .document(Data("b".utf8)))
+  }
+
+  @Test("AcknowledgedSurvives: is never given back to a server that does not have it")
+  func notRestored() throws {
+    var replica = told()
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    let actions = replica.stored(.absent, vitals: .successor)
+    #expect(actions.first == .report(.withdrawn(Revision(6))))
+    deliver(actions, to: &replica, outcome: .shown)
+    let taken = replica.takeRepair(vitals: .successor)
+    #expect(try #require(taken?.restored).text == "a")
+  }
+
+  @Test("Ordered: is taken back where nothing of it is stored")
+  func withdrawn() {
+    var replica = told()
+    let actions = replica.stored(.document(5, "a", .old(5)), vitals: .calm)
+    #expect(actions.first == .report(.withdrawn(Revision(6))))
+    #expect(actions.last?.delivery?.state == .document(5, "a"))
+  }
+
+  @Test("is neither confirmed nor taken back by what was asked for before")
+  func askedBefore() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    let read = replica.beginRead()
+    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.stored(.document(5, "a", .old(5)), read: read, vitals: .calm) == [])
+    #expect(replica.confirmed == .document(6, "b"))
+  }
+
+  @Test("raises no floor, so that a forgery does not end all counting")
+  func floor() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    deliver(replica.announced(.set(9_000, "b", .old(9_000)), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.floor == Revision(5))
+  }
+
+  @Test("is not believed when it is a day ahead of the server's clock")
+  func ahead() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    let day: UInt64 = 86_400_000_000
+    #expect(replica.announced(.set(1_000 + day + 1, "b", .old(6)), clock: 1_000) == [.confirm])
+    #expect(replica.confirmed == .document(5, "a"))
+    #expect(replica.announced(.set(1_000 + day, "b", .old(1_000 + day)), clock: 1_000).last?.delivery != nil)
+  }
+
+  @Test("is made the base of a commit only together with its document")
+  func committed() throws {
+    var replica = told()
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
+    let taken = replica.takeDraft(vitals: .calm) { .number(99) }
+    let draft = try #require(taken)
+    #expect(draft.condition == .revision(Revision(6)))
+    #expect(draft.seen == .old(6))
+    #expect(draft.basis == Data("b".utf8))
+    // Then the reply confirms all of it.
+    _ = replica.committed(.committed(7), operation: .number(1), vitals: .calm)
+    #expect(replica.held.meta?.lineage == .old(7))
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("d".utf8)), stamp: 2, operation: .number(2))
+    #expect(replica.takeDraft(vitals: .calm) { .number(99) }?.basis == nil)
+  }
+
+  @Test("of a deletion is confirmed before anything is made upon it")
+  func deletion() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    var message = ChangeMessage.set(6, "", .old(6))
+    message.content = .deleted
+    deliver(replica.announced(message, vitals: .calm), to: &replica, outcome: .shown)
+    _ = replica.save(waiter: 1)
+    #expect(replica.beginsEncoding() == false)
+    deliver(replica.stored(.deleted(6, .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.beginsEncoding() == true)
+  }
+
+  @Test("of another history is looked for, and not shown")
+  func otherHistory() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    #expect(replica.announced(.set(9, "b", .new(9, after: 4)), vitals: .calm) == [.confirm])
+    #expect(replica.confirmed == .document(5, "a"))
+  }
+}

@@ -1,0 +1,238 @@
+import Dispatch
+import SharedStateTesting
+import Synchronization
+import Testing
+
+@testable import SharedState
+
+/// What comes for a value while a closure of the program's has it: nobody waits, and nothing is lost.
+@Suite(.timeLimit(.minutes(1)))
+struct LockedValueTests {
+  private let reference = ValueReference([0])
+  private var share: Shared<[Int]> { Shared(reference.place) }
+
+  @Test func aRemoteChangeIsLeftAndComesRightAfterTheClosure() async {
+    let (told, outcomes) = (Log<[Int]>(), Log<Replacement>())
+    let observation = reference.place.observe { told.append($0) }
+    let held = HeldLock(share) { $0.append(1) }
+    #expect(reference.replace(with: [2], whenUnlocked: { outcomes.append($0) }) == nil)
+    #expect(outcomes.values == [])
+    held.end()
+    await until { told.values.last == [2] }
+    #expect(told.values == [[0], [0, 1], [2]])
+    #expect(outcomes.values == [.done])
+    #expect(reference.versions == Versions(local: 1, remote: 1))
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func itComesAlsoAfterAClosureThatThrows() async {
+    let held = HeldLock(share) { _ in throw TestError() }
+    #expect(reference.replace(with: [2]) == nil)
+    held.end()
+    await until { reference.remoteChanges == 1 }
+    #expect(share.wrappedValue == [2])
+    #expect(reference.stamp == 0)
+  }
+
+  @Test func itComesAlsoAfterAClosureOfAPart() async {
+    struct Whole {
+      var stored = 1
+      var computed: Int {
+        get { stored }
+        set { stored = newValue }
+      }
+    }
+    for isThrowing in [false, true] {
+      let reference = ValueReference(Whole())
+      let whole = Shared(reference.place)
+      for (number, part) in [whole.stored, whole.computed].enumerated() {
+        let held = HeldLock(part) { if isThrowing { throw TestError() } else { $0 += 10 } }
+        #expect(reference.replace(with: Whole(stored: number)) == nil)
+        held.end()
+        await until { part.wrappedValue == number }
+        #expect(whole.wrappedValue.stored == number)
+      }
+    }
+  }
+
+  @Test func itComesAlsoAfterAClosureThatIsTracked() async {
+    let tracker = SharedChangeTracker(reportUnassertedChanges: false)
+    for isThrowing in [false, true] {
+      let value = ValueReference([0])
+      tracker.track {
+        let held = HeldLock(Shared(value.place)) { if isThrowing { throw TestError() } else { $0 = [1] } }
+        #expect(value.replace(with: [2]) == nil)
+        held.end()
+      }
+      await until { value.value == [2] }
+    }
+  }
+
+  @Test func itComesAlsoAfterAnAssertion() {
+    let tracker = SharedChangeTracker()
+    tracker.track { share.withLock { $0 = [1] } }
+    // It puts the expected value in the place of the real one, and back.
+    tracker.assert {
+      share.withLock {
+        #expect(reference.replace(with: [2]) == nil)
+        $0 = [2]
+      }
+    }
+    #expect(share.wrappedValue == [2])
+  }
+
+  @Test func itComesAlsoFromInsideTheClosure() {
+    share.withLock { value in
+      #expect(reference.replace(with: [2]) == nil)
+      value = [1]
+    }
+    #expect(share.wrappedValue == [2])
+  }
+
+  @Test func ofSeveralTheNewestCounts() async {
+    let outcomes = Log<String>()
+    let held = HeldLock(share)
+    for number in [1, 3, 2] as [UInt64] {
+      let left = reference.replace(
+        with: [Int(number)],
+        number: number,
+        whenUnlocked: { outcome in
+          outcomes.append("\(number) \(outcome)")
+        }
+      )
+      #expect(left == nil)
+    }
+    #expect(outcomes.values == ["1 outdated", "2 outdated"])
+    held.end()
+    await until { outcomes.values.count == 3 }
+    #expect(outcomes.values.last == "3 done")
+    #expect(share.wrappedValue == [3])
+  }
+
+  @Test func whatTheClosureHasDoneDecides() async {
+    let outcomes = Log<Replacement>()
+    let held = HeldLock(share) { $0 = [1] }
+    _ = reference.replace(with: [2], if: { $0.local == 0 ? .done : .superseded }, whenUnlocked: { outcomes.append($0) })
+    held.end()
+    await until { outcomes.values == [.superseded] }
+    #expect(share.wrappedValue == [1])
+  }
+
+  @Test func aSnapshotIsTakenRightAfterTheClosure() async {
+    let snapshots = Log<[Int]>()
+    let held = HeldLock(share) { $0.append(1) }
+    #expect(reference.snapshot { snapshots.append($0.value) } == nil)
+    #expect(snapshots.values == [])
+    held.end()
+    await until { snapshots.values == [[0, 1]] }
+    #expect(reference.mutationWatch != nil)
+  }
+
+  @Test func theStatusIsSetAndReadMeanwhile() {
+    let held = HeldLock(share)
+    reference.updateStatus { $0.saveError = TestError() }
+    #expect(share.saveError is TestError)
+    held.end()
+  }
+
+  @Test func anObservationEndsMeanwhile() {
+    let told = Log<[Int]>()
+    let observation = reference.place.observe { told.append($0) }
+    let held = HeldLock(share) { $0 = [1] }
+    observation.cancel()
+    held.end()
+    #expect(told.values == [[0]])
+  }
+
+  // MARK: Keys
+
+  @Test func aWatcherOfAKeyDoesNotWait() async {
+    let backend = ScriptedBackend<Int>()
+    let count = Shared(wrappedValue: 0, .scripted(backend))
+    let held = HeldLock(count) { _ in throw TestError() }
+    backend.yield(1)
+    backend.yield(2)
+    backend.subscribers.elements[0].yield(throwing: TestError(number: 1))
+    #expect(count.loadError as? TestError == TestError(number: 1))
+    held.end()
+    await until { count.wrappedValue == 2 }
+    // What was shown late says nothing about what was heard of since.
+    #expect(count.loadError as? TestError == TestError(number: 1))
+  }
+
+  @Test func aLoadEndsOnceItIsShown() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    let count = Shared(wrappedValue: 0, .scripted(backend))
+    backend.loads.elements[0].continuation.resumeReturningInitialValue()
+    let load = Task { try await count.load() }
+    await backend.loads.wait(count: 2)
+    let held = HeldLock(count) { _ in throw TestError() }
+    backend.loads.elements[1].continuation.resume(returning: 7)
+    #expect(count.isLoading)
+    held.end()
+    try await load.value
+    #expect(count.wrappedValue == 7)
+    #expect(!count.isLoading)
+  }
+
+  @Test func aKeyIsHandedWhatTheClosureHasMade() async throws {
+    let backend = ScriptedBackend<Int>()
+    let count = Shared(wrappedValue: 0, .scripted(backend))
+    let held = HeldLock(count) { $0 = 1 }
+    let isAsked = DispatchSemaphore(value: 0)
+    let save = Task {
+      async let saved: Void = count.save()
+      isAsked.signal()
+      try await saved
+    }
+    held.end()
+    try await save.value
+    await until { backend.savedValues.last == 1 }
+    let other = HeldLock(count) { _ in throw TestError() }
+    let again = Task { try await count.save() }
+    let before = backend.saves.count
+    other.end()
+    try await again.value
+    #expect(backend.saves.count == before + 1)
+  }
+
+  // MARK: Everything at once
+
+  @Test func nothingThatIsLeftIsForgotten() async {
+    let count = Shared(reference.place)
+    let outcomes = Log<Replacement>()
+    let snapshots = Log<[Int]>()
+    let (changes, closures) = (2_000, 4)
+    await withTaskGroup(of: Void.self) { group in
+      for closure in 0..<closures {
+        group.addTask {
+          for round in 0..<changes {
+            try? count.withLock { value in
+              if (round + closure) % 3 == 0 { throw TestError() }
+              value = [round]
+            }
+            _ = count.wrappedValue
+          }
+        }
+      }
+      group.addTask { [reference] in
+        for number in 1...UInt64(changes) {
+          let outcome = reference.replace(with: [-1], number: number, whenUnlocked: { outcomes.append($0) })
+          if let outcome { outcomes.append(outcome) }
+        }
+      }
+      group.addTask { [reference] in
+        for round in 0..<changes {
+          if let snapshot = reference.snapshot(whenUnlocked: { snapshots.append($0.value) }) {
+            snapshots.append(snapshot.value)
+          }
+          // One at a time, as those who encode do.
+          while snapshots.values.count <= round { await Task.yield() }
+        }
+      }
+    }
+    await until { outcomes.values.count == changes }
+    #expect(snapshots.values.count == changes)
+    #expect(reference.notifications.load(ordering: .relaxed) == 0)
+  }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import SharedStateDependencies
+import SharedStateTesting
+import Testing
+
+@testable import SharedState
+
+@Suite("Names are bytes", .timeLimit(.minutes(1)))
+struct NameTests {
+  /// One text to `String`, two names to everybody who keeps something under them.
+  static let composed = "caf\u{E9}"
+  static let decomposed = "cafe\u{301}"
+
+  @Test("two ways to write a letter are two names")
+  func identity() {
+    #expect(Self.composed == Self.decomposed, "otherwise this proves nothing")
+    #expect(Name(Self.composed) != Name(Self.decomposed))
+    #expect(Set([Name(Self.composed), Name(Self.decomposed), Name(Self.composed)]).count == 2)
+    #expect(Name(Self.composed) == Name(String(decoding: Self.composed.utf8, as: UTF8.self)))
+  }
+
+  @Test("what is written in one way begins with nothing that is written in the other")
+  func prefixes() {
+    #expect(Name(Self.composed + "s").hasPrefix(Name(Self.composed)))
+    #expect(!Name(Self.composed + "s").hasPrefix(Name(Self.decomposed)))
+    #expect(Name("a").hasPrefix(""))
+    #expect(!Name("").hasPrefix("a"))
+    // A letter is a prefix of its bytes, and the accent comes behind it.
+    #expect(Name(Self.decomposed).hasPrefix("cafe"))
+  }
+
+  @Test("names are in the order of their bytes")
+  func order() {
+    let names: [Name] = ["", "a", "ab", "b", Name(Self.decomposed), Name(Self.composed), "\u{1F600}"]
+    #expect(names.shuffled().sorted().map { Array($0.text.utf8) } == names.map { Array($0.text.utf8) })
+  }
+
+  @Test("values in memory")
+  func inMemory() {
+    @Shared(.inMemory(Self.composed)) var one = 1
+    @Shared(.inMemory(Self.decomposed)) var other = 2
+    $one.withLock { $0 = 3 }
+    #expect((one, other) == (3, 2))
+    #expect(InMemoryKey<Int>(Self.composed).id != InMemoryKey<Int>(Self.decomposed).id)
+  }
+
+  @Test("values in the user defaults of a test")
+  func userDefaultsInMemory() {
+    @Dependency(\.defaultAppStorage) var defaults
+    @Shared(.appStorage(Self.composed)) var one = 1
+    @Shared(.appStorage(Self.decomposed)) var other = 2
+    $one.withLock { $0 = 3 }
+    #expect((one, other) == (3, 2))
+    #expect(defaults.integer(forKey: Self.composed) == 3)
+    defaults.set(4, forKey: Self.decomposed)
+    #expect((one, other) == (3, 4))
+  }
+
+  @Test("files", arguments: [false, true])
+  func files(isOnDisk: Bool) async throws {
+    let directory = try TemporaryDirectory()
+    let storage = isOnDisk ? FileStorage.fileSystem : .inMemory
+    try await withDependencies {
+      $0.defaultFileStorage = storage
+    } operation: {
+      @Shared(.fileStorage(directory[Self.composed])) var one = 1
+      @Shared(.fileStorage(directory[Self.decomposed])) var other = 2
+      $one.withLock { $0 = 3 }
+      $other.withLock { $0 = 4 }
+      try await $one.save()
+      try await $other.save()
+      #expect((one, other) == (3, 4))
+      guard isOnDisk else { return }
+      #expect(try Data(contentsOf: directory[Self.composed]) == Data("3".utf8))
+      #expect(try Data(contentsOf: directory[Self.decomposed]) == Data("4".utf8))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path).count == 2)
+    }
+  }
+}

@@ -1,0 +1,15 @@
+import Testing
+
+@Suite("A recorder", .timeLimit(.minutes(1)))
+struct RecorderTests {
+  @Test("a wait in vain ends with its task, as a time limit ends it, and is a failure")
+  func cancellation() async {
+    await withKnownIssue {
+      let wait = Task { await Recorder<Int>().wait(count: 1) }
+      wait.cancel()
+      #expect(await wait.value == [])
+    } matching: { issue in
+      issue.comments.contains { $0.rawValue.contains("waited in vain for 1 elements") }
+    }
+  }
+}
