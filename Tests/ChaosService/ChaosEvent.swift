@@ -1,3 +1,4 @@
+import Foundation
 import SharedStateTesting
 
 /// What a service tells, as one line of JSON.
@@ -6,4 +7,18 @@ enum ChaosEvent: Codable, Sendable {
   case recorded(History.Event)
   /// A command was carried out, and its boxes have this.
   case answered([History.Rest.Held])
+}
+
+extension ChaosEvent {
+  func tell() {
+    guard let line = try? JSONEncoder().encode(self) else { return }
+    // In one piece, which a pipe never mixes with another.
+    FileHandle.standardOutput.write(line + Data("\n".utf8))
+  }
+}
+
+extension History.Box {
+  init(service: Int, name: String) {
+    self.init(service: "service \(service)", name: name)
+  }
 }

@@ -29,7 +29,7 @@ final class ChaosService: Sendable {
 
   static func main() async throws {
     guard CommandLine.arguments.count == 3, let index = Int(CommandLine.arguments[2]) else { exit(2) }
-    await ChaosService(store: try store(CommandLine.arguments[1], label: "chaos\(index)"), index: index).run()
+    await ChaosService(store: try store(CommandLine.arguments[1], index: index), index: index).run()
   }
 
   private init(store: RedisStore, index: Int) {
@@ -57,15 +57,12 @@ final class ChaosService: Sendable {
           isResting.store(true, ordering: .relaxed)
           for task in work { await task.value }
           await saveAll()
-          // What only a message has told is not given back to a server that loses it.
-          _ = try? await document.load()
-          _ = try? await count.load()
         default:
           break
         }
         let load = History.Load(values: 2, changes: store.pendingChanges)
         tell(.kept(service: documentBox.service, load))
-        tell(.answered([held(document.wrappedValue, documentBox), held(count.wrappedValue, countBox)]))
+        ChaosEvent.answered([held(document.wrappedValue, documentBox), held(count.wrappedValue, countBox)]).tell()
       }
     }
   }
@@ -130,7 +127,7 @@ final class ChaosService: Sendable {
   private var documentBox: History.Box { box(ChaosDocument.name) }
   private var countBox: History.Box { box(ChaosDocument.countName) }
 
-  private func box(_ name: String) -> History.Box { History.Box(service: "service \(index)", name: name) }
+  private func box(_ name: String) -> History.Box { History.Box(service: index, name: name) }
 
   private func open() {
     let initial = (try? History.Document(of: ChaosDocument())) ?? [:]
@@ -149,13 +146,7 @@ final class ChaosService: Sendable {
     return History.Rest.Held(box, (try? History.Document(of: value)) ?? [:], revision: revision)
   }
 
-  private func tell(_ event: History.Event) { tell(.recorded(event)) }
-
-  private func tell(_ event: ChaosEvent) {
-    guard let line = try? JSONEncoder().encode(event) else { return }
-    // In one piece, which a pipe never mixes with another.
-    FileHandle.standardOutput.write(line + Data("\n".utf8))
-  }
+  private func tell(_ event: History.Event) { ChaosEvent.recorded(event).tell() }
 
   /// Reading blocks, so it has a thread of its own.
   private static var commands: AsyncStream<String> {
@@ -168,15 +159,15 @@ final class ChaosService: Sendable {
   }
 
   /// A store that loses its patience early, so that a pause of the server is more than a delay.
-  private static func store(_ url: String, label: String) throws -> RedisStore {
+  private static func store(_ url: String, index: Int) throws -> RedisStore {
     var configuration = try RedisConfiguration(url: url)
-    configuration.label = label
+    configuration.label = "chaos\(index)"
     configuration.connectTimeout = .milliseconds(500)
     configuration.requestTimeout = .milliseconds(200)
     configuration.keepAlive = .milliseconds(200)
     configuration.operationTimeout = .seconds(1)
     configuration.antiEntropy = .seconds(1)
     configuration.backoff = .init(base: .milliseconds(5), cap: .milliseconds(100))
-    return RedisStore(configuration, logger: Logger(label: label) { _ in SwiftLogNoOpLogHandler() })
+    return RedisStore(configuration, logger: Logger(label: configuration.label) { _ in ChaosLog(service: index) })
   }
 }

@@ -23,7 +23,7 @@ extension Replica {
     guard message.revision > confirmed.revision || isGivenBack, includesHeld(message) else {
       // Of another history than ours, which only what is stored can tell.
       let isKnown = held.meta?.lineage.covers(message.version) ?? false
-      return isKnown || includesHeld(message) ? [] : [.confirm]
+      return isKnown || includesHeld(message) && !isDoubted ? [] : [.confirm]
     }
     var actions: [Action] = []
     if isVerified, isMissed {
@@ -185,8 +185,13 @@ extension Replica {
     heard = max(heard, floor)
     var isEdited = false
     var actions: [Action] = []
-    switch settleNews(by: stored, question: question) {
+    switch settleNews(by: stored, question: question, isFirst: isFirst, vitals) {
     case .none: break
+    case .doubted:
+      for waiter in loadWaiters.keys { loadWaiters[waiter] = sentReads + 1 }
+      guard wait == nil else { return [] }
+      wait = Wait(grace: .moment, stored: stored)
+      return [.wait(.moment)]
     case .undecided(let isOlder):
       // Who wants to know what is stored is not told of something else.
       guard !isOlder, !loadWaiters.isEmpty else { return [] }
@@ -249,6 +254,8 @@ extension Replica {
     case none
     /// What is stored was asked for before the message, and tells nothing of it; whether it is older.
     case undecided(isOlder: Bool)
+    /// The server may have lost them with its reign, and whoever has made them may give them back.
+    case doubted
     /// They are true.
     case confirmed(Told)
     /// They were, and somebody has written another document since.
@@ -258,7 +265,12 @@ extension Replica {
   }
 
   /// Confirms what a message has told, or takes it back.
-  private mutating func settleNews(by stored: StoredValue, question: UInt64) -> Settlement {
+  private mutating func settleNews(
+    by stored: StoredValue,
+    question: UInt64,
+    isFirst: Bool,
+    _ vitals: Vitals
+  ) -> Settlement {
     guard let news, let told = meta else { return .none }
     let isTrue =
       news.isOwn
@@ -271,6 +283,10 @@ extension Replica {
     }
     guard question > news.after else {
       return .undecided(isOlder: stored.meta.map { told.lineage.covers($0.version) } ?? true)
+    }
+    if !isTrue, !news.isOwn {
+      let isLoss = isFirst && vitals.era != news.vitals.era
+      if wait.map({ $0.grace == .moment && !$0.isOver }) ?? isLoss { return .doubted }
     }
     // The one case in which a box goes back: what it shows is nobody's.
     self.news = nil

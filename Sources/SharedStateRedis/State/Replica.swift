@@ -361,6 +361,9 @@ package struct Replica: Sendable {
   /// Whether a commit has to wait until it is known what the server has: in the script it can only be told by a document.
   private var isNewsUntold: Bool { news.map { $0.isOwn || confirmed.content == .absent } ?? false }
 
+  /// Whether the server may have lost what a message has told, and may be given it back.
+  var isDoubted: Bool { news != nil && wait != nil }
+
   /// Whether what this service has adopted is not known yet.
   var isAdoptedUnknown: Bool { adopted.revision > confirmed.revision && adopted.read > answeredRead }
 
@@ -520,7 +523,7 @@ package struct Replica: Sendable {
 
   /// The box is up to date, or what is stored cannot be read: says so, once nothing is on its way into the box.
   private mutating func loaded() -> [Action] {
-    guard phase == .live, sight != .unknown, absence == nil else { return [] }
+    guard phase == .live, sight != .unknown, absence == nil, !isDoubted else { return [] }
     let finished = loadWaiters.filter { $0.value <= answeredRead }.keys.sorted()
     for waiter in finished { loadWaiters[waiter] = nil }
     let resumed = resume(finished, unreadable)

@@ -25,11 +25,39 @@ struct ReplicaNewsTests {
   func notRestored() throws {
     var replica = told()
     replica.reconnect(Replica.Circumstances(runID: "2"))
+    #expect(replica.stored(.absent, vitals: .successor) == [.wait(.moment)])
+    #expect(replica.graceEnded(.moment) == [.read])
     let actions = replica.stored(.absent, vitals: .successor)
     #expect(actions.first == .report(.withdrawn(Revision(6))))
     deliver(actions, to: &replica, outcome: .shown)
     let taken = replica.takeRepair(vitals: .successor)
     #expect(try #require(taken?.restored).text == "a")
+  }
+
+  @Test("AcknowledgedSurvives: is waited for, so that its author gives it back before anything is made of less")
+  func givenBack() {
+    for left in [StoredValue.absent, .document(5, "a", .old(5))] {
+      var replica = told()
+      replica.reconnect(Replica.Circumstances(runID: "2"))
+      _ = replica.changed()
+      #expect(replica.stored(left, vitals: .successor) == [.wait(.moment)])
+      #expect(replica.beginsEncoding() == false)
+      #expect(replica.takeRepair(vitals: .successor) == nil)
+      // Whoever has read the one before gives that back first.
+      #expect(replica.stored(.document(5, "a", .old(5).closed), vitals: .successor) == [])
+      #expect(replica.announced(.set(6, "b", .old(6).closed), vitals: .successor) == [.confirm])
+      let actions = replica.stored(.document(6, "b", .old(6).closed), vitals: .successor)
+      #expect(!actions.contains { if case .report = $0 { true } else { false } })
+      #expect(replica.confirmed == .document(6, "b"))
+      #expect(replica.beginsEncoding() == true)
+    }
+  }
+
+  @Test("is not waited for on the server that it was told of: that has not lost it")
+  func forged() {
+    var replica = told()
+    replica.reconnect(Replica.Circumstances(runID: "1"))
+    #expect(replica.stored(.document(5, "a", .old(5)), vitals: .calm).first == .report(.withdrawn(Revision(6))))
   }
 
   @Test("Ordered: is taken back where nothing of it is stored")

@@ -6,6 +6,8 @@ struct OrderedValidator: Validator {
     var position = 0
     /// The numbers that were shown last.
     var numbers: [String: Int] = [:]
+    /// How often it may yet go back, because what a message had told was not true.
+    var withdrawals = 0
   }
 
   private var rules: [String: History.Rules] = [:]
@@ -14,7 +16,6 @@ struct OrderedValidator: Validator {
   private var growing: [String: Set<String>] = [:]
   /// Whether what somebody had seen may have been replaced by something older with a newer revision.
   private var hasLost = false
-  private var wasReplaced = false
   private var defaults: [History.Box: History.Document] = [:]
   private var contents = StoredContents()
   /// The names whose value may have expired while its revision is left.
@@ -41,24 +42,23 @@ struct OrderedValidator: Validator {
       if !owns.isEmpty { growing[box.name, default: []].formUnion(owns) }
     case .acknowledged(let box, _, let revision):
       if revision > boxes[box]?.revision ?? 0 { advance(box, to: revision, at: position) }
-    case .replaced:
-      // What only a message had told may be lost with the server, and is taken back. Where nobody sees that, it may be so
-      // with everything.
-      wasReplaced = true
     case .withdrawn(let box):
       boxes[box]?.revision = 0
       boxes[box]?.numbers = [:]
+      // What was shown before may be told behind it.
+      if !isWatched(box) { boxes[box]?.withdrawals += 1 }
     case .shown(let box, nil, let revision?, isFromOutside: true) where evicted.contains(box.name):
       if revision > boxes[box]?.revision ?? 0 { boxes[box]?.revision = 0 }
     case .shown(let box, let document, let revision, let isFromOutside):
       let invention = isFromOutside ? invents(document, revision, in: box) : nil
-      let fallBack = document.flatMap { shrinks($0, in: box) }
-      guard let revision, let progress = boxes[box], revision < progress.revision else {
-        if let revision { advance(box, to: revision, at: position) }
-        return [invention, fallBack].compactMap(\.self)
+      var violations = [goesBack(to: revision, in: box)] + (document.map { shrinks($0, in: box) } ?? [])
+      if let progress = boxes[box], progress.withdrawals > 0, violations.contains(where: { $0 != nil }) {
+        boxes[box]?.withdrawals -= 1
+        violations = []
+        if let revision { boxes[box]?.revision = revision }
       }
-      guard !(rules[box.name]?.followsLosses ?? false), !mayWithdraw(box) else { return [] }
-      return ["\(box) went from \(progress.revision) (event \(progress.position)) back to \(revision)"]
+      if let revision, revision >= boxes[box]?.revision ?? 0 { advance(box, to: revision, at: position) }
+      return ([invention] + violations).compactMap(\.self)
     case .committed(let commit) where commit.after.revision < commit.before.revision:
       return ["the server went from \(commit.before.revision) back to \(commit.after.revision) in \(commit.name)"]
     case .lost:
@@ -68,9 +68,12 @@ struct OrderedValidator: Validator {
     return []
   }
 
-  /// Whether a box may have taken back news that were lost with a server, and nobody has seen that it did.
-  private func mayWithdraw(_ box: History.Box) -> Bool {
-    wasReplaced && !(rules[box.name]?.isWatched ?? false)
+  private func isWatched(_ box: History.Box) -> Bool { rules[box.name]?.isWatched ?? false }
+
+  private func goesBack(to revision: UInt64?, in box: History.Box) -> String? {
+    guard let revision, let progress = boxes[box], revision < progress.revision else { return nil }
+    guard !(rules[box.name]?.followsLosses ?? false) else { return nil }
+    return "\(box) went from \(progress.revision) (event \(progress.position)) back to \(revision)"
   }
 
   private mutating func advance(_ box: History.Box, to revision: UInt64, at position: Int) {
@@ -79,7 +82,7 @@ struct OrderedValidator: Validator {
   }
 
   private func invents(_ document: History.Document?, _ revision: UInt64?, in box: History.Box) -> String? {
-    guard rules[box.name]?.isWatched ?? false, let initial = defaults[box], let revision else { return nil }
+    guard isWatched(box), let initial = defaults[box], let revision else { return nil }
     if document == nil, revision == 0 || hasLost || expiring.contains(box.name) { return nil }
     // What a server has left that has lost something may be known by the revision that is lost.
     let isKnown = contents.were(under: hasLost ? 0...revision : revision...revision, of: box.name) { content in
@@ -92,16 +95,13 @@ struct OrderedValidator: Validator {
     return isKnown ? nil : "\(box) shows \(document.map { "\($0)" } ?? "nothing"), which \(revision) has never been"
   }
 
-  private mutating func shrinks(_ document: History.Document, in box: History.Box) -> String? {
-    guard !hasLost, !mayWithdraw(box), let fields = growing[box.name] else { return nil }
-    var violation: String?
-    for field in fields.sorted() {
-      guard let number = document[field].flatMap({ Int($0) }) else { continue }
-      if let previous = boxes[box]?.numbers[field], number < previous {
-        violation = "\(box) went from \(previous) back to \(number) in '\(field)', which only grows"
-      }
-      boxes[box, default: Progress()].numbers[field] = number
+  private mutating func shrinks(_ document: History.Document, in box: History.Box) -> [String?] {
+    guard !hasLost, let fields = growing[box.name] else { return [] }
+    return fields.sorted().map { field in
+      guard let number = document[field].flatMap({ Int($0) }) else { return nil }
+      let previous = boxes[box, default: Progress()].numbers.updateValue(number, forKey: field)
+      guard let previous, number < previous else { return nil }
+      return "\(box) went from \(previous) back to \(number) in '\(field)', which only grows"
     }
-    return violation
   }
 }

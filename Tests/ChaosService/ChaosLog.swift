@@ -1,0 +1,19 @@
+import Logging
+import SharedStateTesting
+
+/// Tells what only the log of a store says: that a value goes back, because a message was not true.
+struct ChaosLog: LogHandler {
+  let service: Int
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    guard let name = event.metadata?["name"], event.message.description.contains("does not have") else { return }
+    ChaosEvent.recorded(.withdrawn(History.Box(service: service, name: name.description))).tell()
+  }
+}
