@@ -28,7 +28,7 @@ extension LinkState {
     commitQueue = Queue()
     suspects = Queue()
     retries = Heap()
-    for id in setbacks.keys { setbacks[id]?.retryAt = nil }
+    for key in setbacks.keys { setbacks[key]?.retryAt = nil }
     waits = Waits()
     confirmations = Queue()
     countQueue = []
@@ -114,8 +114,7 @@ extension LinkState {
     for first in stretches {
       for id in ids[first..<min(first + RestoreScript.maximumValues, ids.count)] {
         guard let channel = members[id]?.names.channel, channels[Name(channel)]?.first == id else { continue }
-        let isSuspect = setbacks[id]?.kind == .subscription
-        subscriptionQueue.append(isSuspect ? .subscribeTogether([channel]) : .subscribe(channel))
+        subscriptionQueue.append(isSuspect(id) ? .subscribeTogether([channel]) : .subscribe(channel))
       }
     }
     for id in ids { members[id]?.replica.connected(circumstances) }

@@ -24,12 +24,27 @@ extension LinkState {
     var refusals = 0
     /// When to ask again; `nil`: that is being done.
     var retryAt: ContinuousClock.Instant?
-    /// Whether the value was to be read meanwhile.
-    var isReadWanted = false
     /// When the last one came, or its pause was over.
     var lastAt: ContinuousClock.Instant
 
     var isTold: Bool { refusals > 0 }
+    var isPausing: Bool { retryAt != nil }
+
+    /// Hearing of a value and committing it have setbacks of their own: neither waits for the other.
+    struct Key: Hashable, Sendable {
+      let id: ReplicaID
+      let isCommit: Bool
+
+      init(_ id: ReplicaID, _ kind: Kind) { (self.id, isCommit) = (id, kind == .commit) }
+    }
+
+    /// When to ask again.
+    struct Retry: Comparable, Sendable {
+      let at: ContinuousClock.Instant
+      let key: Key
+
+      static func < (lhs: Retry, rhs: Retry) -> Bool { lhs.at < rhs.at }
+    }
 
     init(_ kind: Kind, now: ContinuousClock.Instant) {
       self.kind = kind
@@ -67,13 +82,14 @@ extension LinkState {
 
   /// After a refusal, of which those who wait were told.
   mutating func pauseAfterRefusal(of id: ReplicaID, _ kind: Setback.Kind, now: ContinuousClock.Instant) {
-    var setback = setbacks[id] ?? Setback(kind, now: now)
+    let key = Setback.Key(id, kind)
+    var setback = setbacks[key] ?? Setback(kind, now: now)
     if setback.kind != kind { setback = Setback(kind, now: now) }
     let pause = Self.pauseAfterRefusal * (1 << min(setback.refusals, 20))
     let longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * setbacks.count)
     let jitter = setback.isTold ? Double.random(in: 0.5..<1, using: &random) : 1
     setback.refusals += 1
-    wait(min(pause, longest) * jitter, with: setback, for: id, now: now)
+    wait(min(pause, longest) * jitter, with: setback, for: key, now: now)
   }
 
   /// An answer has made what was to be done pointless, and tells that this is stored.
@@ -87,7 +103,8 @@ extension LinkState {
     now: ContinuousClock.Instant
   ) -> RedisSharedStateError? {
     guard members[id] != nil else { return nil }
-    var setback = setbacks[id] ?? Setback(kind, now: now)
+    let key = Setback.Key(id, kind)
+    var setback = setbacks[key] ?? Setback(kind, now: now)
     if setback.lastAt + Patience.memory < now { setback = Setback(kind, now: now) }
     setback.kind = kind
     setback.count += 1
@@ -95,7 +112,7 @@ extension LinkState {
     (setback.stored, setback.lastAt) = (stored, now)
     let isRepeated = setback.repetitions >= Patience.toldAfter.repetitions
     if isRepeated || stored != nil && setback.count >= Patience.toldAfter.newAnswers {
-      setbacks[id] = setback
+      setbacks[key] = setback
       pauseAfterRefusal(of: id, kind, now: now)
       return isRepeated
         ? .protocolViolation(reason: "it turns down what it is asked for, because of what was there before")
@@ -104,74 +121,86 @@ extension LinkState {
     let excess = max(setback.repetitions - Patience.repetitions, setback.count - Patience.newAnswers)
     if excess >= 0 {
       let pause = min(Patience.pause * (1 << min(excess, 20)), Patience.longestPause)
-      wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: id, now: now)
+      wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: key, now: now)
     } else {
-      setbacks[id] = setback
+      setbacks[key] = setback
     }
     return nil
   }
 
   /// The server has done what it was asked for.
   mutating func succeeded(_ id: ReplicaID, _ kind: Setback.Kind) {
-    guard !setbacks.isEmpty, setbacks[id]?.kind == kind else { return }
-    setbacks[id] = nil
+    let key = Setback.Key(id, kind)
+    guard !setbacks.isEmpty, setbacks[key]?.kind == kind, let setback = setbacks.removeValue(forKey: key) else { return }
+    // What was put off until then need not wait any more.
+    if setback.isPausing { resume(setback, of: id) }
+  }
+
+  /// Nobody is left to ask again for.
+  mutating func forgetSetbacks(of id: ReplicaID) {
+    guard !setbacks.isEmpty else { return }
+    for kind in [Setback.Kind.read, .commit] { setbacks[Setback.Key(id, kind)] = nil }
   }
 
   /// Somebody asks for something that is tried again rarely.
   mutating func hurry(_ id: ReplicaID) {
-    guard !setbacks.isEmpty, let setback = setbacks[id], setback.isTold, setback.retryAt != nil else { return }
-    tryAgain(id)
+    guard !setbacks.isEmpty else { return }
+    for kind in [Setback.Kind.read, .commit] {
+      let key = Setback.Key(id, kind)
+      if let setback = setbacks[key], setback.isTold, setback.isPausing { tryAgain(key) }
+    }
   }
 
   mutating func takeRetries(now: ContinuousClock.Instant) {
     while let retry = retries.min, retry.at <= now {
       retries.removeMin()
-      guard setbacks[retry.id]?.retryAt == retry.at else { continue }
-      tryAgain(retry.id)
+      guard setbacks[retry.key]?.retryAt == retry.at else { continue }
+      tryAgain(retry.key)
     }
   }
 
   private mutating func wait(
     _ pause: Duration,
     with setback: Setback,
-    for id: ReplicaID,
+    for key: Setback.Key,
     now: ContinuousClock.Instant
   ) {
-    setbacks[id] = setback
-    setbacks[id]?.retryAt = now + pause
-    setbacks[id]?.lastAt = now + pause
+    setbacks[key] = setback
+    setbacks[key]?.retryAt = now + pause
+    setbacks[key]?.lastAt = now + pause
     if retries.count > 2 * setbacks.count + 64 {
-      retries = Heap(setbacks.compactMap { id, setback in setback.retryAt.map { Due(at: $0, id: id) } })
+      retries = Heap(setbacks.compactMap { key, setback in setback.retryAt.map { Setback.Retry(at: $0, key: key) } })
     } else {
-      retries.insert(Due(at: now + pause, id: id))
+      retries.insert(Setback.Retry(at: now + pause, key: key))
     }
     // It watches the time.
     wake(.writer)
   }
 
-  private mutating func tryAgain(_ id: ReplicaID) {
-    guard let setback = setbacks[id] else { return }
-    setbacks[id]?.retryAt = nil
-    setbacks[id]?.isReadWanted = false
+  private mutating func tryAgain(_ key: Setback.Key) {
+    guard let setback = setbacks[key] else { return }
+    setbacks[key]?.retryAt = nil
+    resume(setback, of: key.id)
+  }
+
+  /// Goes on with what was put off.
+  private mutating func resume(_ setback: Setback, of id: ReplicaID) {
     switch setback.kind {
     case .subscription:
       guard let channel = members[id]?.names.channel else { return }
       subscriptionQueue.append(.subscribeTogether([channel]))
       wake(.subscriber)
     case .read: queueRead(of: id)
-    case .commit: if setback.isReadWanted { queueRead(of: id) }
+    case .commit: apply(members[id]?.replica.retry(), to: id)
     }
-    apply(members[id]?.replica.retry(), to: id)
   }
 
   /// The box is behind, or somebody wants to know.
   mutating func queueRead(of id: ReplicaID) {
     guard !(members[id]?.isReadQueued ?? true) else { return }
-    if let setback = setbacks.isEmpty ? nil : setbacks[id], setback.kind != .commit {
-      if setback.retryAt != nil {
-        setbacks[id]?.isReadWanted = true
-        return
-      }
+    let key = Setback.Key(id, .read)
+    if let setback = setbacks.isEmpty ? nil : setbacks[key] {
+      guard !setback.isPausing else { return }
       // Nobody else is to be refused because of it.
       if setback.isTold {
         members[id]?.isReadQueued = true
@@ -203,13 +232,22 @@ extension LinkState {
     wake(.subscriber)
   }
 
+  /// Whether a commit is to be asked for again later.
+  func isCommitPausing(_ id: ReplicaID) -> Bool {
+    !setbacks.isEmpty && setbacks[Setback.Key(id, .commit)]?.isPausing ?? false
+  }
+
+  /// Whether its channel was refused.
+  func isSuspect(_ id: ReplicaID) -> Bool {
+    !setbacks.isEmpty && setbacks[Setback.Key(id, .subscription)]?.kind == .subscription
+  }
+
   /// Whether anything is to be tried again later.
-  var isPausing: Bool { setbacks.values.contains { $0.retryAt != nil } }
+  var isPausing: Bool { setbacks.values.contains(where: \.isPausing) }
 
   /// Whether nothing is heard of a value because the server does not permit that.
   func isForbidden(_ id: ReplicaID) -> Bool {
-    guard !setbacks.isEmpty, let setback = setbacks[id] else { return false }
-    return setback.isTold && setback.kind != .commit
+    !setbacks.isEmpty && setbacks[Setback.Key(id, .read)]?.isTold ?? false
   }
 }
 

@@ -134,9 +134,9 @@ package struct LinkState: Sendable {
   /// Read in a request of their own, because the server has refused them together with others.
   var suspects = Queue<[ReplicaID]>()
   /// The values that something was asked for again, for as long as that goes on.
-  var setbacks: [ReplicaID: Setback] = [:]
+  var setbacks: [Setback.Key: Setback] = [:]
   /// When it is asked for, the first one first; some of them are out of date.
-  var retries = Heap<Due>()
+  var retries = Heap<Setback.Retry>()
   var waits = Waits()
   var memories = Memories()
   var commitsUnderWay = 0
@@ -236,7 +236,7 @@ package struct LinkState: Sendable {
     forgetMemory(of: member.replica)
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
     forgetExpiry(of: id)
-    if !setbacks.isEmpty { setbacks[id] = nil }
+    forgetSetbacks(of: id)
     let channel = Name(member.names.channel)
     channels[channel]?.removeAll { $0 == id }
     guard channels[channel]?.isEmpty ?? false else { return }
@@ -299,7 +299,7 @@ package struct LinkState: Sendable {
       case .commit:
         guard !(members[id]?.isCommitQueued ?? true) else { continue }
         // What there is to commit is asked for again then.
-        if !setbacks.isEmpty, setbacks[id]?.retryAt != nil { continue }
+        if isCommitPausing(id) { continue }
         members[id]?.isCommitQueued = true
         commitQueue.append(id)
         wake(.writer)

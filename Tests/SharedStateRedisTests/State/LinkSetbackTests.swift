@@ -182,6 +182,24 @@ struct LinkSetbackTests {
     #expect(exchange.resumed == [error])
   }
 
+  @Test("a refused commit is tried again, whatever comes of reads meanwhile")
+  func readsBetween() throws {
+    var isRefusing = true
+    var (exchange, id) = try exchange { command, _ in
+      guard case .commit = command else { return nil }
+      return isRefusing
+        ? .failure(.serverError(code: "OOM")) : .commit(.committed(revision: Revision(8), parent: Revision(7)))
+    }
+    exchange.link.changed(id)
+    exchange.run(for: .milliseconds(1))
+    #expect(exchange.commits == 1)
+    #expect(exchange.link.conflicted(id, with: Self.value(7), .read, now: exchange.now) == nil)
+    exchange.link.succeeded(id, .read)
+    isRefusing = false
+    exchange.run(for: .seconds(60))
+    #expect(exchange.link.pendingChanges == 0)
+  }
+
   @Test("an adoption that takes effect and changes nothing is not tried again for ever")
   func adoptions() throws {
     let foreign = StoredValue(meta: nil, content: .document(Data("1".utf8)))
