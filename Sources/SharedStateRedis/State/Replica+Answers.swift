@@ -59,7 +59,7 @@ extension Replica {
     let isNewest = revision >= confirmed.revision && !isRead
     if isNewest {
       confirmed = State(revision: revision, content: job.content)
-      (left, news) = (nil, isCertain ? nil : News(after: questions, vitals: vitals, isOwn: true))
+      (left, news) = (nil, isCertain ? nil : News(after: questions, vitals: job.sighting ?? vitals, isOwn: true))
       meta = made
       isMetaCertain = isExpiryCertain
       sight = .unknown

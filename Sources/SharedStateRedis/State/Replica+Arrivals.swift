@@ -250,7 +250,7 @@ extension Replica {
   }
 
   private enum Settlement {
-    /// There are no news.
+    /// There are no news, or none any more.
     case none
     /// What is stored was asked for before the message, and tells nothing of it; whether it is older.
     case undecided(isOlder: Bool)
@@ -281,8 +281,13 @@ extension Replica {
       self.news = nil
       return .confirmed(Told(version: told.version, vitals: news.vitals))
     }
-    guard question > news.after else {
-      return .undecided(isOlder: stored.meta.map { told.lineage.covers($0.version) } ?? true)
+    let isOlder = stored.meta.map { told.lineage.covers($0.version) } ?? true
+    guard question > news.after else { return .undecided(isOlder: isOlder) }
+    if !isTrue, news.isOwn, isOlder {
+      // It was made, and the server has lost it since.
+      self.news = nil
+      hold(told, confirmed.content, news.vitals)
+      return .none
     }
     if !isTrue, !news.isOwn {
       let isLoss = isFirst && vitals.era != news.vitals.era

@@ -361,6 +361,12 @@ package struct Replica: Sendable {
   /// Whether a commit has to wait until it is known what the server has: in the script it can only be told by a document.
   private var isNewsUntold: Bool { news.map { $0.isOwn || confirmed.content == .absent } ?? false }
 
+  /// Whether what is stored is about to be shown together with what the server had lost.
+  private var isMerging: Bool {
+    if case .repair(let repair)? = inFlight?.purpose, repair.kind == .merge { return true }
+    return repair?.kind == .merge && !isPausing
+  }
+
   /// Whether the server may have lost what a message has told, and may be given it back.
   var isDoubted: Bool { news != nil && wait != nil }
 
@@ -442,7 +448,7 @@ package struct Replica: Sendable {
     // What came in meanwhile is most likely the echo of our own commit. If it is not, it is looked at after the reply.
     guard !isCommitUnderWay else { return nil }
     // What is about to be merged is shown then.
-    if repair?.kind == .merge, !isPausing { return nil }
+    if isMerging { return nil }
     switch sight {
     case .reflected, .unreadable: return nil
     // Not before what was in the way is dealt with.
@@ -523,7 +529,7 @@ package struct Replica: Sendable {
 
   /// The box is up to date, or what is stored cannot be read: says so, once nothing is on its way into the box.
   private mutating func loaded() -> [Action] {
-    guard phase == .live, sight != .unknown, absence == nil, !isDoubted else { return [] }
+    guard phase == .live, sight != .unknown, absence == nil, !isDoubted, !isMerging else { return [] }
     let finished = loadWaiters.filter { $0.value <= answeredRead }.keys.sorted()
     for waiter in finished { loadWaiters[waiter] = nil }
     let resumed = resume(finished, unreadable)

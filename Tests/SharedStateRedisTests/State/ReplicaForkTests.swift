@@ -154,4 +154,39 @@ struct ReplicaForkTests {
     _ = replica.stored(own, vitals: .successor)
     #expect(replica.beginsEncoding() == true)
   }
+
+  @Test(
+    "AcknowledgedSurvives: what another server remembers to have made, and does not have, is given back"
+  )
+  func rememberedOnly() throws {
+    var replica = Replica.holding(.absent)
+    _ = replica.counted(.calm)
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    _ = replica.stored(.absent, vitals: .successor)
+    _ = replica.counted(.successor)
+    #expect(replica.takeDraft(vitals: .successor) { .number(99) }?.operation == .number(1))
+    _ = replica.committed(.committed(52), operation: .number(1), vitals: .successor)
+    let actions = replica.stored(.absent, vitals: .successor)
+    #expect(!actions.contains(.report(.withdrawn(Revision(52)))))
+    _ = replica.counted(.successor)
+    let taken = replica.takeRepair(vitals: .successor)
+    #expect(try #require(taken?.restored).text == "b")
+  }
+
+  @Test("whoever loads the value is told once both are merged")
+  func loadedWhileMerging() {
+    var replica = failedOver()
+    _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    #expect(replica.takeRepair(vitals: .successor) != nil)
+    _ = replica.load(waiter: 7)
+    let actions = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    #expect(!actions.contains(.resume([7], nil)))
+    let reply = CommitReply.committed(revision: Revision(100), parent: Revision(20))
+    let merged = replica.committed(reply, operation: .number(99), vitals: .successor)
+    #expect(deliver(merged, to: &replica, outcome: .shown).contains(.resume([7], nil)))
+  }
 }

@@ -10,6 +10,8 @@ struct NoEchoValidator: Validator {
     var newest = 0
     /// The changes that are acknowledged or given up.
     var settled = 0
+    /// When one was given up last.
+    var conceded = 0
   }
 
   private struct Author {
@@ -39,6 +41,7 @@ struct NoEchoValidator: Validator {
     case .acknowledged(let box, let number, _), .conceded(let box, let number), .notEncodable(let box, let number):
       guard let settled = boxes[box]?.settled else { break }
       boxes[box]?.settled = max(settled, number)
+      if case .conceded = event { boxes[box]?.conceded = position }
     case .committed(let commit):
       observe(commit, at: position)
     case .edited(let name, _, let stored?):
@@ -92,6 +95,8 @@ struct NoEchoValidator: Validator {
     // What is found when a share is made may have been written by an earlier share of the same service.
     if author.position < content.opened, content.shown == nil { return nil }
     if unreadable.contains(box.name) { return nil }
+    // A service that has given it up has not heard that it took effect.
+    if author.position < content.conceded { return nil }
     let isNews = unrevised[box.name]?.contains {
       $1 > author.position && content.document.shows($0, default: content.initial)
     }
