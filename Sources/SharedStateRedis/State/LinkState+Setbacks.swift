@@ -131,7 +131,8 @@ extension LinkState {
   /// The server has done what it was asked for.
   mutating func succeeded(_ id: ReplicaID, _ kind: Setback.Kind) {
     let key = Setback.Key(id, kind)
-    guard !setbacks.isEmpty, setbacks[key]?.kind == kind, let setback = setbacks.removeValue(forKey: key) else { return }
+    guard !setbacks.isEmpty, let setback = setbacks[key], setback.kind == kind else { return }
+    setbacks[key] = nil
     // What was put off until then need not wait any more.
     if setback.isPausing { resume(setback, of: id) }
   }
