@@ -120,7 +120,8 @@ extension RedisConnectionContract {
       let names = scene.names()
       let subscriber = try scene.subscribe(to: names)
       var commit = client.makeCommit(names, .text("1"))
-      let lineage = Lineage.Draft(continuing: nil, era: Era(7), opening: LineID(openedBy: commit.operation))
+      let line = LineID(openedBy: commit.operation, in: Era(7))
+      let lineage = Lineage.Draft(continuing: nil, era: Era(7), opening: line)
       commit.lineage = lineage
       let first = try client.committed(commit).revision
       let stored = try client.read(names)[0]

@@ -26,6 +26,11 @@ struct SimulationTests {
     await explore { try SmallWorld(isCut: isCut, isEdited: isEdited) }
   }
 
+  @Test("every guarantee holds in every order of events when a replica that lags takes over")
+  func everyFailover() async throws {
+    await explore { try SmallWorld(failsOver: true) }
+  }
+
   private func explore(_ makeWorld: @escaping @Sendable () throws -> SmallWorld) async {
     let (failure, states, summary) = await aside { () -> (String?, Int, String) in
       guard let world = try? makeWorld() else { return ("No world was made.", 0, "") }

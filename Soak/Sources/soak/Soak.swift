@@ -8,6 +8,18 @@ import Foundation
 @main
 enum Soak {
   static func main() {
+    if CommandLine.arguments.dropFirst().first == "small" {
+      let flags = CommandLine.arguments
+      let thread = Thread {
+        let world = try! SmallWorld(isCut: flags.contains("cut"), isEdited: flags.contains("edit"), failsOver: flags.contains("fail"))
+        let exploration = Exploration(of: world)
+        print(exploration.states, exploration.interleavings, exploration.violation as Any)
+        exit(0)
+      }
+      thread.stackSize = 512 << 20
+      thread.start()
+      while true { sleep(100) }
+    }
     var arguments = CommandLine.arguments.dropFirst()
     var options: [String: UInt64] = [:]
     while let name = arguments.popFirst() {

@@ -3,7 +3,7 @@
 /// A server names it itself, by the first 8 digits of its replication id. Where a service may not ask for that, each of
 /// its sessions counts as an era of its own.
 package struct Era: Hashable, Sendable, CustomStringConvertible {
-  private let number: UInt32
+  fileprivate let number: UInt32
 
   package init(_ number: UInt32) {
     self.number = number
@@ -22,7 +22,7 @@ package struct Era: Hashable, Sendable, CustomStringConvertible {
   package var description: String { hexadecimal(UInt64(number), digits: 8) }
 }
 
-/// Names a line of history: made of the operation that opened it, so that no other one has it.
+/// Names a line of history: made of the operation that opened it and of the era, so that no other one has it.
 package struct LineID: Hashable, Sendable, CustomStringConvertible {
   private let number: UInt64
 
@@ -30,14 +30,15 @@ package struct LineID: Hashable, Sendable, CustomStringConvertible {
     self.number = number
   }
 
-  /// The line that an operation opens.
+  /// The line that an operation opens in an era: it may be sent to two servers, and both may do it.
   ///
   /// A writer's nonce is random, and so is what FNV-1a makes of it. Source: Fowler, Noll and Vo,
   /// <http://www.isthe.com/chongo/tech/comp/fnv/>.
-  package init(openedBy operation: Operation) {
+  package init(openedBy operation: Operation, in era: Era) {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in operation.writer.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     var mixer = SplitMix64(seed: hash &+ operation.number &* 0x9E37_79B9_7F4A_7C15)
+    mixer = SplitMix64(seed: mixer.next() ^ UInt64(era.number))
     number = mixer.next()
   }
 

@@ -171,7 +171,7 @@ extension Replica {
 
   /// Says what a commit includes, and what it writes where that depends on it.
   private func draft(_ job: inout Job, in era: Era) {
-    let line = LineID(openedBy: job.operation)
+    let line = LineID(openedBy: job.operation, in: era)
     let held = held.meta?.lineage
     switch job.purpose {
     case .repair(let repair):

@@ -180,7 +180,11 @@ extension Simulation {
       floor: .none,
       operation: operation,
       writer: "outsider@host/1/outsider",
-      lineage: Lineage.Draft(continuing: before.meta?.lineage, era: server.era, opening: LineID(openedBy: operation))
+      lineage: Lineage.Draft(
+        continuing: before.meta?.lineage,
+        era: server.era,
+        opening: LineID(openedBy: operation, in: server.era)
+      )
     )
     nextOutsideOperation += 1
     keepRecent()

@@ -143,7 +143,7 @@ struct SmallWorld {
     case .arrive(let index, let purpose):
       guard let wire = services[index].wires[purpose], let event = wire.inbox.first else { return }
       services[index].wires[purpose]?.inbox.removeFirst()
-      if case .reply(_, .commit(.committed(let revision, _))) = event { recordAcknowledgement(of: revision, by: index) }
+      if case .reply(_, .commit(let reply)) = event { recordAcknowledgement(by: reply, to: index) }
       services[index].link.arrived([event], on: purpose, epoch: wire.epoch, now: now)
       run(index)
     }
@@ -226,9 +226,20 @@ struct SmallWorld {
   }
 
   /// The reply to a commit is about to be handed in.
-  private mutating func recordAcknowledgement(of revision: Revision, by index: Int) {
-    guard case .change(let stamp, _, _)? = services[index].link.members[services[index].id]?.replica.inFlight?.purpose
+  private mutating func recordAcknowledgement(by reply: CommitReply, to index: Int) {
+    guard let replica = services[index].link.members[services[index].id]?.replica, let job = replica.inFlight,
+      case .change(let stamp, _, _) = job.purpose
     else { return }
+    let revision: Revision?
+    switch reply {
+    case .committed(let made, _): revision = made
+    // It took effect on a connection that broke before it said so.
+    case .conflict(let stored, _) where !replica.hasUndecided:
+      let known = [stored.meta, replica.held.meta].compactMap(\.self)
+      revision = known.first { job.hasMade($0, writer: replica.policy.writer) }?.revision
+    case .conflict, .wrongType: revision = nil
+    }
+    guard let revision else { return }
     judge.record(.acknowledged(Self.box(index), through: Int(stamp), revision: revision.rawValue))
   }
 

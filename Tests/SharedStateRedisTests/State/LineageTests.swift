@@ -114,10 +114,12 @@ struct LineageTests {
     #expect(Kinship(of: newer, to: newer) == .same)
   }
 
-  @Test("an operation opens a line of its own")
+  @Test("an operation opens a line of its own in each era")
   func ids() {
     let ids = (0..<100 as Range<UInt64>).flatMap { number in
-      ["a", "b", "aa"].map { LineID(openedBy: SharedStateRedis.Operation(writer: $0, number: number)) }
+      ["a", "b", "aa"].flatMap { writer in
+        [Era(1), Era(2)].map { LineID(openedBy: SharedStateRedis.Operation(writer: writer, number: number), in: $0) }
+      }
     }
     #expect(Set(ids).count == ids.count)
     #expect(Era(replicationID: "3f2a9c0112345678")?.description == "3f2a9c01")

@@ -142,7 +142,7 @@ struct ReplicaForkTests {
     _ = replica.stored(.document(51, "a", .old(51)), vitals: .successor)
     let second = replica.takeDraft(vitals: .successor) { .number(99) }
     #expect(second?.operation == .number(1))
-    #expect(second?.lineage?.line == LineID(openedBy: .number(1)))
+    #expect(second?.lineage?.line == LineID(openedBy: .number(1), in: Era(2)))
     let actions = replica.committed(.committed(52), operation: .number(1), vitals: .successor)
     #expect(actions.contains(.read))
     // Nothing is made of it before.
@@ -188,5 +188,18 @@ struct ReplicaForkTests {
     let reply = CommitReply.committed(revision: Revision(100), parent: Revision(20))
     let merged = replica.committed(reply, operation: .number(99), vitals: .successor)
     #expect(deliver(merged, to: &replica, outcome: .shown).contains(.resume([7], nil)))
+  }
+
+  @Test("AcknowledgedSurvives: a commit that two servers have taken has two histories, and what follows in either counts")
+  func twoHistories() throws {
+    let operation = SharedStateRedis.Operation.number(1)
+    let eras = [Era(1), Era(2)]
+    let lines = eras.map { Lineage.Draft(continuing: nil, era: $0, opening: LineID(openedBy: operation, in: $0)) }
+    // The clock of the second server is behind.
+    var replica = Replica.holding(.document(50, #"{"a":1}"#, lines[0].made(Revision(50))))
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    _ = replica.stored(.document(21, #"{"a":1,"b":2}"#, lines[1].made(Revision(21))), vitals: .successor)
+    let taken = replica.takeRepair(vitals: .successor)
+    #expect(try #require(taken).text == #"{"a":1,"b":2}"#)
   }
 }
