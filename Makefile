@@ -1,6 +1,6 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo test check soak soak-simulation soak-chaos mutations bench docs clean
+.PHONY: demo test check soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-threads
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
@@ -32,12 +32,17 @@ test:
 check: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-threads
 
 # Long runs of what the tests do for seconds.
-soak: soak-simulation soak-chaos
+soak: soak-orders soak-simulation soak-chaos
 
 # Millions of random schedules; `make soak-simulation SOAK='--seed 17'` repeats one and tells what happens in it.
 soak-simulation:
 	@scripts/require hiredis
 	cd Soak && swift run -c release soak $(SOAK)
+
+# Every order of events in small worlds that take minutes.
+soak-orders:
+	@scripts/require hiredis
+	cd Soak && swift run -c release soak --orders
 
 # Services in several processes, whose server is killed, emptied, paused and cut off.
 soak-chaos:

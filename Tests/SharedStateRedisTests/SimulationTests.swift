@@ -21,28 +21,13 @@ struct SimulationTests {
     if let failure { Issue.record("\(failure)") }
   }
 
-  @Test("every guarantee holds in every order of events of a small world", arguments: [true, false], [true, false])
-  func everyOrder(isCut: Bool, isEdited: Bool) async throws {
-    await explore { try SmallWorld(isCut: isCut, isEdited: isEdited) }
-  }
-
-  @Test("every guarantee holds in every order of events when a replica that lags takes over")
-  func everyFailover() async throws {
-    await explore { try SmallWorld(failsOver: true) }
-  }
-
-  private func explore(_ makeWorld: @escaping @Sendable () throws -> SmallWorld) async {
-    let (failure, states, summary) = await aside { () -> (String?, Int, String) in
-      guard let world = try? makeWorld() else { return ("No world was made.", 0, "") }
-      let exploration = Exploration(of: world)
-      let failure = exploration.violation.map { text, steps in "\(text), after \(steps)" }
-      return (
-        failure, exploration.states, "\(exploration.states) states, \(exploration.interleavings) orders of events."
-      )
-    }
-    if let failure { Issue.record("\(failure)") }
-    #expect(states > 100)
-    print(summary)
+  @Test("every guarantee holds in every order of events of a small world", arguments: SmallWorld.Incidents.few)
+  func everyOrder(_ incidents: SmallWorld.Incidents) async throws {
+    let world = try SmallWorld(incidents)
+    let exploration = await aside { Exploration(of: world) }
+    if let (text, steps) = exploration.violation { Issue.record("\(text), after \(steps)") }
+    #expect(exploration.states > 100)
+    print(exploration)
   }
 
   /// Runs what takes long on a thread of its own that gives way to all others: tests that wait for something want the

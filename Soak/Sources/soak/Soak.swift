@@ -4,28 +4,18 @@ import Foundation
 
 /// Runs schedules of the simulation until one breaks a guarantee: `soak [--seed N] [--schedules N] [--steps N]`.
 ///
-/// A seed alone is repeated, and everything that happens is told.
+/// A seed alone is repeated, and everything that happens is told. `soak --orders` tries every order of events in the
+/// small worlds that take too long for the tests.
 @main
 enum Soak {
   static func main() {
-    if CommandLine.arguments.dropFirst().first == "small" {
-      let flags = CommandLine.arguments
-      let thread = Thread {
-        let world = try! SmallWorld(isCut: flags.contains("cut"), isEdited: flags.contains("edit"), failsOver: flags.contains("fail"))
-        let exploration = Exploration(of: world)
-        print(exploration.states, exploration.interleavings, exploration.violation as Any)
-        exit(0)
-      }
-      thread.stackSize = 512 << 20
-      thread.start()
-      while true { sleep(100) }
-    }
     var arguments = CommandLine.arguments.dropFirst()
+    if Array(arguments) == ["--orders"] { return explore() }
     var options: [String: UInt64] = [:]
     while let name = arguments.popFirst() {
       guard ["--seed", "--schedules", "--steps"].contains(name), let number = arguments.popFirst().flatMap(UInt64.init)
       else {
-        print("Usage: soak [--seed N] [--schedules N] [--steps N]")
+        print("Usage: soak [--seed N] [--schedules N] [--steps N] | --orders")
         exit(2)
       }
       options[name] = number
@@ -36,6 +26,24 @@ enum Soak {
     } else {
       run(options["--schedules"] ?? 1_000_000, from: options["--seed"] ?? 1, steps: steps)
     }
+  }
+
+  private static func explore() {
+    let thread = Thread {
+      for incidents in SmallWorld.Incidents.many {
+        guard let world = try? SmallWorld(incidents) else { exit(2) }
+        let exploration = Exploration(of: world)
+        print(incidents, exploration)
+        guard let (text, steps) = exploration.violation else { continue }
+        print("\(text), after \(steps)")
+        exit(1)
+      }
+      exit(0)
+    }
+    // One order of events is as deep as it is long.
+    thread.stackSize = 64 << 20
+    thread.start()
+    while true { sleep(60) }
   }
 
   private static func run(_ count: UInt64, from first: UInt64, steps: Int?) {

@@ -41,3 +41,7 @@ struct Exploration {
     return count
   }
 }
+
+extension Exploration: CustomStringConvertible {
+  var description: String { "\(states) states, \(interleavings) orders of events." }
+}

@@ -3,7 +3,7 @@ import Foundation
 import SharedStateTesting
 
 /// Two services that share one value on one server, of which every order of events can be tried: each writes once, one
-/// of them loses a connection once, and somebody edits the value.
+/// of them loses a connection once, somebody edits the value, and a replica that lags takes over.
 ///
 /// A step is something that comes from outside: a request that reaches the server, an event that arrives. What a service
 /// does about it follows at once. Time passes when nothing else can happen.
@@ -18,6 +18,23 @@ struct SmallWorld {
     case failOver
     case reach(Int, ConnectionPurpose)
     case arrive(Int, ConnectionPurpose)
+  }
+
+  /// What may happen beside requests and events.
+  struct Incidents: Hashable, Sendable {
+    /// Who changes the value, once each.
+    var writers: Set<Int> = [0, 1]
+    var isCut = false
+    var isEdited = false
+    var failsOver = false
+
+    /// What is explored within a minute or so.
+    static let few = [
+      Incidents(), Incidents(isCut: true), Incidents(writers: [0], isCut: true, isEdited: true),
+      Incidents(writers: [0], isCut: true, failsOver: true), Incidents(writers: [0], isEdited: true, failsOver: true),
+    ]
+    /// What takes longer.
+    static let many = [Incidents(isCut: true, isEdited: true), Incidents(failsOver: true)]
   }
 
   struct Wire {
@@ -55,7 +72,7 @@ struct SmallWorld {
   private static let fields = [SimulatedDocument.Field.first, .second]
 
   /// Both services are connected, and nothing has happened yet.
-  init(isCut: Bool = false, isEdited: Bool = false, failsOver: Bool = false) throws {
+  init(_ incidents: Incidents) throws {
     now = ContinuousClock.now
     server.tick(Simulation.beginning)
     services = (0..<2).map { index in
@@ -82,8 +99,8 @@ struct SmallWorld {
       run(index)
     }
     while let step = steps.first { perform(step) }
-    writes = [0, 1]
-    (mayCut, mayEdit, mayFailOver) = (isCut, isEdited, failsOver)
+    writes = incidents.writers
+    (mayCut, mayEdit, mayFailOver) = (incidents.isCut, incidents.isEdited, incidents.failsOver)
   }
 
   // MARK: Steps
@@ -136,10 +153,7 @@ struct SmallWorld {
         run(index)
       }
     case .reach(let index, let purpose):
-      guard let wire = services[index].wires[purpose], let request = wire.outbox.first else { return }
-      services[index].wires[purpose]?.outbox.removeFirst()
-      carryOut(request, from: wire.id, by: index)
-      endTurn()
+      reach(by: index, purpose)
     case .arrive(let index, let purpose):
       guard let wire = services[index].wires[purpose], let event = wire.inbox.first else { return }
       services[index].wires[purpose]?.inbox.removeFirst()
@@ -147,6 +161,19 @@ struct SmallWorld {
       services[index].link.arrived([event], on: purpose, epoch: wire.epoch, now: now)
       run(index)
     }
+  }
+
+  private mutating func reach(by index: Int, _ purpose: ConnectionPurpose) {
+    guard let wire = services[index].wires[purpose], let request = wire.outbox.first else { return }
+    services[index].wires[purpose]?.outbox.removeFirst()
+    carryOut(request, from: wire.id, by: index)
+    endTurn()
+    letPass(index, purpose)
+  }
+
+  /// Whatever else happens, the server says the same of how it is, so this need not be a step of its own.
+  private mutating func letPass(_ index: Int, _ purpose: ConnectionPurpose) {
+    if case .vitals? = services[index].wires[purpose]?.outbox.first?.command { reach(by: index, purpose) }
   }
 
   /// Lets time pass until something can happen; says whether anything can.
@@ -205,7 +232,11 @@ struct SmallWorld {
     _ = server.endTurn()
     for index in services.indices {
       for (purpose, wire) in services[index].wires where server.hasOutput(for: wire.id) {
-        services[index].wires[purpose]?.inbox += (try? server.takeOutput(for: wire.id)) ?? []
+        let events = (try? server.takeOutput(for: wire.id)) ?? []
+        services[index].wires[purpose]?.inbox += events.filter { event in
+          // What is beside the value is written with it, and nobody looks at it.
+          if case .invalidated(let keys?) = event { keys.contains(Self.names.value) } else { true }
+        }
       }
     }
   }
@@ -266,6 +297,7 @@ struct SmallWorld {
         case .serve(let epoch):
           let requests = requests(of: index, purpose, epoch)
           services[index].wires[purpose]?.outbox += requests
+          letPass(index, purpose)
           if !requests.isEmpty { isBusy = true }
         case .wait, .exit:
           break
@@ -389,14 +421,23 @@ struct SmallWorld {
     hasher.combine(replica.isVerified)
     hasher.combine(replica.repair)
     hasher.combine(replica.settledStamp)
-    hasher.combine(replica.reads)
-    hasher.combine(replica.evidence)
+    // Counters matter by what is before what.
+    for read in replica.reads {
+      hasher.combine(replica.sentReads - read.number)
+      hasher.combine(read.evidence == replica.evidence)
+      hasher.combine(read.question > replica.news?.after ?? .max)
+    }
+    hasher.combine(replica.answeredRead < replica.sentReads)
     hasher.combine(replica.held)
-    hasher.combine(replica.news)
+    hasher.combine(replica.news?.vitals)
+    hasher.combine(replica.news?.isOwn)
+    hasher.combine(replica.questions > replica.news?.after ?? .max)
     hasher.combine(replica.told)
     hasher.combine(replica.left)
     hasher.combine(replica.heard)
-    hasher.combine(replica.absence)
+    hasher.combine(replica.absence?.stored)
+    hasher.combine(replica.absence?.told)
+    hasher.combine(replica.absence?.evidence == replica.evidence)
     hasher.combine(replica.wait)
     hasher.combine(replica.memory.entries)
     hasher.combine(replica.inFlight?.lineage)
@@ -405,6 +446,8 @@ struct SmallWorld {
     hasher.combine(replica.inFlight?.condition)
     hasher.combine(replica.inFlight?.isSent)
     hasher.combine(replica.inFlight?.isInterrupted)
+    hasher.combine(replica.inFlight?.evidence == replica.evidence)
+    hasher.combine(replica.inFlight?.question ?? 0 > replica.news?.after ?? .max)
   }
 
   private func combine(_ request: RedisRequest, into hasher: inout Hasher) {
@@ -427,7 +470,7 @@ struct SmallWorld {
   private func combine(_ event: RedisEvent, into hasher: inout Hasher) {
     switch event {
     case .message(_, let payload): hasher.combine(payload)
-    case .invalidated(let keys): hasher.combine(keys)
+    case .invalidated(let keys): hasher.combine(keys?.contains(Self.names.value))
     case .reply(let id, let reply):
       hasher.combine(id)
       switch reply {
