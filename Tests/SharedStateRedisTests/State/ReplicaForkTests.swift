@@ -190,7 +190,7 @@ struct ReplicaForkTests {
     #expect(deliver(merged, to: &replica, outcome: .shown).contains(.resume([7], nil)))
   }
 
-  @Test("AcknowledgedSurvives: a commit that two servers have taken has two histories, and what follows in either counts")
+  @Test("AcknowledgedSurvives: a commit that two servers have taken has two histories, each of which counts")
   func twoHistories() throws {
     let operation = SharedStateRedis.Operation.number(1)
     let eras = [Era(1), Era(2)]
