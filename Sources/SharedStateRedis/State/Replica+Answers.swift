@@ -77,7 +77,7 @@ extension Replica {
         // It was what the box had before this change.
         sight = .unknown
       }
-      return actions + saved() + finish(job.waiters, nil) + settle(stamp: stamp)
+      return actions + saved() + finish(job.waiters) + settle(stamp: stamp)
     case .reset(let stamp):
       // What was changed after it is a change of the default.
       (base, baseRevision) = (.defaultValue, revision)
@@ -299,6 +299,15 @@ extension Replica {
   package mutating func retry() -> [Action] {
     isPausing = false
     return advance()
+  }
+
+  /// A snapshot is kept: tells those who waited for it, but for those who wait for everything while a reset is to follow.
+  mutating func finish(_ waiters: Waiters) -> [Action] {
+    guard reset != nil else { return finish(waiters, nil) }
+    var told = waiters
+    reset?.waiters.flush.formUnion(told.flush)
+    told.flush = []
+    return finish(told, nil)
   }
 
   /// A snapshot is dealt with: tells those who waited for it, and lets the updates run that had to come after it.

@@ -134,7 +134,7 @@ extension Replica {
       // It was reported twice. Committing it again would overwrite what others have written since.
       let error = givenUp.flatMap { $0.stamp >= settledStamp ? $0.error : nil }
       let told =
-        error.map { [.saveError($0)] + finish(encodingWaiters, givenUp: $0) } ?? saved() + finish(encodingWaiters, nil)
+        error.map { [.saveError($0)] + finish(encodingWaiters, givenUp: $0) } ?? saved() + finish(encodingWaiters)
       return told + settle(stamp: stamp) + advance()
     case .success(let documents):
       guard let documents else { return [] }

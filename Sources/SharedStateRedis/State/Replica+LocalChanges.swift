@@ -64,10 +64,11 @@ extension Replica {
     guard hasPendingChange else { return false }
     if isDirty {
       waiters.flush.insert(waiter)
+    } else if encoding?.updates.isEmpty ?? false {
+      // The snapshot may hold what was changed since the reset was asked for.
+      encodingWaiters.flush.insert(waiter)
     } else if reset != nil {
       reset?.waiters.flush.insert(waiter)
-    } else if encoding != nil {
-      encodingWaiters.flush.insert(waiter)
     } else {
       inFlight?.waiters.flush.insert(waiter)
     }

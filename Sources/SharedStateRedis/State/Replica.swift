@@ -483,6 +483,8 @@ package struct Replica: Sendable {
 
   /// Whether a commit that is not under way is to be made anew, after what has to come first.
   private func isOutdated(_ job: Job) -> Bool {
+    // What was changed since a reset was asked for is kept, so it comes after that.
+    if let reset, let stamp = job.stamp, stamp > reset.stamp, !job.isInterrupted { return true }
     if maySend(job) {
       guard unreadable == nil else { return !job.isLocalChange && !job.isInterrupted }
       // What it is based on was edited, or has expired.

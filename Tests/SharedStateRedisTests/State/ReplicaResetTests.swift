@@ -66,6 +66,25 @@ struct ReplicaResetTests {
     #expect(replica.committed(.committed(10), operation: .number(2)).contains(.resume([4], nil)))
   }
 
+  @Test("PendingSurvives: a change that was made after a reset outlives it, and who waits for it is told by its reply")
+  func changeDuringEncoding() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.reset(waiter: 5, stamp: 1)
+    // The snapshot has not been taken, and will hold the next change.
+    #expect(replica.flush(waiter: 4) == true)
+    _ = replica.encoded(.success(Data("3".utf8)), stamp: 2, operation: .number(1))
+    #expect(replica.takeDraft()?.condition == .replacing(Revision(7)))
+    let actions = replica.committed(.committed(8), operation: .number(99))
+    #expect(!actions.contains(.resume([4], nil)))
+    deliver(actions, to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("3".utf8)), stamp: 2, operation: .number(2))
+    #expect(replica.takeDraft()?.condition == .revision(Revision(8)))
+    #expect(replica.committed(.committed(9), operation: .number(2)).contains(.resume([4], nil)))
+  }
+
   @Test("PendingSurvives: who waits for a change that is being encoded waits for a reset that comes after it, too")
   func resetDuringEncoding() {
     var replica = Replica.live(at: 7, "1")
