@@ -71,6 +71,7 @@ extension Replica {
     case .change(let stamp, let encoded, _):
       base = .encoded(encoded)
       baseRevision = revision
+      reflected = job.isReflected ? job.content.document : nil
       if isNewest, job.isReflected {
         sight = .reflected
       } else if sight == .reflected {

@@ -329,7 +329,8 @@ extension Replica {
     switch verdict {
     case .follow:
       let isLoss = held.meta.map { held in stored.meta.map { !$0.lineage.covers(held.version) } ?? true } ?? false
-      return (isLoss ? reportLoss(of: stored) : []) + follow(stored, vitals)
+      let report = isLostUnread(stored) ? [.report(.withdrawn(confirmed.revision))] : isLoss ? reportLoss(of: stored) : []
+      return report + follow(stored, vitals)
     case .show:
       repair = nil
       return show(stored)
@@ -347,9 +348,7 @@ extension Replica {
       guard !isShown else { return report + mend(.restore, stored) }
       let actions = confirm(held.content, held.revision, held.meta)
       // The box has it, if it was made here, and nothing else was shown since.
-      if case .encoded(let own) = base, baseRevision == held.revision, held.content.document == own {
-        sight = .reflected
-      }
+      if case .encoded = base, baseRevision == held.revision, held.content.document == reflected { sight = .reflected }
       return report + actions + mend(.restore, stored)
     case .merge:
       return reportLoss(of: stored) + mend(.merge, stored)
@@ -362,6 +361,14 @@ extension Replica {
       wait = Wait(grace: grace, stored: stored)
       return actions + [.wait(grace)]
     }
+  }
+
+  /// Whether the server has lost what only a message had told, so that nobody here can give it back.
+  private func isLostUnread(_ stored: StoredValue) -> Bool {
+    guard stored.content == .absent, confirmed.content.document != nil, confirmed.revision > held.revision else {
+      return false
+    }
+    return stored.meta.map { $0.kind == .set && $0.expiry == 0 && $0.revision == confirmed.revision } ?? true
   }
 
   /// What is stored is what counts, and what is held.

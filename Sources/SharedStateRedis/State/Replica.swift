@@ -233,6 +233,8 @@ package struct Replica: Sendable {
   var base = Base.defaultValue
   /// The revision that the box reflects.
   var baseRevision = Revision.none
+  /// What the last local change was sent as, where that decodes to what the box had.
+  var reflected: Data?
 
   var isDirty = false
   var postponed: Postponement?
@@ -496,7 +498,7 @@ package struct Replica: Sendable {
     if mayCommit { return true }
     if let reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
     // A server that has lost something does not remember the job either, so that it may as well be made anew.
-    return repair?.kind == .restore || repair != nil && !job.isInterrupted
+    return repair.map { $0.kind != .adopt || !job.isInterrupted } ?? false
   }
 
   /// What was stored may have become something else, or unreadable, while a commit of it was being made.

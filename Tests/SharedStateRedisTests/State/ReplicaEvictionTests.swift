@@ -169,4 +169,25 @@ struct ReplicaEvictionTests {
     #expect(replica.confirmed.content == .absent)
     #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
   }
+
+  @Test("NoEcho: what a service has made is not shown to it when it gives that back, with fields that it does not know")
+  func ownWithUnknownFields() {
+    var replica = Replica.holding(.absent)
+    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    deliver(replica.announced(.set(5, #"{"a":0,"x":1}"#, .old(5)), vitals: .calm), to: &replica, outcome: .shown)
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    let merged = Data(#"{"a":1,"x":1}"#.utf8)
+    let documents = Replica.Documents(encoded: Data(#"{"a":1}"#.utf8), merged: merged, isReflected: true)
+    _ = replica.encoded(Replica.Encoded(stamp: 1, result: .success(documents)), operation: .number(1))
+    #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)
+    replica.reconnect()
+    var left = StoredValue.gone(6, .old(6))
+    left.meta?.writer = "me"
+    deliver(replica.stored(left, vitals: .evicting), to: &replica, outcome: .superseded)
+    #expect(replica.takeDraft(vitals: .evicting) { .number(99) } != nil)
+    let actions = replica.committed(.conflict(left), operation: .number(1), vitals: .evicting)
+    #expect(actions.compactMap(\.delivery).isEmpty)
+    #expect(replica.confirmed.content == .document(merged))
+  }
 }

@@ -202,4 +202,20 @@ struct ReplicaForkTests {
     let taken = replica.takeRepair(vitals: .successor)
     #expect(try #require(taken).text == #"{"a":1,"b":2}"#)
   }
+
+  @Test("what cannot be read yields to what is stored, although somebody had begun to replace it")
+  func unreadable() {
+    var replica = Replica.reading()
+    let bad = replica.stored(.document(51, "?", .old(51)), vitals: .calm)
+    deliver(bad, to: &replica, outcome: .unreadable(.bad))
+    _ = replica.save(waiter: 4)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("{}".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    replica.forget(waiter: 4)
+    let actions = replica.stored(.document(60, #"{"a":3}"#, .new(60, after: nil)), vitals: .successor)
+    #expect(actions.contains(.commit))
+    #expect(replica.takeRepair(vitals: .successor)?.text == #"{"a":3}"#)
+  }
 }

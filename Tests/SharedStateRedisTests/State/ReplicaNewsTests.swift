@@ -131,4 +131,15 @@ struct ReplicaNewsTests {
     #expect(replica.announced(.set(9, "b", .new(9, after: 4)), vitals: .calm) == [.confirm])
     #expect(replica.confirmed == .document(5, "a"))
   }
+
+  @Test("that is thrown away before anybody has read it is called withdrawn")
+  func evicted() {
+    var replica = Replica.holding(.absent)
+    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    _ = replica.stored(.gone(6, .old(6)), vitals: .calm)
+    let actions = replica.counted(.evicting)
+    #expect(actions.first == .report(.withdrawn(Revision(6))))
+    #expect(actions.last?.delivery?.state.content == .absent)
+  }
 }

@@ -83,8 +83,8 @@ struct AcknowledgedSurvivesValidator: Validator {
     rules[name]?.expires ?? false || expiring.contains(name)
   }
 
-  private func wasDocument(_ revision: UInt64, of name: String) -> Bool {
-    contents.were(under: revision...revision, of: name) { if case .document = $0 { true } else { false } }
+  private func wasValue(_ revision: UInt64, of name: String) -> Bool {
+    contents.were(under: revision...revision, of: name) { $0 != .absent }
   }
 
   private func missing(_ box: History.Box, in rest: History.Rest) -> [String] {
@@ -95,7 +95,7 @@ struct AcknowledgedSurvivesValidator: Validator {
     // A tombstone is evicted like everything else, and nothing is no tombstone.
     let isDeleted =
       deleted[box] == reached[box]
-      && (evicted.contains(box.name) || wasDocument(reached[box] ?? 0, of: box.name))
+      && (evicted.contains(box.name) || wasValue(reached[box] ?? 0, of: box.name))
     if let reached = reached[box], stored.revision < reached, !isDeleted {
       violations.append("\(box) has had \(reached), stored is \(stored)")
     }

@@ -87,7 +87,9 @@ struct ExactlyOnceUpdatesValidator: Validator {
     }
     switch commit.cause {
     case .change, .reset: if commit.base != commit.before.content { overwrites[commit.name, default: 0] += 1 }
-    case .updates, .adoption, .restoration, .merge: break
+    // What is given back is older than what was evicted before anybody had read it.
+    case .restoration: overwrites[commit.name, default: 0] += 1
+    case .updates, .adoption, .merge: break
     }
   }
 
