@@ -70,7 +70,7 @@ struct Findings: Sendable {
 
   /// Nothing is held.
   private var verdictOfNewcomer: Verdict {
-    if isEdited { return .adopt }
+    if isEdited || isKnownOtherwise { return .adopt }
     if let meta = stored.meta {
       // It was there when a message told of it.
       return stored.isGone && meta.expiry == 0 && told != nil && isUnmoved ? .adopt : .follow
@@ -107,10 +107,10 @@ struct Findings: Sendable {
       guard stored.content != self.held.content else { return .follow }
       return isUnmoved || grace == .moment ? .adopt : .wait(.moment)
     case .descendant:
-      return isEdited ? .adopt : .follow
+      return isEdited || isKnownOtherwise ? .adopt : .follow
     case .ancestor:
-      // Where the document of that version is known, other bytes are an edit of what the server has left.
-      if let known = memory.document(of: meta.version), known != stored.document { return .merge }
+      // An edit of what the server has left.
+      if isKnownOtherwise { return .merge }
       return self.held.restorable == nil ? .adopt : .restore
     case .fork:
       return self.held.restorable == nil ? .follow : .merge
@@ -130,6 +130,12 @@ struct Findings: Sendable {
     }
     if kinship == .same { return lost.kind == .set ? .restore : .follow }
     return grace == .antiEntropy ? .giveBack : .wait(.antiEntropy)
+  }
+
+  /// Whether the document of the stored version is known, and is another one: then somebody has edited it.
+  private var isKnownOtherwise: Bool {
+    guard let meta = stored.meta, let known = memory.document(of: meta.version) else { return false }
+    return stored.document.map { $0 != known } ?? false
   }
 
   /// Whether a document is, or was, what is held.

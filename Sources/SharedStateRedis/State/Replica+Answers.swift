@@ -39,15 +39,15 @@ extension Replica {
     heard = max(heard, revision)
     if case .repair(let repair) = job.purpose { return mended(repair, job, revision, parent) }
     var actions: [Action] = []
-    let isKnown = revision == held.revision && job.content == held.content
-    let isCertain = made != nil || !job.isRedrafted || isKnown
-    let made = made ?? (isKnown ? held.meta : nil) ?? madeMeta(job, revision, parent)
     // Of the same revision, what was read after a lost reply is newer than what the commit has made.
     let isOvertaken = job.isInterrupted && revision == held.revision && job.content != held.content
     // What was thrown away before anybody had read it, its author has. What expires has done so, most likely.
     let isGone =
       isOvertaken && held.restorable == nil && held.meta?.kind == .set
       && (held.meta?.expiry == 0 || vitals != job.sighting)
+    let isKnown = revision == held.revision && (job.content == held.content || isGone)
+    let isCertain = made != nil || !job.isRedrafted || isKnown
+    let made = made ?? (isKnown ? held.meta : nil) ?? madeMeta(job, revision, parent)
     if !isCertain {
       // It may have been made by what was sent first, and with what that included.
       actions.append(.read)
@@ -147,7 +147,7 @@ extension Replica {
     let actions = isOutdated ? [.read] : look(at: stored, question: job.question, vitals: vitals)
     switch job.purpose {
     case .repair(let refused):
-      guard refused.kind == .restore, refused.stored == stored else { return actions }
+      guard refused.kind == .restore, refused.stored == stored, news == nil else { return actions }
       // What was lost has expired by now: what the server has left is what counts, once it has a revision.
       return show(stored) + mend(.adopt, stored)
     case .updates:

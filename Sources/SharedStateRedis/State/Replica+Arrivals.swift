@@ -329,7 +329,8 @@ extension Replica {
     switch verdict {
     case .follow:
       let isLoss = held.meta.map { held in stored.meta.map { !$0.lineage.covers(held.version) } ?? true } ?? false
-      let report = isLostUnread(stored) ? [.report(.withdrawn(confirmed.revision))] : isLoss ? reportLoss(of: stored) : []
+      let loss = isLoss ? reportLoss(of: stored) : []
+      let report = isLostUnread(stored) ? [.report(.withdrawn(confirmed.revision))] : loss
       return report + follow(stored, vitals)
     case .show:
       repair = nil
@@ -348,7 +349,8 @@ extension Replica {
       guard !isShown else { return report + mend(.restore, stored) }
       let actions = confirm(held.content, held.revision, held.meta)
       // The box has it, if it was made here, and nothing else was shown since.
-      if case .encoded = base, baseRevision == held.revision, held.content.document == reflected { sight = .reflected }
+      let isReflected = baseRevision == held.revision && held.content.document == reflected
+      if case .encoded = base, isReflected { sight = .reflected }
       return report + actions + mend(.restore, stored)
     case .merge:
       return reportLoss(of: stored) + mend(.merge, stored)

@@ -177,6 +177,26 @@ struct ReplicaForkTests {
     #expect(try #require(taken?.restored).text == "b")
   }
 
+  @Test("AcknowledgedSurvives: what another server remembers to have made, and has only the meta of, is given back")
+  func rememberedWithMeta() throws {
+    var replica = Replica.holding(.absent)
+    _ = replica.counted(.calm)
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    var left = StoredValue.gone(52, .old(52))
+    left.meta?.writer = "me"
+    deliver(replica.stored(left, vitals: .successor), to: &replica, outcome: .superseded)
+    #expect(replica.takeDraft(vitals: .successor) { .number(99) }?.operation == .number(1))
+    let actions = replica.committed(.committed(52), operation: .number(1), vitals: .successor)
+    deliver(actions, to: &replica, outcome: .shown)
+    deliver(replica.stored(left, vitals: .successor), to: &replica, outcome: .shown)
+    let taken = replica.takeRepair(vitals: .successor)
+    #expect(try #require(taken?.restored).text == "b")
+  }
+
   @Test("whoever loads the value is told once both are merged")
   func loadedWhileMerging() {
     var replica = failedOver()

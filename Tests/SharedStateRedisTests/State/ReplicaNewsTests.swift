@@ -142,4 +142,34 @@ struct ReplicaNewsTests {
     #expect(actions.first == .report(.withdrawn(Revision(6))))
     #expect(actions.last?.delivery?.state.content == .absent)
   }
+
+  @Test("is not undone by the answer to a restoring that was refused before it came")
+  func refusedRestoring() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    _ = replica.stored(.absent, vitals: .successor)
+    _ = replica.counted(.successor)
+    #expect(replica.takeRepair(vitals: .successor)?.restored?.text == "a")
+    // Somebody who knows more was faster.
+    _ = replica.announced(.set(6, "b", .old(6).closed), vitals: .successor)
+    deliver(
+      replica.committed(.conflict(.absent), operation: .number(99), vitals: .successor),
+      to: &replica,
+      outcome: .shown
+    )
+    #expect(replica.confirmed == .document(6, "b"))
+    _ = replica.stored(.document(6, "b", .old(6).closed), vitals: .successor)
+    #expect(!replica.isToBeConfirmed)
+  }
+
+  @Test("ForeignEditsSeen: an edit of what only a message has told gets a revision, also on the next connection")
+  func edited() {
+    var replica = Replica.holding(.absent)
+    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    deliver(replica.stored(.document(6, "c", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    replica.reconnect()
+    deliver(replica.stored(.document(6, "c", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.takeRepair(vitals: .calm)?.isAdoption == true)
+  }
 }
