@@ -30,6 +30,7 @@ extension Simulation {
       server.faults.refusesTracking.toggle()
       isSomethingUntold = true
     case .demote:
+      recorder.record(.refused)
       if server.faults.isReplica { promote() } else { server.faults.isReplica = true }
     case .recover, nil:
       recover()

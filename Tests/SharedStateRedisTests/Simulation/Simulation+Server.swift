@@ -92,7 +92,9 @@ extension Simulation {
   /// A change that comes to nothing must not yield to an adoption of its own service, which knows of it.
   private func checkConflict(of command: RedisRequest.Command, with stored: StoredValue, in service: SimulatedService) {
     guard case .commit(let commit) = command, let operation = service.operations[commit.operation.number],
-      case .change = operation.purpose
+      case .change = operation.purpose,
+      // What a message has told is made the base of a commit, which finds out whether it is true.
+      service.link.members[operation.box.id]?.replica.news == nil
     else { return }
     let expected: Revision
     switch commit.condition {

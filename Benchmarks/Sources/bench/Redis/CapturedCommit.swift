@@ -7,7 +7,7 @@ struct CapturedCommit {
   private let arguments: [[UInt8]]
 
   /// Where the expected revision, the number of the operation and the document are: EVALSHA, digest, 3, three keys, channel, expected, floor,
-  /// writer, nonce, number, kind, document, time to live.
+  /// writer, nonce, number, kind, document, time to live, expected lineage, and the two texts of the new one.
   private static let expected = 7
   private static let number = 11
   private static let document = 13
@@ -26,7 +26,7 @@ struct CapturedCommit {
     }
     self.name = name
     arguments = commits[1]
-    guard arguments.count == Self.document + 2 else { throw BenchmarkError.notCaptured }
+    guard arguments.count == Self.document + 5 else { throw BenchmarkError.notCaptured }
   }
 
   /// The same commit of another value.
