@@ -80,7 +80,7 @@ private struct RefusingConnector: RedisConnector {
   func connect(
     purpose: ConnectionPurpose,
     waker: Waker,
-    deadline: ContinuousClock.Instant
+    deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
     throw error
   }

@@ -16,7 +16,7 @@ struct RedisCommandClient: Sendable {
   ///
   /// - Throws: `RedisSharedStateError` when the server cannot be reached or does not answer in time.
   func command(_ arguments: [Data]) throws -> RedisServerReply {
-    let deadline = ContinuousClock.now.advanced(by: Self.deadline)
+    let deadline = Instant.now.advanced(by: Self.deadline)
     let stream = RedisStream(transport: try SocketDialer(endpoint: configuration.endpoint).dial(until: deadline))
     let commands = [login, arguments].filter { !$0.isEmpty }
     for command in commands {

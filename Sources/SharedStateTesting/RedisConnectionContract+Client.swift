@@ -181,7 +181,7 @@ extension RedisConnectionContract {
     }
 
     private func receive(until promise: String, _ isKept: () -> Bool) throws {
-      let deadline = ContinuousClock.now + .seconds(10)
+      let deadline = Instant.now + .seconds(10)
       while !isKept() {
         for event in try connection.receive(until: deadline) {
           switch event {

@@ -33,7 +33,7 @@ extension RedisConnectionContract {
     RedisConnectionContract("receiving ends with nothing when the deadline passes") { scene in
       let client = try scene.connect()
       try client.ping()
-      let deadline = ContinuousClock.now + .milliseconds(20)
+      let deadline = Instant.now + .milliseconds(20)
       // A wake-up that was left over may end one early.
       while .now < deadline {
         let events = try client.connection.receive(until: deadline)
@@ -44,7 +44,7 @@ extension RedisConnectionContract {
     RedisConnectionContract("a deadline in the past still takes what has arrived") { scene in
       let client = try scene.connect()
       try client.connection.send([RedisRequest(id: 1, command: .ping)])
-      let patience = ContinuousClock.now + .seconds(10)
+      let patience = Instant.now + .seconds(10)
       var events: [RedisEvent] = []
       while events.isEmpty, .now < patience { events = try client.connection.receive(until: .now - .seconds(1)) }
       guard case .reply(1, .pong)? = events.first else { throw Violation("the ping is answered with \(events)") }
@@ -52,7 +52,7 @@ extension RedisConnectionContract {
 
     RedisConnectionContract("waking ends a wait, now or later") { scene in
       let client = try scene.connect(.subscriber)
-      let deadline = ContinuousClock.now + .seconds(60)
+      let deadline = Instant.now + .seconds(60)
       client.waker.wake()
       try expect(client.connection.receive(until: deadline).isEmpty, "a waker that was woken brings no events")
       let waker = client.waker

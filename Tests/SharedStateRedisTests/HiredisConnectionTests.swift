@@ -6,7 +6,7 @@ import Testing
 struct HiredisConnectionTests {
   private let peer = ScriptedPeer()
   private let names = KeyNames(namespace: "", name: "k", database: 0)
-  private var soon: ContinuousClock.Instant { .now.advanced(by: .seconds(20)) }
+  private var soon: Instant { .now.advanced(by: .seconds(20)) }
 
   private func commit(isLarge: Bool = false) -> RedisRequest.Command {
     .commit(

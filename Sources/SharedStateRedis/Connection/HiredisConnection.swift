@@ -60,7 +60,7 @@ package final class HiredisConnection: RedisConnection {
     try flush()
   }
 
-  package func receive(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> [RedisEvent] {
+  package func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
     defer { events.removeAll() }
     hasHeard = !events.isEmpty
     guard events.isEmpty else { return events }
@@ -70,7 +70,7 @@ package final class HiredisConnection: RedisConnection {
       hasHeard = hasHeard || readiness.contains(.readable)
       try flush()
       // A part of a reply is no reason to return, and the deadline or a wake-up is.
-    } while events.isEmpty && readiness == .readable && ContinuousClock.now < deadline
+    } while events.isEmpty && readiness == .readable && Instant.now < deadline
     return events
   }
 

@@ -10,7 +10,7 @@ package struct HiredisConnector: RedisConnector {
   package func connect(
     purpose: ConnectionPurpose,
     waker: Waker,
-    deadline: ContinuousClock.Instant
+    deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
     // The waker is not watched here, and so keeps what it was told for the first `receive`: a wake-up does not say
     // whether it is about stopping or about ordinary work, and ordinary work must not end an attempt.
@@ -22,7 +22,7 @@ package struct HiredisConnector: RedisConnector {
     let stream = RedisStream(transport: try dialer.dial(until: deadline))
     var handshake = Handshake(configuration: configuration, purpose: purpose, formatter: stream.formatter)
     let handle: RedisStream.Handler = { (reply) throws(RedisSharedStateError) in try handshake.handle(reply) }
-    try stream.flush(timeout: max(.zero, ContinuousClock.now.duration(to: deadline)), handle)
+    try stream.flush(timeout: max(.zero, Instant.now.duration(to: deadline)), handle)
     while !handshake.isDone {
       guard try !stream.receive(until: deadline, waker: nil, handle).isEmpty else {
         throw .timedOut(operation: "the handshake")

@@ -19,7 +19,7 @@ package protocol RedisConnection: AnyObject {
   /// Messages keep their order. Replies keep the order of their requests, except that a request which needed a second
   /// round trip (an unknown script, a type to be asked for) is answered later.
   /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/protocolViolation(reason:)``.
-  func receive(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> [RedisEvent]
+  func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent]
 
   /// Whether the last ``receive(until:)`` has received anything, be it a part of what it will return once it is whole.
   var hasHeard: Bool { get }
@@ -38,7 +38,7 @@ package protocol RedisConnector: Sendable {
   func connect(
     purpose: ConnectionPurpose,
     waker: Waker,
-    deadline: ContinuousClock.Instant
+    deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection
 }
 

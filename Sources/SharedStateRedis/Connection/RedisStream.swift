@@ -44,7 +44,7 @@ package final class RedisStream {
   /// what ended the wait. Empty: the deadline.
   /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/protocolViolation(reason:)``.
   package func receive(
-    until deadline: ContinuousClock.Instant,
+    until deadline: Instant,
     waker: Waker?,
     _ handle: Handler
   ) throws(RedisSharedStateError) -> Readiness {

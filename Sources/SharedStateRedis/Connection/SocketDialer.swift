@@ -25,7 +25,7 @@ package struct SocketDialer: Sendable {
   /// Blocks until the deadline at the longest, but for the look-up of a host name, which the system's resolver
   /// bounds by itself.
   /// - Throws: ``RedisSharedStateError/unreachable(reason:)``, ``RedisSharedStateError/timedOut(operation:)``.
-  package func dial(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> SocketTransport {
+  package func dial(until deadline: Instant) throws(RedisSharedStateError) -> SocketTransport {
     switch endpoint {
     case .tcp(let host, let port): try dial(host: host, port: port, until: deadline)
     case .unix(let path): try dial(path: path, until: deadline)
@@ -35,7 +35,7 @@ package struct SocketDialer: Sendable {
   private func dial(
     host: String,
     port: UInt16,
-    until deadline: ContinuousClock.Instant
+    until deadline: Instant
   ) throws(RedisSharedStateError) -> SocketTransport {
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
@@ -50,7 +50,7 @@ package struct SocketDialer: Sendable {
     var failure = RedisSharedStateError.unreachable(reason: "the host has no address")
     for (index, address) in addresses.enumerated() {
       // An address that never answers must not use up the time of those behind it.
-      let share = ContinuousClock.now.duration(to: deadline) / (addresses.count - index)
+      let share = Instant.now.duration(to: deadline) / (addresses.count - index)
       do {
         return try dial(address.pointee, until: .now.advanced(by: share))
       } catch {
@@ -62,7 +62,7 @@ package struct SocketDialer: Sendable {
 
   private func dial(
     _ address: addrinfo,
-    until deadline: ContinuousClock.Instant
+    until deadline: Instant
   ) throws(RedisSharedStateError) -> SocketTransport {
     let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let transport = SocketTransport(descriptor: try Self.descriptor(socket(address.ai_family, type, 0)))
@@ -83,7 +83,7 @@ package struct SocketDialer: Sendable {
 
   private func dial(
     path: String,
-    until deadline: ContinuousClock.Instant
+    until deadline: Instant
   ) throws(RedisSharedStateError) -> SocketTransport {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

@@ -44,7 +44,7 @@ package final class SocketTransport: Transport {
   package func wait(
     for wanted: Readiness,
     waker: Waker?,
-    until deadline: ContinuousClock.Instant
+    until deadline: Instant
   ) -> Readiness {
     var events: CInt = 0
     if wanted.contains(.readable) { events |= POLLIN }

@@ -17,7 +17,7 @@ package protocol Transport: AnyObject {
   func wait(
     for wanted: Readiness,
     waker: Waker?,
-    until deadline: ContinuousClock.Instant
+    until deadline: Instant
   ) -> Readiness
 
   /// Closes the descriptor. Closing twice does nothing.

@@ -59,14 +59,14 @@ package final class Waker: Sendable {
   }
 
   /// Blocks until somebody wakes, or the deadline passes; then forgets the wake-ups so far.
-  package func wait(until deadline: ContinuousClock.Instant) {
+  package func wait(until deadline: Instant) {
     let event = event.load(ordering: .relaxed)
     if event >= 0 {
       var watched = pollfd(fd: event, events: Int16(POLLIN), revents: 0)
       // An interruption by a signal looks like a wake-up, which does no harm.
       _ = poll(&watched, 1, deadline.pollTimeout())
     } else {
-      let date = Date(timeIntervalSinceNow: ContinuousClock.now.duration(to: deadline) / .seconds(1))
+      let date = Date(timeIntervalSinceNow: Instant.now.duration(to: deadline) / .seconds(1))
       condition.lock()
       while !isWoken.load(ordering: .sequentiallyConsistent), condition.wait(until: date) {}
       condition.unlock()
@@ -75,9 +75,9 @@ package final class Waker: Sendable {
   }
 }
 
-extension ContinuousClock.Instant {
+extension Instant {
   /// The time left, as `poll` wants it: milliseconds, rounded up so that a wait never ends early.
-  package func pollTimeout(now: ContinuousClock.Instant = .now) -> CInt {
+  package func pollTimeout(now: Instant = .now) -> CInt {
     let left = now.duration(to: self)
     guard left > .zero else { return 0 }
     let (seconds, attoseconds) = left.components

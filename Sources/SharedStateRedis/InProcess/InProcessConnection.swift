@@ -23,13 +23,13 @@ final class InProcessConnection: RedisConnection {
     try server.perform { server throws(RedisSharedStateError) in try server.send(requests, from: id) }
   }
 
-  func receive(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> [RedisEvent] {
+  func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
     if server.perform({ $0.hasOutput(for: id) }) {
       // Before taking, so that whatever arrives after it wakes again.
       waker.clear()
     } else {
       // What expires is noticed in time, as the server's own cycle does.
-      let expiry = server.perform { $0.untilNextExpiry }.map { ContinuousClock.now + $0 }
+      let expiry = server.perform { $0.untilNextExpiry }.map { Instant.now + $0 }
       waker.wait(until: min(deadline, expiry ?? deadline))
     }
     return try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) }

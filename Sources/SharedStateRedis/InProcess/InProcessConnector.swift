@@ -15,7 +15,7 @@ package struct InProcessConnector: RedisConnector {
   package func connect(
     purpose: ConnectionPurpose,
     waker: Waker,
-    deadline: ContinuousClock.Instant
+    deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
     if let connection = try open(purpose, waker) { return connection }
     defer { server.perform { $0.stopConnecting(waker) } }

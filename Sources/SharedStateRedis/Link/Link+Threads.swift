@@ -9,10 +9,10 @@ extension Link {
     case perform
     /// A job of one owner, without having the role any more.
     case performLate(Job)
-    case wait(until: ContinuousClock.Instant)
+    case wait(until: Instant)
     case connect(epoch: UInt64)
     /// Send, then wait for something to arrive.
-    case exchange(OpenConnection, [RedisRequest], until: ContinuousClock.Instant)
+    case exchange(OpenConnection, [RedisRequest], until: Instant)
     case close(OpenConnection)
     case end
   }
@@ -113,15 +113,15 @@ extension Link {
         return guarded.state.nextExpiry
       }
       // Who begins to wait meanwhile does not wake it.
-      let latest = ContinuousClock.now + .seconds(1)
-      try? await Task.sleep(until: min(next ?? latest, latest), clock: .continuous)
+      let latest = Instant.now + .seconds(1)
+      try? await Task.sleep(for: min(next ?? latest, latest) - .now)
     }
   }
 
   private func exchange(
     _ requests: [RedisRequest],
     on open: OpenConnection,
-    until deadline: ContinuousClock.Instant
+    until deadline: Instant
   ) -> Report {
     do throws(RedisSharedStateError) {
       if !requests.isEmpty { try open.connection.send(requests) }
@@ -233,7 +233,7 @@ extension Link.Guarded {
 
   /// What the session wants; `nil`: there may be jobs now.
   fileprivate mutating func nextMove(for purpose: ConnectionPurpose, _ todo: inout Todo) -> Link.Step? {
-    let now = ContinuousClock.now
+    let now = Instant.now
     let instruction = state.instruction(for: purpose, now: now)
     if let open = self[purpose].connection, instruction != .serve(epoch: open.epoch) {
       self[purpose].connection = nil

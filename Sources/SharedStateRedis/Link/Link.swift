@@ -31,7 +31,8 @@ package final class Link: Sendable {
     var members: [LinkState.ReplicaID: Member] = [:]
     var waiters: [LinkState.WaiterID: Waiter] = [:]
     /// What is done for each of the connections, by the thread that has its role.
-    var roles = (writer: Role(), subscriber: Role())
+    var writer = Role()
+    var subscriber = Role()
     /// Those whose code has kept a thread for so long that another one took over its role.
     var slow: [Job.Owner: SlowOwner] = [:]
     /// Numbers the threads.
@@ -164,7 +165,7 @@ package final class Link: Sendable {
 
   /// Calls back once for each change that is not acknowledged yet, at the deadline at the latest.
   package func flush(
-    until deadline: ContinuousClock.Instant,
+    until deadline: Instant,
     completion: @escaping WaiterCallback
   ) -> [LinkState.WaiterID] {
     update { guarded in

@@ -12,12 +12,12 @@ package struct LogBudget: Sendable {
   package static let lines = 100
   private static let period = Duration.seconds(60)
 
-  private var periods: [String: (start: ContinuousClock.Instant, count: Int)] = [:]
+  private var periods: [String: (start: Instant, count: Int)] = [:]
 
   package init() {}
 
   /// Something of this kind has happened.
-  package mutating func spend(on kind: String, now: ContinuousClock.Instant) -> Verdict {
+  package mutating func spend(on kind: String, now: Instant) -> Verdict {
     var period = periods[kind] ?? (now, 0)
     if period.start + Self.period <= now { period = (now, 0) }
     period.count += 1

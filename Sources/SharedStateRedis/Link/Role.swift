@@ -12,7 +12,7 @@ struct Role: Sendable {
   /// What is to be sent: bounded as what is asked of the server at once.
   var requests: [RedisRequest] = []
   /// Set while the jobs are done that come before sending: until when to wait for an answer then.
-  var waitUntil: ContinuousClock.Instant?
+  var waitUntil: Instant?
 }
 
 /// A connection, as it goes from one thread to the next.
@@ -49,14 +49,14 @@ extension Link.Guarded {
   subscript(purpose: ConnectionPurpose) -> Role {
     _read {
       switch purpose {
-      case .writer: yield roles.writer
-      case .subscriber: yield roles.subscriber
+      case .writer: yield writer
+      case .subscriber: yield subscriber
       }
     }
     _modify {
       switch purpose {
-      case .writer: yield &roles.writer
-      case .subscriber: yield &roles.subscriber
+      case .writer: yield &writer
+      case .subscriber: yield &subscriber
       }
     }
   }

@@ -6,18 +6,18 @@
 package struct Exchange<Request: Sendable>: Sendable {
   private var pending: [UInt64: Request] = [:]
   /// The numbers of requests in the order of their deadlines, answered ones among them.
-  private var order: [(id: UInt64, deadline: ContinuousClock.Instant)] = []
+  private var order: [(id: UInt64, deadline: Instant)] = []
   private var firstUnanswered = 0
-  package private(set) var lastHeard: ContinuousClock.Instant
+  package private(set) var lastHeard: Instant
   /// When somebody has seen last whether something had arrived.
-  private var lastLooked: ContinuousClock.Instant?
+  private var lastLooked: Instant?
   private var nextID: UInt64 = 1
 
   private let timeout: Duration
   private let keepAlive: Duration
 
   /// A connection that was opened just now.
-  package init(openedAt now: ContinuousClock.Instant, timeout: Duration, keepAlive: Duration) {
+  package init(openedAt now: Instant, timeout: Duration, keepAlive: Duration) {
     lastHeard = now
     self.timeout = timeout
     self.keepAlive = keepAlive
@@ -30,7 +30,7 @@ package struct Exchange<Request: Sendable>: Sendable {
   package var unanswered: some Sequence<Request> { pending.values }
 
   /// Notes a request that is about to be sent.
-  package mutating func register(_ request: Request, now: ContinuousClock.Instant) -> UInt64 {
+  package mutating func register(_ request: Request, now: Instant) -> UInt64 {
     defer { nextID += 1 }
     pending[nextID] = request
     order.append((nextID, now + timeout))
@@ -38,7 +38,7 @@ package struct Exchange<Request: Sendable>: Sendable {
   }
 
   /// Somebody has looked, and something had arrived, be it a part of an answer, or nothing.
-  package mutating func looked(hasHeard: Bool, now: ContinuousClock.Instant) {
+  package mutating func looked(hasHeard: Bool, now: Instant) {
     lastLooked = now
     if hasHeard { lastHeard = now }
   }
@@ -58,18 +58,18 @@ package struct Exchange<Request: Sendable>: Sendable {
   }
 
   /// Whether an answer is overdue. Who was busy has to look first: it may be there.
-  package func isOverdue(now: ContinuousClock.Instant) -> Bool {
+  package func isOverdue(now: Instant) -> Bool {
     guard firstUnanswered < order.count else { return false }
     return max(order[firstUnanswered].deadline, lastHeard + timeout) <= lastLooked ?? now
   }
 
   /// Whether it is time to ask whether anybody is there.
-  package func needsPing(now: ContinuousClock.Instant) -> Bool {
+  package func needsPing(now: Instant) -> Bool {
     pending.isEmpty && lastHeard + keepAlive <= now
   }
 
   /// When to look at the two questions above again.
-  package var nextDeadline: ContinuousClock.Instant {
+  package var nextDeadline: Instant {
     guard firstUnanswered < order.count else { return lastHeard + keepAlive }
     return max(order[firstUnanswered].deadline, lastHeard + timeout)
   }

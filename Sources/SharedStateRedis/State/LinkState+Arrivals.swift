@@ -11,7 +11,7 @@ extension LinkState {
     hasHeard: Bool = false,
     on purpose: ConnectionPurpose,
     epoch: UInt64,
-    now: ContinuousClock.Instant
+    now: Instant
   ) {
     waiting[purpose] = nil
     guard epoch == session.epoch, exchanges[purpose] != nil else { return }
@@ -30,7 +30,7 @@ extension LinkState {
     }
   }
 
-  mutating func announced(_ payload: Data, on channel: String, now: ContinuousClock.Instant) {
+  mutating func announced(_ payload: Data, on channel: String, now: Instant) {
     guard let ids = channels[Name(channel)] else { return }
     guard let message = ChangeMessage(payload: payload) else {
       effects.append(.malformedMessage(channel: channel))
@@ -38,8 +38,9 @@ extension LinkState {
     }
     let clock = serverClock(at: now)
     for id in ids {
-      apply(members[id]?.replica.announced(message, vitals: vitals, clock: clock), to: id)
-      if members[id]?.replica.isToBeConfirmed ?? false { check(id, .document, now: now) }
+      guard let (actions, isToBeConfirmed) = members[id]?.announced(message, vitals, clock) else { continue }
+      apply(actions, to: id)
+      if isToBeConfirmed { check(id, .document, now: now) }
     }
   }
 
@@ -47,7 +48,7 @@ extension LinkState {
     _ request: Request,
     _ reply: RedisReply,
     epoch: UInt64,
-    now: ContinuousClock.Instant
+    now: Instant
   ) {
     if case .commit(_, _, let bytes) = request {
       commitsUnderWay -= 1
@@ -121,7 +122,7 @@ extension LinkState {
     _ value: StoredValue,
     of id: ReplicaID,
     _ number: UInt64,
-    now: ContinuousClock.Instant
+    now: Instant
   ) {
     guard let (actions, isUpdateOutdated) = members[id]?.stored(value, read: number, vitals) else { return }
     var error: RedisSharedStateError?
@@ -141,7 +142,7 @@ extension LinkState {
     _ id: ReplicaID,
     _ reply: CommitReply,
     _ operation: Operation,
-    now: ContinuousClock.Instant
+    now: Instant
   ) {
     let actions = members[id]?.replica.committed(reply, operation: operation, vitals: vitals)
     var error: RedisSharedStateError?
@@ -163,6 +164,16 @@ extension LinkState {
 }
 
 extension LinkState.Member {
+  /// What is to be done about a message, and whether to look whether it is true.
+  fileprivate mutating func announced(
+    _ message: ChangeMessage,
+    _ vitals: Vitals,
+    _ clock: UInt64?
+  ) -> ([Replica.Action], Bool) {
+    let actions = replica.announced(message, vitals: vitals, clock: clock)
+    return (actions, replica.isToBeConfirmed)
+  }
+
   /// What is to be done about what is stored, and whether updates have to run again because of it.
   fileprivate mutating func stored(
     _ value: StoredValue,

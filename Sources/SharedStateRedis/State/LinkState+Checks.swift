@@ -42,20 +42,20 @@ extension LinkState {
     /// What was most likely written here: so that nothing else waits behind it.
     var ownQueue = Queue<ReplicaID>()
     /// Not before.
-    var nextAt: ContinuousClock.Instant?
+    var nextAt: Instant?
     /// The same, for what was most likely written here.
-    var nextOwnAt: ContinuousClock.Instant?
+    var nextOwnAt: Instant?
     /// Whether the last batch was of those.
     var wasOwn = false
     var isUnderWay = false
     /// When to look again for values that were not read for long.
-    var antiEntropyAt: ContinuousClock.Instant?
+    var antiEntropyAt: Instant?
     /// What is to be checked after a while, and was not put in its place yet.
     var requested: [ReplicaID: Duration] = [:]
     /// What expires, the first one first: one for each value, at the latest when it did so when it was put here.
     var expiries = Heap<Due>()
     /// When each of them expires by now.
-    var expiryTimes: [ReplicaID: ContinuousClock.Instant] = [:]
+    var expiryTimes: [ReplicaID: Instant] = [:]
 
     /// Whether nothing is to be looked at now.
     var isAtRest: Bool { queue.first == nil && ownQueue.first == nil && !isUnderWay }
@@ -65,14 +65,14 @@ extension LinkState {
 
   /// A moment at which something is to be done about a value.
   struct Due: Comparable, Sendable {
-    let at: ContinuousClock.Instant
+    let at: Instant
     let id: ReplicaID
 
     static func < (lhs: Due, rhs: Due) -> Bool { lhs.at < rhs.at }
   }
 
   /// Keys were written, by whomever; `nil`: any key may have been.
-  mutating func invalidated(_ keys: [String]?, now: ContinuousClock.Instant) {
+  mutating func invalidated(_ keys: [String]?, now: Instant) {
     guard let keys else {
       for id in members.ids { check(id, .everything, now: now) }
       return
@@ -90,7 +90,7 @@ extension LinkState {
     }
   }
 
-  mutating func check(_ id: ReplicaID, _ check: Check, now: ContinuousClock.Instant) {
+  mutating func check(_ id: ReplicaID, _ check: Check, now: Instant) {
     guard !isForbidden(id), members[id]?.queueCheck(check) ?? false else { return }
     if checks.queue.first == nil {
       // Of many services that hear of one edit, the first to look gives it a revision, and the others hear of that.
@@ -102,7 +102,7 @@ extension LinkState {
   }
 
   /// Not at once what is looked at anyway.
-  private mutating func checkOwn(_ id: ReplicaID, now: ContinuousClock.Instant) {
+  private mutating func checkOwn(_ id: ReplicaID, now: Instant) {
     guard members[id]?.queueOwnCheck() ?? false else { return }
     if checks.ownQueue.first == nil {
       checks.nextOwnAt = max(checks.nextOwnAt ?? now, now + Checks.pause)
@@ -111,7 +111,7 @@ extension LinkState {
     checks.ownQueue.append(id)
   }
 
-  mutating func takeChecks(into work: inout Work, now: ContinuousClock.Instant) {
+  mutating func takeChecks(into work: inout Work, now: Instant) {
     takeExpiries(now: now)
     takeOverdue(now: now)
     guard !checks.isUnderWay, checks.nextAt.map({ $0 <= now }) ?? true else { return }
@@ -129,14 +129,14 @@ extension LinkState {
     }
   }
 
-  private mutating func takeOwnBatch(now: ContinuousClock.Instant) -> Batch? {
+  private mutating func takeOwnBatch(now: Instant) -> Batch? {
     guard checks.nextOwnAt.map({ $0 <= now }) ?? true, let batch = takeBatch(for: .ownCheck) else { return nil }
     checks.nextOwnAt = now + .seconds(1) * (Double(batch.ids.count) / Double(Checks.ownPerSecond))
     return batch
   }
 
   /// Anti-entropy: what has just been read, for whatever reason, need not be compared yet.
-  private mutating func takeOverdue(now: ContinuousClock.Instant) {
+  private mutating func takeOverdue(now: Instant) {
     guard checks.antiEntropyAt.map({ $0 <= now }) ?? true else { return }
     var next = now + configuration.antiEntropy
     for id in members.ids {
@@ -149,7 +149,7 @@ extension LinkState {
       next + configuration.antiEntropy * Double.random(in: Checks.antiEntropyJitter, using: &random)
   }
 
-  private mutating func takeExpiries(now: ContinuousClock.Instant) {
+  private mutating func takeExpiries(now: Instant) {
     for (id, after) in checks.requested.sorted(by: { $0.key < $1.key }) {
       let at = now + after + Checks.pause
       if checks.expiryTimes.updateValue(at, forKey: id) == nil { checks.expiries.insert(Due(at: at, id: id)) }
@@ -177,7 +177,7 @@ extension LinkState {
   }
 
   /// The documents of a batch have come.
-  mutating func compared(_ ids: [ReplicaID], with documents: [Data?], now: ContinuousClock.Instant) {
+  mutating func compared(_ ids: [ReplicaID], with documents: [Data?], now: Instant) {
     var bytes = 0
     for (id, document) in zip(ids, documents) {
       let actions = members[id]?.replica.compared(with: document, vitals: vitals) ?? []
@@ -189,14 +189,14 @@ extension LinkState {
   }
 
   /// A batch was answered: the more it brought, the longer the next one waits.
-  mutating func checked(bytes: Int, now: ContinuousClock.Instant) {
+  mutating func checked(bytes: Int, now: Instant) {
     checks.isUnderWay = false
     let seconds = Double(bytes) / Double(Checks.bytesPerSecond)
     checks.nextAt = now + max(Checks.pause, .seconds(1) * seconds)
   }
 
   /// When there is something to check.
-  var nextCheck: ContinuousClock.Instant? {
+  var nextCheck: Instant? {
     var moments = [checks.expiries.min?.at, checks.antiEntropyAt]
     if !checks.isUnderWay {
       if checks.queue.first != nil { moments.append(checks.nextAt) }
@@ -217,7 +217,7 @@ extension LinkState {
     wake(.writer)
   }
 
-  mutating func takeTracking(into work: inout Work, now: ContinuousClock.Instant) {
+  mutating func takeTracking(into work: inout Work, now: Instant) {
     guard isTrackingQueued, let client = facts[.subscriber]?.clientID else { return }
     isTrackingQueued = false
     let prefix = configuration.namespace.isEmpty ? nil : configuration.namespace

@@ -4,13 +4,13 @@ extension LinkState {
   struct Waits: Sendable {
     /// Not put in their place yet.
     var requested: [(Grace, ReplicaID)] = []
-    var moments = Queue<(at: ContinuousClock.Instant, ReplicaID)>()
-    var intervals = Queue<(at: ContinuousClock.Instant, ReplicaID)>()
+    var moments = Queue<(at: Instant, ReplicaID)>()
+    var intervals = Queue<(at: Instant, ReplicaID)>()
 
     /// How long others take to look, most likely.
     static let moment = Duration.seconds(1)
 
-    var next: ContinuousClock.Instant? { [moments.first?.at, intervals.first?.at].compactMap(\.self).min() }
+    var next: Instant? { [moments.first?.at, intervals.first?.at].compactMap(\.self).min() }
   }
 
   /// The documents that all replicas remember together.
@@ -28,12 +28,12 @@ extension LinkState {
   static let vitalsInterval = Duration.seconds(1)
 
   /// The server's clock, in microseconds since 1970; `nil`: it is not known.
-  func serverClock(at now: ContinuousClock.Instant) -> UInt64? {
+  func serverClock(at now: Instant) -> UInt64? {
     clock.map { $0.server &+ UInt64(clamping: (now - $0.at).wholeMicroseconds) }
   }
 
   /// Begins anew with a server. One that does not tell its era has another one for each session.
-  mutating func beginVitals(_ facts: ServerFacts?, now: ContinuousClock.Instant) {
+  mutating func beginVitals(_ facts: ServerFacts?, now: Instant) {
     vitals = facts?.vitals ?? Vitals(era: Era(UInt32.random(in: .min ... .max, using: &random)))
     vitalsAt = vitals.evictions == nil ? nil : now + Self.vitalsInterval
     clock = facts?.clock.map { ($0, now) }
@@ -59,7 +59,7 @@ extension LinkState {
   }
 
   /// Asks how the server is, where somebody needs to know, or where there is something to send that may be lost.
-  mutating func takeVitals(into work: inout Work, now: ContinuousClock.Instant) {
+  mutating func takeVitals(into work: inout Work, now: Instant) {
     for (grace, id) in waits.requested {
       switch grace {
       case .moment: waits.moments.append((now + Waits.moment, id))
@@ -85,7 +85,7 @@ extension LinkState {
   }
 
   /// The server has told how it is; `nil`: it does not tell any more.
-  mutating func told(_ vitals: Vitals?, to ids: [ReplicaID], epoch: UInt64, now: ContinuousClock.Instant) {
+  mutating func told(_ vitals: Vitals?, to ids: [ReplicaID], epoch: UInt64, now: Instant) {
     if let vitals {
       guard vitals.era == self.vitals.era else {
         // Another reign has begun, without a break: everything is to be found out again.

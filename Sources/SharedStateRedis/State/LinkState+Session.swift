@@ -64,7 +64,7 @@ extension LinkState {
   /// What the thread of a connection does next.
   package mutating func instruction(
     for purpose: ConnectionPurpose,
-    now: ContinuousClock.Instant
+    now: Instant
   ) -> Session.Instruction {
     expireWaiters(now: now)
     let epoch = session.epoch
@@ -85,7 +85,7 @@ extension LinkState {
     _ purpose: ConnectionPurpose,
     _ facts: ServerFacts = ServerFacts(),
     epoch: UInt64,
-    now: ContinuousClock.Instant
+    now: Instant
   ) {
     guard epoch == session.epoch else { return }
     self.facts[purpose] = facts
@@ -124,7 +124,7 @@ extension LinkState {
   }
 
   /// A connection could not be opened, or broke.
-  package mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: ContinuousClock.Instant) {
+  package mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: Instant) {
     let jitter = Double.random(in: 0..<1, using: &random)
     let known = session.phase == .connected ? nil : session.lastError
     // Of a connection that does nothing of what it is for, nothing was heard that counts.

@@ -23,9 +23,9 @@ extension LinkState {
     /// How often those who wait were told. It goes into requests of its own from then on.
     var refusals = 0
     /// When to ask again; `nil`: that is being done.
-    var retryAt: ContinuousClock.Instant?
+    var retryAt: Instant?
     /// When the last one came, or its pause was over.
-    var lastAt: ContinuousClock.Instant
+    var lastAt: Instant
 
     var isTold: Bool { refusals > 0 }
     var isPausing: Bool { retryAt != nil }
@@ -40,13 +40,13 @@ extension LinkState {
 
     /// When to ask again.
     struct Retry: Comparable, Sendable {
-      let at: ContinuousClock.Instant
+      let at: Instant
       let key: Key
 
       static func < (lhs: Retry, rhs: Retry) -> Bool { lhs.at < rhs.at }
     }
 
-    init(_ kind: Kind, now: ContinuousClock.Instant) {
+    init(_ kind: Kind, now: Instant) {
       self.kind = kind
       lastAt = now
     }
@@ -73,7 +73,7 @@ extension LinkState {
     _ id: ReplicaID,
     _ kind: Setback.Kind,
     _ error: RedisSharedStateError,
-    now: ContinuousClock.Instant
+    now: Instant
   ) {
     guard members[id] != nil else { return }
     pauseAfterRefusal(of: id, kind, now: now)
@@ -81,7 +81,7 @@ extension LinkState {
   }
 
   /// After a refusal, of which those who wait were told.
-  mutating func pauseAfterRefusal(of id: ReplicaID, _ kind: Setback.Kind, now: ContinuousClock.Instant) {
+  mutating func pauseAfterRefusal(of id: ReplicaID, _ kind: Setback.Kind, now: Instant) {
     let key = Setback.Key(id, kind)
     var setback = setbacks[key] ?? Setback(kind, now: now)
     if setback.kind != kind { setback = Setback(kind, now: now) }
@@ -100,7 +100,7 @@ extension LinkState {
     _ id: ReplicaID,
     with stored: StoredValue?,
     _ kind: Setback.Kind = .commit,
-    now: ContinuousClock.Instant
+    now: Instant
   ) -> RedisSharedStateError? {
     guard members[id] != nil else { return nil }
     let key = Setback.Key(id, kind)
@@ -152,7 +152,7 @@ extension LinkState {
     }
   }
 
-  mutating func takeRetries(now: ContinuousClock.Instant) {
+  mutating func takeRetries(now: Instant) {
     while let retry = retries.min, retry.at <= now {
       retries.removeMin()
       guard setbacks[retry.key]?.retryAt == retry.at else { continue }
@@ -164,7 +164,7 @@ extension LinkState {
     _ pause: Duration,
     with setback: Setback,
     for key: Setback.Key,
-    now: ContinuousClock.Instant
+    now: Instant
   ) {
     setbacks[key] = setback
     setbacks[key]?.retryAt = now + pause
@@ -215,7 +215,7 @@ extension LinkState {
   }
 
   /// Values whose request was refused: one of them is the reason, which is found by halves.
-  mutating func split(_ ids: [ReplicaID], _ error: RedisSharedStateError, now: ContinuousClock.Instant) {
+  mutating func split(_ ids: [ReplicaID], _ error: RedisSharedStateError, now: Instant) {
     guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
     suspects.append(Array(ids[..<(ids.count / 2)]))
     suspects.append(Array(ids[(ids.count / 2)...]))
@@ -223,7 +223,7 @@ extension LinkState {
   }
 
   /// The same, of channels.
-  mutating func split(channels names: [String], _ error: RedisSharedStateError, now: ContinuousClock.Instant) {
+  mutating func split(channels names: [String], _ error: RedisSharedStateError, now: Instant) {
     guard names.count > 1 else {
       for id in names.flatMap({ channels[Name($0)] ?? [] }) { refused(id, .subscription, error, now: now) }
       return

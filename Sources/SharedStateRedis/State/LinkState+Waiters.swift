@@ -6,7 +6,7 @@ extension LinkState {
   package mutating func save(
     _ id: ReplicaID,
     stamp: UInt64 = .max,
-    now: ContinuousClock.Instant
+    now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "save()", now: now)
     apply(members[id]?.replica.save(waiter: waiter, stamp: stamp), to: id)
@@ -15,8 +15,7 @@ extension LinkState {
   }
 
   /// Somebody wants to change what is stored for a replica, in one step.
-  package mutating func update(_ id: ReplicaID, now: ContinuousClock.Instant) throws(RedisSharedStateError) -> WaiterID
-  {
+  package mutating func update(_ id: ReplicaID, now: Instant) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "updateAtomically()", now: now)
     apply(members[id]?.replica.update(waiter: waiter), to: id)
     hurry(id)
@@ -27,7 +26,7 @@ extension LinkState {
   package mutating func reset(
     _ id: ReplicaID,
     stamp: UInt64,
-    now: ContinuousClock.Instant
+    now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "reset()", now: now)
     apply(members[id]?.replica.reset(waiter: waiter, stamp: stamp), to: id)
@@ -36,7 +35,7 @@ extension LinkState {
   }
 
   /// Somebody wants what is stored for a replica to be shown.
-  package mutating func load(_ id: ReplicaID, now: ContinuousClock.Instant) throws(RedisSharedStateError) -> WaiterID {
+  package mutating func load(_ id: ReplicaID, now: Instant) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "load()", now: now)
     apply(members[id]?.replica.load(waiter: waiter), to: id)
     hurry(id)
@@ -46,7 +45,7 @@ extension LinkState {
   /// Somebody wants to see what is stored under a name, without sharing it.
   package mutating func read(
     _ names: KeyNames,
-    now: ContinuousClock.Instant
+    now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: nil, operation: "reading", now: now)
     // Without a connection nothing else shortens the queue.
@@ -58,7 +57,7 @@ extension LinkState {
   }
 
   /// Somebody wants every change so far to be acknowledged until a deadline: one waiter for each replica that has one.
-  package mutating func flush(until deadline: ContinuousClock.Instant) -> [WaiterID] {
+  package mutating func flush(until deadline: Instant) -> [WaiterID] {
     var flushed: [WaiterID] = []
     for id in members.ids {
       let waiter = nextWaiterID
@@ -101,7 +100,7 @@ extension LinkState {
   mutating func makeWaiter(
     for replica: ReplicaID?,
     operation: String,
-    now: ContinuousClock.Instant
+    now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     if session.phase == .stopped { throw .stopped }
     defer { nextWaiterID += 1 }
@@ -112,7 +111,7 @@ extension LinkState {
     return nextWaiterID
   }
 
-  mutating func expireWaiters(now: ContinuousClock.Instant) {
+  mutating func expireWaiters(now: Instant) {
     while let (deadline, waiter) = waiterOrder.first, deadline <= now || waiters[waiter] == nil {
       _ = waiterOrder.popFirst()
       expire(waiter)
@@ -141,13 +140,13 @@ extension LinkState {
   }
 
   /// When the first of those who wait has waited for long enough.
-  var nextExpiry: ContinuousClock.Instant? {
+  var nextExpiry: Instant? {
     guard let single = waiterOrder.first?.deadline else { return flushes.first?.deadline }
     return flushes.first.map { min($0.deadline, single) } ?? single
   }
 
   /// The writer's thread watches the deadlines: it need not be woken when it looks before this one anyway.
-  private mutating func watch(_ deadline: ContinuousClock.Instant) {
+  private mutating func watch(_ deadline: Instant) {
     if writerLooksAt.map({ deadline < $0 }) ?? true { wake(.writer) }
   }
 }

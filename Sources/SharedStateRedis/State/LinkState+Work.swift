@@ -9,7 +9,7 @@ extension LinkState {
   package mutating func work(
     for purpose: ConnectionPurpose,
     epoch: UInt64,
-    now: ContinuousClock.Instant
+    now: Instant
   ) -> Work? {
     expireWaiters(now: now)
     guard epoch == session.epoch, session.phase != .stopped, let isOverdue = exchanges[purpose]?.isOverdue(now: now)
@@ -50,8 +50,8 @@ extension LinkState {
   private mutating func beginWaiting(
     for purpose: ConnectionPurpose,
     behind work: Work,
-    now: ContinuousClock.Instant
-  ) -> ContinuousClock.Instant {
+    now: Instant
+  ) -> Instant {
     waiting[purpose] = ()
     var deadline = exchanges[purpose]?.nextDeadline ?? now
     guard purpose == .writer else { return deadline }
@@ -69,7 +69,7 @@ extension LinkState {
   package mutating func encoded(
     _ id: ReplicaID,
     _ encoded: Replica.Encoded,
-    now: ContinuousClock.Instant
+    now: Instant
   ) -> RedisRequest? {
     let operation = makeOperation()
     apply(members[id]?.replica.encoded(encoded, operation: operation), to: id)
@@ -91,7 +91,7 @@ extension LinkState {
     return Operation(writer: configuration.nonce, number: nextOperation)
   }
 
-  mutating func takeSubscriptions(into work: inout Work, now: ContinuousClock.Instant) {
+  mutating func takeSubscriptions(into work: inout Work, now: Instant) {
     while let next = subscriptionQueue.first {
       var batch: [String] = []
       switch next {
@@ -127,7 +127,7 @@ extension LinkState {
     }
   }
 
-  mutating func takeReads(into work: inout Work, now: ContinuousClock.Instant) {
+  mutating func takeReads(into work: inout Work, now: Instant) {
     while let (names, waiter) = readOnceQueue.popFirst() {
       guard waiters[waiter] != nil else { continue }
       request(.readOnce(waiter), .read([names]), on: .writer, into: &work, now: now)
@@ -187,12 +187,12 @@ extension LinkState {
   }
 
   /// Asks for everything that is stored.
-  mutating func read(_ batch: Batch, isCheck: Bool, into work: inout Work, now: ContinuousClock.Instant) {
+  mutating func read(_ batch: Batch, isCheck: Bool, into work: inout Work, now: Instant) {
     let reads = batch.ids.map { id in (id: id, number: members[id]?.beginRead(now: now) ?? 0) }
     request(.read(reads, isCheck: isCheck), .read(batch.names), on: .writer, into: &work, now: now)
   }
 
-  mutating func takeCommits(into work: inout Work, now: ContinuousClock.Instant) {
+  mutating func takeCommits(into work: inout Work, now: Instant) {
     // What is to be encoded has the size of what is stored, as far as is known.
     var bytes = 0
     while work.count < Self.commitsInOneBatch,
@@ -210,7 +210,7 @@ extension LinkState {
     }
   }
 
-  mutating func commitRequest(for id: ReplicaID, now: ContinuousClock.Instant) -> RedisRequest? {
+  mutating func commitRequest(for id: ReplicaID, now: Instant) -> RedisRequest? {
     let next = Operation(writer: configuration.nonce, number: nextOperation)
     let (writer, inlineLimit) = (configuration.writer, configuration.inlineLimit)
     guard session.phase == .connected, exchanges[.writer] != nil,
@@ -229,7 +229,7 @@ extension LinkState {
     _ command: RedisRequest.Command,
     on purpose: ConnectionPurpose,
     into work: inout Work,
-    now: ContinuousClock.Instant
+    now: Instant
   ) {
     guard let id = exchanges[purpose]?.register(request, now: now) else { return }
     work.requests.append(RedisRequest(id: id, command: command))
@@ -238,7 +238,7 @@ extension LinkState {
 
 // What is asked of a member with each commit and each read is asked while it is changed: to read a part of it copies it.
 extension LinkState.Member {
-  fileprivate mutating func beginRead(now: ContinuousClock.Instant) -> UInt64 {
+  fileprivate mutating func beginRead(now: Instant) -> UInt64 {
     readAt = now
     return replica.beginRead()
   }

@@ -36,7 +36,7 @@ package struct LinkState: Sendable {
     /// Their values are to be encoded, or their updates run, and handed to ``LinkState/encoded(_:_:now:)``.
     package var encodings: [(id: ReplicaID, encoding: Replica.Encoding)] = []
     /// Until when the thread may wait for something to arrive; already over when there is more to do.
-    package var waitUntil: ContinuousClock.Instant
+    package var waitUntil: Instant
 
     var count: Int { requests.count + encodings.count }
   }
@@ -67,7 +67,7 @@ package struct LinkState: Sendable {
     /// Whether a commit was sent since it was looked at, so that an invalidation is most likely our own.
     var isCommittedSince = false
     /// When a read was sent last; `nil`: the connection is new, and the first one is still to come.
-    var readAt: ContinuousClock.Instant?
+    var readAt: Instant?
   }
 
   enum Subscription: Sendable {
@@ -106,15 +106,15 @@ package struct LinkState: Sendable {
   /// How the server was when it was asked last.
   var vitals = Vitals()
   /// When it is to be asked again, if there is anything to do; `nil`: it does not tell.
-  var vitalsAt: ContinuousClock.Instant?
+  var vitalsAt: Instant?
   /// Those that have found something gone, and need to know how the server is now.
   var countQueue: [ReplicaID] = []
   /// The difference between the server's clock and this one, in microseconds; `nil`: it is not known.
-  var clock: (server: UInt64, at: ContinuousClock.Instant)?
+  var clock: (server: UInt64, at: Instant)?
   /// Whether somebody has left whose commit may take effect yet.
   private var hasUndecided = false
   /// When a connection was last heard of.
-  var lastConnected: ContinuousClock.Instant?
+  var lastConnected: Instant?
   var tracking = Tracking.off
   var isTrackingQueued = false
   /// Once is enough, however often there is a new connection.
@@ -145,11 +145,11 @@ package struct LinkState: Sendable {
 
   /// Who waits for what, in the order of the deadlines, those who are done among them.
   var waiters: [WaiterID: (replica: ReplicaID?, operation: String)] = [:]
-  var waiterOrder = Queue<(deadline: ContinuousClock.Instant, WaiterID)>()
+  var waiterOrder = Queue<(deadline: Instant, WaiterID)>()
   /// Each flush, in the order of the deadlines: there are few at a time, with many waiters each.
-  var flushes: [(deadline: ContinuousClock.Instant, waiters: Queue<WaiterID>)] = []
+  var flushes: [(deadline: Instant, waiters: Queue<WaiterID>)] = []
   /// Until when the writer's thread waits at the longest, if it does.
-  var writerLooksAt: ContinuousClock.Instant?
+  var writerLooksAt: Instant?
   var nextWaiterID: WaiterID = 1
 
   var givenUp = GivenUpChanges()
@@ -271,7 +271,7 @@ package struct LinkState: Sendable {
   mutating func apply(
     _ actions: [Replica.Action]?,
     to id: ReplicaID,
-    now: ContinuousClock.Instant? = nil
+    now: Instant? = nil
   ) {
     for action in actions ?? [] {
       switch action {

@@ -12,7 +12,7 @@ package struct Session: Sendable {
     /// The connections for these purposes are still to be opened.
     case connecting(missing: Set<ConnectionPurpose>)
     case connected
-    case backingOff(until: ContinuousClock.Instant)
+    case backingOff(until: Instant)
     case stopped
   }
 
@@ -31,7 +31,7 @@ package struct Session: Sendable {
 
   /// What the thread of a connection does next.
   package enum Instruction: Equatable, Sendable {
-    case wait(until: ContinuousClock.Instant)
+    case wait(until: Instant)
     case connect(epoch: UInt64)
     /// The connection of this epoch is open: exchange requests, replies and messages.
     case serve(epoch: UInt64)
@@ -40,7 +40,7 @@ package struct Session: Sendable {
   }
 
   /// What the thread of a connection does next. A thread that holds a connection of another epoch closes it first.
-  package mutating func instruction(for purpose: ConnectionPurpose, now: ContinuousClock.Instant) -> Instruction {
+  package mutating func instruction(for purpose: ConnectionPurpose, now: Instant) -> Instruction {
     if case .backingOff(let until) = phase, until <= now { begin() }
     switch phase {
     case .idle: return .exit
@@ -88,7 +88,7 @@ package struct Session: Sendable {
   package mutating func failed(
     epoch: UInt64,
     error: RedisSharedStateError,
-    now: ContinuousClock.Instant,
+    now: Instant,
     random: Double
   ) -> Bool {
     guard epoch == self.epoch else { return false }

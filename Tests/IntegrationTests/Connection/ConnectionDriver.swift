@@ -93,9 +93,9 @@ final class ConnectionDriver {
   }
 
   private func receive(_ handle: (UInt64, RedisReply) -> Void) throws {
-    let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+    let deadline = Instant.now.advanced(by: .seconds(60))
     let events = try connection.receive(until: deadline)
-    guard !events.isEmpty || ContinuousClock.now < deadline else { throw NoAnswer() }
+    guard !events.isEmpty || Instant.now < deadline else { throw NoAnswer() }
     for event in events {
       switch event {
       case .reply(let id, let reply): handle(id, reply)

@@ -44,7 +44,7 @@ struct WatchedConnector: RedisConnector {
   func connect(
     purpose: ConnectionPurpose,
     waker: Waker,
-    deadline: ContinuousClock.Instant
+    deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
     try way.begin()
     let connection = try base.connect(purpose: purpose, waker: waker, deadline: deadline)
@@ -71,7 +71,7 @@ private final class WatchedConnection: RedisConnection {
     try base.send(requests)
   }
 
-  func receive(until deadline: ContinuousClock.Instant) throws(RedisSharedStateError) -> [RedisEvent] {
+  func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
     way.listen(for: purpose)
     return try base.receive(until: deadline)
   }

@@ -46,12 +46,12 @@ final class SimulatedService: CustomStringConvertible {
     enum Position {
       case absent
       case deciding
-      case waiting(until: ContinuousClock.Instant)
+      case waiting(until: Instant)
       case connecting(epoch: UInt64)
       case serving(epoch: UInt64)
       case encoding(LinkState.Work, done: [SimulatedEncoded], epoch: UInt64)
-      case sending([RedisRequest], until: ContinuousClock.Instant, epoch: UInt64)
-      case receiving(until: ContinuousClock.Instant, epoch: UInt64)
+      case sending([RedisRequest], until: Instant, epoch: UInt64)
+      case receiving(until: Instant, epoch: UInt64)
     }
 
     let purpose: ConnectionPurpose

@@ -15,9 +15,9 @@ final class SimulatedUpdate {
   /// Another one for every update.
   let number: Int
   let box: SimulatedBox
-  let begun: ContinuousClock.Instant
+  let begun: Instant
 
-  init(_ kind: Kind, number: Int, of box: SimulatedBox, begun: ContinuousClock.Instant) {
+  init(_ kind: Kind, number: Int, of box: SimulatedBox, begun: Instant) {
     self.kind = kind
     self.number = number
     self.box = box

@@ -10,7 +10,7 @@ final class Simulation {
   let seed: UInt64
   var random: SplitMix64
   var server = InProcessServer()
-  var now = ContinuousClock.now
+  var now = Instant.now
   var elapsed = Duration.zero
   var services: [SimulatedService] = []
   var connections: [SimulatedConnection] = []

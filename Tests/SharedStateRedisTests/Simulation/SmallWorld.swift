@@ -57,7 +57,7 @@ struct SmallWorld {
   private(set) var services: [Service]
   private(set) var server = InProcessServer()
   private(set) var judge = History.Judge()
-  private var now: ContinuousClock.Instant
+  private var now: Instant
   private var writes: Set<Int> = []
   private var mayCut = false
   private var mayEdit = false
@@ -73,7 +73,7 @@ struct SmallWorld {
 
   /// Both services are connected, and nothing has happened yet.
   init(_ incidents: Incidents) throws {
-    now = ContinuousClock.now
+    now = Instant.now
     server.tick(Simulation.beginning)
     services = (0..<2).map { index in
       let configuration = LinkState.Configuration(

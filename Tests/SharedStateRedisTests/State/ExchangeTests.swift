@@ -3,7 +3,7 @@ import Testing
 
 @Suite("An exchange", .timeLimit(.minutes(2)))
 struct ExchangeTests {
-  private let start = ContinuousClock.now
+  private let start = Instant.now
 
   private func exchange() -> Exchange<String> {
     Exchange(openedAt: start, timeout: .seconds(5), keepAlive: .seconds(10))

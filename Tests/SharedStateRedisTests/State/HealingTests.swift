@@ -9,7 +9,7 @@ struct HealingTests {
   private static let meta = Meta(revision: Revision(5), parent: .none, kind: .set, writer: "other@host/1/n")
   private static let value = StoredValue(meta: meta, content: .document(Data("7".utf8)))
 
-  private let start = ContinuousClock.now
+  private let start = Instant.now
 
   @Test("AcknowledgedSurvives: services that give back the same do not follow each other's steps")
   func parts() throws {
@@ -63,8 +63,7 @@ struct HealingTests {
 }
 
 extension LinkState {
-  fileprivate mutating func receive(_ event: RedisEvent, on purpose: ConnectionPurpose, at now: ContinuousClock.Instant)
-  {
+  fileprivate mutating func receive(_ event: RedisEvent, on purpose: ConnectionPurpose, at now: Instant) {
     arrived([event], on: purpose, epoch: session.epoch, now: now)
     showAll()
   }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Checks of a link", .timeLimit(.minutes(2)))
 struct LinkChecksTests {
-  private let start = ContinuousClock.now
+  private let start = Instant.now
 
   @Test("Bounded: a value that expires is looked at once after its last change, however many there were")
   func expiries() throws {
@@ -252,7 +252,7 @@ extension RedisRequest {
 
 extension LinkState {
   /// Returns the number of the request that asks for tracking.
-  fileprivate mutating func connectAskingForTracking(at now: ContinuousClock.Instant) throws -> UInt64 {
+  fileprivate mutating func connectAskingForTracking(at now: Instant) throws -> UInt64 {
     start()
     for purpose in ConnectionPurpose.allCases {
       connected(purpose, ServerFacts(clientID: 7), epoch: session.epoch, now: now)
@@ -263,14 +263,14 @@ extension LinkState {
   }
 
   /// Connects, and reads and shows the same for all values.
-  fileprivate mutating func connect(at now: ContinuousClock.Instant, showing stored: StoredValue) {
+  fileprivate mutating func connect(at now: Instant, showing stored: StoredValue) {
     connect(at: now)
     for _ in 0..<3 { answerAll(at: now, stored: stored) }
     for case .show(let id, let delivery) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
   }
 
   /// The documents that are compared at a moment, with what is found to be stored.
-  fileprivate mutating func compares(with document: String, at now: ContinuousClock.Instant) throws -> [String] {
+  fileprivate mutating func compares(with document: String, at now: Instant) throws -> [String] {
     try someWork(for: .writer, now: now).requests.flatMap { request -> [String] in
       guard let names = request.documentsRead else { return [] }
       let reply = RedisReply.documents(names.map { _ in Data(document.utf8) })
@@ -279,7 +279,7 @@ extension LinkState {
     }
   }
 
-  fileprivate mutating func channelsToSubscribe(at now: ContinuousClock.Instant) throws -> [String] {
+  fileprivate mutating func channelsToSubscribe(at now: Instant) throws -> [String] {
     try someWork(for: .subscriber, now: now).requests.flatMap {
       if case .subscribe(let channels) = $0.command { channels } else { [String]() }
     }

@@ -6,12 +6,12 @@ import Testing
 /// A server that says no, or anything else that makes a service ask again, by a clock of its own.
 @Suite("A link whose server does not do what it is asked for", .timeLimit(.minutes(1)))
 struct LinkSetbackTests {
-  private let start = ContinuousClock.now
+  private let start = Instant.now
 
   /// Goes on for as long as it takes, answering everything, and counts what is asked.
   private struct Exchange {
     var link: LinkState
-    var now: ContinuousClock.Instant
+    var now: Instant
     var value = 0
     var requests: [String] = []
     var errors: [RedisSharedStateError] = []

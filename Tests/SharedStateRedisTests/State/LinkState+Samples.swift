@@ -29,7 +29,7 @@ extension LinkState {
     )
   }
 
-  mutating func connect(at now: ContinuousClock.Instant) {
+  mutating func connect(at now: Instant) {
     start()
     for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
   }
@@ -39,7 +39,7 @@ extension LinkState {
   /// - Returns: The values that were read with their meta.
   @discardableResult
   mutating func answerAll(
-    at now: ContinuousClock.Instant,
+    at now: Instant,
     stored: StoredValue = StoredValue(meta: nil, content: .absent)
   ) -> [String] {
     var read: [String] = []
@@ -61,7 +61,7 @@ extension LinkState {
     return read
   }
 
-  mutating func liveReplica(_ name: String, at now: ContinuousClock.Instant) throws -> ReplicaID {
+  mutating func liveReplica(_ name: String, at now: Instant) throws -> ReplicaID {
     let id = try join(name)
     connect(at: now)
     answerAll(at: now)
@@ -70,7 +70,7 @@ extension LinkState {
 
   /// Sends a change, and returns the number of the request.
   @discardableResult
-  mutating func send(_ id: ReplicaID, _ text: String, stamp: UInt64 = 1, at now: ContinuousClock.Instant) -> UInt64 {
+  mutating func send(_ id: ReplicaID, _ text: String, stamp: UInt64 = 1, at now: Instant) -> UInt64 {
     #expect(work(for: .writer, epoch: session.epoch, now: now)?.encodings.map(\.id) == [id])
     let documents = Replica.Documents(encoded: Data(text.utf8), merged: Data(text.utf8))
     let request = encoded(id, Replica.Encoded(stamp: stamp, result: .success(documents)), now: now)
@@ -78,7 +78,7 @@ extension LinkState {
     return request?.id ?? 0
   }
 
-  mutating func someWork(for purpose: ConnectionPurpose, now: ContinuousClock.Instant) throws -> Work {
+  mutating func someWork(for purpose: ConnectionPurpose, now: Instant) throws -> Work {
     let work = work(for: purpose, epoch: session.epoch, now: now)
     return try #require(work)
   }

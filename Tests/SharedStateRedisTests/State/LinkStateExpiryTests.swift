@@ -5,7 +5,7 @@ import Testing
 /// Transcripts: values that expire.
 @Suite("A link whose values expire", .timeLimit(.minutes(2)))
 struct LinkStateExpiryTests {
-  private let start = ContinuousClock.now
+  private let start = Instant.now
 
   @Test("Bounded: it remembers one expiry for each value, however often it is written")
   func oneExpiry() throws {
@@ -63,7 +63,7 @@ struct LinkStateExpiryTests {
   }
 
   /// Whether anything is read at a moment, with the pause that collects checks behind it.
-  private func reads(_ link: LinkState, at moment: ContinuousClock.Instant) -> Bool {
+  private func reads(_ link: LinkState, at moment: Instant) -> Bool {
     var link = link
     _ = link.work(for: .writer, epoch: 1, now: moment)
     let work = link.work(for: .writer, epoch: 1, now: moment + LinkState.Checks.pause)

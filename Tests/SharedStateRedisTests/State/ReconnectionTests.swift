@@ -6,7 +6,7 @@ import Testing
 struct ReconnectionTests {
   @Test("services that lose their server at one moment come back at many")
   func spread() {
-    let now = ContinuousClock.now
+    let now = Instant.now
     for failures in [1, 5, 20] {
       let waits = (1...200).compactMap { seed -> Duration? in
         var state = LinkState(configuration: LinkState.make().configuration, seed: UInt64(seed))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A session", .timeLimit(.minutes(2)))
 struct SessionTests {
-  private let start = ContinuousClock.now
+  private let start = Instant.now
   private let backoff = RedisConfiguration.Backoff(base: .milliseconds(100), cap: .seconds(10))
 
   @Test("does nothing until somebody needs the server")
