@@ -104,7 +104,7 @@ struct Findings: Sendable {
     if stored.isGone { return verdictOfGone(meta, kinship) }
     switch kinship {
     case .same:
-      guard stored.content != self.held.content else { return .follow }
+      guard stored.content != self.held.content, !isGivenBack else { return .follow }
       return isUnmoved || grace == .moment ? .adopt : .wait(.moment)
     case .descendant:
       return isEdited || isKnownOtherwise ? .adopt : .follow
@@ -130,6 +130,12 @@ struct Findings: Sendable {
     }
     if kinship == .same { return lost.kind == .set ? .restore : .follow }
     return grace == .antiEntropy ? .giveBack : .wait(.antiEntropy)
+  }
+
+  /// Whether what was found gone is there again, as it was.
+  private var isGivenBack: Bool {
+    guard let meta = stored.meta, let document = stored.document else { return false }
+    return memory.document(of: meta.version) == document
   }
 
   /// Whether the document of the stored version is known, and is another one: then somebody has edited it.

@@ -190,4 +190,21 @@ struct ReplicaEvictionTests {
     #expect(actions.compactMap(\.delivery).isEmpty)
     #expect(replica.confirmed.content == .document(merged))
   }
+
+  @Test("what a message had told, and was thrown away before it was read, is no edit when somebody gives it back")
+  func givenBackByOthers() {
+    var replica = Replica.holding(.absent)
+    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    _ = replica.stored(.gone(6, .old(6)), vitals: .calm)
+    deliver(replica.counted(.evicting), to: &replica, outcome: .shown)
+    deliver(replica.stored(.document(6, "b", .old(6)), vitals: .evicting), to: &replica, outcome: .shown)
+    #expect(replica.takeRepair(vitals: .evicting) == nil)
+    #expect(replica.held.content == .document(Data("b".utf8)))
+    // Another document is one, unless somebody knows better.
+    deliver(replica.stored(.document(6, "c", .old(6)), vitals: .evicting), to: &replica, outcome: .shown)
+    #expect(replica.graceEnded(.moment) == [.read])
+    deliver(replica.stored(.document(6, "c", .old(6)), vitals: .evicting), to: &replica, outcome: .shown)
+    #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
+  }
 }
