@@ -24,6 +24,8 @@ case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput"
   if parts.isEmpty || parts.contains("--latency") {
     let latency = LatencyBenchmark(scene: scene, isQuick: isQuick)
     for (heading, rows) in try await latency.run() { table.append(heading, rows) }
+    let pingPong = PingPongBenchmark(scene: scene, isQuick: isQuick)
+    table.append("A change and its answer", try await pingPong.run())
   }
   if parts.isEmpty || parts.contains("--throughput") {
     let throughput = ThroughputBenchmark(scene: scene, isQuick: isQuick)

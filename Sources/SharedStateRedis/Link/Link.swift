@@ -49,6 +49,9 @@ package final class Link: Sendable {
   /// Shares that are gone. They have a lock of their own, because a share may be released anywhere, also under `guarded`.
   private let departures = Mutex<[LinkState.ReplicaID]>([])
 
+  /// Whether a change has ever been given up.
+  private let hasGivenUp = Atomic(false)
+
   let jobs = (writer: JobList(), subscriber: JobList())
   let connector: any RedisConnector
   let connectTimeout: Duration
@@ -177,7 +180,9 @@ package final class Link: Sendable {
 
   /// What a flush that has ended throws because of what was given up, which then counts as told.
   package func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? {
-    guarded.withLock { $0.state.takeGivenUp(with: heard) }
+    // Who is told that all is kept does not compete for the lock with the thread that has told him.
+    guard hasGivenUp.load(ordering: .acquiring) else { return nil }
+    return guarded.withLock { $0.state.takeGivenUp(with: heard) }
   }
 
   /// Stops waiting. The callback is not called any more.
@@ -310,6 +315,7 @@ package final class Link: Sendable {
 
   /// Before everything else, which may take long: a thread with something to send does not wait for who decodes.
   func wake(_ todo: Todo) {
+    if todo.hasGivenUp { hasGivenUp.store(true, ordering: .releasing) }
     if todo.wakesWriter { wakers[.writer]?.wake() }
     if todo.wakesSubscriber { wakers[.subscriber]?.wake() }
   }
