@@ -314,7 +314,9 @@ extension Replica {
     switch verdict {
     case .restore, .giveBack, .wait(.antiEntropy):
       let isDeleted = policy.dataLoss == .adoptServer && stored.isGone && stored.meta?.expiry == 0
-      if !mayRestore { return isDeleted && policy.detectsForeignEdits ? .adopt : .follow }
+      // What is left without its revision gets another one.
+      let isUnversioned = stored.meta == nil && stored.document != nil
+      if !mayRestore { return (isDeleted || isUnversioned) && policy.detectsForeignEdits ? .adopt : .follow }
     case .merge: if !mayRestore { return stored.meta == nil ? .adopt : .follow }
     // The edit is shown, and stays without a revision, as long as there is one beside it.
     case .adopt: if !policy.detectsForeignEdits, stored.meta != nil || held.meta == nil { return .follow }

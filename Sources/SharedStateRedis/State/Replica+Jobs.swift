@@ -146,8 +146,9 @@ extension Replica {
   /// - Parameter vitals: How the server was when it was asked last.
   package mutating func takeDraft(vitals: Vitals = Vitals(), nextOperation: () -> Operation) -> Draft? {
     guard mayBeginCommit, showing == nil else { return nil }
-    if let job = inFlight, job.isAbandoned { giveUp(job) }
+    if let job = inFlight, job.isAbandoned || isPointless(job) { giveUp(job) }
     if inFlight == nil { beginJob(nextOperation) }
+    if let job = inFlight, isPointless(job) { giveUp(job) }
     guard var job = inFlight, !job.isSent else { return nil }
     guard maySend(job) else { return nil }
     questions += 1
@@ -167,6 +168,12 @@ extension Replica {
       lineage: job.lineage,
       basis: job.expectation.basis
     )
+  }
+
+  /// Whether nothing is held any more of what was to be given back.
+  private func isPointless(_ job: Job) -> Bool {
+    guard case .repair(let repair) = job.purpose, !job.isSent, held.restorable == nil else { return false }
+    return repair.kind == .restore || repair.kind == .giveBack
   }
 
   /// Says what a commit includes, and what it writes where that depends on it.

@@ -11,6 +11,14 @@ struct EvictionTests {
     try backend.store(label, logger: journal.logger(label)) { $0.antiEntropy = .milliseconds(300) }
   }
 
+  /// All at once, so that they are read together.
+  private func loadAll<Value: Sendable>(_ shares: some Sequence<Shared<Value>>) async throws {
+    try await withThrowingTaskGroup { tasks in
+      for share in shares { tasks.addTask { try await share.load() } }
+      try await tasks.waitForAll()
+    }
+  }
+
   /// Names that sort by their numbers.
   private func names(_ count: Int) -> [String] { (100..<100 + count).map { "value\($0)" } }
 
@@ -37,7 +45,7 @@ struct EvictionTests {
     }
     _ = try backend.server.command("CONFIG", "SET", "maxmemory", "0")
     // What the full server has refused is tried again at once.
-    for share in shares.joined() { try await share.load() }
+    try await loadAll(shares.joined())
     for (name, share) in zip(names, shares[0]) {
       try await eventually("\(name) is back") { try backend.get(name) == "\"\(share.wrappedValue)\"" }
     }
@@ -60,7 +68,7 @@ struct EvictionTests {
     _ = try backend.server.command("CONFIG", "SET", "maxmemory", "1")
     try await eventually("something is thrown away") { try backend.evictions > 50 }
     _ = try backend.server.command("CONFIG", "SET", "maxmemory", "0")
-    for share in shares.joined() { try await share.load() }
+    try await loadAll(shares.joined())
     for (number, name) in names.enumerated() {
       try await eventually("\(name) is back") { try backend.get(name) == "\(number + 1)" }
     }

@@ -207,4 +207,21 @@ struct ReplicaEvictionTests {
     deliver(replica.stored(.document(6, "c", .old(6)), vitals: .evicting), to: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
   }
+
+  @Test("ForeignEditsSeen: under .adoptServer, what has lost its revision gets another one at once")
+  func adoptedWithoutRevision() {
+    var replica = Replica.holding(.document(5, "a", .old(5)), dataLoss: .adoptServer)
+    deliver(replica.stored(.unversioned("a"), vitals: .evicting), to: &replica, outcome: .shown)
+    #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
+  }
+
+  @Test("AcknowledgedSurvives: nothing is given back where what was held has been lost meanwhile")
+  func lostMeanwhile() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
+    #expect(replica.repair?.kind == .restore)
+    replica.hold(replica.held.meta, .absent, .evicting)
+    #expect(replica.takeRepair(vitals: .evicting) == nil)
+    #expect(replica.inFlight == nil)
+  }
 }
