@@ -102,10 +102,14 @@ check-core:
 # children, and those of other tests, keep busy for ever. They run in the ordinary run.
 EXIT_TESTS = '(NestedUseTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|ExactlyOnceUpdatesTests\.processes\(\)|CompileError)'
 
+# Fills a server's memory, and looks at everything three times a second: that takes a second, and minutes under the
+# sanitizer, in which those who wait have lost their patience. It runs in the ordinary run.
+MEMORY_TESTS = EvictionTests/pressure
+
 # What takes long and has one thread.
 PURE_TESTS = ThreeWayMergePropertyTests
 
 check-threads: check-build
 	@scripts/require hiredis redis-server
 	$(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) scripts/in-time 60 swift test $(CHECK_FLAGS) --skip-build --skip $(EXIT_TESTS) \
-		--skip $(BUSY_TESTS) --skip $(PURE_TESTS)
+		--skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS)
