@@ -149,7 +149,9 @@ extension Replica {
     case .repair(let refused):
       guard refused.kind == .restore, refused.stored == stored, news == nil else { return actions }
       // What was lost has expired by now: what the server has left is what counts, once it has a revision.
-      return show(stored) + mend(.adopt, stored)
+      let actions = show(stored)
+      repair = Repair(kind: .adopt, stored: stored)
+      return actions
     case .updates:
       guard isDecided(job, by: stored, hasForgotten, vitals) else {
         return actions + resume(job.updates, .outcomeUnknown(name: name))

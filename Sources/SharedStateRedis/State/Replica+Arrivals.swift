@@ -343,21 +343,25 @@ extension Replica {
       return []
     case .adopt:
       let isLoss = stored.revision < held.revision && stored.content != confirmed.content
-      return (isLoss ? reportLoss(of: stored) : []) + show(stored) + mend(.adopt, stored)
+      let actions = (isLoss ? reportLoss(of: stored) : []) + show(stored)
+      repair = Repair(kind: .adopt, stored: stored)
+      return actions
     case .restore:
       // An edit may have been shown meanwhile, and has been thrown away with the rest.
       let isShown = news != nil || confirmed == State(revision: held.revision, content: held.content)
-      let report = reportLoss(of: stored)
-      guard !isShown else { return report + mend(.restore, stored) }
-      let actions = confirm(held.content, held.revision, held.meta)
+      let actions = isShown ? [] : confirm(held.content, held.revision, held.meta)
+      repair = Repair(kind: .restore, stored: stored)
+      guard !isShown else { return reportLoss(of: stored) }
       // The box has it, if it was made here, and nothing else was shown since.
       let isReflected = baseRevision == held.revision && held.content.document == reflected
       if case .encoded = base, isReflected { sight = .reflected }
-      return report + actions + mend(.restore, stored)
+      return reportLoss(of: stored) + actions
     case .merge:
-      return reportLoss(of: stored) + mend(.merge, stored)
+      repair = Repair(kind: .merge, stored: stored)
+      return reportLoss(of: stored)
     case .giveBack:
-      return reportLoss(of: stored) + mend(.giveBack, stored)
+      repair = Repair(kind: .giveBack, stored: stored)
+      return reportLoss(of: stored)
     case .wait(let grace):
       repair = nil
       let actions = stored.document == nil ? [] : show(stored)
@@ -399,11 +403,6 @@ extension Replica {
     let actions = confirm(stored.content, revision, stored.meta)
     left = expected
     return actions
-  }
-
-  mutating func mend(_ kind: Repair.Kind, _ stored: StoredValue) -> [Action] {
-    repair = Repair(kind: kind, stored: stored)
-    return []
   }
 
   private func reportLoss(of stored: StoredValue) -> [Action] {

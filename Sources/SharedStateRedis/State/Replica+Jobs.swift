@@ -146,9 +146,9 @@ extension Replica {
   /// - Parameter vitals: How the server was when it was asked last.
   package mutating func takeDraft(vitals: Vitals = Vitals(), nextOperation: () -> Operation) -> Draft? {
     guard mayBeginCommit, showing == nil else { return nil }
+    if let repair, isPointless(repair) { self.repair = nil }
     if let job = inFlight, job.isAbandoned || isPointless(job) { giveUp(job) }
     if inFlight == nil { beginJob(nextOperation) }
-    if let job = inFlight, isPointless(job) { giveUp(job) }
     guard var job = inFlight, !job.isSent else { return nil }
     guard maySend(job) else { return nil }
     questions += 1
@@ -170,10 +170,13 @@ extension Replica {
     )
   }
 
-  /// Whether nothing is held any more of what was to be given back.
   private func isPointless(_ job: Job) -> Bool {
-    guard case .repair(let repair) = job.purpose, !job.isSent, held.restorable == nil else { return false }
-    return repair.kind == .restore || repair.kind == .giveBack
+    if case .repair(let repair) = job.purpose { !job.isSent && isPointless(repair) } else { false }
+  }
+
+  /// Whether nothing is held any more of what was to be given back.
+  private func isPointless(_ repair: Repair) -> Bool {
+    held.restorable == nil && (repair.kind == .restore || repair.kind == .giveBack)
   }
 
   /// Says what a commit includes, and what it writes where that depends on it.

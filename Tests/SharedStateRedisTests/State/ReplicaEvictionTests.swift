@@ -224,4 +224,16 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: .evicting) == nil)
     #expect(replica.inFlight == nil)
   }
+
+  @Test("AcknowledgedSurvives: what waits behind a giving back that is dropped is sent at once")
+  func waitsBehindWhatIsDropped() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
+    _ = replica.reset(waiter: 5, stamp: 1)
+    replica.hold(replica.held.meta, .absent, .evicting)
+    #expect(replica.takeRepair(vitals: .evicting) != nil)
+    #expect(replica.repair == nil)
+    if case .reset? = replica.inFlight?.purpose { return }
+    Issue.record("something else is sent")
+  }
 }
