@@ -21,9 +21,9 @@ struct SimulationTests {
     if let failure { Issue.record("\(failure)") }
   }
 
-  @Test("every guarantee holds in every order of events of a small world", arguments: SmallWorld.Incidents.few)
-  func everyOrder(_ incidents: SmallWorld.Incidents) async throws {
-    let world = try SmallWorld(incidents)
+  @Test("every guarantee holds in every order of events of a small world", arguments: SmallWorld.Scope.few)
+  func everyOrder(_ scope: SmallWorld.Scope) async throws {
+    let world = try SmallWorld(scope)
     let exploration = await aside { Exploration(of: world) }
     if let (text, steps) = exploration.violation { Issue.record("\(text), after \(steps)") }
     #expect(exploration.states > 100)

@@ -30,10 +30,10 @@ enum Soak {
 
   private static func explore() {
     let thread = Thread {
-      for incidents in SmallWorld.Incidents.many {
-        guard let world = try? SmallWorld(incidents) else { exit(2) }
+      for scope in SmallWorld.Scope.many {
+        guard let world = try? SmallWorld(scope) else { exit(2) }
         let exploration = Exploration(of: world)
-        print(incidents, exploration)
+        print(scope, exploration)
         guard let (text, steps) = exploration.violation else { continue }
         print("\(text), after \(steps)")
         exit(1)

@@ -21,7 +21,7 @@ struct SmallWorld {
   }
 
   /// What may happen beside requests and events.
-  struct Incidents: Hashable, Sendable {
+  struct Scope: Hashable, Sendable {
     /// Who changes the value, once each.
     var writers: Set<Int> = [0, 1]
     var isCut = false
@@ -30,11 +30,11 @@ struct SmallWorld {
 
     /// What is explored within a minute or so.
     static let few = [
-      Incidents(), Incidents(isCut: true), Incidents(writers: [0], isCut: true, isEdited: true),
-      Incidents(writers: [0], isCut: true, failsOver: true), Incidents(writers: [0], isEdited: true, failsOver: true),
+      Scope(), Scope(isCut: true), Scope(writers: [0], isCut: true, isEdited: true),
+      Scope(writers: [0], isCut: true, failsOver: true), Scope(writers: [0], isEdited: true, failsOver: true),
     ]
     /// What takes longer.
-    static let many = [Incidents(isCut: true, isEdited: true), Incidents(failsOver: true)]
+    static let many = [Scope(isCut: true, isEdited: true), Scope(failsOver: true)]
   }
 
   struct Wire {
@@ -72,7 +72,7 @@ struct SmallWorld {
   private static let fields = [SimulatedDocument.Field.first, .second]
 
   /// Both services are connected, and nothing has happened yet.
-  init(_ incidents: Incidents) throws {
+  init(_ scope: Scope) throws {
     now = Instant.now
     server.tick(Simulation.beginning)
     services = (0..<2).map { index in
@@ -99,8 +99,8 @@ struct SmallWorld {
       run(index)
     }
     while let step = steps.first { perform(step) }
-    writes = incidents.writers
-    (mayCut, mayEdit, mayFailOver) = (incidents.isCut, incidents.isEdited, incidents.failsOver)
+    writes = scope.writers
+    (mayCut, mayEdit, mayFailOver) = (scope.isCut, scope.isEdited, scope.failsOver)
   }
 
   // MARK: Steps
