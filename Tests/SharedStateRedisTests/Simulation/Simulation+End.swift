@@ -50,6 +50,9 @@ extension Simulation {
     if failures.isEmpty { rest(keys: server.keyspace.keys(at: server.now)) }
   }
 
+  private static let tick = Duration.milliseconds(500)
+
+  /// Whatever the server refused is tried again within the longest pause, and then everything has to end.
   func settle() {
     var waits = 0
     var steps = 0
@@ -62,8 +65,10 @@ extension Simulation {
       for service in services where service.isAsleep { failed("a lost wake-up: \(service)") }
       replaceBadData()
       waits += 1
-      guard waits < 100 else { return failed("stuck: \(services.map(\.description))") }
-      advance(by: .milliseconds(500))
+      guard Self.tick * waits <= LinkState.Patience.longestPauseAfterRefusal else {
+        return failed("stuck: \(services.map(\.description))")
+      }
+      advance(by: Self.tick)
     }
   }
 
