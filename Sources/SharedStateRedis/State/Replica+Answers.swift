@@ -39,19 +39,20 @@ extension Replica {
     heard = max(heard, revision)
     if case .repair(let repair) = job.purpose { return mended(repair, job, revision, parent) }
     var actions: [Action] = []
-    // Of the same revision, what was read after a lost reply is newer than what the commit has made.
-    let isOvertaken = job.isInterrupted && revision == held.revision && job.content != held.content
+    // What was read after a lost reply is newer than what the commit has made, also of the same revision.
+    let isSame = revision == held.revision
+    let isOvertaken = job.isInterrupted && (revision < held.revision || isSame && job.content != held.content)
     // What was thrown away before anybody had read it, its author has. What expires has done so, most likely.
     let isGone =
       isOvertaken && held.restorable == nil && held.meta?.kind == .set
       && (held.meta?.expiry == 0 || vitals != job.sighting)
-    let isKnown = revision == held.revision && (job.content == held.content || isGone)
+    let isKnown = isSame && (job.content == held.content || isGone)
     let isCertain = made != nil || !job.isRedrafted || isKnown
     let made = made ?? (isKnown ? held.meta : nil) ?? madeMeta(job, revision, parent)
     if !isCertain {
       // It may have been made by what was sent first, and with what that included.
       actions.append(.read)
-    } else if revision >= held.revision, !isOvertaken || isGone {
+    } else if revision >= held.revision && !isOvertaken || isGone {
       hold(made, job.content, job.sighting)
     }
     if isGone { actions.append(.read) }

@@ -236,4 +236,26 @@ struct ReplicaEvictionTests {
     if case .reset? = replica.inFlight?.purpose { return }
     Issue.record("something else is sent")
   }
+
+  @Test("AcknowledgedSurvives: what was acknowledged late is given back where what came after it was thrown away")
+  func acknowledgedLate() throws {
+    var replica = Replica.holding(.absent)
+    _ = replica.counted(.calm)
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    let sent = replica.takeDraft(vitals: .calm) { .number(99) }
+    let lineage = try #require(sent?.lineage?.made(Revision(7)))
+    replica.reconnect()
+    let gone = StoredValue.gone(7, lineage)
+    deliver(replica.stored(gone, vitals: .evicting), to: &replica, outcome: .superseded)
+    #expect(replica.takeRepair(vitals: .evicting)?.operation == .number(1))
+    let actions = replica.committed(.committed(6), operation: .number(1), vitals: .evicting)
+    #expect(actions.contains(.read))
+    deliver(actions, to: &replica, outcome: .shown)
+    #expect(replica.stored(gone, vitals: .evicting).contains(.wait(.antiEntropy)))
+    _ = replica.graceEnded(.antiEntropy)
+    _ = replica.stored(gone, vitals: .evicting)
+    #expect(replica.takeRepair(vitals: .evicting)?.text == "b")
+  }
 }

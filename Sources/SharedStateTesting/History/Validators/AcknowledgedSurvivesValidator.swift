@@ -19,6 +19,8 @@ struct AcknowledgedSurvivesValidator: Validator {
   /// The names whose value may have been evicted. Who finds that has not seen what the revision was, and what he had
   /// seen before was older.
   private var evicted: Set<String> = []
+  /// The names whose value somebody has deleted or replaced since it was written last, knowing what he did or not.
+  private var disposed: Set<String> = []
   private var owned = OwnedFields()
   /// What was stored at the last rest, under the names that nobody has changed since.
   private var untouched: [String: History.Stored] = [:]
@@ -36,8 +38,9 @@ struct AcknowledgedSurvivesValidator: Validator {
       reached[box] = 0
     case .changed(let box, _, _), .updateBegan(let box, _, _):
       untouched[box.name] = nil
-    case .edited(let name, _, _):
+    case .edited(let name, _, let stored):
       untouched[name] = nil
+      if stored?.document == nil { disposed.insert(name) }
     case .expires(let name):
       expiring.insert(name)
     case .evicted(let name):
@@ -45,7 +48,12 @@ struct AcknowledgedSurvivesValidator: Validator {
     case .lost:
       untouched = [:]
     case .shown(let box, nil, let revision?, isFromOutside: true) where evicted.contains(box.name):
-      if revision > reached[box] ?? 0 { reached[box] = 0 }
+      if revision > reached[box] ?? 0 {
+        reached[box] = 0
+      } else if revision == reached[box], disposed.contains(box.name) {
+        // A message told of it, and nobody has read it before it was replaced.
+        reached[box] = acknowledged[box] ?? 0
+      }
     case .shown(let box, let document, let revision?, _):
       if document == nil { deleted[box] = revision }
       reached[box] = max(reached[box] ?? 0, revision)
@@ -57,6 +65,11 @@ struct AcknowledgedSurvivesValidator: Validator {
       reached[box] = max(reached[box] ?? 0, revision)
     case .committed(let commit):
       untouched[commit.name] = nil
+      switch commit.cause {
+      case .change, .updates: disposed.remove(commit.name)
+      case .reset: disposed.insert(commit.name)
+      case .adoption, .merge, .restoration: break
+      }
       if let box = commit.box { made[box, default: [:]][commit.after.revision] = commit.after }
       // What both were made of is forgotten: what the server has accepted in between is kept whole, and that is told.
       if commit.cause == .merge, commit.includes == nil { own = own.filter { $0.key.name != commit.name } }
@@ -111,6 +124,11 @@ struct AcknowledgedSurvivesValidator: Validator {
       !ancestry.isMade(stored, of: own, name: box.name)
     {
       violations.append("\(box) has made \(own), which is no part of what is stored: \(stored)")
+    }
+    if evicted.contains(box.name), !disposed.contains(box.name), !mayExpire(box.name), let own = own[box],
+      own.content != .absent, stored.content == .absent
+    {
+      violations.append("\(box) has made \(own), which was thrown away, and nobody has given it back")
     }
     if let before = untouched[box.name], before.content != stored.content,
       stored.content != .absent || !mayExpire(box.name)
