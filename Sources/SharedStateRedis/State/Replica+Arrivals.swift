@@ -324,6 +324,9 @@ extension Replica {
     }
     // Nobody is to wait for long with a change of his own.
     if verdict == .wait(.antiEntropy), hasPendingChange { return wait?.isOver ?? false ? .giveBack : .wait(.moment) }
+    // What came after it was seen to be gone, so that it would go back: it gets a revision of its own.
+    let isLater = news == nil && confirmed.revision > held.revision
+    if verdict == .restore, isLater, stored.document == nil, held.content.document != nil { return .giveBack }
     return verdict
   }
 
@@ -373,9 +376,9 @@ extension Replica {
 
   /// Whether the server has lost what only a message had told, so that nobody here can give it back.
   private func isLostUnread(_ stored: StoredValue) -> Bool {
-    guard stored.content == .absent, confirmed.content.document != nil, confirmed.revision > held.revision else {
-      return false
-    }
+    guard confirmed.revision > held.revision else { return false }
+    if stored.document != nil { return news == nil && stored.revision < confirmed.revision }
+    guard stored.content == .absent, confirmed.content.document != nil else { return false }
     return stored.meta.map { $0.kind == .set && $0.expiry == 0 && $0.revision == confirmed.revision } ?? true
   }
 

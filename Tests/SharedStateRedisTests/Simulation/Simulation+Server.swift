@@ -64,6 +64,8 @@ extension Simulation {
     recorder.touch([names.value, names.meta, names.operations, names.channel], by: service)
     // Whoever gives up just then cannot know what becomes of it.
     if habits.uses.contains(.cancel), chance(8) { cancel(in: service) }
+    // What was found there may be gone by then.
+    if case .commit(let commit) = request.command, commit.isAdoption, habits.evicts, chance(4) { evict(names) }
     let before = stored(names.value)
     keepRecent()
     try? server.send([request], from: connection.id)

@@ -239,23 +239,38 @@ struct ReplicaEvictionTests {
 
   @Test("AcknowledgedSurvives: what was acknowledged late is given back where what came after it was thrown away")
   func acknowledgedLate() throws {
+    var (replica, gone) = try acknowledgedUnderWhatIsGone()
+    #expect(replica.stored(gone, vitals: .evicting).contains(.wait(.antiEntropy)))
+    _ = replica.graceEnded(.antiEntropy)
+    _ = replica.stored(gone, vitals: .evicting)
+    #expect(replica.takeRepair(vitals: .evicting)?.text == "b")
+  }
+
+  @Test("Ordered: what is given back in the place of something later, which is gone for good, comes above that")
+  func givenBackAbove() throws {
+    var (replica, _) = try acknowledgedUnderWhatIsGone()
+    _ = replica.stored(.absent, vitals: .evicting)
+    let draft = replica.takeRepair(vitals: .evicting)
+    #expect(draft?.text == "b")
+    #expect(draft?.restored == nil)
+    #expect(draft?.floor == Revision(7))
+  }
+
+  /// It was told that revision 6 is its own after it had found that only the meta of 7 is left, which was made of that.
+  private func acknowledgedUnderWhatIsGone() throws -> (replica: Replica, gone: StoredValue) {
     var replica = Replica.holding(.absent)
     _ = replica.counted(.calm)
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
     let sent = replica.takeDraft(vitals: .calm) { .number(99) }
-    let lineage = try #require(sent?.lineage?.made(Revision(7)))
+    let gone = StoredValue.gone(7, try #require(sent?.lineage?.made(Revision(7))))
     replica.reconnect()
-    let gone = StoredValue.gone(7, lineage)
     deliver(replica.stored(gone, vitals: .evicting), to: &replica, outcome: .superseded)
     #expect(replica.takeRepair(vitals: .evicting)?.operation == .number(1))
     let actions = replica.committed(.committed(6), operation: .number(1), vitals: .evicting)
     #expect(actions.contains(.read))
     deliver(actions, to: &replica, outcome: .shown)
-    #expect(replica.stored(gone, vitals: .evicting).contains(.wait(.antiEntropy)))
-    _ = replica.graceEnded(.antiEntropy)
-    _ = replica.stored(gone, vitals: .evicting)
-    #expect(replica.takeRepair(vitals: .evicting)?.text == "b")
+    return (replica, gone)
   }
 }

@@ -143,6 +143,18 @@ struct ReplicaNewsTests {
     #expect(actions.last?.delivery?.state.content == .absent)
   }
 
+  @Test("that is lost before anybody has read it is called withdrawn where somebody gives back what was before it")
+  func lostUnread() {
+    var replica = Replica.holding(.absent)
+    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    _ = replica.stored(.gone(6, .old(6)), vitals: .calm)
+    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    let actions = replica.stored(.document(5, "a", .old(5).closed), vitals: .evicting)
+    #expect(actions.first == .report(.withdrawn(Revision(6))))
+    #expect(actions.last?.delivery?.state == .document(5, "a"))
+  }
+
   @Test("is not undone by the answer to a restoring that was refused before it came")
   func refusedRestoring() {
     var replica = Replica.holding(.document(5, "a", .old(5)))

@@ -71,6 +71,12 @@ struct AcknowledgedSurvivesValidator: Validator {
       case .adoption, .merge, .restoration: break
       }
       if let box = commit.box { made[box, default: [:]][commit.after.revision] = commit.after }
+      if commit.cause == .adoption, commit.after.content == .absent, evicted.contains(commit.name),
+        !disposed.contains(commit.name), !mayExpire(commit.name), !(rules[commit.name]?.followsLosses ?? false),
+        own.contains(where: { $0.key.name == commit.name })
+      {
+        return ["\(commit.name) was thrown away, and \(commit.after) calls it deleted"]
+      }
       // What both were made of is forgotten: what the server has accepted in between is kept whole, and that is told.
       if commit.cause == .merge, commit.includes == nil { own = own.filter { $0.key.name != commit.name } }
       if commit.cause == .restoration, commit.before.revision > 0,
