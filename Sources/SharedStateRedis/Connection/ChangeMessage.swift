@@ -28,7 +28,7 @@ package struct ChangeMessage: Hashable, Sendable {
   }
 
   /// What it is told by from every other version.
-  package var version: Version { Version(line: lineage.lines.first?.id, revision: revision) }
+  package var version: Version { Version(line: lineage.own?.id, revision: revision) }
 
   /// Reads a payload; `nil` for an unknown version or a malformed header, which are counted and ignored.
   package init?(payload: Data) {

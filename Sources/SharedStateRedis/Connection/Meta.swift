@@ -41,7 +41,7 @@ package struct Meta: Hashable, Sendable {
   }
 
   /// What it is told by from every other version.
-  package var version: Version { Version(line: lineage.lines.first?.id, revision: revision) }
+  package var version: Version { Version(line: lineage.own?.id, revision: revision) }
 
   /// Reads the string; `nil` when it does not begin with a revision: the value then counts as unversioned.
   package init?(_ string: String) {

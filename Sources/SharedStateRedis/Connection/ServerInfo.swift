@@ -18,8 +18,16 @@ struct ServerInfo {
   /// Its clock, in microseconds since 1970.
   var clock: UInt64? { field("server_time_usec").flatMap { UInt64($0) } }
 
+  /// A server that is asked often is answered at length: only the bytes are looked at.
   private func field(_ name: String) -> String? {
-    let lines = text.split(whereSeparator: \.isNewline)
-    return lines.first { $0.hasPrefix("\(name):") }.map { String($0.dropFirst(name.count + 1)) }
+    var rest = text.utf8[...]
+    while !rest.isEmpty {
+      let end = rest.firstIndex { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") } ?? rest.endIndex
+      let line = rest[..<end]
+      rest = rest[end...].dropFirst()
+      guard line.starts(with: name.utf8), line.dropFirst(name.utf8.count).first == UInt8(ascii: ":") else { continue }
+      return String(line.dropFirst(name.utf8.count + 1))
+    }
+    return nil
   }
 }

@@ -21,8 +21,10 @@ package struct Lineage: Hashable, Sendable {
 
   /// The era of the server that it was written on; `nil`: it was put back, so that nothing continues its line.
   package private(set) var era: Era?
-  /// The version's own line, then the others. None: whoever wrote it knows no lines.
-  package private(set) var lines: [Line]
+  /// The version's own line; `nil`: whoever wrote it knows no lines.
+  package private(set) var own: Line?
+  /// The other lines. Most values have none, and then nothing is allocated.
+  private var others: [Line] = []
   /// What is presumed to be included of lines that are not named.
   package private(set) var rest: Revision
 
@@ -31,11 +33,24 @@ package struct Lineage: Hashable, Sendable {
 
   /// What a version includes that names no lines: everything with a smaller number.
   package init(unknownAt revision: Revision) {
-    (era, lines, rest) = (nil, [], revision)
+    rest = revision
   }
 
   package init(era: Era?, lines: [Line], rest: Revision = .none) {
-    (self.era, self.lines, self.rest) = (era, lines, rest)
+    (self.era, self.rest) = (era, rest)
+    own = lines.first
+    others = Array(lines.dropFirst())
+  }
+
+  fileprivate init(era: Era?, own: Line?, others: [Line], rest: Revision) {
+    (self.era, self.own, self.others, self.rest) = (era, own, others, rest)
+  }
+
+  /// The version's own line, then the others.
+  package var lines: [Line] { (own.map { [$0] } ?? []) + others }
+
+  private func line(_ id: LineID?) -> Line? {
+    own?.id == id ? own : others.first { $0.id == id }
   }
 
   /// The same, put back by somebody who has it.
@@ -47,20 +62,20 @@ package struct Lineage: Hashable, Sendable {
 
   /// Whether a version is included, presumably where its line is not named.
   package func covers(_ version: Version) -> Bool {
-    guard let line = lines.first(where: { $0.id == version.line }) else { return version.revision <= rest }
+    guard let line = line(version.line) else { return version.revision <= rest }
     return line.revision >= version.revision
   }
 
   /// Whether a version is included for certain.
   fileprivate func names(_ version: Version) -> Bool {
-    lines.contains { $0.id == version.line && $0.revision >= version.revision }
+    line(version.line).map { $0.revision >= version.revision } ?? false
   }
 
   /// The newest revision of a line that both name; ``Revision/none``: they have no line in common.
   package func commonRevision(with other: Lineage) -> Revision {
     var common = Revision.none
     for line in lines {
-      guard let twin = other.lines.first(where: { $0.id == line.id }) else { continue }
+      guard let twin = other.line(line.id) else { continue }
       common = max(common, min(line.revision, twin.revision))
     }
     return common
@@ -80,20 +95,16 @@ package struct Lineage: Hashable, Sendable {
     package init(continuing parent: Lineage?, era: Era, opening line: LineID) {
       let isContinued = parent?.era == era
       self.era = era
-      self.line = isContinued ? parent?.lines.first?.id ?? line : line
+      self.line = isContinued ? parent?.own?.id ?? line : line
       if let parent { include(parent) }
     }
 
     /// Includes what another version includes.
     package mutating func include(_ lineage: Lineage) {
       rest = max(rest, lineage.rest)
-      for line in lineage.lines where line.id != self.line {
-        if let index = others.firstIndex(where: { $0.id == line.id }) {
-          others[index].revision = max(others[index].revision, line.revision)
-        } else if line.revision > rest {
-          others.append(line)
-        }
-      }
+      if let own = lineage.own { include(own) }
+      for line in lineage.others { include(line) }
+      guard !others.isEmpty else { return }
       others.removeAll { $0.revision <= rest }
       guard others.count >= Lineage.maximumLines else { return }
       others.sort { $0.revision > $1.revision }
@@ -101,9 +112,18 @@ package struct Lineage: Hashable, Sendable {
       others.removeLast(others.count - Lineage.maximumLines + 1)
     }
 
+    private mutating func include(_ line: Line) {
+      guard line.id != self.line else { return }
+      if let index = others.firstIndex(where: { $0.id == line.id }) {
+        others[index].revision = max(others[index].revision, line.revision)
+      } else if line.revision > rest {
+        others.append(line)
+      }
+    }
+
     /// What the commit has made, once its revision is known.
     package func made(_ revision: Revision) -> Lineage {
-      Lineage(era: era, lines: [Line(id: line, revision: revision)] + others, rest: rest)
+      Lineage(era: era, own: Line(id: line, revision: revision), others: others, rest: rest)
     }
 
     /// The text in front of the revision.
@@ -162,9 +182,9 @@ extension Lineage {
 
   /// The text behind the writer; empty where there are no lines.
   package var text: String {
-    guard let first = lines.first else { return "" }
-    return "\(Self.mark)\(era.map(\.description) ?? "-") \(first.id)=\(first.revision)"
-      + Self.text(of: lines.dropFirst(), rest)
+    guard let own else { return "" }
+    let text = "\(Self.mark)\(era.map(\.description) ?? "-") \(own.id)=\(own.revision)"
+    return others.isEmpty && rest == .none ? text : text + Self.text(of: others, rest)
   }
 
   /// Reads the text; `nil` when it is not written exactly as ``text`` writes it.
@@ -177,21 +197,23 @@ extension Lineage {
       era = Era(UInt32(truncatingIfNeeded: number))
     }
     guard scanner.skip(" ") else { return nil }
-    var lines: [Line] = []
+    var own: Line?
+    var others: [Line] = []
     var rest = Revision.none
     repeat {
-      if !lines.isEmpty, scanner.skip("*") {
+      if own != nil, scanner.skip("*") {
         guard scanner.skip("="), let number = scanner.revision(), scanner.rest.isEmpty else { return nil }
         rest = number
       } else {
         guard let id = scanner.hexadecimal(digits: 16), scanner.skip("="), let number = scanner.revision() else {
           return nil
         }
-        lines.append(Line(id: LineID(id), revision: number))
+        let line = Line(id: LineID(id), revision: number)
+        if own == nil { own = line } else { others.append(line) }
       }
     } while scanner.skip(",")
-    guard scanner.rest.isEmpty, lines.count <= Self.maximumLines else { return nil }
-    self.init(era: era, lines: lines, rest: rest)
+    guard scanner.rest.isEmpty, others.count < Self.maximumLines else { return nil }
+    self.init(era: era, own: own, others: others, rest: rest)
   }
 
   /// Takes the lineage off what stands behind the expiry, or the kind, of a meta or a message.
@@ -203,7 +225,7 @@ extension Lineage {
   ) -> (writer: String, lineage: Lineage) {
     // A writer has no space.
     if let end = bytes.firstIndex(of: UInt8(ascii: " ")), end > bytes.startIndex, let lineage = Lineage(bytes[end...]),
-      lineage.lines.first?.revision == revision
+      lineage.own?.revision == revision
     {
       return (String(decoding: bytes[..<end], as: UTF8.self), lineage)
     }
