@@ -8,4 +8,12 @@ package struct Vitals: Hashable, Sendable {
     self.era = era
     self.evictions = evictions
   }
+
+  /// The later one of two that one server may have told.
+  func later(_ other: Vitals?) -> Vitals {
+    guard let other, other.era == era, let count = other.evictions, let evictions, count > evictions else {
+      return self
+    }
+    return other
+  }
 }

@@ -38,7 +38,7 @@ extension LinkState {
     }
     let clock = serverClock(at: now)
     for id in ids {
-      guard let (actions, isToBeConfirmed) = members[id]?.announced(message, vitals, clock) else { continue }
+      guard let (actions, isToBeConfirmed) = members[id]?.announced(message, announcedVitals, clock) else { continue }
       apply(actions, to: id)
       if isToBeConfirmed { check(id, .document, now: now) }
     }
@@ -55,6 +55,8 @@ extension LinkState {
       commitBytesUnderWay -= bytes
     }
     switch (request, reply) {
+    case (.hearing(let vitals), .pong), (.hearing(let vitals), .failure(.permissionDenied)):
+      heard(vitals)
     case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
     case (.vitals(let ids), .vitals(let vitals)):

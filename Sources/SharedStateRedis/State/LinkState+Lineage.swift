@@ -37,6 +37,17 @@ extension LinkState {
     vitals = facts?.vitals ?? Vitals(era: Era(UInt32.random(in: .min ... .max, using: &random)))
     vitalsAt = vitals.evictions == nil ? nil : now + Self.vitalsInterval
     clock = facts?.clock.map { ($0, now) }
+    // They were told before anything was subscribed to.
+    (announcedVitals, hearing) = (vitals, nil)
+  }
+
+  /// Whether the server has told more on one connection than the messages on the other one are known to be behind.
+  var isHearingBehind: Bool { announcedVitals != vitals && hearing != vitals && session.phase == .connected }
+
+  /// Whatever the server had sent before it was asked has arrived.
+  mutating func heard(_ vitals: Vitals) {
+    if hearing == vitals { hearing = nil }
+    if vitals.era == self.vitals.era { announcedVitals = vitals }
   }
 
   /// A replica remembers more than before. Of too much, what is oldest is forgotten.
@@ -92,6 +103,7 @@ extension LinkState {
         return failed(epoch: epoch, error: .disconnected(reason: "another primary has taken over"), now: now)
       }
       self.vitals = vitals
+      if isHearingBehind { wake(.subscriber) }
     } else {
       vitalsAt = nil
       self.vitals.evictions = nil

@@ -31,13 +31,15 @@ extension LinkState {
         takeCommits(into: &work, now: now)
       }
     }
-    if exchanges[purpose]?.needsPing(now: now) ?? false {
-      // A primary may have become a replica without closing anything.
-      if purpose == .writer && asksForRole {
-        request(.role, .role, on: purpose, into: &work, now: now)
-      } else {
-        request(.ping, .ping, on: purpose, into: &work, now: now)
-      }
+    let needsPing = exchanges[purpose]?.needsPing(now: now) ?? false
+    switch purpose {
+    case .subscriber where needsPing || isHearingBehind:
+      hearing = vitals
+      request(.hearing(vitals), .ping, on: purpose, into: &work, now: now)
+    // A primary may have become a replica without closing anything.
+    case .writer where needsPing && asksForRole: request(.role, .role, on: purpose, into: &work, now: now)
+    case .writer where needsPing: request(.ping, .ping, on: purpose, into: &work, now: now)
+    case .subscriber, .writer: break
     }
     // A full batch has more behind it, most likely.
     if work.count < Self.commitsInOneBatch { work.waitUntil = beginWaiting(for: purpose, behind: work, now: now) }

@@ -46,6 +46,8 @@ package struct LinkState: Sendable {
     case role
     /// Those that have found something gone.
     case vitals([ReplicaID])
+    /// A ping of the subscriber; what the writer's connection had told by then.
+    case hearing(Vitals)
     case track
     case subscribeInvalidations
     case subscribe([String])
@@ -105,6 +107,11 @@ package struct LinkState: Sendable {
   var circumstances = Replica.Circumstances()
   /// How the server was when it was asked last.
   var vitals = Vitals()
+  /// How it was, at the earliest, when it sent the messages that arrive now: those have another connection, and may have
+  /// been on their way for longer.
+  var announcedVitals = Vitals()
+  /// What messages are known to be behind of as soon as the subscriber's question is answered.
+  var hearing: Vitals?
   /// When it is to be asked again, if there is anything to do; `nil`: it does not tell.
   var vitalsAt: Instant?
   /// Those that have found something gone, and need to know how the server is now.

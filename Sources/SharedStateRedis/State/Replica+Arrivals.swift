@@ -208,7 +208,11 @@ extension Replica {
       absence = nil
       return actions
     }
-    let told = told.flatMap { $0.version == stored.meta?.version ? $0.vitals : nil }
+    let told = told.flatMap { told -> Vitals? in
+      guard told.version == stored.meta?.version else { return nil }
+      // It may have been read since.
+      return told.vitals.later(held.restorable?.version == told.version ? held.sighting : nil)
+    }
     if isAboutEvictions(stored, vitals, told) {
       absence = Absence(stored: stored, isFirst: isFirst, told: told, evidence: evidence)
       return actions + [.count]

@@ -35,6 +35,28 @@ struct LinkChecksTests {
     #expect(requests.count { if case .read = $0.command { true } else { false } } == 1)
   }
 
+  @Test("AcknowledgedSurvives: a message counts as sent before an eviction until those before that have arrived")
+  func messagesBehindVitals() throws {
+    var link = LinkState.make()
+    let id = try link.join("count")
+    link.start()
+    for purpose in ConnectionPurpose.allCases {
+      link.connected(purpose, ServerFacts(vitals: .calm), epoch: link.session.epoch, now: start)
+    }
+    link.answerAll(at: start)
+    // It sleeps.
+    #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
+    _ = link.takeEffects()
+    link.told(.evicting, to: [id], epoch: link.session.epoch, now: start)
+    #expect(link.announcedVitals == .calm)
+    #expect(link.takeEffects().contains { if case .wake(.subscriber) = $0 { true } else { false } })
+    let question = try #require(try link.someWork(for: .subscriber, now: start).requests.last)
+    #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
+    link.arrived([.reply(id: question.id, .pong)], on: .subscriber, epoch: link.session.epoch, now: start)
+    #expect(link.announcedVitals == .evicting)
+    #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
+  }
+
   @Test("a server that does not tell the number of a connection cannot tell which keys are written, and that is said")
   func unknownConnection() throws {
     var link = LinkState.make()
