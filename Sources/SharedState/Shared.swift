@@ -112,9 +112,19 @@ public struct Shared<Value> {
 
   /// Saves the value, and returns once it is kept. A value that is held in memory only is kept as it is.
   ///
+  /// What is stored and cannot be read here stays, and the call throws: see ``save(replacingUnreadable:)``.
   /// - Throws: What the key says, or `CancellationError`; the saving itself goes on after a cancellation.
   public func save() async throws {
-    try await projection.place.reference.persistence?.save()
+    try await save(replacingUnreadable: false)
+  }
+
+  /// Saves the value, and returns once it is kept, also in the place of what cannot be read here.
+  ///
+  /// - Parameter replacingUnreadable: Whether what is stored is replaced although nobody here can read it: a document
+  ///   that somebody else has written is lost then, with all that it holds.
+  /// - Throws: What the key says, or `CancellationError`; the saving itself goes on after a cancellation.
+  public func save(replacingUnreadable: Bool) async throws {
+    try await projection.place.reference.persistence?.save(replacingUnreadable: replacingUnreadable)
   }
 
   /// Deletes what is stored, so that everybody returns to their default, and returns once that is done.

@@ -24,6 +24,6 @@ public protocol SharedKey<Value>: SharedReaderKey {
 extension SharedKey {
   /// Saves the default, for keys that cannot delete.
   public func reset(to initialValue: Value, continuation: SaveContinuation) {
-    save(initialValue, context: .userInitiated, continuation: continuation)
+    save(initialValue, context: .replacingUnreadable, continuation: continuation)
   }
 }

@@ -75,13 +75,19 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     try await wait { completion in key.store.link.load(id, completion: completion) }
   }
 
-  func save() async throws {
+  func save(replacingUnreadable: Bool) async throws {
     let (reference, membership) = state.withLock { ($0.reference, $0.membership) }
     let id = try membership.get()
     guard let reference else { return }
     let stamp = reference.versions.local
     try await wait { completion in
-      key.store.link.save(id, stamp: stamp, keeping: reference, completion: completion)
+      key.store.link.save(
+        id,
+        stamp: stamp,
+        replacingUnreadable: replacingUnreadable,
+        keeping: reference,
+        completion: completion
+      )
     }
   }
 
@@ -183,7 +189,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     case .absent:
       value = initialValue
     case .otherType(let type):
-      return .unreadable(.wrongRedisType(name: key.name, type: type))
+      return .unreadable(.wrongType(type, name: key.name))
     case .document(let document):
       switch key.decode(document) {
       case .success(let decoded): value = decoded

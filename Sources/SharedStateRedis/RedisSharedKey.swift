@@ -184,7 +184,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
       try? await shared.load()
       shared.withLock { $0 = value }
       do {
-        try await shared.save()
+        try await shared.save(replacingUnreadable: context == .replacingUnreadable)
         continuation.resume()
       } catch {
         continuation.resume(throwing: error)
@@ -208,7 +208,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
   private func decode(_ stored: StoredValue?) -> Result<Value?, RedisSharedStateError> {
     switch stored?.content {
     case nil, .absent: .success(nil)
-    case .otherType(let type): .failure(.wrongRedisType(name: name, type: type))
+    case .otherType(let type): .failure(.wrongType(type, name: name))
     case .document(let document): decode(document).map { $0 }
     }
   }
@@ -238,7 +238,7 @@ extension RedisSharedKey {
     do {
       return .success(try options.decoder.decode(Value.self, from: document))
     } catch {
-      return .failure(.decodingFailed(name: name, reason: CodingErrorSummary.text(of: error)))
+      return .failure(.undecodable(name: name, reason: CodingErrorSummary.text(of: error), writer: nil))
     }
   }
 }

@@ -31,14 +31,14 @@ public enum RedisSharedStateError: Error, Hashable, Sendable {
   case valueTooLarge(name: String, bytes: Int, maximumBytes: Int)
   /// The value cannot be encoded. It was not sent.
   case encodingFailed(name: String, reason: String)
-  /// The stored document cannot be decoded as the share's type. The last good value stays.
-  case decodingFailed(name: String, reason: String)
-  /// The Redis key holds something other than a string. The last good value stays.
-  case wrongRedisType(name: String, type: String)
-  /// A local change waits, because what is stored cannot be read. `save()` replaces what is stored.
-  case storedValueUnreadable(name: String)
+  /// What is stored cannot be read as the share's type: the document does not decode, or the Redis key holds something
+  /// other than a string. The last good value stays, and a local change waits.
+  ///
+  /// `writer` is who wrote it, as the store of that service is called; `nil`: nobody knows. `save(replacingUnreadable: true)`
+  /// replaces it, and what it holds is lost for everybody.
+  case undecodable(name: String, reason: String, writer: String?)
   /// A local change gave way to somebody else's: the key's policy is to reject conflicts, or the value was deleted, or
-  /// an explicit `save()` was replacing what could not be read. Carries both documents; `nil`: nothing is stored.
+  /// somebody wrote while a save was replacing what could not be read. Carries both documents; `nil`: nothing is stored.
   ///
   /// They are for the caller who wants to change the value again; no description shows them.
   case conflict(name: String, local: Data?, stored: Data?)
@@ -91,12 +91,9 @@ extension RedisSharedStateError: CustomStringConvertible, CustomDebugStringConve
       "The value of '\(name)' has \(bytes) bytes, and at most \(maximumBytes) are allowed. It was not sent."
     case .encodingFailed(let name, let reason):
       "The value of '\(name)' cannot be encoded: \(reason). It was not sent."
-    case .decodingFailed(let name, let reason):
-      "What is stored under '\(name)' cannot be decoded: \(reason). The last good value stays."
-    case .wrongRedisType(let name, let type):
-      "The Redis key '\(name)' holds a \(type), not a string. The last good value stays."
-    case .storedValueUnreadable(let name):
-      "What is stored under '\(name)' cannot be read, so the local change waits. Call save() to replace it."
+    case .undecodable(let name, let reason, let writer):
+      "What is stored under '\(name)' cannot be read: \(reason). "
+        + (writer.map { "It was written by \($0). " } ?? "") + "The last good value stays, and local changes wait."
     case .conflict(let name, _, _):
       "Somebody else wrote or deleted '\(name)' at the same time, and the local change gave way. Look at it, and try again."
     case .changesGivenUp(let names, let further):
@@ -117,6 +114,17 @@ extension RedisSharedStateError: CustomStringConvertible, CustomDebugStringConve
 extension RedisSharedStateError {
   /// How many values ``changesGivenUp(names:further:)`` names.
   static var maximumNames: Int { 100 }
+
+  /// The Redis key holds something other than a string.
+  package static func wrongType(_ type: String, name: String) -> Self {
+    .undecodable(name: name, reason: "the Redis key holds a \(type), not a string", writer: nil)
+  }
+
+  /// The same, if it is about something undecodable that this writer wrote.
+  func written(by writer: String?) -> Self {
+    guard case .undecodable(let name, let reason, nil) = self else { return self }
+    return .undecodable(name: name, reason: reason, writer: writer)
+  }
 
   /// Whether trying again at once is pointless, because somebody has to change something first.
   package var isPermanent: Bool {

@@ -55,7 +55,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
         try coding.encode(value),
         name,
         as: ObjectIdentifier(Value.self),
-        isExplicit: context == .userInitiated,
+        context: context,
         continuation: continuation
       )
     } catch let error as EncodingError {
@@ -68,7 +68,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
 
   /// Removes what is stored.
   public func reset(to initialValue: Value, continuation: SaveContinuation) {
-    domain.save(nil, name, as: ObjectIdentifier(Value.self), isExplicit: true, continuation: continuation)
+    domain.save(nil, name, as: ObjectIdentifier(Value.self), context: .replacingUnreadable, continuation: continuation)
   }
 
   private func value(from stored: PropertyListValue?) throws -> Value? {

@@ -88,7 +88,7 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
   public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
     document.save(
       as: ObjectIdentifier(Value.self),
-      isExplicit: context == .userInitiated,
+      context: context,
       continuation: continuation
     ) {
       do {
@@ -101,7 +101,7 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
 
   /// Deletes the file.
   public func reset(to initialValue: Value, continuation: SaveContinuation) {
-    document.save(as: ObjectIdentifier(Value.self), isExplicit: true, continuation: continuation) { nil }
+    document.save(as: ObjectIdentifier(Value.self), context: .replacingUnreadable, continuation: continuation) { nil }
   }
 
   private func value(from result: Result<Data?, any Error>) -> Result<Value?, any Error> {

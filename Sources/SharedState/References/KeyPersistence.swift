@@ -244,14 +244,15 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   func reset() async throws {
     guard save != nil, let reference else { return }
     reference.mutate(to: initialValue) { resetStamp.store($0, ordering: .relaxed) }
-    try await save()
+    try await save(replacingUnreadable: true)
   }
 
-  func save() async throws {
+  func save(replacingUnreadable: Bool) async throws {
     guard save != nil, let reference else { return }
     try await withKeyContinuation { continuation in
       let isFirst = self.state.withLock { state in
         state.saveRequests.waiters.append(continuation)
+        if replacingUnreadable { state.saveRequests.replacesUnreadable = true }
         return state.saving.request()
       }
       if isFirst { self.drainSaves(of: reference) }

@@ -7,7 +7,9 @@ package protocol ReferencePersistence: AnyObject, Sendable {
   /// Loads the value again.
   func load() async throws
   /// Returns once the present value is kept.
-  func save() async throws
+  ///
+  /// - Parameter replacingUnreadable: Whether it takes the place of what cannot be read.
+  func save(replacingUnreadable: Bool) async throws
   /// Deletes what is kept, and returns once the value is the default again.
   func reset() async throws
   /// Whose threads tell the observers of changes that were made elsewhere.

@@ -6,7 +6,12 @@ struct SaveRequests {
   /// The calls of `save()`.
   var waiters: [CancellableContinuation<Void>] = []
 
-  var context: SaveContext { waiters.isEmpty ? .didSet : .userInitiated }
+  /// Whether one of them replaces what cannot be read.
+  var replacesUnreadable = false
+
+  var context: SaveContext {
+    if waiters.isEmpty { .didSet } else { replacesUnreadable ? .replacingUnreadable : .userInitiated }
+  }
 
   /// Whether nobody is interested any more.
   var areWithdrawn: Bool { !areOfMutation && !waiters.contains(where: \.isWaiting) }

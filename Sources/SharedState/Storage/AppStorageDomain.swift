@@ -75,18 +75,18 @@ final class AppStorageDomain: Sendable {
   ///
   /// - Parameters:
   ///   - type: The type of the value, whose own observers are not told.
-  ///   - isExplicit: Whether somebody asked for it: then it is written at once, whatever is stored now.
+  ///   - context: What somebody asked for is written at once, and whatever is stored now is replaced only on request.
   func save(
     _ object: Any?,
     _ name: Name,
     as type: ObjectIdentifier,
-    isExplicit: Bool,
+    context: SaveContext,
     continuation: SaveContinuation
   ) {
     let value = object.map(PropertyListValue.init)
     access.lock()
     let others = state.withLock { state -> [Observation]? in
-      guard isExplicit || state.unreadableAs[name]?.contains(type) != true else { return nil }
+      guard context == .replacingUnreadable || state.unreadableAs[name]?.contains(type) != true else { return nil }
       state.unreadableAs[name]?.remove(type)
       state.seen[name] = .some(value)
       return state.observations.values.filter { $0.name == name && $0.type != type }
@@ -100,7 +100,7 @@ final class AppStorageDomain: Sendable {
     }
     for other in others { other.observer(value) }
     guard path != nil else { return continuation.resume() }
-    writer.submit(isUrgent: isExplicit, continuation: continuation) { [self] in
+    writer.submit(isUrgent: context != .didSet, continuation: continuation) { [self] in
       guard synchronize() else { throw AppStorageError.notWritten(key: name.text) }
     }
   }

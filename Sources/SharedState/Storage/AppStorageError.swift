@@ -4,7 +4,8 @@ public enum AppStorageError: Error, Hashable, Sendable, CustomStringConvertible 
   case unreadable(key: String, expected: String, found: String)
   /// The value could not be turned into something that can be stored. The reason contains no values.
   case unencodable(key: String, reason: String)
-  /// A change was not saved, because it would replace a value that cannot be read; `save()` replaces it.
+  /// A change was not saved, because it would replace a value that cannot be read;
+  /// `save(replacingUnreadable: true)` replaces it, and it is lost.
   case wouldReplaceUnreadable(key: String)
   /// The change holds for this process, but the file of the user defaults could not be written.
   case notWritten(key: String)
@@ -17,7 +18,8 @@ public enum AppStorageError: Error, Hashable, Sendable, CustomStringConvertible 
     case .unencodable(let key, let reason):
       "The value for the app storage key '\(key)' could not be encoded: \(reason)"
     case .wouldReplaceUnreadable(let key):
-      "The app storage key '\(key)' holds something unreadable, which was not replaced. Call 'save()' to replace it."
+      "The app storage key '\(key)' holds something unreadable, which was not replaced. "
+        + "'save(replacingUnreadable: true)' replaces it, and it is lost."
     case .notWritten(let key):
       "The app storage key '\(key)' is set, but the file of the user defaults could not be written."
     }

@@ -86,23 +86,23 @@ final class FileDocument: Sendable {
   ///
   /// - Parameters:
   ///   - type: The type of the value, whose own observers are not told.
-  ///   - isExplicit: Whether somebody asked for it: then it is written at once, whatever the file holds.
+  ///   - context: What somebody asked for is written at once, and whatever the file holds is replaced only on request.
   ///   - encode: Makes the content, when it is its turn; `nil` deletes the file.
   func save(
     as type: ObjectIdentifier,
-    isExplicit: Bool,
+    context: SaveContext,
     continuation: SaveContinuation,
     encode: @escaping @Sendable () throws -> Data?
   ) {
     let isHeld = state.withLock { state in
       let isUnread = state.content == .unreadable || state.unreadableAs.contains(type)
-      if isUnread, !isExplicit { return true }
+      if isUnread, context != .replacingUnreadable { return true }
       state.changes += 1
       state.unreadableAs.remove(type)
       return false
     }
     if isHeld { return continuation.resume(throwing: FileStorageError.wouldReplaceUnreadable(path: path)) }
-    writer.submit(isUrgent: isExplicit, continuation: continuation) {
+    writer.submit(isUrgent: context != .didSet, continuation: continuation) {
       do {
         try self.write(encode(), as: type)
       } catch {

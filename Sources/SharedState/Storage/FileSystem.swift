@@ -46,7 +46,8 @@ public enum FileStorageError: Error, Hashable, Sendable, CustomStringConvertible
   case undecodable(path: String, reason: String)
   /// The value could not be turned into a document. The reason contains no values.
   case unencodable(path: String, reason: String)
-  /// A change was not saved, because it would replace content that cannot be read; `save()` replaces it.
+  /// A change was not saved, because it would replace content that cannot be read;
+  /// `save(replacingUnreadable: true)` replaces it, and what it holds is lost.
   case wouldReplaceUnreadable(path: String)
 
   /// What went wrong, without any value.
@@ -59,7 +60,8 @@ public enum FileStorageError: Error, Hashable, Sendable, CustomStringConvertible
     case .unencodable(let path, let reason):
       "The value for '\(path)' could not be encoded: \(reason)"
     case .wouldReplaceUnreadable(let path):
-      "'\(path)' could not be read, and was not replaced. Call 'save()' to replace it."
+      "'\(path)' could not be read, and was not replaced. "
+        + "'save(replacingUnreadable: true)' replaces it, and what it holds is lost."
     }
   }
 }

@@ -120,12 +120,13 @@ package final class Link: Sendable {
   package func save(
     _ id: LinkState.ReplicaID,
     stamp: UInt64,
+    replacingUnreadable: Bool,
     keeping reference: AnyObject,
     completion: @escaping WaiterCallback
   ) -> LinkState.WaiterID? {
     let kept = Kept(reference)
     return begin(completion) { guarded throws(RedisSharedStateError) in
-      let waiter = try guarded.state.save(id, stamp: stamp, now: .now)
+      let waiter = try guarded.state.save(id, stamp: stamp, replacingUnreadable: replacingUnreadable, now: .now)
       // Not before it has been accepted: nothing would ever settle it.
       guarded.members[id]?.unsettled = kept.object
       return waiter

@@ -1,3 +1,4 @@
+import Foundation
 package import Logging
 package import Metrics
 import Synchronization
@@ -72,6 +73,14 @@ package final class LinkWatch: Sendable {
       )
     case .gaveUp(let error):
       tell("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
+    case .undecodable(let revision, let error):
+      let moment = Date(timeIntervalSince1970: Double(revision.rawValue) / 1e6)
+      tell(
+        "What is stored cannot be read. The last good value stays, and local changes wait.",
+        .error,
+        of: "undecodable",
+        ["name": "\(name)", "error": "\(error)", "revision": "\(revision)", "written": "\(moment.ISO8601Format())"]
+      )
     case .missedMessage:
       count("missed_messages")
       logger.debug("A message was lost on its way.", metadata: ["name": "\(name)"])

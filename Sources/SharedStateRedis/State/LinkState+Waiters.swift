@@ -6,10 +6,12 @@ extension LinkState {
   package mutating func save(
     _ id: ReplicaID,
     stamp: UInt64 = .max,
+    replacingUnreadable: Bool = false,
     now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "save()", now: now)
-    apply(members[id]?.replica.save(waiter: waiter, stamp: stamp), to: id)
+    let actions = members[id]?.replica.save(waiter: waiter, stamp: stamp, replacingUnreadable: replacingUnreadable)
+    apply(actions, to: id)
     hurry(id)
     return waiter
   }

@@ -20,10 +20,8 @@ extension Replica {
     case .wrongType(let type):
       giveUp(job)
       confirmed.content = .otherType(type)
-      let error = RedisSharedStateError.wrongRedisType(name: name, type: type)
-      sight = .unreadable(error)
-      hasLoadStatus = true
-      return putBack(job, error) + advance()
+      let error = RedisSharedStateError.wrongType(type, name: name)
+      return hold(unreadable: error) + putBack(job, error) + advance()
     }
   }
 

@@ -147,14 +147,25 @@ extension Replica {
       base = if case .document(let document) = delivery.state.content { .stored(document) } else { .defaultValue }
     }
     guard delivery.state == confirmed else { return advance() }
+    var actions: [Action] = []
     switch outcome {
     case .shown, .outdated: sight = .reflected
     case .superseded: sight = .blocked(stamp: delivery.stamp)
-    case .unreadable(let error):
-      sight = .unreadable(error)
-      hasLoadStatus = true
+    case .unreadable(let error): actions = hold(unreadable: error)
     }
-    return advance()
+    return actions + advance()
+  }
+
+  /// What is stored cannot be read, so the last good value stays.
+  mutating func hold(unreadable error: RedisSharedStateError) -> [Action] {
+    let isKnown = confirmed.content.document != nil && left == nil && meta?.revision == confirmed.revision
+    let author = isKnown ? meta?.writer : nil
+    let error = error.written(by: author.flatMap { $0.hasPrefix(Meta.foreignMark) ? nil : $0 })
+    sight = .unreadable(error)
+    hasLoadStatus = true
+    guard reportedUnreadable.map({ $0 != (confirmed.revision, error) }) ?? true else { return [] }
+    reportedUnreadable = (confirmed.revision, error)
+    return [.report(.undecodable(confirmed.revision, error))]
   }
 
   // MARK: -

@@ -10,14 +10,22 @@ extension Replica {
 
   /// Somebody wants the present value to be kept, whether it has changed or not.
   ///
-  /// - Parameter stamp: The reference's stamp: a commit under way that carries it, or a later one, will do.
-  package mutating func save(waiter: UInt64, stamp: UInt64 = .max) -> [Action] {
+  /// - Parameters:
+  ///   - stamp: The reference's stamp: a commit under way that carries it, or a later one, will do.
+  ///   - replacingUnreadable: Whether it takes the place of what cannot be read.
+  package mutating func save(
+    waiter: UInt64,
+    stamp: UInt64 = .max,
+    replacingUnreadable: Bool = false
+  ) -> [Action] {
     if !isDirty, encoding == nil, reset == nil, let carried = inFlight?.stamp, carried >= stamp {
       self.inFlight?.waiters.save.insert(waiter)
+      if replacingUnreadable { self.inFlight?.waiters.replacing.insert(waiter) }
       self.inFlight?.waiters.isSave = true
       return advance()
     }
     waiters.save.insert(waiter)
+    if replacingUnreadable { waiters.replacing.insert(waiter) }
     waiters.isSave = true
     isDirty = true
     return advance()

@@ -91,6 +91,8 @@ package struct Replica: Sendable {
     case missedMessage
     /// A local change is not sent any more; this is why.
     case gaveUp(RedisSharedStateError)
+    /// What is stored cannot be read.
+    case undecodable(Revision, RedisSharedStateError)
   }
 
   /// What the box has to do with the confirmed state.
@@ -164,6 +166,8 @@ package struct Replica: Sendable {
   /// Those who wait for one snapshot to be acknowledged. Sets, because thousands may stop waiting one by one.
   struct Waiters: Sendable {
     var save: Set<UInt64> = []
+    /// Those of `save` who want it to take the place of what cannot be read.
+    var replacing: Set<UInt64> = []
     /// Those who wait for changes made so far, and do not ask for more than that.
     var flush: Set<UInt64> = []
     /// Atomic updates that are to run after it.
@@ -175,12 +179,14 @@ package struct Replica: Sendable {
 
     mutating func remove(_ waiter: UInt64) {
       save.remove(waiter)
+      replacing.remove(waiter)
       flush.remove(waiter)
       updates.removeAll { $0 == waiter }
     }
 
     mutating func merge(_ other: Waiters) {
       save.formUnion(other.save)
+      replacing.formUnion(other.replacing)
       flush.formUnion(other.flush)
       updates = other.updates + updates
       isSave = isSave || other.isSave
@@ -188,8 +194,15 @@ package struct Replica: Sendable {
 
     /// Hands over everybody who waits to be told of it.
     mutating func takeAll() -> [UInt64] {
-      defer { (save, flush) = ([], []) }
+      defer { (save, replacing, flush) = ([], [], []) }
       return all
+    }
+
+    /// Hands over those whose save has to fail where there is something that cannot be read.
+    mutating func takeSaves() -> [UInt64] {
+      guard replacing.isEmpty else { return [] }
+      defer { (save, isSave) = ([], false) }
+      return save.sorted()
     }
   }
 
@@ -284,6 +297,8 @@ package struct Replica: Sendable {
   var hasLoadStatus = true
   /// The `loadError` that was told last.
   var toldUnreadable: RedisSharedStateError?
+  /// What the log has had of that last.
+  var reportedUnreadable: (revision: Revision, error: RedisSharedStateError)?
   var hasSaveError = false
   /// The local mutations that were given up last, and why, while nothing was saved since.
   var givenUp: (stamp: UInt64, error: RedisSharedStateError)?
@@ -506,9 +521,12 @@ package struct Replica: Sendable {
     if let inFlight, isOutdated(inFlight) || !maySend(inFlight) { advance() } else { [] }
   }
 
+  /// The local change waits. Whoever wants it to be kept is told that it is not.
   private mutating func waitUntilReadable() -> [Action] {
+    guard let unreadable else { return [] }
     hasSaveError = true
-    return [.saveError(.storedValueUnreadable(name: name))]
+    let refused = waiters.takeSaves() + (postponed?.waiters.takeSaves() ?? []) + (inFlight?.waiters.takeSaves() ?? [])
+    return [.saveError(unreadable)] + resume(refused, unreadable)
   }
 
   /// What cannot be read cannot be updated either.
@@ -528,7 +546,7 @@ package struct Replica: Sendable {
 
   /// A local change may be sent when what is stored can be read, or somebody asked to replace it.
   var mayCommit: Bool {
-    unreadable == nil || [waiters, postponed?.waiters, inFlight?.waiters].contains { !($0?.save.isEmpty ?? true) }
+    unreadable == nil || [waiters, postponed?.waiters, inFlight?.waiters].contains { !($0?.replacing.isEmpty ?? true) }
   }
 
   /// The box is up to date, or what is stored cannot be read: says so, once nothing is on its way into the box.

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedState
 import SharedStateRedis
 import SharedStateTesting
@@ -18,7 +19,7 @@ struct BadDataTests {
     let secret = "{\"maximum\":\"a-secret\"}"
     try backend.set("limits", secret)
     let thrown = await #expect(throws: RedisSharedStateError.self) { try await $limits.load() }
-    guard case .decodingFailed("limits", let reason)? = thrown else {
+    guard case .undecodable("limits", let reason, nil)? = thrown else {
       Issue.record("\(String(describing: thrown))")
       return
     }
@@ -29,11 +30,14 @@ struct BadDataTests {
 
     // A local change waits.
     $limits.withLock { $0.maximum = 30 }
-    try await $limits.status { $0.saveError as? RedisSharedStateError == .storedValueUnreadable(name: "limits") }
+    try await $limits.status { $0.hasUndecodable(\.saveError) }
     #expect(try backend.get("limits") == secret)
 
-    // An explicit save replaces it.
-    try await $limits.save()
+    // Only who asks for that replaces it.
+    let saved = await #expect(throws: RedisSharedStateError.self) { try await $limits.save() }
+    #expect(saved == thrown)
+    #expect(try backend.get("limits") == secret)
+    try await $limits.save(replacingUnreadable: true)
     #expect(try backend.get("limits")?.contains("30") == true)
     try await $limits.status { $0.loadError == nil && $0.saveError == nil }
   }
@@ -49,7 +53,7 @@ struct BadDataTests {
     try await $limits.status { $0.saveError != nil }
     @Shared(.redis("limits", store: second)) var others = Limits()
     $others.withLock { $0.note = "readable" }
-    try await $others.save()
+    try await $others.save(replacingUnreadable: true)
     try await first.flush(within: patience)
     try await $others.value { $0.maximum == 30 }
   }
@@ -60,12 +64,14 @@ struct BadDataTests {
     let store = try backend.store()
     try backend.setList("limits")
     @Shared(.redis("limits", store: store)) var limits = Limits()
-    let error = RedisSharedStateError.wrongRedisType(name: "limits", type: "list")
+    let error = RedisSharedStateError.wrongType("list", name: "limits")
     try await $limits.status { $0.loadError as? RedisSharedStateError == error && !$0.isLoading }
     await #expect(throws: error) { try await $limits.load() }
+    await #expect(throws: error) { try await $limits.save() }
     $limits.withLock { $0.maximum = 30 }
-    try await $limits.status { $0.saveError as? RedisSharedStateError == .storedValueUnreadable(name: "limits") }
-    try await $limits.save()
+    try await $limits.status { $0.hasUndecodable(\.saveError) }
+    await #expect(throws: error) { try await $limits.save() }
+    try await $limits.save(replacingUnreadable: true)
     #expect(try backend.get("limits")?.contains("30") == true)
   }
 
@@ -112,6 +118,29 @@ struct BadDataTests {
     #expect(try backend.get("ratio") == "0.25")
   }
 
+  @Test("who wrote what cannot be read is named, in the error and once in the log", arguments: BackendKind.allCases)
+  func writerIsNamed(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let store = try backend.store("reader", logger: journal.logger("reader"))
+    let writer = try backend.store("newcomer")
+    @Shared(.redis("limits", store: store)) var limits = Limits()
+    try await $limits.load()
+    @Shared(.redis("limits", store: writer)) var newer = ["maximum": "a-secret"]
+    $newer.withLock { $0["note"] = "more" }
+    try await $newer.save()
+    try await $limits.status { $0.hasUndecodable(\.loadError) }
+    guard case .undecodable("limits", _, let name?)? = $limits.loadError as? RedisSharedStateError else {
+      return _ = Issue.record("\(String(describing: $limits.loadError))")
+    }
+    #expect(name.hasPrefix("newcomer"))
+    await #expect(throws: RedisSharedStateError.self) { try await $limits.load() }
+    let entries = journal.entries("What is stored cannot be read", name: "limits")
+    #expect(entries.map(\.level) == [.error])
+    let told = try #require(entries.first?.error)
+    #expect(told.contains("newcomer") && told.contains("maximum") && !told.contains("a-secret"))
+  }
+
   @Test("foreign nonsense is seen by everybody without asking, and gets a revision", arguments: BackendKind.allCases)
   func foreignNonsense(kind: BackendKind) async throws {
     let backend = try kind.make()
@@ -124,9 +153,7 @@ struct BadDataTests {
     for document in ["nonsense", "", #"{"maximum":"text"}"#] {
       try backend.set("limits", document)
       for share in shares {
-        try await share.status {
-          if case .decodingFailed? = $0.loadError as? RedisSharedStateError { true } else { false }
-        }
+        try await share.status { $0.hasUndecodable(\.loadError) }
       }
       try await eventually("it gets a revision") { try await stores[0].metadata(for: "limits")?.isForeign == true }
       #expect(shares.allSatisfy { $0.wrappedValue.maximum == 20 })
@@ -152,12 +179,12 @@ struct BadDataTests {
     for isFlushed in [false, true] {
       if isFlushed { try backend.flushAll() }
       try backend.setList("limits")
-      let error = RedisSharedStateError.wrongRedisType(name: "limits", type: "list")
+      let error = RedisSharedStateError.wrongType("list", name: "limits")
       for share in shares { try await share.status { $0.loadError as? RedisSharedStateError == error } }
       // Another one each time, so that it is a change whether the loss in between was seen or not.
       let note = isFlushed ? "waits again" : "waits"
       shares[1].withLock { $0.note = note }
-      try await shares[1].status { $0.saveError as? RedisSharedStateError == .storedValueUnreadable(name: "limits") }
+      try await shares[1].status { $0.hasUndecodable(\.saveError) }
       try backend.set("limits", #"{"maximum":30,"note":"readable"}"#)
       for share in shares { try await share.value { $0.maximum == 30 && $0.note == note } }
       for share in shares { try await share.status { $0.loadError == nil && $0.saveError == nil } }

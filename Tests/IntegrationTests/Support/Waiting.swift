@@ -25,6 +25,11 @@ extension Shared where Value: Sendable {
     }
   }
 
+  /// Whether this error says that what is stored cannot be read.
+  func hasUndecodable(_ error: KeyPath<Shared, (any Error)?>) -> Bool {
+    if case .undecodable? = self[keyPath: error] as? RedisSharedStateError { true } else { false }
+  }
+
   /// What the share has, for a failure to say.
   var summary: String { SharedReader(self).summary + saveError.map { ", saveError: \($0)" }.joined }
 }

@@ -181,10 +181,10 @@ final class SimulatedBox {
     let shown: SimulatedValue
     switch delivery.state.content {
     case .absent: shown = SimulatedValue(default: release)
-    case .otherType(let type): return .unreadable(.wrongRedisType(name: name, type: type))
+    case .otherType(let type): return .unreadable(.wrongType(type, name: name))
     case .document(let document):
       guard let decoded = SimulatedValue(document, release: release) else {
-        return .unreadable(.decodingFailed(name: name, reason: "simulated"))
+        return .unreadable(.undecodable(name: name, reason: "simulated", writer: nil))
       }
       shown = decoded
     }

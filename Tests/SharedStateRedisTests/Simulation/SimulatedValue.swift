@@ -59,7 +59,7 @@ struct SimulatedValue: Hashable, CustomStringConvertible {
       },
       decode: { data in
         SimulatedValue(data, release: release).map { .success($0) }
-          ?? .failure(.decodingFailed(name: "", reason: "simulated"))
+          ?? .failure(.undecodable(name: "", reason: "simulated", writer: nil))
       }
     )
   }

@@ -5,7 +5,7 @@ import Testing
 
 extension RedisSharedStateError {
   static let lost = RedisSharedStateError.disconnected(reason: "cut")
-  static let bad = RedisSharedStateError.decodingFailed(name: "flags", reason: "the data is corrupt")
+  static let bad = RedisSharedStateError.undecodable(name: "flags", reason: "the data is corrupt", writer: "other")
 }
 
 extension SharedStateRedis.Operation {

@@ -156,7 +156,7 @@ struct ReplicaEditTests {
   @Test("BadDataHeld: save() replaces what cannot be read also when the commit that it joins has taken effect before")
   func saveBehindChange() {
     var replica = Self.heldBack(at: 9)
-    _ = replica.save(waiter: 5, stamp: 1)
+    _ = replica.save(waiter: 5, stamp: 1, replacingUnreadable: true)
     #expect(replica.takeDraft() == nil)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
@@ -185,7 +185,7 @@ struct ReplicaEditTests {
       if isReset {
         _ = replica.reset(waiter: 1, stamp: 0)
       } else {
-        _ = replica.save(waiter: 1)
+        _ = replica.save(waiter: 1, replacingUnreadable: true)
         #expect(replica.beginsEncoding() == true)
         _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
       }

@@ -228,7 +228,7 @@ struct ReplicaForkTests {
     var replica = Replica.reading()
     let bad = replica.stored(.document(51, "?", .old(51)), vitals: .calm)
     deliver(bad, to: &replica, outcome: .unreadable(.bad))
-    _ = replica.save(waiter: 4)
+    _ = replica.save(waiter: 4, replacingUnreadable: true)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("{}".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)

@@ -294,12 +294,28 @@ struct ReplicaTests {
   func badDataHeld() {
     var replica = Replica.live(at: 7, "1")
     let delivery = replica.delivery(of: .set(8, "bad"))
-    #expect(replica.delivered(delivery, outcome: .unreadable(.bad)) == [.loading(false), .loadError(.bad)])
-    #expect(replica.changed() == [.saveError(.storedValueUnreadable(name: "flags"))])
+    #expect(
+      replica.delivered(delivery, outcome: .unreadable(.bad))
+        == [.report(.undecodable(Revision(8), .bad)), .loading(false), .loadError(.bad)]
+    )
+    #expect(replica.changed() == [.saveError(.bad)])
     #expect(replica.beginsEncoding() == false)
     // A readable one ends the waiting.
     let good = replica.delivery(of: .set(9, "3"))
     #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
+  }
+
+  @Test("BadDataHeld: a save that was not told to replace what cannot be read fails, with a local change and without")
+  func plainSaveFails() {
+    var replica = Replica.live(at: 7, "1")
+    // Also one that waits already.
+    #expect(replica.save(waiter: 1) == [.commit])
+    let delivery = replica.delivery(of: .set(8, "bad"))
+    #expect(replica.delivered(delivery, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
+    #expect(replica.save(waiter: 2) == [.saveError(.bad), .resume([2], .bad)])
+    #expect(replica.changed() == [.saveError(.bad)])
+    #expect(replica.save(waiter: 3) == [.saveError(.bad), .resume([3], .bad)])
+    #expect(replica.beginsEncoding() == false)
   }
 
   @Test("an explicit save replaces what cannot be read, by compare-and-set")
@@ -307,7 +323,7 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     let delivery = replica.delivery(of: .set(8, "bad"))
     _ = replica.delivered(delivery, outcome: .unreadable(.bad))
-    #expect(replica.save(waiter: 1) == [.commit])
+    #expect(replica.save(waiter: 1, replacingUnreadable: true) == [.commit])
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
@@ -327,7 +343,7 @@ struct ReplicaTests {
     let unversioned = try #require(replica.stored(stored).last?.delivery)
     #expect(replica.delivered(unversioned, outcome: .unreadable(.bad)).last == .commit)
     #expect(replica.takeDraft()?.condition == .revision(.none))
-    #expect(replica.save(waiter: 1) == [])
+    #expect(replica.save(waiter: 1, replacingUnreadable: true) == [])
     // Its message is still on its way.
     #expect(replica.committed(.committed(9), operation: .number(99)) == [.report(.adopted(Revision(9))), .read])
     #expect(replica.beginsEncoding() == false)
@@ -363,7 +379,7 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     let delivery = replica.delivery(of: .set(8, "bad"))
     _ = replica.delivered(delivery, outcome: .unreadable(.bad))
-    _ = replica.save(waiter: 1)
+    _ = replica.save(waiter: 1, replacingUnreadable: true)
     _ = replica.beginEncoding()
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     _ = replica.takeDraft()
@@ -378,9 +394,12 @@ struct ReplicaTests {
   @Test("an explicit save made before the first read replaces what that finds unreadable")
   func explicitSaveBeforeFirstRead() {
     var replica = Replica.reading()
-    #expect(replica.save(waiter: 1) == [])
+    #expect(replica.save(waiter: 1, replacingUnreadable: true) == [])
     guard case .show(let delivery)? = replica.stored(.document(7, "bad")).last else { fatalError("Nothing was shown.") }
-    #expect(replica.delivered(delivery, outcome: .unreadable(.bad)) == [.loading(false), .loadError(.bad), .commit])
+    #expect(
+      replica.delivered(delivery, outcome: .unreadable(.bad))
+        == [.report(.undecodable(Revision(7), .bad)), .loading(false), .loadError(.bad), .commit]
+    )
     #expect(replica.beginsEncoding() == true)
   }
 
@@ -388,12 +407,13 @@ struct ReplicaTests {
   func wrongType() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
-    let error = RedisSharedStateError.wrongRedisType(name: "flags", type: "list")
+    let error = RedisSharedStateError.wrongType("list", name: "flags")
     #expect(
       replica.committed(.wrongType("list"), operation: .number(1))
-        == [.loading(false), .loadError(error), .saveError(.storedValueUnreadable(name: "flags"))]
+        == [.report(.undecodable(Revision(7), error)), .loading(false), .loadError(error), .saveError(error)]
     )
-    #expect(replica.save(waiter: 1) == [.commit])
+    #expect(replica.save(waiter: 1) == [.saveError(error), .resume([1], error)])
+    #expect(replica.save(waiter: 2, replacingUnreadable: true) == [.commit])
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
     #expect(replica.takeDraft()?.condition == .replacing(Revision(7)))
@@ -424,7 +444,7 @@ struct ReplicaTests {
     }
     #expect(
       replica.delivered(delivery, outcome: .unreadable(.bad))
-        == [.loading(false), .loadError(.bad), .saveError(.storedValueUnreadable(name: "flags"))]
+        == [.report(.undecodable(Revision(9), .bad)), .loading(false), .loadError(.bad), .saveError(.bad)]
     )
   }
 
@@ -433,7 +453,7 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     let bad = replica.delivery(of: .set(8, "bad"))
     _ = replica.delivered(bad, outcome: .unreadable(.bad))
-    _ = replica.save(waiter: 1)
+    _ = replica.save(waiter: 1, replacingUnreadable: true)
     replica.encodeAndSend("2", stamp: 1, number: 1)
     #expect(replica.announced(.set(9, "3")) == [])
     let good = Replica.Delivery(state: .document(9, "3"), stamp: nil, sequence: 3)

@@ -309,7 +309,7 @@ struct ReplicaUpdatesTests {
     _ = replica.delivered(replica.delivery(of: .set(8, "?")), outcome: .unreadable(.bad))
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-        == [.saveError(.storedValueUnreadable(name: "flags"))]
+        == [.saveError(.bad)]
     )
     #expect(replica.takeDraft() == nil)
     #expect(replica.hasPendingChange)
@@ -324,7 +324,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.update(waiter: 1) == [])
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-        == [.resume([1], .bad), .saveError(.storedValueUnreadable(name: "flags"))]
+        == [.resume([1], .bad), .saveError(.bad)]
     )
     #expect(replica.takeDraft() == nil)
     #expect(replica.hasPendingChange)

@@ -210,7 +210,7 @@ private class OwnThreads: ReferencePersistence, @unchecked Sendable {
 
   func referenceDidMutate() {}
   func load() async throws {}
-  func save() async throws {}
+  func save(replacingUnreadable: Bool) async throws {}
   func reset() async throws {}
   func observerIsBlocked(sharedAt place: String?) {}
 }

@@ -142,7 +142,8 @@ struct AppStorageTests {
     $count.withLock { $0 = 4 }
     #expect(defaults.string(forKey: "count") == "secret")
     #expect($count.saveError as? AppStorageError == .wouldReplaceUnreadable(key: "count"))
-    try await $count.save()
+    await #expect(throws: AppStorageError.wouldReplaceUnreadable(key: "count")) { try await $count.save() }
+    try await $count.save(replacingUnreadable: true)
     #expect(defaults.integer(forKey: "count") == 4)
     defaults.set(5, forKey: "count")
     #expect(count == 5)

@@ -215,7 +215,8 @@ struct FileStorageTests {
       $numbers.withLock { $0 = [2] }
       #expect($numbers.saveError as? FileStorageError == .wouldReplaceUnreadable(path: url.path))
       #expect(try Data(contentsOf: url) == Data(#"["secret"]"#.utf8))
-      try await $numbers.save()
+      await #expect(throws: FileStorageError.wouldReplaceUnreadable(path: url.path)) { try await $numbers.save() }
+      try await $numbers.save(replacingUnreadable: true)
       #expect(try self.numbers(in: url) == [2])
       try Data("[3]".utf8).write(to: url)
       try await wait(for: [3], in: $numbers)
