@@ -357,6 +357,9 @@ extension Replica {
       return show(stored)
     case .leave:
       repair = nil
+      // An edit that was shown has been thrown away before it had a revision.
+      let isEdited = held.restorable == nil && news == nil && confirmed.content.document != nil
+      if isEdited, stored.content == .absent { return show(stored) }
       left = stored.meta == meta ? nil : Left(meta: stored.meta)
       return []
     case .adopt:

@@ -12,6 +12,8 @@ extension Replica {
     package var stored: State
     /// What the server is expected to have beside it.
     var expected: Meta?
+    /// What this service held when it was begun.
+    var held: Lineage?
     /// The document that the server has to be asked for as well, because nothing else tells that it has it.
     var basis: Data?
     /// Whether what others have changed meanwhile, and fields that nobody here knows, are kept.
@@ -94,6 +96,7 @@ extension Replica {
       isMerged: policy.conflict != .lastWriteWins && unreadable == nil,
       isReplacement: unreadable != nil
     )
+      held: held.meta?.lineage,
   }
 
   /// A closure of the program's has the value, so that there is no snapshot yet: it is taken after ``unlocked()``.

@@ -18,11 +18,14 @@ extension Replica {
       var meta: Meta?
       /// The document, where nothing else tells that it is the server's.
       var basis: Data?
+      /// What it is made of, where nothing is expected to be stored.
+      var held: Lineage?
 
       init() {}
 
       init(_ encoding: Encoding) {
         (content, meta, basis) = (encoding.stored.content, encoding.expected, encoding.basis)
+        held = encoding.held
         // What cannot be read is replaced whatever it is.
         if encoding.isReplacement { basis = nil }
       }
@@ -209,7 +212,7 @@ extension Replica {
 
   /// What a change is made of; `nil`: of nothing.
   private func parentLineage(of job: Job) -> Lineage? {
-    guard let meta = job.expectation.meta else { return held.meta?.lineage }
+    guard let meta = job.expectation.meta else { return job.expectation.held }
     // Somebody else has what that was, and may give it back. What expires is over.
     let isUnknown = meta.kind == .set && meta.expiry == 0 && job.expectation.content == .absent
     return isUnknown && held.restorable == nil ? nil : meta.lineage
@@ -241,7 +244,7 @@ extension Replica {
     } else if let reset {
       self.reset = nil
       var expectation = Job.Expectation()
-      (expectation.meta, expectation.content) = (expectedMeta, confirmed.content)
+      (expectation.meta, expectation.content, expectation.held) = (expectedMeta, confirmed.content, held.meta?.lineage)
       inFlight = Job(
         purpose: .reset(stamp: reset.stamp),
         operation: nextOperation(),

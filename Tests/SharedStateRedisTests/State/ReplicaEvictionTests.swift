@@ -226,6 +226,18 @@ struct ReplicaEvictionTests {
     #expect(replica.inFlight == nil)
   }
 
+  @Test("Converges: an edit that is thrown away before it has a revision is not shown any more")
+  func evictedEdit() {
+    var replica = Replica.reading()
+    deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
+    deliver(replica.stored(.unversioned("a"), vitals: .evicting), to: &replica, outcome: .shown)
+    _ = replica.graceEnded(.moment)
+    deliver(replica.stored(.unversioned("a"), vitals: .evicting), to: &replica, outcome: .shown)
+    #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
+    let actions = replica.committed(.conflict(.absent), operation: .number(99), vitals: .evicting)
+    #expect(actions.last?.delivery?.state.content == .absent)
+  }
+
   @Test("AcknowledgedSurvives: what waits behind a giving back that is dropped is sent at once")
   func waitsBehindWhatIsDropped() {
     var replica = Replica.holding(.document(5, "a", .old(5)))

@@ -8,6 +8,8 @@ struct AcknowledgedSurvivesValidator: Validator {
   private var acknowledged: [History.Box: UInt64] = [:]
   /// The newest revision under which each box has shown nothing.
   private var deleted: [History.Box: UInt64] = [:]
+  /// The revision under which each box has found nothing where something may have been evicted.
+  private var gone: [History.Box: UInt64] = [:]
   private var contents = StoredContents()
   private var ancestry = Ancestry()
   /// What each box has made last, as far as the server has acknowledged it; not what its service has then given up for
@@ -54,6 +56,9 @@ struct AcknowledgedSurvivesValidator: Validator {
         // A message told of it, and nobody has read it before it was replaced.
         reached[box] = acknowledged[box] ?? 0
       }
+      gone[box] = revision
+    // What is there again has no revision of its own yet.
+    case .shown(let box, .some, let revision?, _) where gone[box] == revision: break
     case .shown(let box, let document, let revision?, _):
       if document == nil { deleted[box] = revision }
       reached[box] = max(reached[box] ?? 0, revision)
