@@ -143,11 +143,10 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     whenUnlocked: @escaping @Sendable () -> Void
   ) -> Replica.Encoded? {
     guard encoding.updates.isEmpty else {
-      let result = coder.documents(default: initialValue, encoding) { waiter, value in
+      return coder.documents(default: initialValue, encoding) { waiter, value in
         // Who has stopped waiting has no update any more.
         withUnsafeMutablePointer(to: &value) { updates[waiter]?(UnsafeMutableRawPointer($0)) ?? false }
       }
-      return Replica.Encoded(stamp: 0, result: result)
     }
     guard let reference = state.withLock({ $0.reference }) else {
       return Replica.Encoded(stamp: 0, result: .failure(.stopped))
@@ -175,8 +174,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     _ snapshot: ValueReference<Value>.Snapshot,
     _ encoding: Replica.Encoding
   ) -> Replica.Encoded {
-    let result = coder.documents(of: snapshot.value, default: initialValue, encoding).map { Optional($0) }
-    return Replica.Encoded(stamp: snapshot.versions.local, result: result)
+    coder.documents(of: snapshot.value, stamp: snapshot.versions.local, default: initialValue, encoding)
   }
 
   func show(
@@ -191,7 +189,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     case .otherType(let type):
       return .unreadable(.wrongType(type, name: key.name))
     case .document(let document):
-      switch key.decode(document) {
+      switch key.accept(document) {
       case .success(let decoded): value = decoded
       case .failure(let error): return .unreadable(error)
       }

@@ -20,6 +20,31 @@ extension SharedReaderKey {
   ) -> Self where Self == RedisSharedKey<Value> {
     RedisSharedKey(name, store: store, options: options)
   }
+
+  /// Shares a value with every service that uses the same name on the same Redis, and refuses what is not valid.
+  ///
+  /// ```swift
+  /// @Shared(.redis("checkout:config", validate: { config in
+  ///   guard config.maximumItems > 0 else { throw Invalid("maximumItems has to be positive") }
+  /// }))
+  /// var config = CheckoutConfig()
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: The name in Redis.
+  ///   - store: The Redis; `nil` for the dependency `defaultRedisStore`.
+  ///   - options: What else there is to say; their `validate` is replaced.
+  ///   - validate: Throws what is wrong with a value: see ``RedisSharedKey/Options/validate``.
+  public static func redis<Value: Codable & Sendable>(
+    _ name: String,
+    store: RedisStore? = nil,
+    options: RedisSharedKey<Value>.Options = .standard,
+    validate: @escaping @Sendable (Value) throws -> Void
+  ) -> Self where Self == RedisSharedKey<Value> {
+    var options = options
+    options.validate = validate
+    return RedisSharedKey(name, store: store, options: options)
+  }
 }
 
 /// Shares a value through Redis; made with `.redis(_:store:options:)`.
@@ -58,6 +83,16 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
     /// Reads the document. It may be called on any thread.
     public var decoder: JSONDecoder
 
+    /// Refuses values: throws what is wrong with one. `nil`, the default: whatever can be decoded is right.
+    ///
+    /// A local change that it refuses is not sent, and ``RedisSharedStateError/rejected(name:reason:writer:)`` is thrown, or
+    /// its `saveError`. A document that it refuses is held like one that cannot be decoded: the last good value stays. Of
+    /// two changes that are right by themselves, and not together, the later one is refused.
+    ///
+    /// It may be called on any thread and often, so keep it short: it must not use shares. What it throws is described
+    /// in errors and in the log, so it had better name no value.
+    public var validate: (@Sendable (Value) throws -> Void)?
+
     /// The default options: merged, kept for ever, up to 1 MiB, and JSON as Foundation makes it.
     public init(
       conflict: ConflictPolicy = .merge,
@@ -65,7 +100,8 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
       maximumBytes: Int = 1 << 20,
       encoder: JSONEncoder = .init(),
       decoder: JSONDecoder = .init(),
-      detectsForeignEdits: Bool = true
+      detectsForeignEdits: Bool = true,
+      validate: (@Sendable (Value) throws -> Void)? = nil
     ) {
       self.conflict = conflict
       self.timeToLive = timeToLive
@@ -73,6 +109,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
       self.maximumBytes = maximumBytes
       self.encoder = encoder
       self.decoder = decoder
+      self.validate = validate
     }
 
     /// The default options, whose encoder and decoder all keys share: making them costs as much as a look-up.
@@ -148,7 +185,8 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
 
   /// Makes and reads the documents.
   var coder: DocumentCoder<Value> {
-    DocumentCoder(encode: { encode($0) }, decode: { decode($0) })
+    let rules = DocumentCoder<Value>.Rules(name: name, maximumBytes: options.maximumBytes) { refusal(of: $0) }
+    return DocumentCoder(encode: { encode($0) }, decode: { decode($0) }, rules: rules)
   }
 
   // The methods below serve keys that are built on top of this one. They go through the same reference as everybody
@@ -209,7 +247,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
     switch stored?.content {
     case nil, .absent: .success(nil)
     case .otherType(let type): .failure(.wrongType(type, name: name))
-    case .document(let document): decode(document).map { $0 }
+    case .document(let document): accept(document).map { $0 }
     }
   }
 }
@@ -218,23 +256,33 @@ private let standardEncoder = JSONEncoder()
 private let standardDecoder = JSONDecoder()
 
 extension RedisSharedKey {
-  /// Encodes a value. The error names the case and the coding path, never a value.
-  func encode(_ value: Value) -> Result<Data, RedisSharedStateError> {
+  /// Why the key refuses a value; `nil`: it does not.
+  private func refusal(of value: Value) -> RedisSharedStateError? {
+    guard let validate = options.validate else { return nil }
     do {
-      let document = try options.encoder.encode(value)
-      guard document.count <= options.maximumBytes else {
-        return .failure(
-          .valueTooLarge(name: name, bytes: document.count, maximumBytes: options.maximumBytes)
-        )
-      }
-      return .success(document)
+      try validate(value)
+      return nil
+    } catch {
+      return .rejected(name: name, reason: "\(error)", writer: nil)
+    }
+  }
+
+  /// Decodes a document, and asks the key whether the value is to be shown.
+  func accept(_ document: Data) -> Result<Value, RedisSharedStateError> {
+    decode(document).flatMap { value in refusal(of: value).map { .failure($0) } ?? .success(value) }
+  }
+
+  /// Encodes a value. The error names the case and the coding path, never a value.
+  private func encode(_ value: Value) -> Result<Data, RedisSharedStateError> {
+    do {
+      return .success(try options.encoder.encode(value))
     } catch {
       return .failure(.encodingFailed(name: name, reason: CodingErrorSummary.text(of: error)))
     }
   }
 
   /// Decodes a document. The error names the case and the coding path, never a value.
-  func decode(_ document: Data) -> Result<Value, RedisSharedStateError> {
+  private func decode(_ document: Data) -> Result<Value, RedisSharedStateError> {
     do {
       return .success(try options.decoder.decode(Value.self, from: document))
     } catch {

@@ -37,6 +37,9 @@ public enum RedisSharedStateError: Error, Hashable, Sendable {
   /// `writer` is who wrote it, as the store of that service is called; `nil`: nobody knows. `save(replacingUnreadable: true)`
   /// replaces it, and what it holds is lost for everybody.
   case undecodable(name: String, reason: String, writer: String?)
+  /// The key's `validate` refuses the value, for this reason. Without a writer it was made here, and was not sent. With
+  /// one it is stored, and is held like what cannot be decoded: the last good value stays, and a local change waits.
+  case rejected(name: String, reason: String, writer: String?)
   /// A local change gave way to somebody else's: the key's policy is to reject conflicts, or the value was deleted, or
   /// somebody wrote while a save was replacing what could not be read. Carries both documents; `nil`: nothing is stored.
   ///
@@ -94,6 +97,9 @@ extension RedisSharedStateError: CustomStringConvertible, CustomDebugStringConve
     case .undecodable(let name, let reason, let writer):
       "What is stored under '\(name)' cannot be read: \(reason). "
         + (writer.map { "It was written by \($0). " } ?? "") + "The last good value stays, and local changes wait."
+    case .rejected(let name, let reason, let writer):
+      "The value of '\(name)' is refused: \(reason)."
+        + (writer.map { " It was written by \($0). The last good value stays, and local changes wait." } ?? "")
     case .conflict(let name, _, _):
       "Somebody else wrote or deleted '\(name)' at the same time, and the local change gave way. Look at it, and try again."
     case .changesGivenUp(let names, let further):
@@ -120,10 +126,13 @@ extension RedisSharedStateError {
     .undecodable(name: name, reason: "the Redis key holds a \(type), not a string", writer: nil)
   }
 
-  /// The same, if it is about something undecodable that this writer wrote.
+  /// The same, if it is about something stored that this writer wrote.
   func written(by writer: String?) -> Self {
-    guard case .undecodable(let name, let reason, nil) = self else { return self }
-    return .undecodable(name: name, reason: reason, writer: writer)
+    switch self {
+    case .undecodable(let name, let reason, nil): .undecodable(name: name, reason: reason, writer: writer)
+    case .rejected(let name, let reason, nil): .rejected(name: name, reason: reason, writer: writer)
+    default: self
+    }
   }
 
   /// Whether trying again at once is pointless, because somebody has to change something first.

@@ -1,32 +1,79 @@
 package import Foundation
 
-/// Makes the documents that are committed out of values: merged with what others have written, and kept within limits.
+/// Makes the documents that are committed out of values: merged with what others have written, and kept to the key's
+/// rules.
 package struct DocumentCoder<Value>: Sendable {
   package typealias Coded<Success> = Result<Success, RedisSharedStateError>
+  private typealias Checked<Success> = Result<Success, Refusal>
+
+  /// Why there is no document.
+  private struct Refusal: Error {
+    let error: RedisSharedStateError
+    /// Whether the value is right by itself, and not together with what is stored.
+    var isOfMerge = false
+  }
+
+  /// What a key asks of a value, beside that it can be encoded and decoded.
+  package struct Rules: Sendable {
+    /// The key's name.
+    package var name: String
+    /// The largest document that is sent, in bytes.
+    package var maximumBytes: Int
+    /// Why a value is not to be shared; `nil`: it is.
+    package var refusal: @Sendable (Value) -> RedisSharedStateError?
+
+    package init(
+      name: String,
+      maximumBytes: Int = .max,
+      refusal: @escaping @Sendable (Value) -> RedisSharedStateError? = { _ in nil }
+    ) {
+      self.name = name
+      self.maximumBytes = maximumBytes
+      self.refusal = refusal
+    }
+  }
 
   private let encode: @Sendable (Value) -> Coded<Data>
   private let decode: @Sendable (Data) -> Coded<Value>
+  private let rules: Rules
 
   /// - Parameters:
-  ///   - encode: Makes a document; fails also when it is too large.
+  ///   - encode: Makes a document, of whatever size.
   ///   - decode: Reads a document.
   package init(
     encode: @escaping @Sendable (Value) -> Coded<Data>,
-    decode: @escaping @Sendable (Data) -> Coded<Value>
+    decode: @escaping @Sendable (Data) -> Coded<Value>,
+    rules: Rules
   ) {
     self.encode = encode
     self.decode = decode
+    self.rules = rules
   }
 
   /// The documents of a local change.
   package func documents(
     of value: Value,
+    stamp: UInt64,
     default initialValue: Value,
     _ encoding: Replica.Encoding
-  ) -> Coded<Replica.Documents> {
-    encode(value).map { mine in
+  ) -> Replica.Encoded {
+    switch documents(of: value, default: initialValue, encoding) {
+    case .success(let documents): return Replica.Encoded(stamp: stamp, result: .success(documents))
+    case .failure(let refusal):
+      var encoded = Replica.Encoded(stamp: stamp, result: .failure(refusal.error))
+      encoded.givesWay = refusal.isOfMerge
+      return encoded
+    }
+  }
+
+  private func documents(
+    of value: Value,
+    default initialValue: Value,
+    _ encoding: Replica.Encoding
+  ) -> Checked<Replica.Documents> {
+    checkedDocument(of: value).flatMap { mine in
       guard encoding.isMerged, case .document(let theirs) = encoding.stored.content else {
-        return Replica.Documents(encoded: mine, merged: mine)
+        return .success(Replica.Documents(encoded: mine, merged: mine))
       }
       let base: Data? =
         switch encoding.base {
@@ -34,40 +81,90 @@ package struct DocumentCoder<Value>: Sendable {
         case .stored(let document): normalized(document)
         case .defaultValue: try? encode(initialValue).get()
         }
-      return base.map { merge(mine, base: $0, onto: theirs) } ?? Replica.Documents(encoded: mine, merged: mine)
+      return base.map { merge(mine, base: $0, onto: theirs) }
+        ?? .success(Replica.Documents(encoded: mine, merged: mine))
     }
   }
 
   /// Runs atomic updates one after the other on what is stored.
   ///
+  /// Where the rules are broken, they run once more, and each is judged by itself.
   /// - Parameter update: Runs one, and says whether it has changed anything; it had better not when it throws.
-  /// - Returns: `nil` when nothing has changed.
   package func documents(
     default initialValue: Value,
     _ encoding: Replica.Encoding,
     update: (UInt64, inout Value) -> Bool
-  ) -> Coded<Replica.Documents?> {
-    var value = initialValue
+  ) -> Replica.Encoded {
+    var before = initialValue
     if case .document(let document) = encoding.stored.content {
       switch decode(document) {
-      case .success(let decoded): value = decoded
-      case .failure(let error): return .failure(error)
+      case .success(let decoded): before = decoded
+      case .failure(let error): return Replica.Encoded(stamp: 0, result: .failure(error))
       }
     }
-    let before = value
-    // All of them have to run.
-    let isChanged = encoding.updates.reduce(false) { update($1, &value) || $0 }
-    guard isChanged else { return .success(nil) }
-    return encode(value).map { mine in
+    var value = before
+    var (isChanged, isRefused) = (false, false)
+    for waiter in encoding.updates where !isRefused {
+      guard update(waiter, &value) else { continue }
+      (isChanged, isRefused) = (true, rules.refusal(value) != nil)
+    }
+    let result = isChanged ? documents(from: before, to: value, encoding) : .success(nil)
+    if encoding.updates.count > 1 {
+      if case .failure = result { isRefused = true }
+      if isRefused { return documentsOneByOne(from: before, encoding, update: update) }
+    }
+    return Replica.Encoded(stamp: 0, result: result.mapError(\.error))
+  }
+
+  private func documentsOneByOne(
+    from before: Value,
+    _ encoding: Replica.Encoding,
+    update: (UInt64, inout Value) -> Bool
+  ) -> Replica.Encoded {
+    var value = before
+    var encoded = Replica.Encoded(stamp: 0, result: .success(nil))
+    for waiter in encoding.updates {
+      var candidate = value
+      guard update(waiter, &candidate) else { continue }
+      switch documents(from: before, to: candidate, encoding) {
+      case .success(let documents):
+        value = candidate
+        encoded.result = .success(documents)
+      case .failure(let refusal):
+        encoded.refused[waiter] = refusal.error
+      }
+    }
+    return encoded
+  }
+
+  /// - Returns: `nil`: nothing has changed.
+  private func documents(
+    from before: Value,
+    to value: Value,
+    _ encoding: Replica.Encoding
+  ) -> Checked<Replica.Documents?> {
+    checkedDocument(of: value).flatMap { mine in
       let base = try? encode(before).get()
-      // The same value need not be the same bytes: the order of keys is the encoder's.
-      if let base, base == mine || isSame(base, mine) { return nil }
-      guard let base, case .document(let theirs) = encoding.stored.content else {
-        return Replica.Documents(encoded: mine, merged: mine)
+      if let base, isSame(base, mine) { return .success(nil) }
+      guard let base, encoding.isMerged, case .document(let theirs) = encoding.stored.content else {
+        return .success(Replica.Documents(encoded: mine, merged: mine))
       }
-      let merged = encoding.isMerged ? merge(mine, base: base, onto: theirs).merged : mine
-      return merged == theirs ? nil : Replica.Documents(encoded: mine, merged: merged)
+      return merge(mine, base: base, onto: theirs).map { documents in
+        documents.merged == theirs ? nil : Replica.Documents(encoded: mine, merged: documents.merged)
+      }
     }
+  }
+
+  private func checkedDocument(of value: Value) -> Checked<Data> {
+    if let error = rules.refusal(value) { return .failure(Refusal(error: error)) }
+    return encode(value).mapError { Refusal(error: $0) }.flatMap { document in
+      sizeError(of: document).map { .failure(Refusal(error: $0)) } ?? .success(document)
+    }
+  }
+
+  private func sizeError(of document: Data) -> RedisSharedStateError? {
+    guard document.count > rules.maximumBytes else { return nil }
+    return .valueTooLarge(name: rules.name, bytes: document.count, maximumBytes: rules.maximumBytes)
   }
 
   private func normalized(_ document: Data) -> Data? {
@@ -75,20 +172,36 @@ package struct DocumentCoder<Value>: Sendable {
   }
 
   /// Applies the difference between two of our own documents to a stored one.
-  private func merge(_ mine: Data, base: Data, onto theirs: Data) -> Replica.Documents {
+  ///
+  /// Two changes that are right by themselves need not be so together. Then the later one, which is this, is refused:
+  /// what is stored was acknowledged.
+  private func merge(_ mine: Data, base: Data, onto theirs: Data) -> Checked<Replica.Documents> {
     let whole = Replica.Documents(encoded: mine, merged: mine)
     // Nobody else has written anything, and there are no fields but ours.
-    if base == theirs { return whole }
-    guard let outcome = try? ThreeWayMerge.merge(base: base, mine: mine, theirs: theirs) else { return whole }
-    let shown = normalized(outcome.document)
-    // Two changes that are right by themselves need not be so together: the later commit wins then, whole.
-    if outcome.isChanged, shown == nil { return whole }
+    if base == theirs { return .success(whole) }
+    guard let outcome = try? ThreeWayMerge.merge(base: base, mine: mine, theirs: theirs) else { return .success(whole) }
     // With nothing of theirs in it, it is better sent as ours, so that the next change need not be merged.
-    if outcome.isChanged, isSame(outcome.document, mine) { return whole }
-    return Replica.Documents(encoded: mine, merged: outcome.document, isReflected: shown == mine)
+    if outcome.isChanged, isSame(outcome.document, mine) { return .success(whole) }
+    guard outcome.isChanged else {
+      let isReflected = normalized(theirs).map { isSame($0, mine) } ?? false
+      return .success(Replica.Documents(encoded: mine, merged: theirs, isReflected: isReflected))
+    }
+    // Whoever may write more has done so, and is not to be hindered by those who add nothing to it.
+    if outcome.document.count > theirs.count, let error = sizeError(of: outcome.document) {
+      return .failure(Refusal(error: error, isOfMerge: true))
+    }
+    guard case .success(let value) = decode(outcome.document) else {
+      return .failure(Refusal(error: .conflict(name: rules.name, local: mine, stored: theirs), isOfMerge: true))
+    }
+    if let error = rules.refusal(value) { return .failure(Refusal(error: error, isOfMerge: true)) }
+    return encode(value).mapError { Refusal(error: $0, isOfMerge: true) }.map { shown in
+      Replica.Documents(encoded: mine, merged: outcome.document, isReflected: isSame(shown, mine))
+    }
   }
 
+  /// The same value need not be the same bytes: the order of keys is the encoder's.
   private func isSame(_ document: Data, _ other: Data) -> Bool {
+    if document == other { return true }
     guard let document = try? JSONDocument(parsing: document), let other = try? JSONDocument(parsing: other) else {
       return false
     }

@@ -185,7 +185,10 @@ extension Replica {
 
   /// The local changes up to the stamp yield to what others have done.
   mutating func rollBack(stamp: UInt64, _ waiters: Waiters, local: Data, stored: Data?) -> [Action] {
-    let error = RedisSharedStateError.conflict(name: name, local: local, stored: stored)
+    rollBack(stamp: stamp, waiters, .conflict(name: name, local: local, stored: stored))
+  }
+
+  mutating func rollBack(stamp: UInt64, _ waiters: Waiters, _ error: RedisSharedStateError) -> [Action] {
     let told = giveUp(stamp: stamp, error)
     if sight == .reflected { sight = .unknown }
     updates += waiters.updates

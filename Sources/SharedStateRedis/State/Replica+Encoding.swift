@@ -40,6 +40,10 @@ extension Replica {
     package var stamp: UInt64
     /// `nil`: the updates have changed nothing.
     package var result: Result<Documents?, RedisSharedStateError>
+    /// The updates that break the key's rules, and are not part of the result.
+    package var refused: [UInt64: RedisSharedStateError] = [:]
+    /// Whether the change is right by itself, and not together with what is stored, so that it gives way to that.
+    package var givesWay = false
 
     package init(stamp: UInt64, result: Result<Documents?, RedisSharedStateError>) {
       self.stamp = stamp
@@ -92,11 +96,11 @@ extension Replica {
       base: base,
       stored: State(revision: storedRevision, content: confirmed.content),
       expected: expectedMeta,
+      held: held.meta?.lineage,
       basis: news != nil || expectedMeta == nil ? confirmed.content.document : nil,
       isMerged: policy.conflict != .lastWriteWins && unreadable == nil,
       isReplacement: unreadable != nil
     )
-      held: held.meta?.lineage,
   }
 
   /// A closure of the program's has the value, so that there is no snapshot yet: it is taken after ``unlocked()``.
@@ -156,6 +160,8 @@ extension Replica {
         waiters: encodingWaiters
       )
       return remadeIfOutdated()
+    case .failure(let error) where encoded.givesWay:
+      return rollBack(stamp: stamp, encodingWaiters, error) + advance()
     case .failure(let error):
       // The change stays in the box and is given up here; a later one may well be sent.
       let told = giveUp(stamp: stamp, error) + finish(encodingWaiters, givenUp: error)
@@ -183,6 +189,8 @@ extension Replica {
       updates = encoding.updates.filter { !encoding.forgotten.contains($0) } + updates
       return advance()
     }
+    let refused = encoded.refused.sorted { $0.key < $1.key }.flatMap { resume([$0.key], $0.value) }
+    let updates = encoding.updates.filter { encoded.refused[$0] == nil }
     switch encoded.result {
     case .success(let documents?):
       inFlight = Job(
@@ -191,16 +199,17 @@ extension Replica {
         content: .document(documents.merged),
         condition: .revision(encoding.stored.revision),
         expectation: Job.Expectation(encoding),
-        updates: encoding.updates
+        updates: updates
       )
-      return remadeIfOutdated()
+      return refused + remadeIfOutdated()
     case .success(nil):
+      guard !updates.isEmpty else { return refused + advance() }
       verification = Verification(
-        updates: encoding.updates,
+        updates: updates,
         state: encoding.stored,
         read: sentReads + 1
       )
-      return (phase == .live ? [.read] : []) + advance()
+      return refused + (phase == .live ? [.read] : []) + advance()
     case .failure(let error):
       return resume(encoding.updates, error) + advance()
     }

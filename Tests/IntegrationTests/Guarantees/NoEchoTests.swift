@@ -26,6 +26,29 @@ struct NoEchoTests {
     #expect($written.remoteChanges == 1)
   }
 
+  @Test("so do those beside fields that nobody here knows", arguments: BackendKind.allCases)
+  func ownWritesBesideUnknownFields(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
+    try backend.set("limits", #"{"unknown":{"b":1,"a":[2,1]},"note":"default","maximum":1}"#)
+    @Shared(.redis("limits", store: writer)) var written = Limits()
+    @Shared(.redis("limits", store: reader)) var read = Limits()
+    try await $written.value { $0.maximum == 1 }
+    try await $read.load()
+    try await eventually("it gets a revision") { try await writer.metadata(for: "limits")?.isForeign == true }
+    let before = $written.remoteChanges
+    for value in 2...10 {
+      $written.withLock { $0.maximum = value }
+      try await $written.save()
+    }
+    try await $read.value { $0.maximum == 10 }
+    // The reader answers, so that the writer has heard of everything before.
+    $read.withLock { $0.note = "seen" }
+    try await $written.value { $0.note == "seen" }
+    #expect($written.remoteChanges == before + 1)
+    #expect(try backend.get("limits") == #"{"unknown":{"b":1,"a":[2,1]},"note":"seen","maximum":10}"#)
+  }
+
   @Test("an own write that comes back late does not overwrite a newer local change")
   func lateEcho() async throws {
     let backend = FakeBackend()

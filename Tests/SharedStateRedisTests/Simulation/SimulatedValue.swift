@@ -60,7 +60,8 @@ struct SimulatedValue: Hashable, CustomStringConvertible {
       decode: { data in
         SimulatedValue(data, release: release).map { .success($0) }
           ?? .failure(.undecodable(name: "", reason: "simulated", writer: nil))
-      }
+      },
+      rules: DocumentCoder.Rules(name: "")
     )
   }
 }

@@ -149,18 +149,19 @@ extension Simulation {
     let isMerged = box.policy.conflict != .lastWriteWins && !encoding.isReplacement
     guard encoding.updates.isEmpty else {
       var increments: [SimulatedUpdate] = []
-      let result = coder.documents(default: initial, encoding) { waiter, value in
+      let encoded = coder.documents(default: initial, encoding) { waiter, value in
         guard let update = service.updates[waiter] else { return false }
-        if update.kind == .increment { increments.append(update) }
+        if update.kind == .increment, !increments.contains(where: { $0 === update }) { increments.append(update) }
         return update.run(on: &value)
       }
+      increments.removeAll { update in encoded.refused.keys.contains { service.updates[$0] === update } }
       let operation = SimulatedOperation(
         box: box,
         purpose: .updates(increments),
         stored: encoding.stored,
         isMerged: isMerged
       )
-      return (Replica.Encoded(stamp: 0, result: result), operation)
+      return (encoded, operation)
     }
     guard let (value, stamp, fields) = box.snapshot() else { return (nil, nil) }
     let operation = SimulatedOperation(
@@ -169,9 +170,9 @@ extension Simulation {
       stored: encoding.stored,
       isMerged: isMerged
     )
-    let result = coder.documents(of: value, default: initial, encoding)
+    let encoded = coder.documents(of: value, stamp: stamp, default: initial, encoding)
     note("service \(service.index) encodes \(box.name) \(value), stamp \(stamp)")
-    return (Replica.Encoded(stamp: stamp, result: result.map { $0 }), operation)
+    return (encoded, operation)
   }
 
   func report(
@@ -186,7 +187,7 @@ extension Simulation {
     }
     if let operation = encoded.operation {
       if case .failure = result.result, case .change(let stamp, _) = operation.purpose {
-        operation.box.giveUp(stamp, isEncodable: false)
+        operation.box.giveUp(stamp, isEncodable: result.givesWay)
       }
       service.operations[link.nextOperation] = operation
     }

@@ -311,8 +311,9 @@ struct SmallWorld {
     var requests = work.requests
     for (id, encoding) in work.encodings {
       let initial = SimulatedValue(default: .present)
-      let result = SimulatedValue.coder(for: .present).documents(of: services[index].value, default: initial, encoding)
-      let encoded = Replica.Encoded(stamp: services[index].stamp, result: result.map { $0 })
+      let service = services[index]
+      let coder = SimulatedValue.coder(for: .present)
+      let encoded = coder.documents(of: service.value, stamp: service.stamp, default: initial, encoding)
       requests += [services[index].link.encoded(id, encoded, now: now)].compactMap(\.self)
     }
     return requests

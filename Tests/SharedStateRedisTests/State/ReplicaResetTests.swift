@@ -210,7 +210,8 @@ struct ReplicaResetTests {
     encoder.outputFormatting = .sortedKeys
     let coder = DocumentCoder<Flags>(
       encode: { flags in Result { try encoder.encode(flags) }.mapError { _ in .bad } },
-      decode: { data in Result { try JSONDecoder().decode(Flags.self, from: data) }.mapError { _ in .bad } }
+      decode: { data in Result { try JSONDecoder().decode(Flags.self, from: data) }.mapError { _ in .bad } },
+      rules: DocumentCoder.Rules(name: "flags")
     )
     let base = #"{"mine":0,"theirs":0}"#
     var replica = Replica.live(at: 7, base)
@@ -221,7 +222,7 @@ struct ReplicaResetTests {
     _ = replica.delivered(delivery, outcome: .superseded)
     let begun = replica.beginEncoding()
     let encoding = try #require(begun)
-    let documents = try coder.documents(of: Flags(mine: 1), default: Flags(), encoding).get()
-    #expect(documents.isReflected == !isKnown)
+    let encoded = coder.documents(of: Flags(mine: 1), stamp: 1, default: Flags(), encoding)
+    #expect(try encoded.result.get()?.isReflected == !isKnown)
   }
 }

@@ -1,0 +1,176 @@
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@testable import SharedState
+
+@Suite("Values that a key refuses", .timeLimit(.minutes(5)), .endsStores)
+struct RefusedValuesTests {
+  private struct Invalid: Error, CustomStringConvertible {
+    let description = "the maximum has to be positive"
+  }
+
+  private static let options = RedisSharedKey<Limits>.Options { limits in
+    guard limits.maximum > 0 else { throw Invalid() }
+  }
+
+  private static func share(_ store: RedisStore) -> Shared<Limits> {
+    Shared(wrappedValue: Limits(), .redis("limits", store: store, options: options))
+  }
+
+  private static let refused = RedisSharedStateError.rejected(
+    name: "limits",
+    reason: "the maximum has to be positive",
+    writer: nil
+  )
+
+  @Test("a local change is refused where it is made, and nothing is sent", arguments: BackendKind.allCases)
+  func localChange(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    let share = Self.share(store)
+    try await share.load()
+    share.withLock { $0.maximum = 5 }
+    try await share.save()
+    let stored = try backend.get("limits")
+    share.withLock { $0.maximum = -1 }
+    try await share.status { $0.saveError as? RedisSharedStateError == Self.refused }
+    await #expect(throws: Self.refused) { try await share.save() }
+    #expect(try backend.get("limits") == stored)
+    share.withLock { $0.maximum = 7 }
+    try await share.save()
+    #expect(share.saveError == nil)
+  }
+
+  @Test("of many atomic updates only those that break the rules are refused", arguments: BackendKind.allCases)
+  func updates(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    let share = Self.share(store)
+    try await share.load()
+    let outcomes = await withTaskGroup(of: Bool.self) { group in
+      for number in 0..<40 {
+        group.addTask {
+          do {
+            try await share.updateAtomically { $0.maximum = number.isMultiple(of: 4) ? -1 : $0.maximum + 1 }
+            return true
+          } catch {
+            return error as? RedisSharedStateError != Self.refused
+          }
+        }
+      }
+      return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+    }
+    #expect(outcomes == 30)
+    #expect(share.wrappedValue.maximum == 40)
+  }
+
+  @Test("a document that breaks the rules is held, and its writer is named", arguments: BackendKind.allCases)
+  func document(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let store = try backend.store("reader", logger: journal.logger("reader"))
+    let share = Self.share(store)
+    try await share.load()
+    share.withLock { $0.maximum = 5 }
+    try await share.save()
+    // A service without the rules.
+    @Shared(.redis("limits", store: try backend.store("careless"))) var careless = Limits()
+    try await $careless.load()
+    $careless.withLock { $0.maximum = -1 }
+    try await $careless.save()
+    try await share.status { $0.loadError != nil }
+    guard case .rejected("limits", let reason, let writer?)? = share.loadError as? RedisSharedStateError else {
+      return _ = Issue.record("\(String(describing: share.loadError))")
+    }
+    #expect(reason == Invalid().description && writer.hasPrefix("careless"))
+    #expect(share.wrappedValue.maximum == 5)
+    #expect(journal.entries("What is stored cannot be read", name: "limits").count == 1)
+    // So is what somebody writes by hand.
+    try backend.set("limits", #"{"maximum":0,"note":"by hand"}"#)
+    try await share.status { $0.loadError as? RedisSharedStateError == Self.refused }
+    #expect(share.wrappedValue.maximum == 5)
+    $careless.withLock { $0.maximum = 8 }
+    try await share.value { $0.maximum == 8 }
+    try await share.status { $0.loadError == nil }
+  }
+
+  @Test("of two changes that are right by themselves only, the later one is refused", arguments: BackendKind.allCases)
+  func mergedChanges(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let options = RedisSharedKey<Limits>.Options { limits in
+      if limits.maximum > 10, limits.note == "closed" { throw Invalid() }
+    }
+    let store = try backend.store("first")
+    let away = try backend.separableStore("second")
+    let shares = [store, away].map { Shared(wrappedValue: Limits(), .redis("limits", store: $0, options: options)) }
+    for share in shares { try await share.load() }
+    try backend.separate("second")
+    try await away.isDown()
+    shares[1].withLock { $0.note = "closed" }
+    shares[0].withLock { $0.maximum = 20 }
+    try await shares[0].save()
+    try backend.reunite("second")
+    try await shares[1].status { $0.saveError as? RedisSharedStateError == Self.refused }
+    // What was acknowledged stays, for both.
+    try await shares[1].becomes(Limits(maximum: 20))
+    #expect(shares[0].wrappedValue == Limits(maximum: 20))
+    shares[1].withLock { $0.maximum = 9 }
+    try await shares[1].save()
+    try await shares[0].becomes(Limits(maximum: 9))
+  }
+}
+
+@Suite("The size of documents", .timeLimit(.minutes(5)), .endsStores)
+struct DocumentSizeTests {
+  private typealias Notes = [String: String]
+
+  private static func options(_ maximumBytes: Int) -> RedisSharedKey<Notes>.Options {
+    RedisSharedKey<Notes>.Options(maximumBytes: maximumBytes)
+  }
+
+  @Test(
+    "whoever brings a document over the limit is refused, and what is stored stays",
+    arguments: BackendKind.allCases
+  )
+  func together(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store("first")
+    let away = try backend.separableStore("second")
+    let shares = [store, away].map {
+      Shared(wrappedValue: Notes(), .redis("notes", store: $0, options: Self.options(100)))
+    }
+    for share in shares { try await share.load() }
+    try backend.separate("second")
+    try await away.isDown()
+    let (one, other) = (String(repeating: "x", count: 60), String(repeating: "y", count: 60))
+    shares[1].withLock { $0["b"] = other }
+    shares[0].withLock { $0["a"] = one }
+    try await shares[0].save()
+    try backend.reunite("second")
+    try await shares[1].status {
+      if case .valueTooLarge("notes", _, 100)? = $0.saveError as? RedisSharedStateError { true } else { false }
+    }
+    try await shares[1].becomes(["a": one])
+    #expect(shares[0].wrappedValue == ["a": one])
+    await #expect(throws: RedisSharedStateError.self) { try await shares[1].updateAtomically { $0["b"] = other } }
+    #expect(try backend.get("notes") == #"{"a":"\#(one)"}"#)
+  }
+
+  @Test("a service with a lower limit erases nothing of what it does not know", arguments: BackendKind.allCases)
+  func lowerLimit(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store("service")
+    let options = RedisSharedKey<Limits>.Options(maximumBytes: 100)
+    let unknown = String(repeating: "x", count: 200)
+    try backend.set("limits", #"{"maximum":1,"note":"default","unknown":"\#(unknown)"}"#)
+    @Shared(.redis("limits", store: store, options: options)) var limits = Limits()
+    try await $limits.load()
+    $limits.withLock { $0.maximum = 2 }
+    try await $limits.save()
+    #expect(try backend.get("limits") == #"{"maximum":2,"note":"default","unknown":"\#(unknown)"}"#)
+    $limits.withLock { $0.note = "more than that" }
+    await #expect(throws: RedisSharedStateError.self) { try await $limits.save() }
+    #expect(try backend.get("limits")?.contains(unknown) == true)
+  }
+}
