@@ -24,7 +24,7 @@ extension SharedReaderKey {
   /// Shares a value with every service that uses the same name on the same Redis, and refuses what is not valid.
   ///
   /// ```swift
-  /// @Shared(.redis("checkout:config", validate: { config in
+  /// @Shared(.redis("checkout:config", validate: { @Sendable config in
   ///   guard config.maximumItems > 0 else { throw Invalid("maximumItems has to be positive") }
   /// }))
   /// var config = CheckoutConfig()
@@ -34,7 +34,8 @@ extension SharedReaderKey {
   ///   - name: The name in Redis.
   ///   - store: The Redis; `nil` for the dependency `defaultRedisStore`.
   ///   - options: What else there is to say; their `validate` is replaced.
-  ///   - validate: Throws what is wrong with a value: see ``RedisSharedKey/Options/validate``.
+  ///   - validate: Throws what is wrong with a value: see ``RedisSharedKey/Options/validate``. In an attribute, as here,
+  ///     the compiler wants to be told that the closure is `@Sendable`.
   public static func redis<Value: Codable & Sendable>(
     _ name: String,
     store: RedisStore? = nil,

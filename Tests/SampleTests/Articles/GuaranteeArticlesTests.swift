@@ -5,6 +5,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct GuaranteeArticlesTests {
+  private struct Invalid: Error {
+    init(_ reason: String) {}
+  }
+
   struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10
   }
@@ -41,6 +45,20 @@ struct GuaranteeArticlesTests {
     await #expect(throws: RedisSharedStateError.self) { try await $config.save() }
     try await $config.save(replacingUnreadable: true)
     #expect(server.get("checkout:config") == #"{"maximumItems":10}"#)
+  }
+
+  @Test func aKeyMayHaveRules() async throws {
+    @Shared(
+      .redis(
+        "checkout:config",
+        validate: { @Sendable config in
+          guard config.maximumItems > 0 else { throw Invalid("maximumItems has to be positive") }
+        }
+      )
+    )
+    var config = CheckoutConfig()
+    $config.withLock { $0.maximumItems = 0 }
+    await #expect(throws: RedisSharedStateError.self) { try await $config.save() }
   }
 
   @Test func aNamespaceIsAPrefix() throws {
