@@ -67,7 +67,7 @@ package struct Lineage: Hashable, Sendable {
   }
 
   /// Whether a version is included for certain.
-  fileprivate func names(_ version: Version) -> Bool {
+  func names(_ version: Version) -> Bool {
     line(version.line).map { $0.revision >= version.revision } ?? false
   }
 

@@ -45,8 +45,9 @@ extension Replica {
       isOvertaken && held.restorable == nil && held.meta?.kind == .set
       && (held.meta?.expiry == 0 || vitals != job.sighting)
     let isKnown = isSame && (job.content == held.content || isGone)
-    let isCertain = made != nil || !job.isRedrafted || isKnown
-    let made = made ?? (isKnown ? held.meta : nil) ?? madeMeta(job, revision, parent)
+    let seen = isGone ? includedMeta(job, revision, parent) : nil
+    let isCertain = made != nil || !job.isRedrafted || isKnown || seen != nil
+    let made = made ?? (isKnown ? held.meta : nil) ?? seen ?? madeMeta(job, revision, parent)
     if !isCertain {
       // It may have been made by what was sent first, and with what that included.
       actions.append(.read)
@@ -117,6 +118,16 @@ extension Replica {
       isMetaCertain = false
       return [.report(.merged(revision))] + actions
     }
+  }
+
+  /// What a commit that was sent with two lineages has made, where what came after it includes one of them.
+  private func includedMeta(_ job: Job, _ revision: Revision, _ parent: Revision) -> Meta? {
+    let metas = [job.earlierLineage, job.lineage].compactMap(\.self).map { lineage in
+      var meta = madeMeta(job, revision, parent)
+      meta.lineage = lineage.made(revision)
+      return meta
+    }
+    return metas.first { held.meta?.lineage.names($0.version) ?? false }
   }
 
   private func madeMeta(_ job: Job, _ revision: Revision, _ parent: Revision) -> Meta {

@@ -38,8 +38,8 @@ extension Replica {
     var expectation = Expectation()
     /// What it includes, once it was sent; `nil`: it has not been.
     var lineage: Lineage.Draft?
-    /// Whether it was sent again with another one, so that what it has made has to be read.
-    var isRedrafted = false
+    /// What it included when it was sent first, where it was sent again with another one.
+    var earlierLineage: Lineage.Draft?
     /// Whether the box shows what is sent.
     var isReflected = false
     /// Whether the present connection has it.
@@ -58,6 +58,9 @@ extension Replica {
     var evidence: UInt64 = 0
     var waiters = Waiters()
     var updates: [UInt64] = []
+
+    /// Whether what it has made has to be read.
+    var isRedrafted: Bool { earlierLineage != nil }
 
     /// The local mutations that it carries; `nil`: it is no local change.
     var stamp: UInt64? {
@@ -158,7 +161,7 @@ extension Replica {
     (job.isSent, job.question, job.evidence) = (true, questions, evidence)
     if !job.isInterrupted { (job.floor, job.runID, job.sighting) = (floor, circumstances.runID, vitals) }
     if job.lineage?.era != vitals.era {
-      job.isRedrafted = job.isInterrupted && job.lineage != nil
+      if job.isInterrupted { job.earlierLineage = job.earlierLineage ?? job.lineage }
       draft(&job, in: vitals.era)
     }
     inFlight = job

@@ -250,13 +250,16 @@ struct ReplicaEvictionTests {
     Issue.record("something else is sent")
   }
 
-  @Test("AcknowledgedSurvives: what was acknowledged late is given back where what came after it was thrown away")
-  func acknowledgedLate() throws {
-    var (replica, gone) = try acknowledgedUnderWhatIsGone()
-    #expect(replica.stored(gone, vitals: .evicting).contains(.wait(.antiEntropy)))
+  @Test(
+    "AcknowledgedSurvives: what was acknowledged late is given back where what came after it was thrown away",
+    arguments: [Vitals.evicting, Vitals(era: Era(2), evictions: 1)]
+  )
+  func acknowledgedLate(vitals: Vitals) throws {
+    var (replica, gone) = try acknowledgedUnderWhatIsGone(vitals: vitals)
+    #expect(replica.stored(gone, vitals: vitals).contains(.wait(.antiEntropy)))
     _ = replica.graceEnded(.antiEntropy)
-    _ = replica.stored(gone, vitals: .evicting)
-    #expect(replica.takeRepair(vitals: .evicting)?.text == "b")
+    _ = replica.stored(gone, vitals: vitals)
+    #expect(replica.takeRepair(vitals: vitals)?.text == "b")
   }
 
   @Test("Ordered: what is given back in the place of something later, which is gone for good, comes above that")
@@ -270,7 +273,9 @@ struct ReplicaEvictionTests {
   }
 
   /// It was told that revision 6 is its own after it had found that only the meta of 7 is left, which was made of that.
-  private func acknowledgedUnderWhatIsGone() throws -> (replica: Replica, gone: StoredValue) {
+  private func acknowledgedUnderWhatIsGone(
+    vitals: Vitals = .evicting
+  ) throws -> (replica: Replica, gone: StoredValue) {
     var replica = Replica.holding(.absent)
     _ = replica.counted(.calm)
     _ = replica.changed()
@@ -279,9 +284,9 @@ struct ReplicaEvictionTests {
     let sent = replica.takeDraft(vitals: .calm) { .number(99) }
     let gone = StoredValue.gone(7, try #require(sent?.lineage?.made(Revision(7))))
     replica.reconnect()
-    deliver(replica.stored(gone, vitals: .evicting), to: &replica, outcome: .superseded)
-    #expect(replica.takeRepair(vitals: .evicting)?.operation == .number(1))
-    let actions = replica.committed(.committed(6), operation: .number(1), vitals: .evicting)
+    deliver(replica.stored(gone, vitals: vitals), to: &replica, outcome: .superseded)
+    #expect(replica.takeRepair(vitals: vitals)?.operation == .number(1))
+    let actions = replica.committed(.committed(6), operation: .number(1), vitals: vitals)
     #expect(actions.contains(.read))
     deliver(actions, to: &replica, outcome: .shown)
     return (replica, gone)
