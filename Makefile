@@ -107,7 +107,7 @@ EXIT_TESTS = '(NestedUseTests|IdentifiedArrayTrapTests|FileStorageCrashTests|nor
 MEMORY_TESTS = EvictionTests/pressure
 
 # What takes long and has one thread.
-PURE_TESTS = ThreeWayMergePropertyTests
+PURE_TESTS = '^DocumentTests\.'
 
 check-threads: check-build
 	@scripts/require hiredis redis-server

@@ -120,6 +120,14 @@ let package = Package(
       ]
     ),
     .testTarget(
+      name: "DocumentTests",
+      dependencies: [
+        "SharedState",
+        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ],
+      exclude: ["Merging/Cases"]
+    ),
+    .testTarget(
       name: "SharedStateCombineTests",
       dependencies: [
         "SharedState",

@@ -189,7 +189,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     case .otherType(let type):
       return .unreadable(.wrongType(type, name: key.name))
     case .document(let document):
-      switch key.accept(document) {
+      switch coder.accept(document) {
       case .success(let decoded): value = decoded
       case .failure(let error): return .unreadable(error)
       }

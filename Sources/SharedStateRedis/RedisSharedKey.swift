@@ -187,7 +187,20 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
   /// Makes and reads the documents.
   var coder: DocumentCoder<Value> {
     let rules = DocumentCoder<Value>.Rules(name: name, maximumBytes: options.maximumBytes) { refusal(of: $0) }
-    return DocumentCoder(encode: { encode($0) }, decode: { decode($0) }, rules: rules)
+    guard let encoder = DocumentEncoder(options.encoder), let decoder = DocumentDecoder(options.decoder) else {
+      let (encoder, decoder) = (options.encoder, options.decoder)
+      return DocumentCoder(
+        encode: { value in encoded { try encoder.encode(value) } },
+        decode: { document in decoded(document) { try decoder.decode(Value.self, from: document) } },
+        rules: rules
+      )
+    }
+    return DocumentCoder(
+      encode: { value in encoded { try encoder.encode(value) } },
+      decode: { document in decoded(document) { try decoder.decode(Value.self, from: document) } },
+      form: { value in try? encoder.encode(value, formsReadBy: decoder).formed() },
+      rules: rules
+    )
   }
 
   // The methods below serve keys that are built on top of this one. They go through the same reference as everybody
@@ -248,7 +261,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
     switch stored?.content {
     case nil, .absent: .success(nil)
     case .otherType(let type): .failure(.wrongType(type, name: name))
-    case .document(let document): accept(document).map { $0 }
+    case .document(let document): coder.accept(document).map { $0 }
     }
   }
 }
@@ -268,26 +281,23 @@ extension RedisSharedKey {
     }
   }
 
-  /// Decodes a document, and asks the key whether the value is to be shown.
-  func accept(_ document: Data) -> Result<Value, RedisSharedStateError> {
-    decode(document).flatMap { value in refusal(of: value).map { .failure($0) } ?? .success(value) }
-  }
-
-  /// Encodes a value. The error names the case and the coding path, never a value.
-  private func encode(_ value: Value) -> Result<Data, RedisSharedStateError> {
+  /// The error names the case and the coding path, never a value.
+  private func encoded(_ encode: () throws -> Data) -> Result<Data, RedisSharedStateError> {
     do {
-      return .success(try options.encoder.encode(value))
+      return .success(try encode())
     } catch {
       return .failure(.encodingFailed(name: name, reason: CodingErrorSummary.text(of: error)))
     }
   }
 
-  /// Decodes a document. The error names the case and the coding path, never a value.
-  private func decode(_ document: Data) -> Result<Value, RedisSharedStateError> {
+  /// The error names the case and the coding path, never a value.
+  private func decoded(_ document: Data, _ decode: () throws -> Value) -> Result<Value, RedisSharedStateError> {
     do {
-      return .success(try options.decoder.decode(Value.self, from: document))
+      return .success(try decode())
     } catch {
-      return .failure(.undecodable(name: name, reason: CodingErrorSummary.text(of: error), writer: nil))
+      let failure = (error as? DecodingError).map { DecodingFailure($0, in: try? JSONDocument(parsing: document)) }
+      let reason = failure?.description ?? CodingErrorSummary.text(of: error)
+      return .failure(.undecodable(name: name, reason: reason, writer: nil))
     }
   }
 }

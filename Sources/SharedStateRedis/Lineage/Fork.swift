@@ -1,4 +1,5 @@
 import Foundation
+import SharedState
 
 /// What becomes of two histories of one value: of what a server has lost, and of what was written there since.
 struct Fork: Sendable {

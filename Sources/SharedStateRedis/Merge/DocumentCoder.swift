@@ -1,4 +1,5 @@
 package import Foundation
+package import SharedState
 
 /// Makes the documents that are committed out of values: merged with what others have written, and kept to the key's
 /// rules.
@@ -35,19 +36,28 @@ package struct DocumentCoder<Value>: Sendable {
 
   private let encode: @Sendable (Value) -> Coded<Data>
   private let decode: @Sendable (Data) -> Coded<Value>
+  private let form: @Sendable (Value) -> FormedDocument?
   private let rules: Rules
 
   /// - Parameters:
   ///   - encode: Makes a document, of whatever size.
   ///   - decode: Reads a document.
+  ///   - form: Makes the same document as `encode`, and says what the type knows of it; `nil`: nothing is known.
   package init(
     encode: @escaping @Sendable (Value) -> Coded<Data>,
     decode: @escaping @Sendable (Data) -> Coded<Value>,
+    form: @escaping @Sendable (Value) -> FormedDocument? = { _ in nil },
     rules: Rules
   ) {
     self.encode = encode
     self.decode = decode
+    self.form = form
     self.rules = rules
+  }
+
+  /// Reads a document whose value is to be shown.
+  package func accept(_ document: Data) -> Coded<Value> {
+    decode(document).flatMap { value in rules.refusal(value).map { .failure($0) } ?? .success(value) }
   }
 
   /// The documents of a local change.
@@ -75,13 +85,13 @@ package struct DocumentCoder<Value>: Sendable {
       guard encoding.isMerged, case .document(let theirs) = encoding.stored.content else {
         return .success(Replica.Documents(encoded: mine, merged: mine))
       }
-      let base: Data? =
+      let base: Base? =
         switch encoding.base {
-        case .encoded(let document): document
-        case .stored(let document): normalized(document)
-        case .defaultValue: try? encode(initialValue).get()
+        case .encoded(let document, let stored): makeBase(read: document, from: stored)
+        case .stored(let document): makeBase(read: document, from: document)
+        case .defaultValue: makeBase(of: initialValue, from: nil)
         }
-      return base.map { merge(mine, base: $0, onto: theirs) }
+      return base.map { merge(value, mine, base: $0, onto: theirs) }
         ?? .success(Replica.Documents(encoded: mine, merged: mine))
     }
   }
@@ -144,12 +154,13 @@ package struct DocumentCoder<Value>: Sendable {
     _ encoding: Replica.Encoding
   ) -> Checked<Replica.Documents?> {
     checkedDocument(of: value).flatMap { mine in
-      let base = try? encode(before).get()
-      if let base, isSame(base, mine) { return .success(nil) }
-      guard let base, encoding.isMerged, case .document(let theirs) = encoding.stored.content else {
+      let stored = encoding.stored.content.document
+      let base = makeBase(of: before, from: stored)
+      if let base, isSame(base.document, mine) { return .success(nil) }
+      guard let base, encoding.isMerged, let theirs = stored else {
         return .success(Replica.Documents(encoded: mine, merged: mine))
       }
-      return merge(mine, base: base, onto: theirs).map { documents in
+      return merge(value, mine, base: base, onto: theirs).map { documents in
         documents.merged == theirs ? nil : Replica.Documents(encoded: mine, merged: documents.merged)
       }
     }
@@ -167,19 +178,40 @@ package struct DocumentCoder<Value>: Sendable {
     return .valueTooLarge(name: rules.name, bytes: document.count, maximumBytes: rules.maximumBytes)
   }
 
+  /// What a local change is a change of.
+  private struct Base {
+    let value: Value
+    /// The value, as it is encoded here.
+    let document: Data
+    /// What was stored when it was read; `nil`: nothing.
+    let stored: Data?
+  }
+
+  private func makeBase(of value: Value, from stored: Data?) -> Base? {
+    (try? encode(value).get()).map { Base(value: value, document: $0, stored: stored) }
+  }
+
+  private func makeBase(read document: Data, from stored: Data?) -> Base? {
+    (try? decode(document).get()).flatMap { makeBase(of: $0, from: stored) }
+  }
+
   private func normalized(_ document: Data) -> Data? {
     try? decode(document).flatMap(encode).get()
+  }
+
+  private func formed(_ value: Value, _ document: Data) throws -> FormedDocument {
+    try form(value) ?? FormedDocument(document: JSONDocument(parsing: document), forms: nil)
   }
 
   /// Applies the difference between two of our own documents to a stored one.
   ///
   /// Two changes that are right by themselves need not be so together. Then the later one, which is this, is refused:
   /// what is stored was acknowledged.
-  private func merge(_ mine: Data, base: Data, onto theirs: Data) -> Checked<Replica.Documents> {
+  private func merge(_ value: Value, _ mine: Data, base: Base, onto theirs: Data) -> Checked<Replica.Documents> {
     let whole = Replica.Documents(encoded: mine, merged: mine)
     // Nobody else has written anything, and there are no fields but ours.
-    if base == theirs { return .success(whole) }
-    guard let outcome = try? ThreeWayMerge.merge(base: base, mine: mine, theirs: theirs) else { return .success(whole) }
+    if base.document == theirs { return .success(whole) }
+    guard let outcome = try? outcome(of: value, mine, base, onto: theirs) else { return .success(whole) }
     // With nothing of theirs in it, it is better sent as ours, so that the next change need not be merged.
     if outcome.isChanged, isSame(outcome.document, mine) { return .success(whole) }
     guard outcome.isChanged else {
@@ -197,6 +229,20 @@ package struct DocumentCoder<Value>: Sendable {
     return encode(value).mapError { Refusal(error: $0, isOfMerge: true) }.map { shown in
       Replica.Documents(encoded: mine, merged: outcome.document, isReflected: isSame(shown, mine))
     }
+  }
+
+  private func outcome(
+    of value: Value,
+    _ mine: Data,
+    _ base: Base,
+    onto theirs: Data
+  ) throws -> ThreeWayMerge.Outcome {
+    try ThreeWayMerge.merge(
+      raw: base.stored.map { try JSONDocument(parsing: $0) },
+      base: formed(base.value, base.document),
+      mine: formed(value, mine),
+      theirs: JSONDocument(parsing: theirs)
+    )
   }
 
   /// The same value need not be the same bytes: the order of keys is the encoder's.

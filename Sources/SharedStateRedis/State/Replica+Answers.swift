@@ -69,7 +69,7 @@ extension Replica {
     }
     switch job.purpose {
     case .change(let stamp, let encoded, _):
-      base = .encoded(encoded)
+      base = .encoded(encoded, stored: job.content.document ?? encoded)
       baseRevision = revision
       reflected = job.isReflected ? job.content.document : nil
       if isNewest, job.isReflected {

@@ -163,8 +163,8 @@ extension Replica {
     let error = error.written(by: author.flatMap { $0.hasPrefix(Meta.foreignMark) ? nil : $0 })
     sight = .unreadable(error)
     hasLoadStatus = true
-    guard reportedUnreadable.map({ $0 != (confirmed.revision, error) }) ?? true else { return [] }
-    reportedUnreadable = (confirmed.revision, error)
+    guard reportedUnreadable != confirmed else { return [] }
+    reportedUnreadable = confirmed
     return [.report(.undecodable(confirmed.revision, error))]
   }
 

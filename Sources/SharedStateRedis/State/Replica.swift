@@ -111,8 +111,8 @@ package struct Replica: Sendable {
     case defaultValue
     /// A document that was decoded.
     case stored(Data)
-    /// A document as this service encodes it.
-    case encoded(Data)
+    /// A document as this service encodes it, and what was stored for it.
+    case encoded(Data, stored: Data)
   }
 
   /// What is known of the circumstances of a connection.
@@ -298,7 +298,7 @@ package struct Replica: Sendable {
   /// The `loadError` that was told last.
   var toldUnreadable: RedisSharedStateError?
   /// What the log has had of that last.
-  var reportedUnreadable: (revision: Revision, error: RedisSharedStateError)?
+  var reportedUnreadable: State?
   var hasSaveError = false
   /// The local mutations that were given up last, and why, while nothing was saved since.
   var givenUp: (stamp: UInt64, error: RedisSharedStateError)?

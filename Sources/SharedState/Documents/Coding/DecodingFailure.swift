@@ -1,0 +1,99 @@
+/// Why a document could not be read, without any of its values.
+package struct DecodingFailure: Error, Hashable, Sendable {
+  /// The names and indexes that lead to what could not be read; `nil` when the document is not JSON at all.
+  package let path: String?
+  /// What was expected there.
+  package let expected: String
+  /// Which kind of value was found instead, or that there was none; `nil` when the kind was right.
+  package let found: String?
+
+  /// Takes the error of a parser.
+  package init(_ error: JSONParsingError) {
+    let expected =
+      switch error.reason {
+      case .unexpectedEnd, .unexpectedByte, .invalidUTF8: "JSON"
+      case .tooDeep: "at most \(JSONDocument.maximumDepth) levels"
+      case .tooLong: "a shorter document"
+      }
+    let found =
+      switch error.reason {
+      case .unexpectedEnd, .unexpectedByte, .invalidUTF8: "not JSON at byte \(error.offset)"
+      case .tooDeep: "more at byte \(error.offset)"
+      case .tooLong: "more than \(error.offset) bytes"
+      }
+    (path, self.expected, self.found) = (nil, expected, found)
+  }
+
+  /// Takes the error of a decoder.
+  /// - Parameters:
+  ///   - error: What reading the document has thrown.
+  ///   - document: The document; `nil` when it is not known, so that nobody knows what was found.
+  package init(_ error: DecodingError, in document: JSONDocument? = nil) {
+    var (keys, expected, found): ([any CodingKey], String, String?)
+    switch error {
+    case .typeMismatch(let type, let context):
+      (keys, expected) = (context.codingPath, Self.name(of: type))
+      found = document?.node(at: context.codingPath).map { document?.nodes[$0].kind.name ?? "" }
+    case .valueNotFound(let type, let context):
+      (keys, expected, found) = (context.codingPath, Self.name(of: type), "null")
+      if let document, document.node(at: context.codingPath) == nil { found = "nothing" }
+    case .keyNotFound(let key, let context):
+      (keys, expected, found) = (context.codingPath + [key], "a value", "nothing")
+    case .dataCorrupted(let context):
+      if let error = context.underlyingError as? JSONParsingError {
+        self.init(error)
+        return
+      }
+      // The description of a decoder that somebody else has written may show a value.
+      (keys, expected, found) = (context.codingPath, "a value that its type accepts", nil)
+      found = document?.node(at: context.codingPath).map { document?.nodes[$0].kind.name ?? "" }
+    @unknown default: (keys, expected, found) = ([], "a value that its type accepts", nil)
+    }
+    self.init(keys, expected: expected, found: found)
+  }
+
+  private init(_ keys: [any CodingKey], expected: String, found: String?) {
+    path = keys.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+    self.expected = expected
+    self.found = found
+  }
+
+  private static func name(of type: Any.Type) -> String {
+    switch type {
+    case is [String: Any].Type: "an object"
+    case is [Any].Type: "an array"
+    default: "\(type)"
+    }
+  }
+}
+
+extension DecodingFailure: CustomStringConvertible {
+  package var description: String {
+    guard let path else { return expected == "JSON" ? found ?? "" : "expected \(expected), found \(found ?? "")" }
+    let place = path.isEmpty ? "the document" : path.hasPrefix(".") ? String(path.dropFirst()) : path
+    return "\(place): expected \(expected)" + (found.map { ", found \($0)" } ?? "")
+  }
+}
+
+extension JSONDocument {
+  /// The value at the end of a path, if its names are those of the document.
+  fileprivate func node(at path: [any CodingKey]) -> Int? {
+    var node = 0
+    for key in path {
+      switch nodes[node].kind {
+      case .object:
+        var name = key.stringValue
+        guard let found = name.withUTF8({ self.key(of: node, named: $0) }) else { return nil }
+        node = found + 1
+      case .array:
+        guard let index = key.intValue, index >= 0 else { return nil }
+        var element = node + 1
+        for _ in 0..<index where element < nodes[node].next { element = Int(nodes[element].next) }
+        guard element < nodes[node].next else { return nil }
+        node = element
+      default: return nil
+      }
+    }
+    return node
+  }
+}

@@ -1,0 +1,135 @@
+/// Which kind of key a dictionary has.
+enum DictionaryKeyKind: Sendable {
+  /// Strings are names as they are, whatever the strategy for keys says.
+  case string
+  case integer
+  /// The type says itself what its keys are called.
+  case representable(any (CodingKeyRepresentable & SendableMetatype).Type)
+  /// The key is what it encodes as.
+  case encoded
+
+  init(_ type: Any.Type) {
+    switch type {
+    case is String.Type: self = .string
+    case is Int.Type: self = .integer
+    case let type as any (CodingKeyRepresentable & SendableMetatype).Type: self = .representable(type)
+    default: self = .encoded
+    }
+  }
+}
+
+extension Dictionary: CollectionEncodable where Key: Encodable, Value: Encodable {
+  static var collectionEncoding: TypeEncoding {
+    if case .encoded = DictionaryKeyKind(Key.self) { return EncodedDictionaryEncoding<Key, Value>() }
+    return NamedDictionaryEncoding<Key, Value>()
+  }
+}
+
+/// Writes dictionaries whose keys know their names, in canonical order.
+private final class NamedDictionaryEncoding<Key: Encodable & Hashable, Value: Encodable>: ValueEncoding<[Key: Value]>,
+  @unchecked Sendable
+{
+  private let encoding = TypeEncoding.of(Value.self)
+  /// Whether names are converted as the strategy for keys wants it.
+  private let isConverted = Key.self != String.self
+
+  override func write(_ dictionary: [Key: Value], key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    writer.forms?.appendMap(of: Key.self, at: writer.text.count)
+    let (depth, id) = try writer.push(key)
+    try writer.open(.object)
+    for (key, value) in Self.sorted(dictionary) {
+      if isConverted {
+        try writer.beginMember(key, depth, id)
+      } else {
+        writer.separate(depth)
+        key.stringValue.write(key: nil, to: writer)
+        writer.text.append(UInt8(ascii: ":"))
+      }
+      try encoding.write(value, key: key, to: writer)
+    }
+    try writer.pop()
+  }
+
+  private static func sorted(_ dictionary: [Key: Value]) -> [(key: any CodingKey, value: Value)] {
+    if let integers = dictionary as? [Int: Value] {
+      return integers.sorted { $0.key < $1.key }.map { (PathKey(intValue: $0.key), $0.value) }
+    }
+    if let strings = dictionary as? [String: Value] {
+      return strings.sorted { $0.key.precedesByScalars($1.key) }.map { (PathKey(stringValue: $0.key), $0.value) }
+    }
+    let entries = dictionary.compactMap { entry in
+      (entry.key as? any CodingKeyRepresentable).map { (key: $0.codingKey, value: entry.value) }
+    }
+    return entries.sorted { $0.key.stringValue.precedesByScalars($1.key.stringValue) }
+  }
+}
+
+extension String {
+  /// Whether it comes before another one in canonical order.
+  func precedesByScalars(_ other: String) -> Bool {
+    utf8.lexicographicallyPrecedes(other.utf8)
+  }
+}
+
+/// Writes dictionaries whose keys have to be encoded first: as an object if each is one string or one number, otherwise
+/// as an array of keys and values; in canonical order.
+private final class EncodedDictionaryEncoding<Key: Encodable & Hashable, Value: Encodable>: ValueEncoding<[Key: Value]>,
+  @unchecked Sendable
+{
+  private struct Entry {
+    let key: CanonicalOrder
+    let value: Value
+
+    /// The key between quotes, unless that is not possible.
+    var name: [UInt8]? {
+      switch key.rank {
+      case .string: key.json
+      case .number: [UInt8(ascii: "\"")] + key.json + [UInt8(ascii: "\"")]
+      case .other: nil
+      }
+    }
+  }
+
+  private let keyEncoding = TypeEncoding.of(Key.self)
+  private let valueEncoding = TypeEncoding.of(Value.self)
+
+  override func write(_ dictionary: [Key: Value], key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    let start = writer.text.count
+    let (depth, _) = try writer.push(key)
+    let part = DocumentWriter(writer.options, in: (writer, writer.levels.count))
+    let entries =
+      try dictionary
+      .map { Entry(key: CanonicalOrder(try part.text(of: $0.key, keyEncoding)), value: $0.value) }
+      .sorted { $0.key < $1.key }
+    if !writer.options.usesArraysForDictionaries, let names = names(of: entries) {
+      writer.forms?.appendMap(of: Key.self, at: start)
+      try writer.open(.object)
+      for (entry, name) in zip(entries, names) {
+        writer.separate(depth)
+        append(name, to: writer)
+        writer.text.append(UInt8(ascii: ":"))
+        let key = PathKey(stringValue: String(decoding: name.dropFirst().dropLast(), as: UTF8.self))
+        try valueEncoding.write(entry.value, key: key, to: writer)
+      }
+    } else {
+      try writer.open(.array)
+      for entry in entries {
+        writer.separate(depth)
+        append(entry.key.json, to: writer)
+        writer.separate(depth)
+        try valueEncoding.write(entry.value, key: nil, to: writer)
+      }
+    }
+    try writer.pop()
+  }
+
+  /// The names of all entries; `nil` when one has none, or two have the same.
+  private func names(of entries: [Entry]) -> [[UInt8]]? {
+    let names = entries.compactMap(\.name)
+    return names.count == entries.count && Set(names).count == names.count ? names : nil
+  }
+
+  private func append(_ json: [UInt8], to writer: DocumentWriter) {
+    json.withUnsafeBufferPointer { writer.text.append($0) }
+  }
+}

@@ -1,0 +1,98 @@
+package import Foundation
+
+/// Reads values from JSON documents, as a `JSONDecoder` does with the same settings, with these differences:
+///
+/// - Integers are read exactly, however they are written.
+/// - Dictionaries are read from objects and from arrays of keys and values.
+/// - What a document lacks can be taken from another one.
+package struct DocumentDecoder: Sendable {
+  /// A value, and what of it was not in the document.
+  package struct Completed<Value> {
+    /// The value.
+    package let value: Value
+    /// The paths of the members that were taken from elsewhere, each from the outermost name to the innermost.
+    package let paths: [[String]]
+  }
+
+  private let options: DecodingOptions
+
+  /// Takes the settings of a decoder; `nil` for a subclass, and for one that reads anything but JSON.
+  package init?(_ decoder: JSONDecoder) {
+    guard type(of: decoder) == JSONDecoder.self, !decoder.allowsJSON5, !decoder.assumesTopLevelDictionary else {
+      return nil
+    }
+    options = DecodingOptions(decoder)
+  }
+
+  /// Reads a value.
+  /// - Throws: `DecodingError` as `JSONDecoder` does, or what the value throws.
+  package func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+    try decode(type, from: try document(data))
+  }
+
+  /// Reads a value.
+  /// - Throws: `DecodingError` as `JSONDecoder` does, or what the value throws.
+  package func decode<Value: Decodable>(_ type: Value.Type, from document: JSONDocument) throws -> Value {
+    try DocumentReader(document, options).read(type, at: ReadingPlace(0))
+  }
+
+  /// Reads a value. A member that the document lacks and the type requires is taken from a default value's document,
+  /// where that has it at the same place.
+  ///
+  /// A missing optional is `nil`. Nothing is taken for elements of arrays and sets and for entries of dictionaries.
+  ///
+  /// - Parameter default: What an encoder with the same settings has written.
+  /// - Throws: `DecodingError` as `JSONDecoder` does, or what the value throws.
+  package func decode<Value: Decodable>(
+    _ type: Value.Type,
+    from document: JSONDocument,
+    completedBy default: JSONDocument?
+  ) throws -> Completed<Value> {
+    let fallback = `default`.map { DocumentReader($0, options) }
+    let reader = DocumentReader(document, options, fallback: fallback)
+    let value = try reader.read(type, at: ReadingPlace(0, fallback: fallback.map { _ in 0 }))
+    return Completed(value: value, paths: reader.completed)
+  }
+
+  /// Parses a document.
+  /// - Throws: `DecodingError` that tells the byte at which it is not JSON.
+  package func document(_ data: Data) throws -> JSONDocument {
+    do {
+      return try JSONDocument(parsing: data)
+    } catch {
+      let context = DecodingError.Context(
+        codingPath: [],
+        debugDescription: DecodingFailure(error).description,
+        underlyingError: error
+      )
+      throw DecodingError.dataCorrupted(context)
+    }
+  }
+
+  /// Reads the value of a node.
+  func decode(_ type: any Decodable.Type, at node: Int, of document: JSONDocument) throws -> any Decodable {
+    try decode(opened: type, at: node, of: document)
+  }
+
+  private func decode<Value: Decodable>(opened type: Value.Type, at node: Int, of document: JSONDocument) throws
+    -> Value
+  {
+    try DocumentReader(document, options).read(type, at: ReadingPlace(node))
+  }
+
+  /// Reads the key of a dictionary.
+  func key<Key>(_ keys: DictionaryKeys<Key>, at node: Int, of document: JSONDocument) throws -> Key {
+    let reader = DocumentReader(document, options)
+    return try keys.key(named: try reader.dictionaryName(at: node, keys.kind), at: node, from: reader)
+  }
+}
+
+extension JSONDocument {
+  /// The document of nothing.
+  static let null: JSONDocument = {
+    guard let document = try? JSONDocument(parsing: Data("null".utf8)) else {
+      preconditionFailure("The parser must read null.")
+    }
+    return document
+  }()
+}

@@ -1,0 +1,173 @@
+import Foundation
+
+/// A document that values are read from.
+///
+/// It keeps no path: where a value is in the document is found when somebody asks, which is when something is wrong.
+final class DocumentReader {
+  /// Deeper calls of `init(from:)` than this are an error, whether they go deeper into the document or not.
+  static let maximumCalls = 2 * JSONDocument.maximumDepth
+
+  let document: JSONDocument
+  let options: DecodingOptions
+  /// The document that members are taken from which are missing here.
+  let fallback: DocumentReader?
+  /// The keys that lead to the document's value.
+  private let basePath: [any CodingKey]
+
+  /// The paths of the members that were taken from ``fallback``.
+  @exclusivity(unchecked) var completed: [[String]] = []
+  @exclusivity(unchecked) var recognized = RecognizedTypes<TypeDecoding>()
+  @exclusivity(unchecked) var calls = 0
+  @exclusivity(unchecked) private var isProbing = false
+  /// For each object the key that is likely to be asked for next; 0 for the first one.
+  @exclusivity(unchecked) private var cursors: ContiguousArray<UInt32> = []
+  /// The members of objects by their names as the strategy for keys wants them.
+  @exclusivity(unchecked) private var convertedMembers: [Int: [String: Int]] = [:]
+
+  init(
+    _ document: JSONDocument,
+    _ options: DecodingOptions,
+    fallback: DocumentReader? = nil,
+    path: [any CodingKey] = []
+  ) {
+    self.document = document
+    self.options = options
+    self.fallback = fallback
+    basePath = path
+  }
+
+  /// Reads the value with this number.
+  func read<Value: Decodable>(_ type: Value.Type, at place: ReadingPlace) throws -> Value {
+    try decoding(of: type).read(at: place, from: self)
+  }
+
+  /// Finds how a type is read.
+  @inline(__always)
+  func decoding<Value: Decodable>(of type: Value.Type) -> ValueDecoding<Value> {
+    let decoding = recognized.role(of: type) { TypeDecoding.of(type) }
+    // The registry has made it for this type.
+    return unsafeDowncast(decoding, to: ValueDecoding<Value>.self)
+  }
+
+  @inline(__always)
+  func kind(_ node: Int) -> JSONNode.Kind { document.nodes[node].kind }
+
+  // MARK: Members
+
+  /// Finds the value of a member.
+  @inline(__always)
+  func member(_ key: some CodingKey, of object: Int) -> Int? {
+    guard options.usesPlainKeys else { return converted(object)[key.stringValue] }
+    return member(named: key.stringValue, of: object)
+  }
+
+  /// Finds the value of a member by its name in the document. Most types ask in the order of the document.
+  func member(named name: String, of object: Int) -> Int? {
+    var name = name
+    let found = name.withUTF8 { name in
+      if document.nodes[object].hasRepetitions { return document.key(of: object, named: name) }
+      if cursors.isEmpty { cursors = ContiguousArray(repeating: 0, count: document.nodes.count) }
+      let expected = cursors[object] == 0 ? object + 1 : Int(cursors[object])
+      if expected < document.nodes[object].next, document.hasKey(expected, named: name) { return expected }
+      return document.key(of: object, named: name)
+    }
+    guard let key = found ?? equivalentKey(to: name, of: object) else { return nil }
+    if !cursors.isEmpty { cursors[object] = document.nodes[key + 1].next }
+    return key + 1
+  }
+
+  /// Finds a key that Swift takes for the same string although it has other scalars.
+  private func equivalentKey(to name: String, of object: Int) -> Int? {
+    guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+    return document.members(of: object).first { validString(at: $0.key) == name }?.key
+  }
+
+  /// The names and values of an object's members as a type sees them, in order; of several with one name the first.
+  func members(of object: Int) -> [(name: String, value: Int)] {
+    if !options.usesPlainKeys {
+      return converted(object).map { ($0.key, $0.value) }.sorted { $0.1 < $1.1 }
+    }
+    var names: Set<String> = []
+    return document.members(of: object)
+      .compactMap { key, value in
+        guard let name = validString(at: key), names.insert(name).inserted else { return nil }
+        return (name, value)
+      }
+  }
+
+  private func converted(_ object: Int) -> [String: Int] {
+    if let known = convertedMembers[object] { return known }
+    let path: [any CodingKey] = if case .custom = options.keys { codingPath(to: object) } else { [] }
+    var members: [String: Int] = [:]
+    for (key, value) in document.members(of: object) {
+      guard let name = validString(at: key) else { continue }
+      let converted = convert(name, path)
+      if members[converted] == nil { members[converted] = value }
+    }
+    convertedMembers[object] = members
+    return members
+  }
+
+  /// A name as the strategy for keys wants it.
+  func convert(_ name: String, _ path: [any CodingKey]) -> String {
+    switch options.keys {
+    case .convertFromSnakeCase: KeyStyle.camelCase(name)
+    case .custom(let convert): convert(path + [PathKey(stringValue: name)]).stringValue
+    default: name
+    }
+  }
+
+  // MARK: Where a value is
+
+  /// Reads something that need not succeed, so that nobody asks where it is.
+  func probe<Value>(_ read: (DocumentReader) throws -> Value) -> Value? {
+    let wasProbing = isProbing
+    isProbing = true
+    defer { isProbing = wasProbing }
+    return try? read(self)
+  }
+
+  /// The keys that lead to a value.
+  func codingPath(to node: Int) -> [any CodingKey] {
+    if isProbing { return [] }
+    var path = basePath
+    var current = 0
+    while current < node {
+      switch kind(current) {
+      case .array:
+        var (element, index) = (current + 1, 0)
+        while document.nodes[element].next <= node {
+          element = Int(document.nodes[element].next)
+          index += 1
+        }
+        path.append(PathKey(index: index))
+        current = element
+      case .object:
+        guard let member = document.members(of: current).first(where: { node < document.nodes[$0.value].next }) else {
+          return path
+        }
+        path.append(PathKey(stringValue: convert(validString(at: member.key) ?? "", path)))
+        current = member.value
+      default: return path
+      }
+    }
+    return path
+  }
+}
+
+/// A value that is read, and the value that takes the place of what is missing in it.
+struct ReadingPlace {
+  private let nodeNumber: UInt32
+  private let fallbackNumber: UInt32
+
+  init(_ node: Int, fallback: Int? = nil) {
+    nodeNumber = UInt32(truncatingIfNeeded: node)
+    fallbackNumber = fallback.map { UInt32(truncatingIfNeeded: $0) } ?? .max
+  }
+
+  /// The number of its node.
+  var node: Int { Int(nodeNumber) }
+
+  /// The number of a node in the document that missing members are taken from.
+  var fallback: Int? { fallbackNumber == .max ? nil : Int(fallbackNumber) }
+}

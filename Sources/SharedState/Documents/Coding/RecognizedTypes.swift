@@ -1,0 +1,44 @@
+import Synchronization
+
+/// What is known of types, found without a lock when it was asked for a moment ago.
+struct RecognizedTypes<Role: AnyObject> {
+  private var entries: ContiguousArray<(type: ObjectIdentifier, role: Role)?> = []
+
+  private static var size: Int { 32 }
+
+  /// Finds what is known of a type, or asks.
+  @inline(__always)
+  mutating func role(of type: Any.Type, _ find: () -> Role) -> Role {
+    let id = ObjectIdentifier(type)
+    // The lowest bits of an address are all the same.
+    let index = (id.hashBits >> 4 ^ id.hashBits >> 9) & (Self.size - 1)
+    if !entries.isEmpty, let entry = entries[index], entry.type == id { return entry.role }
+    if entries.isEmpty { entries = ContiguousArray(repeating: nil, count: Self.size) }
+    let role = find()
+    entries[index] = (id, role)
+    return role
+  }
+}
+
+extension ObjectIdentifier {
+  @inline(__always)
+  fileprivate var hashBits: Int { Int(bitPattern: self) }
+}
+
+/// What is known of all types that anybody has asked for.
+final class TypeRegistry<Role: AnyObject & Sendable>: Sendable {
+  private let roles = Mutex<[ObjectIdentifier: Role]>([:])
+
+  /// Finds what is known of a type.
+  /// - Parameter make: Finds it out, and may ask for other types.
+  func role(of type: Any.Type, make: () -> Role) -> Role {
+    let id = ObjectIdentifier(type)
+    if let known = roles.withLock({ $0[id] }) { return known }
+    let role = make()
+    return roles.withLock { roles in
+      if let known = roles[id] { return known }
+      roles[id] = role
+      return role
+    }
+  }
+}

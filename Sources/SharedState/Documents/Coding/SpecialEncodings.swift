@@ -1,0 +1,51 @@
+import Foundation
+
+/// Writes dates as the strategy for dates wants them.
+final class DateEncoding: ValueEncoding<Date>, @unchecked Sendable {
+  override func write(_ date: Date, key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    switch writer.options.dates {
+    case .secondsSince1970: try date.timeIntervalSince1970.write(key: key, to: writer)
+    case .millisecondsSince1970: try (1000 * date.timeIntervalSince1970).write(key: key, to: writer)
+    case .iso8601: date.formatted(.iso8601).write(key: key, to: writer)
+    #if canImport(Darwin)  // Elsewhere it is one of the custom ones.
+      case .formatted(let formatter): formatter.string(from: date).write(key: key, to: writer)
+    #endif
+    case .custom(let encode): try writer.write(key: key) { try encode(date, $0) }
+    case .deferredToDate: try writer.write(key: key) { try date.encode(to: $0) }
+    @unknown default: try writer.write(key: key) { try date.encode(to: $0) }
+    }
+  }
+}
+
+/// Writes data as the strategy for data wants them.
+final class DataEncoding: ValueEncoding<Data>, @unchecked Sendable {
+  override func write(_ data: Data, key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    switch writer.options.data {
+    case .base64: data.base64EncodedString().write(key: key, to: writer)
+    case .custom(let encode): try writer.write(key: key) { try encode(data, $0) }
+    case .deferredToData: try writer.write(key: key) { try data.encode(to: $0) }
+    @unknown default: try writer.write(key: key) { try data.encode(to: $0) }
+    }
+  }
+}
+
+/// Writes addresses as strings.
+final class URLEncoding: ValueEncoding<URL>, @unchecked Sendable {
+  override func write(_ url: URL, key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    url.absoluteString.write(key: key, to: writer)
+  }
+}
+
+/// Writes decimal numbers as numbers.
+final class DecimalEncoding: ValueEncoding<Decimal>, @unchecked Sendable {
+  override func write(_ decimal: Decimal, key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    guard decimal.isFinite else {
+      let context = EncodingError.Context(
+        codingPath: writer.codingPath(to: key),
+        debugDescription: "Decimal.nan is no JSON number."
+      )
+      throw EncodingError.invalidValue(decimal, context)
+    }
+    writer.text.append(text: decimal.description)
+  }
+}

@@ -1,0 +1,45 @@
+/// A number to which several services add: what each of them has added counts.
+///
+/// In the document it is a plain number.
+public struct Tally: Hashable, Sendable {
+  /// The sum of all that was added.
+  public var value: Int
+
+  /// Begins with a value.
+  public init(_ value: Int = 0) {
+    self.value = value
+  }
+}
+
+extension Tally: ThreeWayMergeable {
+  /// Adds what both sides have added. A sum that no `Int` can hold is the nearest one that it can.
+  public static func merged(base: Tally?, mine: Tally, theirs: Tally) -> Tally {
+    let sum = Int128(theirs.value) + Int128(mine.value) - Int128(base?.value ?? 0)
+    return Tally(Int(clamping: sum))
+  }
+}
+
+extension Tally: Codable {
+  /// Reads a plain number.
+  public init(from decoder: any Decoder) throws {
+    value = try decoder.singleValueContainer().decode(Int.self)
+  }
+
+  /// Writes a plain number.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+  }
+}
+
+extension Tally: ExpressibleByIntegerLiteral {
+  /// Begins with a value.
+  public init(integerLiteral value: Int) {
+    self.init(value)
+  }
+}
+
+extension Tally: CustomStringConvertible {
+  /// The number.
+  public var description: String { "\(value)" }
+}

@@ -1,0 +1,49 @@
+/// A type that says how two changes of its values merge.
+public protocol ThreeWayMergeable: Codable {
+  /// Merges two values that were made at the same time out of the same one.
+  ///
+  /// - Parameters:
+  ///   - base: What both were made of; `nil` when both are new.
+  ///   - mine: The value that is about to be committed.
+  ///   - theirs: The value that was committed meanwhile.
+  static func merged(base: Self?, mine: Self, theirs: Self) -> Self
+}
+
+extension ThreeWayMergeable {
+  static func mergeableEncoding(_ encoding: TypeEncoding) -> TypeEncoding {
+    guard let own = encoding as? ValueEncoding<Self> else { return encoding }
+    return MergeableEncoding(own)
+  }
+}
+
+/// Writes a value as its type does, and notes how it merges.
+private final class MergeableEncoding<Value: ThreeWayMergeable>: ValueEncoding<Value>, @unchecked Sendable {
+  private let encoding: ValueEncoding<Value>
+
+  init(_ encoding: ValueEncoding<Value>) {
+    self.encoding = encoding
+  }
+
+  override func write(_ value: Value, key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    let forms = writer.forms
+    if let forms { forms.append(.mergeable(Self.merge(forms.coders)), at: writer.text.count) }
+    // It merges as a whole, so that nobody asks what is known of its parts.
+    writer.forms = nil
+    defer { writer.forms = forms }
+    try encoding.write(value, key: key, to: writer)
+  }
+
+  private static func merge(_ coders: FormCoders) -> @Sendable (MergeableValues) -> [UInt8]? {
+    // The conformance is that which the value was just written with.
+    nonisolated(unsafe) let merge = { (values: MergeableValues) -> [UInt8]? in
+      func read(_ value: MergeableValues.Value) -> Value? {
+        try? coders.decoder.decode(Value.self, at: value.node, of: value.document) as? Value
+      }
+      guard let mine = read(values.mine), let theirs = read(values.theirs) else { return nil }
+      let base = values.base.flatMap(read)
+      guard base != nil || values.base == nil else { return nil }
+      return try? coders.encoder.text(of: Value.merged(base: base, mine: mine, theirs: theirs))
+    }
+    return { merge($0) }
+  }
+}

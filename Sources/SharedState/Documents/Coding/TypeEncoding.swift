@@ -1,0 +1,144 @@
+import Foundation
+
+/// How the values of one type are written.
+///
+/// There is one for each type, and it knows nothing of any value, so that it is found once and used for ever.
+class TypeEncoding: @unchecked Sendable {
+  // Subclasses have constants only.
+
+  private static let registry = TypeRegistry<TypeEncoding>()
+
+  /// Finds how a type is written.
+  static func of<Value: Encodable>(_ type: Value.Type) -> ValueEncoding<Value> {
+    // What is registered for a type is made for it.
+    unsafeDowncast(registry.role(of: type) { make(type) }, to: ValueEncoding<Value>.self)
+  }
+
+  private static func make<Value: Encodable>(_ type: Value.Type) -> ValueEncoding<Value> {
+    let known: TypeEncoding? =
+      switch type {
+      case let type as any DirectlyEncodable.Type: type.directEncoding
+      case is Date.Type: DateEncoding()
+      case is Data.Type: DataEncoding()
+      case is URL.Type: URLEncoding()
+      case is Decimal.Type: DecimalEncoding()
+      case let type as any CollectionEncodable.Type: type.collectionEncoding
+      case let type as any IdentityList.Type: type.listEncoding
+      default: nil
+      }
+    let own = known as? ValueEncoding<Value> ?? PlainEncoding<Value>()
+    guard let type = type as? any ThreeWayMergeable.Type else { return own }
+    return type.mergeableEncoding(own) as? ValueEncoding<Value> ?? own
+  }
+}
+
+/// How the values of a type are written.
+class ValueEncoding<Value>: TypeEncoding, @unchecked Sendable {
+  /// Writes a value.
+  /// - Parameter key: What it is in the value around it; nothing for an element.
+  func write(_ value: Value, key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    preconditionFailure("Each kind of type writes its values in its own way.")
+  }
+}
+
+extension DocumentWriter {
+  /// Finds how a type is written.
+  @inline(__always)
+  func encoding<Value: Encodable>(of type: Value.Type) -> ValueEncoding<Value> {
+    let encoding = recognized.role(of: type) { TypeEncoding.of(type) }
+    // The registry has made it for this type.
+    return unsafeDowncast(encoding, to: ValueEncoding<Value>.self)
+  }
+
+  /// Lets somebody write a value with an encoder.
+  func write(key: (any CodingKey)?, _ body: (ValueEncoder) throws -> Void) throws {
+    let (depth, id) = try push(key)
+    try body(ValueEncoder(writer: self, depth: depth, id: id))
+    try pop()
+  }
+}
+
+/// A type that writes itself.
+final class PlainEncoding<Value: Encodable>: ValueEncoding<Value>, @unchecked Sendable {
+  override func write(_ value: Value, key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    let start = writer.text.count
+    let (depth, id) = try writer.push(key)
+    try value.encode(to: ValueEncoder(writer: writer, depth: depth, id: id))
+    let isCase = writer.levels[depth].isCase && writer.levels[depth].count == 1
+    if depth == 0, start == 0, writer.parent == nil, writer.levels[depth].content == .nothing {
+      let description = "Top-level \(Value.self) did not encode any values."
+      throw EncodingError.invalidValue(value, .init(codingPath: [], debugDescription: description))
+    }
+    try writer.pop()
+    if isCase, let forms = writer.forms, Mirror(reflecting: value).displayStyle == .enum {
+      forms.append(.enumeration, at: start)
+    }
+  }
+}
+
+/// A number, a string or a Boolean.
+protocol DirectlyEncodable: Encodable {
+  func write(key: (any CodingKey)?, to writer: DocumentWriter) throws
+}
+
+extension DirectlyEncodable {
+  static var directEncoding: TypeEncoding { DirectEncoding<Self>() }
+}
+
+private final class DirectEncoding<Value: DirectlyEncodable>: ValueEncoding<Value>, @unchecked Sendable {
+  override func write(_ value: Value, key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    try value.write(key: key, to: writer)
+  }
+}
+
+extension DirectlyEncodable where Self: FixedWidthInteger {
+  @inline(__always)
+  func write(key: (any CodingKey)?, to writer: DocumentWriter) { writer.text.append(self) }
+}
+
+extension Int: DirectlyEncodable {}
+extension Int8: DirectlyEncodable {}
+extension Int16: DirectlyEncodable {}
+extension Int32: DirectlyEncodable {}
+extension Int64: DirectlyEncodable {}
+extension Int128: DirectlyEncodable {}
+extension UInt: DirectlyEncodable {}
+extension UInt8: DirectlyEncodable {}
+extension UInt16: DirectlyEncodable {}
+extension UInt32: DirectlyEncodable {}
+extension UInt64: DirectlyEncodable {}
+extension UInt128: DirectlyEncodable {}
+
+extension String: DirectlyEncodable {
+  @inline(__always)
+  func write(key: (any CodingKey)?, to writer: DocumentWriter) {
+    writer.text.append(quoted: self, escapingSlashes: writer.options.escapesSlashes)
+  }
+}
+
+extension Bool: DirectlyEncodable {
+  @inline(__always)
+  func write(key: (any CodingKey)?, to writer: DocumentWriter) {
+    writer.text.append(self ? "true" : "false")
+  }
+}
+
+extension DirectlyEncodable where Self: BinaryFloatingPoint & LosslessStringConvertible {
+  func write(key: (any CodingKey)?, to writer: DocumentWriter) throws {
+    if isFinite {
+      writer.text.append(self)
+    } else if case .convertToString(let positive, let negative, let nan) = writer.options.floats {
+      (isNaN ? nan : self > 0 ? positive : negative).write(key: key, to: writer)
+    } else {
+      let name = isNaN ? "nan" : self > 0 ? "infinity" : "-infinity"
+      let description = "\(Self.self).\(name) is no JSON number; set a NonConformingFloatEncodingStrategy to write it."
+      throw EncodingError.invalidValue(
+        self,
+        .init(codingPath: writer.codingPath(to: key), debugDescription: description)
+      )
+    }
+  }
+}
+
+extension Double: DirectlyEncodable {}
+extension Float: DirectlyEncodable {}

@@ -1,0 +1,111 @@
+/// What tells a key or an element from the others of its collection, as its type sees it.
+package struct Identity: Hashable, Sendable {
+  // A key or an `id` need not be `Sendable`. It is a copy that nobody changes, and is only compared and hashed.
+  nonisolated(unsafe) private let value: AnyHashable
+  /// What is different has nearly always another one, and that is known sooner.
+  private let hash: Int
+
+  /// Takes the key of a dictionary, the `id` of an element of a list, or an element of a set.
+  package init(_ value: some Hashable) {
+    self.value = AnyHashable(value)
+    hash = value.hashValue
+  }
+
+  package static func == (one: Self, other: Self) -> Bool {
+    one.hash == other.hash && one.value == other.value
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(hash)
+  }
+}
+
+/// A key or an element of any document, as its type reads it.
+package struct Reading: Sendable {
+  package let identity: Identity
+  /// The JSON that our own encoder writes for it, by which dictionaries and sets are sorted; empty for elements of
+  /// lists, where nobody asks.
+  package let text: [UInt8]
+
+  /// Takes what a type has read, and how it would write it.
+  package init(identity: Identity, text: [UInt8] = []) {
+    self.identity = identity
+    self.text = text
+  }
+}
+
+/// What a dictionary that is stored as an object knows of its keys.
+package struct MapForm: Sendable {
+  /// Reads the key with this number; `nil` when it is no key of this type.
+  package let read: @Sendable (JSONDocument, Int) -> Reading?
+
+  /// Takes what reads a key.
+  package init(read: @escaping @Sendable (JSONDocument, Int) -> Reading?) {
+    self.read = read
+  }
+}
+
+/// What a set, or a list whose elements have identities, knows of its elements.
+package struct ElementForm: Sendable {
+  /// The identities of the elements of this array, in its order.
+  package let identities: [Identity]
+  /// Reads the element with this number, of any document; `nil` when it does not decode here.
+  package let read: @Sendable (JSONDocument, Int) -> Reading?
+
+  /// Takes the identities of an array's elements, and what reads those of another one.
+  package init(identities: [Identity], read: @escaping @Sendable (JSONDocument, Int) -> Reading?) {
+    self.identities = identities
+    self.read = read
+  }
+}
+
+/// A value of a type that says how it merges, in the three documents; there may be none in base.
+package struct MergeableValues: Sendable {
+  /// A document, and the number of the value in it.
+  package typealias Value = (document: JSONDocument, node: Int)
+
+  package let base: Value?
+  package let mine: Value
+  package let theirs: Value
+
+  /// Takes the three values.
+  package init(base: Value?, mine: Value, theirs: Value) {
+    self.base = base
+    self.mine = mine
+    self.theirs = theirs
+  }
+}
+
+/// What a type says about a value, where that is more than its JSON tells.
+///
+/// Without one an object is a struct, whose members are known from what it writes, and everything else is a leaf.
+package enum Form: Sendable {
+  /// A dictionary that is stored as an object.
+  case map(MapForm)
+  /// An array that stands for a set.
+  case set(ElementForm)
+  /// An array whose elements have identities.
+  case list(ElementForm)
+  /// An enum with a payload: an object whose only member is the case.
+  case enumeration
+  /// A value that says how it merges: gives the merged one's JSON, or `nil` when it cannot read one of them.
+  ///
+  /// It is asked where I have changed the value and both sides have one, on the thread that merges and at most once for
+  /// each value; the base of what both have added is absent.
+  case mergeable(@Sendable (MergeableValues) -> [UInt8]?)
+}
+
+/// A document of our own, and what its type says about the values in it.
+///
+/// It is canonical: what has the same value has the same text.
+package struct FormedDocument: Sendable {
+  package let document: JSONDocument
+  /// The forms by the numbers of their nodes; `nil` when nothing is known of the type.
+  package let forms: [Int: Form]?
+
+  /// Takes a document, and what is known of it.
+  package init(document: JSONDocument, forms: [Int: Form]?) {
+    self.document = document
+    self.forms = forms
+  }
+}

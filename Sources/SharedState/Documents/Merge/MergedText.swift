@@ -1,0 +1,60 @@
+import Foundation
+
+/// The text that comes of a merge: theirs, with other text in the place of some values.
+///
+/// What was stored has such places, too: of what is brought back.
+struct MergedText {
+  /// The documents that the text is made of.
+  enum Source: Hashable { case stored, mine, theirs }
+
+  /// A part of the text.
+  enum Piece {
+    /// What is written in a document.
+    case text(Source, Range<Int>)
+    /// A value of a document, by the number of its node, with all that was changed in it.
+    case value(Source, Int)
+    /// What is written in none of them.
+    case bytes([UInt8])
+  }
+
+  private struct Value: Hashable {
+    var source: Source
+    var node: Int
+  }
+
+  private var changes: [Value: [Piece]] = [:]
+  /// Whether the text differs from theirs.
+  private(set) var isChanged = false
+
+  /// Puts pieces in the place of a value.
+  /// - Parameter isChange: Whether they differ from what is written there, apart from other values among them.
+  mutating func replace(_ source: Source, _ node: Int, with pieces: [Piece], isChange: Bool) {
+    changes[Value(source: source, node: node)] = pieces
+    isChanged = isChanged || isChange
+  }
+
+  /// The text of a whole document.
+  func data(of source: Source, in documents: (Source) -> JSONDocument) -> Data {
+    let document = documents(source)
+    let root = document.nodes[0].range
+    var result: [UInt8] = []
+    result.reserveCapacity(document.bytes.count + 256)
+    result += document.bytes[..<root.lowerBound]
+    // A list, because documents can be nested deeper than a stack is.
+    var pending: [Piece] = [.value(source, 0)]
+    while let piece = pending.popLast() {
+      switch piece {
+      case .bytes(let bytes): result += bytes
+      case .text(let source, let range): result += documents(source).bytes[range]
+      case .value(let source, let node):
+        if let pieces = changes[Value(source: source, node: node)] {
+          pending += pieces.reversed()
+        } else {
+          result += documents(source).text(of: node)
+        }
+      }
+    }
+    result += document.bytes[root.upperBound...]
+    return Data(result)
+  }
+}

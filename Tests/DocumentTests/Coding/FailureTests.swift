@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+@testable import SharedState
+
+@Suite(.timeLimit(.minutes(2))) struct FailureTests {
+  struct Inner: Codable { var limit: Int }
+  struct Outer: Codable { var items: [Inner]; var name: String }
+
+  private func failure(_ text: String) throws -> String {
+    let coders = try Coders()
+    do {
+      _ = try coders.value(Outer.self, text)
+      return "none"
+    } catch let error as DecodingError {
+      return DecodingFailure(error, in: try? document(text)).description
+    }
+  }
+
+  @Test func failuresTellWhatWasExpected() throws {
+    #expect(try failure(#"{"items":[{"limit":"secret"}],"name":""}"#) == "items[0].limit: expected Int, found a string")
+    #expect(try failure(#"{"items":[{"limit":1},{}],"name":""}"#) == "items[1].limit: expected a value, found nothing")
+    #expect(try failure(#"{"items":[],"name":null}"#) == "name: expected String, found null")
+    #expect(try failure(#"{"items":{},"name":""}"#) == "items: expected an array, found an object")
+    #expect(try failure("[]") == "the document: expected an object, found an array")
+    #expect(
+      try failure(#"{"items":[{"limit":1.5}],"name":""}"#)
+        == "items[0].limit: expected a value that its type accepts, found a number"
+    )
+    #expect(try failure(#"{"items":[}"#) == "not JSON at byte 10")
+    #expect(try failure("") == "not JSON at byte 0")
+  }
+
+  @Test func surrogatesWithoutTheirHalvesFailWhereTheyAreRead() throws {
+    let coders = try Coders()
+    #expect(throws: DecodingError.self) { try coders.value([String].self, #"["\ud800"]"#) }
+    #expect(throws: DecodingError.self) { try coders.value([String: Int].self, #"{"\udc00":1}"#) }
+    #expect(try coders.value(Inner.self, #"{"\ud800":"\udfff","limit":1}"#).limit == 1)
+  }
+
+  @Test func theFirstOfRepeatedMembersCounts() throws {
+    let coders = try Coders()
+    #expect(try coders.value(Inner.self, #"{"limit":1,"l\u0069mit":2}"#).limit == 1)
+    #expect(try coders.value([String: Int].self, #"{"a":1,"b":2,"a":3}"#) == ["a": 1, "b": 2])
+    let many = (0..<100).map { "\"m\($0 % 60)\":\($0)" }.joined(separator: ",")
+    #expect(try coders.value([String: Int].self, "{\(many)}")["m10"] == 10)
+    #expect(try coders.value(Outer.self, #"{"items":[],"name":"first","name":"second"}"#).name == "first")
+  }
+
+  @Test func oddDocumentsAreRead() throws {
+    let coders = try Coders()
+    #expect(try coders.value([String].self, #"["\u0000a"]"#) == ["\0a"])
+    #expect(try coders.value([Int].self, "\u{FEFF} [1]") == [1])
+    #expect(throws: DecodingError.self) { try coders.value([Int].self, "[1]\0") }
+    #expect(try coders.value(Int.self, "1e2") == 100)
+    #expect(
+      try coders.value([Int].self, "[9007199254740993, 9007199254740993.0, 90071992547409930e-1]")
+        == Array(repeating: 9_007_199_254_740_993, count: 3)
+    )
+    #expect(throws: DecodingError.self) { try coders.value(Int.self, "9007199254740993.5") }
+    #expect(throws: DecodingError.self) { try coders.value([Int8].self, "[128]") }
+    #expect(try coders.value([Int128].self, "[-170141183460469231731687303715884105728]") == [.min])
+    #expect(throws: DecodingError.self) { try coders.value([Int128].self, "[170141183460469231731687303715884105728]") }
+    #expect(try coders.value([UInt128].self, "[340282366920938463463374607431768211455]") == [.max])
+    #expect(throws: DecodingError.self) { try coders.value(Double.self, "1e400") }
+    #expect(try coders.value([Int].self, "[0e99999999999999999999]") == [0])
+    #expect(throws: DecodingError.self) { try coders.value(Int.self, "1e99999999999999999999") }
+  }
+
+  /// Names that have all the same hash by FNV-1a with 32 bits, which knows no seed: at each of 14 steps one of two
+  /// blocks that lead to the same state.
+  private func collidingNames() -> [String] {
+    var state: UInt32 = 2_166_136_261
+    var names = [""]
+    for _ in 0..<14 {
+      var blocks: [UInt32: [UInt8]] = [:]
+      var number = 0
+      while true {
+        let bits = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 >> 24
+        let block = (0..<8).map { UInt8(ascii: "A") + UInt8(bits >> UInt64(5 * $0) & 0xF) }
+        let next = block.reduce(state) { ($0 ^ UInt32($1)) &* 16_777_619 }
+        number += 1
+        guard let other = blocks.updateValue(block, forKey: next) else { continue }
+        names = names.flatMap { name in [other, block].map { name + String(decoding: $0, as: UTF8.self) } }
+        state = next
+        break
+      }
+    }
+    return names
+  }
+
+  @Test func manyMembersAreFound() throws {
+    let names = collidingNames()
+    let text = "{" + names.map { "\"\($0)\":1" }.joined(separator: ",") + "}"
+    let read = try Coders().value([String: Int].self, text)
+    #expect(read.count == 16_384)
+    let document = try document(text)
+    #expect(Set(document.members(of: 0).map { document.nodes[$0.key].hash }).count > 16_000)
+    #expect(document.members(of: 0).allSatisfy { document.member(of: 0, at: $0.key, in: document)?.key == $0.key })
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+
+/// A value that writes itself in any way that is allowed, however odd.
+indirect enum Script: Encodable {
+  case nothing
+  case null
+  case bool(Bool)
+  case string(String)
+  case double(Double)
+  case float(Float)
+  case int(Int)
+  case byte(UInt8)
+  case large(UInt64)
+  case huge(Int128)
+  case decimal(Decimal)
+  case date(Date)
+  case data(Data)
+  case url(URL)
+  case strings([String])
+  case optionals([Int?])
+  case map([String: Script])
+  case numbers([Int: Script])
+  case list([Script])
+  case wrapped(Script)
+  /// Begins with a container, and has others that are written to in turns.
+  case containers(isObject: Bool, [Step])
+
+  struct Step {
+    enum Kind: CaseIterable {
+      case value, value2, value3, null, object, array, superEncoder, namedSuper, again, failing
+    }
+
+    let kind: Kind
+    /// Which of the containers that there are is written to.
+    let container: Int
+    let name: String
+    let value: Script
+  }
+
+  static func random(_ generator: inout Generator, depth: Int = 4) -> Script {
+    switch generator.number(below: depth == 0 ? 14 : 22) {
+    case 0: return .null
+    case 1: return .bool(generator.isTrue())
+    case 2, 3: return .string(generator.string())
+    case 4: return .double(generator.double())
+    case 5: return .float(Float(generator.double()))
+    case 6: return .int(Int(truncatingIfNeeded: generator.next()) >> generator.number(below: 64))
+    case 7: return .byte(UInt8(generator.number(below: 256)))
+    case 8: return .large(generator.next())
+    case 9: return .huge(Int128(truncatingIfNeeded: generator.next()) << generator.number(below: 64))
+    case 10: return .decimal(Decimal(Int(truncatingIfNeeded: generator.next())) / 1000)
+    case 11: return .date(Date(timeIntervalSince1970: Double(generator.number(below: 2_000_000_000))))
+    case 12: return .data(Data((0..<generator.number(below: 6)).map { UInt8($0 * 37) }))
+    case 13: return URL(string: "https://example.com/\(generator.number(below: 9))").map(Script.url) ?? .null
+    case 14: return .strings((0..<generator.number(below: 4)).map { _ in generator.string() })
+    case 15: return .optionals((0..<generator.number(below: 4)).map { $0 % 2 == 0 ? nil : $0 })
+    case 16:
+      return .map(
+        .init((0..<generator.number(below: 4)).map { _ in (generator.name(), random(&generator, depth: depth - 1)) }) {
+          $1
+        }
+      )
+    case 17:
+      return .numbers(
+        .init((0..<generator.number(below: 4)).map { ($0 * 7 - 3, random(&generator, depth: depth - 1)) }) { $1 }
+      )
+    case 18: return .list((0..<generator.number(below: 4)).map { _ in random(&generator, depth: depth - 1) })
+    case 19: return .wrapped(random(&generator, depth: depth - 1))
+    default:
+      let steps = (0..<generator.number(below: 9)).map { _ in
+        Step(
+          kind: Step.Kind.allCases.randomElement(using: &generator) ?? .value,
+          container: generator.number(below: 4),
+          name: generator.name(),
+          value: random(&generator, depth: depth - 1)
+        )
+      }
+      return .containers(isObject: generator.isTrue(), steps)
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    if case .containers(let isObject, let steps) = self {
+      var containers = [Container(encoder, isObject: isObject)]
+      for step in steps { try Self.perform(step, &containers, encoder) }
+      return
+    }
+    if case .nothing = self { return }
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .string(let value): try container.encode(value)
+    case .double(let value): try container.encode(value)
+    case .float(let value): try container.encode(value)
+    case .int(let value): try container.encode(value)
+    case .byte(let value): try container.encode(value)
+    case .large(let value): try container.encode(value)
+    case .huge(let value): try container.encode(value)
+    case .decimal(let value): try container.encode(value)
+    case .date(let value): try container.encode(value)
+    case .data(let value): try container.encode(value)
+    case .url(let value): try container.encode(value)
+    case .strings(let value): try container.encode(value)
+    case .optionals(let value): try container.encode(value)
+    case .map(let value): try container.encode(value)
+    case .numbers(let value): try container.encode(value)
+    case .list(let value): try container.encode(value)
+    case .wrapped(let value): try container.encode(value)
+    case .nothing, .containers: break
+    }
+  }
+
+  private enum Container {
+    case keyed(KeyedEncodingContainer<Name>)
+    case unkeyed(any UnkeyedEncodingContainer)
+
+    init(_ encoder: any Encoder, isObject: Bool) {
+      self = isObject ? .keyed(encoder.container(keyedBy: Name.self)) : .unkeyed(encoder.unkeyedContainer())
+    }
+
+    var isObject: Bool { if case .keyed = self { true } else { false } }
+  }
+
+  private static func perform(_ step: Step, _ containers: inout [Container], _ encoder: any Encoder) throws {
+    let index = step.container % containers.count
+    // A name that was used for something else must not become a container: JSONEncoder would trap.
+    let fresh = Name("\(step.name)\(containers.count)of\(index)")
+    switch containers[index] {
+    case .keyed(var container):
+      let key = Name(step.name)
+      switch step.kind {
+      case .value, .value2, .value3: try container.encode(step.value, forKey: key)
+      case .null: try container.encodeNil(forKey: key)
+      case .object: containers.append(.keyed(container.nestedContainer(keyedBy: Name.self, forKey: fresh)))
+      case .array: containers.append(.unkeyed(container.nestedUnkeyedContainer(forKey: fresh)))
+      case .superEncoder: try step.value.encode(to: container.superEncoder())
+      case .namedSuper: containers.append(Container(container.superEncoder(forKey: fresh), isObject: true))
+      case .again where containers[0].isObject: containers.append(Container(encoder, isObject: true))
+      case .again: try container.encode(step.name, forKey: key)
+      // JSONEncoder goes on with a broken state when something with members fails.
+      case .failing: try? container.encode(Double.nan, forKey: Name("failing"))
+      }
+      containers[index] = .keyed(container)
+    case .unkeyed(var container):
+      switch step.kind {
+      case .value, .value2, .value3: try container.encode(step.value)
+      case .null: try container.encodeNil()
+      case .object: containers.append(.keyed(container.nestedContainer(keyedBy: Name.self)))
+      case .array: containers.append(.unkeyed(container.nestedUnkeyedContainer()))
+      case .superEncoder: try step.value.encode(to: container.superEncoder())
+      // JSONEncoder changes the order of elements when an encoder is held on to.
+      case .namedSuper: _ = Container(container.superEncoder(), isObject: false)
+      case .again: try container.encode(container.count)
+      case .failing: try? container.encode(Double.nan)
+      }
+      containers[index] = .unkeyed(container)
+    }
+  }
+}

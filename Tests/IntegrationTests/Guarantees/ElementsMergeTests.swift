@@ -1,0 +1,85 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import Testing
+
+@Suite("FieldsMerge: elements of collections", .timeLimit(.minutes(5)), .endsStores)
+struct ElementsMergeTests {
+  private enum Region: String, Codable, Hashable, Sendable { case north, south, west }
+
+  private struct Item: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var title = "an item"
+    var price = 1
+  }
+
+  private struct Shop: Codable, Hashable, Sendable {
+    var tags: Set<String> = ["a", "b"]
+    var limits: [Region: Int] = [.north: 1, .south: 1]
+    var items = [Item(id: 1), Item(id: 2), Item(id: 3)]
+    var visits = Tally(10)
+    var note = ""
+  }
+
+  @Test("what both change in one collection at the same time is kept", arguments: BackendKind.allCases)
+  func together(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, Shop())
+    try await pair.store(Shop())
+    try await pair.changeTogether {
+      $0.tags.insert("c")
+      $0.limits[.north] = 5
+      $0.items[0].price = 7
+      $0.items.append(Item(id: 4))
+      $0.visits.value += 1
+    } _: {
+      $0.tags.remove("a")
+      $0.limits[.west] = 3
+      $0.items.swapAt(1, 2)
+      $0.items[0].title = "another one"
+      $0.visits.value += 2
+    }
+    let merged = Shop(
+      tags: ["b", "c"],
+      limits: [.north: 5, .south: 1, .west: 3],
+      items: [Item(id: 1, title: "another one", price: 7), Item(id: 3), Item(id: 2), Item(id: 4)],
+      visits: Tally(13)
+    )
+    #expect(pair.first.wrappedValue == merged)
+    #expect(pair.second.wrappedValue == merged)
+    #expect(pair.first.saveError == nil && pair.second.saveError == nil)
+  }
+
+  @Test("a set and a dictionary are written in an order of their own, so that what is unchanged stays as it is")
+  func canonicalOrder() async throws {
+    let backend = FakeBackend()
+    let store = try backend.store()
+    @Shared(.redis("shop", store: store)) var shop = Shop()
+    try await $shop.load()
+    $shop.withLock { $0.tags = ["z", "é", "b", "a", "10", "9"] }
+    try await $shop.save()
+    let stored = try #require(backend.redis.get("shop"))
+    #expect(stored.contains(#""tags":["10","9","a","b","z","é"]"#))
+    #expect(stored.contains(#""limits":{"north":1,"south":1}"#))
+    try await $shop.updateAtomically { $0.tags = Set($0.tags.shuffled()) }
+    #expect(backend.redis.get("shop") == stored)
+  }
+
+  @Test("fields that nobody here knows survive in elements that both change", arguments: BackendKind.allCases)
+  func unknownFields(kind: BackendKind) async throws {
+    let pair = try await Pair(kind, Shop())
+    let items = #"[{"id":1,"title":"an item","price":1,"unknown":[1]},{"id":2,"title":"an item","price":1}]"#
+    try pair.backend.set(
+      "value",
+      #"{"tags":["a"],"limits":["north",1],"items":\#(items),"visits":10,"note":""}"#
+    )
+    try await pair.first.value { $0.items.count == 2 && $0.limits == [.north: 1] }
+    try await pair.second.value { $0.items.count == 2 }
+    try await pair.changeTogether {
+      $0.items[0].price = 2
+    } _: {
+      $0.items[0].title = "known"
+    }
+    #expect(pair.first.wrappedValue.items[0] == Item(id: 1, title: "known", price: 2))
+    #expect(try pair.backend.get("value")?.contains(#"{"id":1,"title":"known","price":2,"unknown":[1]}"#) == true)
+  }
+}
