@@ -26,6 +26,12 @@ extension IdentifiedArray: Encodable where Element: Encodable {
   }
 }
 
+extension IdentifiedArray: IdentityList where Element: Encodable {
+  package var listElements: [Element] { Array(elements) }
+
+  package var listID: (Element) -> ID { identify }
+}
+
 extension IdentifiedArray: Decodable where Element: Decodable & Identifiable, ID == Element.ID {
   /// Decodes the elements from a plain array.
   ///

@@ -49,6 +49,23 @@ struct ElementsMergeTests {
     #expect(pair.first.saveError == nil && pair.second.saveError == nil)
   }
 
+  @Test("the elements of an IdentifiedArray merge by their identity", arguments: BackendKind.allCases)
+  func identifiedArray(kind: BackendKind) async throws {
+    let items: IdentifiedArrayOf<Item> = [Item(id: 1), Item(id: 2), Item(id: 3)]
+    let pair = try await Pair(kind, items)
+    try await pair.store(items)
+    try await pair.changeTogether {
+      $0[id: 1]?.price = 7
+      $0.append(Item(id: 4))
+    } _: {
+      $0[id: 1]?.title = "another one"
+      $0.remove(id: 2)
+    }
+    let merged: IdentifiedArrayOf<Item> = [Item(id: 1, title: "another one", price: 7), Item(id: 3), Item(id: 4)]
+    #expect(pair.first.wrappedValue == merged)
+    #expect(pair.second.wrappedValue == merged)
+  }
+
   @Test("a set and a dictionary are written in an order of their own, so that what is unchanged stays as it is")
   func canonicalOrder() async throws {
     let backend = FakeBackend()

@@ -6,8 +6,9 @@ package protocol IdentityList: Encodable {
   /// The elements in their order.
   var listElements: [ListElement] { get }
 
-  /// What gives the identity of an element, of this list or of another one like it.
-  var listID: @Sendable (ListElement) -> ListID { get }
+  /// What gives the identity of an element, of this list or of another one like it. It captures nothing that changes,
+  /// because any thread may call it.
+  var listID: (ListElement) -> ListID { get }
 }
 
 extension IdentityList {
@@ -51,7 +52,7 @@ private final class IdentifiableListForms<Element: Encodable & Identifiable>: Li
 
 extension FormCoders {
   /// What is known of a list; `nil` when its elements cannot be read.
-  func listForm<Element, ID: Hashable>(of elements: [Element], id: @escaping @Sendable (Element) -> ID) -> Form? {
+  func listForm<Element, ID: Hashable>(of elements: [Element], id: @escaping (Element) -> ID) -> Form? {
     guard let type = Element.self as? any Decodable.Type else { return nil }
     // The conformances are those that the elements were just written with. Nobody asks for their text.
     nonisolated(unsafe) let read = { [decoder] (document: JSONDocument, node: Int) in

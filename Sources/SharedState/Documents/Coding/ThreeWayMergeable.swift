@@ -1,6 +1,11 @@
-/// A type that says how two changes of its values merge.
+/// A type that says how two changes of its values merge, wherever in a shared value it stands.
+///
+/// ``merged(base:mine:theirs:)`` is called when this service has changed the value since it was read, and another one, too;
+/// once more when somebody is faster again. It runs on a thread of the store, without a lock: it had better be short, it
+/// must not use shares, and what it traps ends the process.
 public protocol ThreeWayMergeable: Codable {
-  /// Merges two values that were made at the same time out of the same one.
+  /// Merges two values that were made at the same time out of the same one. It cannot fail: of two that do not go
+  /// together give one.
   ///
   /// - Parameters:
   ///   - base: What both were made of; `nil` when both are new.
