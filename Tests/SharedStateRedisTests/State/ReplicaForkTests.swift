@@ -238,4 +238,20 @@ struct ReplicaForkTests {
     #expect(actions.contains(.commit))
     #expect(replica.takeRepair(vitals: .successor)?.text == #"{"a":3}"#)
   }
+
+  @Test("AcknowledgedSurvives: a change does not claim to include what was read after it had been encoded")
+  func claimsOnlyWhatWasHeld() {
+    var replica = Replica.holding(.absent, conflict: .reject)
+    _ = replica.counted(.calm)
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    // It is read while the change is encoded.
+    deliver(replica.stored(.document(5, "a", .old(5)), vitals: .calm), to: &replica, outcome: .superseded)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    _ = replica.stored(.absent, vitals: .successor)
+    let draft = replica.takeRepair(vitals: .successor)
+    #expect(draft?.text == "b")
+    #expect(draft?.lineage?.made(Revision(9)).covers(Version(line: .old, revision: Revision(5))) == false)
+  }
 }
