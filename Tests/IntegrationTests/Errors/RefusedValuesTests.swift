@@ -97,27 +97,26 @@ struct RefusedValuesTests {
 
   @Test("of two changes that are right by themselves only, the later one is refused", arguments: BackendKind.allCases)
   func mergedChanges(kind: BackendKind) async throws {
-    let backend = try kind.make()
     let options = RedisSharedKey<Limits>.Options { limits in
       if limits.maximum > 10, limits.note == "closed" { throw Invalid() }
     }
-    let store = try backend.store("first")
-    let away = try backend.separableStore("second")
-    let shares = [store, away].map { Shared(wrappedValue: Limits(), .redis("limits", store: $0, options: options)) }
-    for share in shares { try await share.load() }
-    try backend.separate("second")
-    try await away.isDown()
-    shares[1].withLock { $0.note = "closed" }
-    shares[0].withLock { $0.maximum = 20 }
-    try await shares[0].save()
-    try backend.reunite("second")
-    try await shares[1].status { $0.saveError as? RedisSharedStateError == Self.refused }
+    let pair = try await Pair(kind, Limits(), options: options)
+    try await pair.store(Limits(maximum: 5))
+    try await pair.changeTogether {
+      $0.maximum = 20
+    } _: {
+      $0.note = "closed"
+    }
     // What was acknowledged stays, for both.
-    try await shares[1].becomes(Limits(maximum: 20))
-    #expect(shares[0].wrappedValue == Limits(maximum: 20))
-    shares[1].withLock { $0.maximum = 9 }
-    try await shares[1].save()
-    try await shares[0].becomes(Limits(maximum: 9))
+    let refused = [pair.first, pair.second].count {
+      if case .rejected("value", _, nil)? = $0.saveError as? RedisSharedStateError { true } else { false }
+    }
+    #expect(refused == 1)
+    let isFirst = pair.second.saveError != nil
+    let stored = isFirst ? Limits(maximum: 20) : Limits(maximum: 5, note: "closed")
+    #expect(pair.first.wrappedValue == stored)
+    #expect(pair.second.wrappedValue == stored)
+    try await pair.store(Limits(maximum: 9))
   }
 }
 
@@ -134,27 +133,25 @@ struct DocumentSizeTests {
     arguments: BackendKind.allCases
   )
   func together(kind: BackendKind) async throws {
-    let backend = try kind.make()
-    let store = try backend.store("first")
-    let away = try backend.separableStore("second")
-    let shares = [store, away].map {
-      Shared(wrappedValue: Notes(), .redis("notes", store: $0, options: Self.options(100)))
-    }
-    for share in shares { try await share.load() }
-    try backend.separate("second")
-    try await away.isDown()
+    let pair = try await Pair(kind, Notes(), options: Self.options(100))
+    try await pair.store(["a": "b"])
     let (one, other) = (String(repeating: "x", count: 60), String(repeating: "y", count: 60))
-    shares[1].withLock { $0["b"] = other }
-    shares[0].withLock { $0["a"] = one }
-    try await shares[0].save()
-    try backend.reunite("second")
-    try await shares[1].status {
-      if case .valueTooLarge("notes", _, 100)? = $0.saveError as? RedisSharedStateError { true } else { false }
+    try await pair.changeTogether {
+      $0 = ["a": "b", "x": one]
+    } _: {
+      $0 = ["a": "b", "y": other]
     }
-    try await shares[1].becomes(["a": one])
-    #expect(shares[0].wrappedValue == ["a": one])
-    await #expect(throws: RedisSharedStateError.self) { try await shares[1].updateAtomically { $0["b"] = other } }
-    #expect(try backend.get("notes") == #"{"a":"\#(one)"}"#)
+    let refused = [pair.first, pair.second].count {
+      if case .valueTooLarge("value", _, 100)? = $0.saveError as? RedisSharedStateError { true } else { false }
+    }
+    #expect(refused == 1)
+    let stored = pair.second.saveError != nil ? ["a": "b", "x": one] : ["a": "b", "y": other]
+    #expect(pair.first.wrappedValue == stored)
+    #expect(pair.second.wrappedValue == stored)
+    await #expect(throws: RedisSharedStateError.self) {
+      try await pair.first.updateAtomically { $0 = ["a": "b", "x": one, "y": other] }
+    }
+    #expect(pair.first.wrappedValue == stored)
   }
 
   @Test("a service with a lower limit erases nothing of what it does not know", arguments: BackendKind.allCases)
@@ -170,7 +167,9 @@ struct DocumentSizeTests {
     try await $limits.save()
     #expect(try backend.get("limits") == #"{"maximum":2,"note":"default","unknown":"\#(unknown)"}"#)
     $limits.withLock { $0.note = "more than that" }
-    await #expect(throws: RedisSharedStateError.self) { try await $limits.save() }
+    try await $limits.status {
+      if case .valueTooLarge? = $0.saveError as? RedisSharedStateError { true } else { false }
+    }
     #expect(try backend.get("limits")?.contains(unknown) == true)
   }
 }
