@@ -1,15 +1,21 @@
+import SharedState
+
 /// In what the options of two shares of one name may differ. An encoder and a decoder cannot be compared.
 enum KeyOption: Hashable, Sendable, CaseIterable {
   case conflict
+  case removal
   case timeToLive
   case maximumBytes
+  case usesArraysForDictionaries
   case detectsForeignEdits
 
   var name: String {
     switch self {
     case .conflict: "conflict policy"
+    case .removal: "removal policy"
     case .timeToLive: "time to live"
     case .maximumBytes: "limit to its size"
+    case .usesArraysForDictionaries: "arrays for dictionaries"
     case .detectsForeignEdits: "detection of foreign edits"
     }
   }
@@ -19,7 +25,8 @@ extension RedisSharedKey.Options {
   /// Which options are not the same. Called for every share, and almost always there are none.
   func differences(from other: Self) -> [KeyOption] {
     let isSame =
-      conflict == other.conflict && timeToLive == other.timeToLive && maximumBytes == other.maximumBytes
+      conflict == other.conflict && removal == other.removal && timeToLive == other.timeToLive
+      && maximumBytes == other.maximumBytes && usesArraysForDictionaries == other.usesArraysForDictionaries
       && detectsForeignEdits == other.detectsForeignEdits
     return isSame ? [] : KeyOption.allCases.filter { text(of: $0) != other.text(of: $0) }
   }
@@ -33,8 +40,15 @@ extension RedisSharedKey.Options {
       case .lastWriteWins: "last write wins"
       case .reject: "reject"
       }
+    case .removal:
+      switch removal {
+      case .laterWins: "the later one wins"
+      case .changeWins: "the change wins"
+      case .removalWins: "the removal wins"
+      }
     case .timeToLive: timeToLive.map { "\($0)" } ?? "for ever"
     case .maximumBytes: "\(maximumBytes) bytes"
+    case .usesArraysForDictionaries: usesArraysForDictionaries ? "on" : "off"
     case .detectsForeignEdits: detectsForeignEdits ? "on" : "off"
     }
   }

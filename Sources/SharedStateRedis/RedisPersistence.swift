@@ -27,7 +27,12 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
 
   init(key: RedisSharedKey<Value>, initialValue: Value) {
     self.key = key
-    coder = key.coder
+    let completions = ReportedCompletions()
+    let (watch, name) = (key.store.watch, key.name)
+    coder = key.coder(completedBy: initialValue) { paths in
+      let members = completions.insert(paths)
+      if !members.isEmpty { watch.completed(members, of: name) }
+    }
     self.initialValue = initialValue
   }
 
@@ -234,6 +239,22 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       guard number > newest.load(ordering: .relaxed) else { return }
       newest.store(number, ordering: .relaxed)
       update(&status)
+    }
+  }
+}
+
+/// The members of one value that were taken from its default: each is told once.
+private final class ReportedCompletions: Sendable {
+  /// How many are remembered; what comes after that is not told. A type may look for members by any name.
+  private static let maximum = 100
+
+  private let members = Mutex<Set<String>>([])
+
+  /// Returns those that have not been told.
+  func insert(_ paths: [[String]]) -> [String] {
+    let paths = paths.map { $0.joined(separator: ".") }
+    return members.withLock { members in
+      paths.filter { members.count < Self.maximum && members.insert($0).inserted }
     }
   }
 }

@@ -78,10 +78,19 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
     /// gives them none.
     public var detectsForeignEdits: Bool
 
-    /// Makes the document. It may be called on any thread.
+    /// What comes of a field, an entry or an element that one service removes while another one changes it; by default
+    /// what the later commit did. It counts where ``conflict`` merges.
+    public var removal: RemovalPolicy
+
+    /// Whether dictionaries whose keys are neither strings nor integers are written as arrays of keys and values, as
+    /// `JSONEncoder` writes them: for documents that other Swift programs decode. They are read in both forms. By default
+    /// they are objects, whose entries are merged one by one; an array is replaced whole.
+    public var usesArraysForDictionaries: Bool
+
+    /// How the document is made: its settings count. A subclass may be called on any thread.
     public var encoder: JSONEncoder
 
-    /// Reads the document. It may be called on any thread.
+    /// How the document is read: its settings count. A subclass may be called on any thread.
     public var decoder: JSONDecoder
 
     /// Refuses values: throws what is wrong with one. `nil`, the default: whatever can be decoded is right.
@@ -94,17 +103,21 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
     /// in errors and in the log, so it had better name no value.
     public var validate: (@Sendable (Value) throws -> Void)?
 
-    /// The default options: merged, kept for ever, up to 1 MiB, and JSON as Foundation makes it.
+    /// The default options: merged, kept for ever, up to 1 MiB, and plain JSON.
     public init(
       conflict: ConflictPolicy = .merge,
+      removal: RemovalPolicy = .laterWins,
       timeToLive: Duration? = nil,
       maximumBytes: Int = 1 << 20,
       encoder: JSONEncoder = .init(),
       decoder: JSONDecoder = .init(),
+      usesArraysForDictionaries: Bool = false,
       detectsForeignEdits: Bool = true,
       validate: (@Sendable (Value) throws -> Void)? = nil
     ) {
       self.conflict = conflict
+      self.removal = removal
+      self.usesArraysForDictionaries = usesArraysForDictionaries
       self.timeToLive = timeToLive
       self.detectsForeignEdits = detectsForeignEdits
       self.maximumBytes = maximumBytes
@@ -185,21 +198,34 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
   }
 
   /// Makes and reads the documents.
-  var coder: DocumentCoder<Value> {
-    let rules = DocumentCoder<Value>.Rules(name: name, maximumBytes: options.maximumBytes) { refusal(of: $0) }
-    guard let encoder = DocumentEncoder(options.encoder), let decoder = DocumentDecoder(options.decoder) else {
-      let (encoder, decoder) = (options.encoder, options.decoder)
-      return DocumentCoder(
-        encode: { value in encoded { try encoder.encode(value) } },
-        decode: { document in decoded(document) { try decoder.decode(Value.self, from: document) } },
-        rules: rules
-      )
-    }
+  /// - Parameters:
+  ///   - defaultValue: What members are taken from that a document lacks and the type requires.
+  ///   - whenCompleted: Takes the paths of those members.
+  func coder(
+    completedBy defaultValue: Value?,
+    whenCompleted: @escaping @Sendable ([[String]]) -> Void = { _ in }
+  ) -> DocumentCoder<Value> {
+    let coder = ValueCoder(
+      options.encoder,
+      options.decoder,
+      usesArraysForDictionaries: options.usesArraysForDictionaries,
+      completedBy: defaultValue
+    )
     return DocumentCoder(
-      encode: { value in encoded { try encoder.encode(value) } },
-      decode: { document in decoded(document) { try decoder.decode(Value.self, from: document) } },
-      form: { value in try? encoder.encode(value, formsReadBy: decoder).formed() },
-      rules: rules
+      encode: { value in encoded { try coder.encode(value) } },
+      decode: { document in
+        decoded(document) { try coder.decode(document) }.map { completed in
+          if !completed.paths.isEmpty { whenCompleted(completed.paths) }
+          return completed.value
+        }
+      },
+      form: { coder.formed($0) },
+      rules: DocumentCoder.Rules(
+        name: name,
+        maximumBytes: options.maximumBytes,
+        removal: options.removal,
+        refusal: { refusal(of: $0) }
+      )
     )
   }
 
@@ -213,7 +239,8 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
       continuation.resume(throwing: error)
     case .success(let names):
       _ = store.link.read(names) { result in
-        continuation.resume(with: result.mapError { $0 }.flatMap { stored in decode(stored).mapError { $0 } })
+        let coder = coder(completedBy: context.initialValue)
+        continuation.resume(with: result.mapError { $0 }.flatMap { stored in decode(stored, coder).mapError { $0 } })
       }
     }
   }
@@ -257,7 +284,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
     }
   }
 
-  private func decode(_ stored: StoredValue?) -> Result<Value?, RedisSharedStateError> {
+  private func decode(_ stored: StoredValue?, _ coder: DocumentCoder<Value>) -> Result<Value?, RedisSharedStateError> {
     switch stored?.content {
     case nil, .absent: .success(nil)
     case .otherType(let type): .failure(.wrongType(type, name: name))
@@ -291,11 +318,14 @@ extension RedisSharedKey {
   }
 
   /// The error names the case and the coding path, never a value.
-  private func decoded(_ document: Data, _ decode: () throws -> Value) -> Result<Value, RedisSharedStateError> {
+  private func decoded<Decoded>(
+    _ document: Data,
+    _ decode: () throws -> Decoded
+  ) -> Result<Decoded, RedisSharedStateError> {
     do {
       return .success(try decode())
     } catch {
-      let failure = (error as? DecodingError).map { DecodingFailure($0, in: try? JSONDocument(parsing: document)) }
+      let failure = (error as? DecodingError).map { DecodingFailure($0, in: document) }
       let reason = failure?.description ?? CodingErrorSummary.text(of: error)
       return .failure(.undecodable(name: name, reason: reason, writer: nil))
     }

@@ -15,11 +15,12 @@ import SharedStateDependencies
 /// Two names that Unicode regards as equal are two values; user defaults on the disk may keep one entry for both.
 ///
 /// A stored value of another type is left alone: the share has its default and a `loadError`, and replaces what is
-/// stored only when somebody calls `save()`.
+/// stored only when somebody calls `save(replacingUnreadable: true)`. A member that stored JSON lacks and the type
+/// requires has its value by default.
 public struct AppStorageKey<Value: Sendable>: SharedKey {
   private let name: Name
   private let domain: AppStorageDomain
-  private let coding: AppStorageCoding<Value>
+  private var coding: AppStorageCoding<Value>
   private let isFormatReported: Bool
 
   init(_ name: String, store: UserDefaults?, coding: AppStorageCoding<Value>) {
@@ -77,7 +78,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     do {
       value = try stored.flatMap(coding.decode)
     } catch let error as DecodingError {
-      found += " (\(CodingErrorSummary.text(of: error)))"
+      found += " (\(DecodingFailure(error, in: stored?.data)))"
     } catch {
       // What other errors say may contain the value.
     }
@@ -107,6 +108,13 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
 extension AppStorageKey: SynchronousKey {
   package func storedValue() throws -> Value? {
     try value(from: domain.read(name))
+  }
+
+  package func completed(by defaultValue: Value) -> Self {
+    guard let completed = coding.completed else { return self }
+    var key = self
+    key.coding = completed(defaultValue)
+    return key
   }
 }
 

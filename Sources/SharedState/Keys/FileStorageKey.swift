@@ -8,11 +8,12 @@ extension SharedReaderKey {
   /// @Shared(.fileStorage(.documentsDirectory.appending(component: "users.json"))) var users: [User] = []
   /// ```
   ///
-  /// See ``FileStorage`` for when and how it is written. In a test the file exists in memory only.
+  /// See ``FileStorage`` for when and how it is written. In a test the file exists in memory only. A member that the file
+  /// lacks and the type requires has its value by default.
   /// - Parameters:
   ///   - url: The file; its directory is made when it is missing.
-  ///   - decoder: Reads the file.
-  ///   - encoder: Makes the file.
+  ///   - decoder: How the file is read: its settings count. A subclass is used as it is.
+  ///   - encoder: How the file is made, likewise.
   public static func fileStorage<Value: Codable>(
     _ url: URL,
     decoder: JSONDecoder = JSONDecoder(),
@@ -20,8 +21,8 @@ extension SharedReaderKey {
   ) -> Self where Self == FileStorageKey<Value> {
     FileStorageKey(
       url: url,
-      decode: { try decoder.decode(Value.self, from: $0) },
-      encode: { try encoder.encode($0) }
+      decode: { try ValueCoder(encoder, decoder, completedBy: $1).decode($0).value },
+      encode: { try ValueCoder(encoder, decoder).encode($0) }
     )
   }
 
@@ -43,7 +44,7 @@ extension SharedReaderKey {
     decode: @escaping @Sendable (Data) throws -> Value,
     encode: @escaping @Sendable (Value) throws -> Data
   ) -> Self where Self == FileStorageKey<Value> {
-    FileStorageKey(url: url, decode: decode, encode: encode)
+    FileStorageKey(url: url, decode: { data, _ in try decode(data) }, encode: encode)
   }
 }
 
@@ -51,15 +52,17 @@ extension SharedReaderKey {
 ///
 /// All shares of one file and one type of value are one value. Shares of one file with different types of value play
 /// each other's changes back where they can read them. A share never replaces content that it cannot read, until
-/// somebody calls its `save()`.
+/// somebody calls its `save(replacingUnreadable: true)`.
 public struct FileStorageKey<Value: Sendable>: SharedKey {
   private let document: FileDocument
-  private let decode: @Sendable (Data) throws -> Value
+  /// Takes what is in the file, and what missing members are taken from.
+  private let decode: @Sendable (Data, Value?) throws -> Value
   private let encode: @Sendable (Value) throws -> Data
+  private var defaultValue: Value?
 
   init(
     url: URL,
-    decode: @escaping @Sendable (Data) throws -> Value,
+    decode: @escaping @Sendable (Data, Value?) throws -> Value,
     encode: @escaping @Sendable (Value) throws -> Data
   ) {
     document = DependencyValues.current.defaultFileStorage.document(at: url)
@@ -108,13 +111,13 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
     result.flatMap { data in
       let type = ObjectIdentifier(Value.self)
       do {
-        let value = try data.map(decode)
+        let value = try data.map { try decode($0, defaultValue) }
         document.didDecode(as: type, isReadable: true)
         return .success(value)
       } catch {
         document.didDecode(as: type, isReadable: false)
         guard let error = error as? DecodingError else { return .failure(error) }
-        let reason = CodingErrorSummary.text(of: error)
+        let reason = DecodingFailure(error, in: data).description
         return .failure(FileStorageError.undecodable(path: document.path, reason: reason))
       }
     }
@@ -124,6 +127,12 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
 extension FileStorageKey: SynchronousKey {
   package func storedValue() throws -> Value? {
     try value(from: Result { try document.read() }).get()
+  }
+
+  package func completed(by defaultValue: Value) -> Self {
+    var key = self
+    key.defaultValue = defaultValue
+    return key
   }
 }
 

@@ -22,7 +22,10 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   }
 
   private let key: Key
+  /// The default.
   private let initialValue: Key.Value
+  /// Whether the share began with what was stored.
+  private let isStored: Bool
   private let save: (@Sendable (Key.Value, SaveContext, SaveContinuation) -> Void)?
   private let delete: (@Sendable (Key.Value, SaveContinuation) -> Void)?
   private let state = Mutex(State())
@@ -44,17 +47,19 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   private let resetStamp = Atomic<UInt64>(.max)
 
   /// For a key that is only read.
-  init(reading key: Key, initialValue: Key.Value) {
+  init(reading key: Key, initialValue: Key.Value, isStored: Bool) {
     self.key = key
     self.initialValue = initialValue
+    self.isStored = isStored
     save = nil
     delete = nil
   }
 
   /// For a key that is written as well.
-  init(_ key: Key, initialValue: Key.Value) where Key: SharedKey {
+  init(_ key: Key, initialValue: Key.Value, isStored: Bool) where Key: SharedKey {
     self.key = key
     self.initialValue = initialValue
+    self.isStored = isStored
     save = { value, context, continuation in key.save(value, context: context, continuation: continuation) }
     delete = { initialValue, continuation in key.reset(to: initialValue, continuation: continuation) }
   }
@@ -101,9 +106,9 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     guard let reference else { return completion(.success(())) }
     let number = nextNumber()
     let stamp = reference.versions.local
-    // The first load need not show the default, which is there already.
     let isInitial = context.initialValue != nil
-    let valueOfNothing = isInitial ? nil : initialValue
+    // The first load need not show the default where that is there already.
+    let valueOfNothing = isInitial && !isStored ? nil : initialValue
     reference.updateStatus { $0.loadsUnderWay += 1 }
     let (tasks, savesBefore) = (KeyTasks.current, savesBefore)
     let continuation = LoadContinuation<Key.Value>("The LoadContinuation of \(Key.self)") { [weak self] result in

@@ -1,7 +1,7 @@
 /// The one reference of a key that is read and written.
 func reference<Key: SharedKey>(of key: Key, default initialValue: () -> Key.Value) -> ValueReference<Key.Value> {
   if let own = key._ownReference(default: initialValue) { return own.reference }
-  return register(key, default: initialValue) { KeyPersistence(key, initialValue: $0) }
+  return register(key, default: initialValue) { KeyPersistence($0, initialValue: $1, isStored: $2) }
 }
 
 /// The one reference of a key that is only read.
@@ -12,7 +12,7 @@ func readOnlyReference<Key: SharedReaderKey>(
   if let own = key._ownReference(default: initialValue) { return own.reference }
   // A key that can be written shares its reference with those who write.
   if let key = key as? any SharedKey<Key.Value> { return openedReference(of: key, default: initialValue) }
-  return register(key, default: initialValue) { KeyPersistence(reading: key, initialValue: $0) }
+  return register(key, default: initialValue) { KeyPersistence(reading: $0, initialValue: $1, isStored: $2) }
 }
 
 private func openedReference<Key: SharedKey, Value>(
@@ -25,17 +25,25 @@ private func openedReference<Key: SharedKey, Value>(
 private func register<Key: SharedReaderKey>(
   _ key: Key,
   default initialValue: () -> Key.Value,
-  persistence: (Key.Value) -> KeyPersistence<Key>
+  persistence: (_ key: Key, _ initialValue: Key.Value, _ isStored: Bool) -> KeyPersistence<Key>
 ) -> ValueReference<Key.Value> {
   var made: KeyPersistence<Key>?
   return ReferenceRegistry.current.reference(id: .other(AnyHashable(key.id))) {
-    let value = stored(by: key) ?? initialValue()
-    let persistence = persistence(value)
+    let value = initialValue()
+    let key = completed(key, by: value)
+    let stored = stored(by: key)
+    let persistence = persistence(key, value, stored != nil)
     made = persistence
-    return ValueReference(value, persistence: persistence)
+    return ValueReference(stored ?? value, persistence: persistence)
   } start: { reference in
     made?.start(reference)
   }
+}
+
+/// The key, which knows its default, where that makes a difference.
+private func completed<Key: SharedReaderKey>(_ key: Key, by defaultValue: Key.Value) -> Key {
+  guard let synchronous = key as? any SynchronousKey<Key.Value> else { return key }
+  return synchronous.completed(by: defaultValue) as? Key ?? key
 }
 
 /// What a key knows to be stored, without waiting; a failure is told when the value is loaded.

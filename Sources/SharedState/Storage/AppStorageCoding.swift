@@ -6,6 +6,8 @@ struct AppStorageCoding<Value: Sendable>: Sendable {
   let decode: @Sendable (PropertyListValue) throws -> Value?
   /// What is stored for a value; `nil` for nothing at all.
   let encode: @Sendable (Value) throws -> Any?
+  /// The same, with a default that missing members are taken from; `nil` where no value has members.
+  var completed: (@Sendable (Value) -> Self)?
 }
 
 extension AppStorageCoding {
@@ -23,16 +25,15 @@ extension AppStorageCoding {
   }
 
   /// Stores JSON, as data; nothing for `nil`.
-  static func json() -> Self where Value: Codable {
-    AppStorageCoding(
-      decode: { stored in
-        guard case .data(let data) = stored else { return nil }
-        return try JSONDecoder().decode(Value.self, from: data)
-      },
+  static func json(completedBy defaultValue: Value? = nil) -> Self where Value: Codable {
+    let coder = ValueCoder(JSONEncoder(), JSONDecoder(), completedBy: defaultValue)
+    return AppStorageCoding(
+      decode: { try $0.data.map { try coder.decode($0).value } },
       encode: { value in
         if let optional = value as? any OptionalValue, optional.isNil { return nil }
-        return try JSONEncoder().encode(value)
-      }
+        return try coder.encode(value)
+      },
+      completed: { json(completedBy: $0) }
     )
   }
 }

@@ -44,6 +44,12 @@ enum PropertyListValue: Hashable, Sendable {
     }
   }
 
+  /// The data; `nil` for every other kind of value.
+  var data: Data? {
+    guard case .data(let data) = self else { return nil }
+    return data
+  }
+
   private static func number(_ number: NSNumber) -> PropertyListValue {
     switch UInt8(bitPattern: number.objCType.pointee) {
     case UInt8(ascii: "c"), UInt8(ascii: "B"): .boolean(number.boolValue)

@@ -108,6 +108,16 @@ package final class LinkWatch: Sendable {
     )
   }
 
+  /// What is stored lacks members that the type requires.
+  func completed(_ members: [String], of name: String) {
+    tell(
+      "What is stored lacks members that this service requires. They have their values by default.",
+      .info,
+      of: "completed",
+      ["name": "\(name)", "members": "\(members.joined(separator: ", "))"]
+    )
+  }
+
   func trackingRefused(_ error: RedisSharedStateError) {
     logger.notice(
       "Redis does not tell which keys are written. Foreign edits are found by comparing, once in a while.",

@@ -20,16 +20,20 @@ package struct DocumentCoder<Value>: Sendable {
     package var name: String
     /// The largest document that is sent, in bytes.
     package var maximumBytes: Int
+    /// What comes of what one side has removed and the other changed.
+    package var removal: RemovalPolicy
     /// Why a value is not to be shared; `nil`: it is.
     package var refusal: @Sendable (Value) -> RedisSharedStateError?
 
     package init(
       name: String,
       maximumBytes: Int = .max,
+      removal: RemovalPolicy = .laterWins,
       refusal: @escaping @Sendable (Value) -> RedisSharedStateError? = { _ in nil }
     ) {
       self.name = name
       self.maximumBytes = maximumBytes
+      self.removal = removal
       self.refusal = refusal
     }
   }
@@ -241,7 +245,8 @@ package struct DocumentCoder<Value>: Sendable {
       raw: base.stored.map { try JSONDocument(parsing: $0) },
       base: formed(base.value, base.document),
       mine: formed(value, mine),
-      theirs: JSONDocument(parsing: theirs)
+      theirs: JSONDocument(parsing: theirs),
+      removal: rules.removal
     )
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
 @Suite("FieldsMerge: elements of collections", .timeLimit(.minutes(5)), .endsStores)
@@ -47,6 +48,55 @@ struct ElementsMergeTests {
     #expect(pair.first.wrappedValue == merged)
     #expect(pair.second.wrappedValue == merged)
     #expect(pair.first.saveError == nil && pair.second.saveError == nil)
+  }
+
+  @Test("what one removes and the other changes goes by the key's policy", arguments: BackendKind.allCases)
+  func removal(kind: BackendKind) async throws {
+    for (policy, isRemoverLast, expected) in [
+      (RemovalPolicy.laterWins, true, [Int]()), (.laterWins, false, [1]),
+      (.changeWins, true, [1]), (.changeWins, false, [1]),
+      (.removalWins, true, []), (.removalWins, false, []),
+    ] {
+      let backend = try kind.make()
+      let (way, otherWay) = (Way(), Way())
+      let (first, second) = (try backend.store("first", way: way), try backend.store("second", way: otherWay))
+      let options = RedisSharedKey<[Item]>.Options(removal: policy)
+      @Shared(.redis("items", store: first, options: options)) var items = [Item(id: 1)]
+      @Shared(.redis("items", store: second, options: options)) var others = [Item(id: 1)]
+      try await $items.save()
+      try await $others.load()
+      try await backend.cutOff(first, "first", way)
+      try await backend.cutOff(second, "second", otherWay)
+      $items.withLock { $0 = [] }
+      $others.withLock { $0[0].price = 7 }
+      if isRemoverLast { otherWay.open() } else { way.open() }
+      try await (isRemoverLast ? second : first).flush(within: patience)
+      if isRemoverLast { way.open() } else { otherWay.open() }
+      try await (isRemoverLast ? first : second).flush(within: patience)
+      try await $items.value { $0.map(\.id) == expected }
+      try await $others.value { $0.map(\.id) == expected }
+      #expect(items.first.map(\.price) ?? 7 == 7)
+    }
+  }
+
+  @Test("dictionaries stay arrays for other Swift programs where the key says so", arguments: BackendKind.allCases)
+  func arraysForDictionaries(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    let options = RedisSharedKey<[Region: Int]>.Options(usesArraysForDictionaries: true)
+    @Shared(.redis("limits", store: store, options: options)) var limits: [Region: Int] = [.north: 1, .south: 2]
+    try await $limits.save()
+    let stored = try #require(try backend.get("limits"))
+    #expect(stored == #"["north",1,"south",2]"#)
+    #expect(try JSONDecoder().decode([Region: Int].self, from: Data(stored.utf8)) == limits)
+    // Others read it, and write objects.
+    @Shared(.redis("limits", store: try backend.store("other"))) var others: [Region: Int] = [:]
+    try await $others.load()
+    #expect(others == limits)
+    $others.withLock { $0[.west] = 3 }
+    try await $others.save()
+    #expect(try backend.get("limits") == #"{"north":1,"south":2,"west":3}"#)
+    try await $limits.value { $0[.west] == 3 }
   }
 
   @Test("the elements of an IdentifiedArray merge by their identity", arguments: BackendKind.allCases)

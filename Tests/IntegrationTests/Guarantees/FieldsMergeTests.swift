@@ -201,7 +201,7 @@ struct FieldsMergeTests {
     #expect([nil, ShopConfig(maxItems: 3)].contains(optionals.first.wrappedValue))
   }
 
-  @Test("a merge that does not decode falls back to the later commit, whole", arguments: BackendKind.allCases)
+  @Test("a merge that does not decode is none, and the later commit is refused", arguments: BackendKind.allCases)
   func invalidMerge(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Span(0, 0))
     try await pair.store(Span(0, 10))
@@ -212,6 +212,7 @@ struct FieldsMergeTests {
     }
     #expect(pair.first.wrappedValue == pair.second.wrappedValue)
     #expect([Span(8, 10), Span(0, 5)].contains(pair.first.wrappedValue))
+    #expect((pair.first.saveError == nil) != (pair.second.saveError == nil))
     #expect(pair.first.loadError == nil && pair.second.loadError == nil)
   }
 

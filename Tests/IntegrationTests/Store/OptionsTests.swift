@@ -10,8 +10,10 @@ struct OptionsTests {
   /// What each option is called in a report, and options that differ in it alone.
   private static let others: [(name: String, words: [String], options: RedisSharedKey<Int>.Options)] = [
     ("conflict policy", ["merge", "reject"], .init(conflict: .reject)),
+    ("removal policy", ["the later one wins", "the removal wins"], .init(removal: .removalWins)),
     ("time to live", ["for ever", "60.0 seconds"], .init(timeToLive: .seconds(60))),
     ("limit to its size", ["1048576 bytes", "10 bytes"], .init(maximumBytes: 10)),
+    ("arrays for dictionaries", ["off", "on"], .init(usesArraysForDictionaries: true)),
     ("detection of foreign edits", ["on", "off"], .init(detectsForeignEdits: false)),
   ]
 

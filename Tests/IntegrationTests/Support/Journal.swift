@@ -9,6 +9,7 @@ final class Journal: Sendable {
     let message: String
     let name: String?
     let error: String?
+    let members: String?
     let level: Logger.Level
   }
 
@@ -46,6 +47,7 @@ final class Journal: Sendable {
         message: event.message.description,
         name: name,
         error: event.metadata?["error"]?.description,
+        members: event.metadata?["members"]?.description,
         level: event.level
       )
       journal.state.withLock { $0.append(entry) }
@@ -59,5 +61,6 @@ extension Journal {
   static let merged = "has merged what Redis had lost"
   static let adopted = "given a revision"
   static let lostHistory = "lost history"
+  static let completed = "lacks members"
   static let trackingRefused = "does not tell which keys"
 }

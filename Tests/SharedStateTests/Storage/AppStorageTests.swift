@@ -78,27 +78,49 @@ struct AppStorageTests {
     check("user", Shared(.appStorage("user")), User(name: "Blob"))
   }
 
-  @Test("Values that are there are used, and the default is not evaluated")
-  func storedValues() {
+  @Test("Values that are there are used, and the default comes back when they are removed or reset")
+  func storedValues() async throws {
     defaults.set(7, forKey: "int")
     defaults.set(1, forKey: "bool")
     defaults.set(2, forKey: "double")
     defaults.set(["a"], forKey: "strings")
     defaults.set(URL(string: "https://example.com/path"), forKey: "url")
-    func unused() -> Int {
-      Issue.record("The default was evaluated.")
-      return 0
-    }
-    let int = Shared(wrappedValue: unused(), .appStorage("int"))
-    #expect(int.wrappedValue == 7)
+    @Shared(.appStorage("int")) var int = 1
     @Shared(.appStorage("bool")) var bool = false
     @Shared(.appStorage("double")) var double = 0.0
     @Shared(.appStorage("strings")) var strings: [String] = []
     @Shared(.appStorage("url")) var url: URL?
+    #expect(int == 7)
     #expect(bool)
     #expect(double == 2)
     #expect(strings == ["a"])
     #expect(url == URL(string: "https://example.com/path"))
+    defaults.removeObject(forKey: "int")
+    #expect(int == 1)
+    try await $double.reset()
+    #expect(double == 0)
+    #expect(defaults.object(forKey: "double") == nil)
+  }
+
+  private struct Limits: Codable, Equatable, Sendable {
+    var maximum = 10
+    var currency = "EUR"
+    var regions: Set<String> = []
+  }
+
+  @Test("A member that stored JSON lacks has its value by default")
+  func missingMember() async throws {
+    defaults.set(Data(#"{"maximum":20}"#.utf8), forKey: "limits")
+    @Shared(.appStorage("limits")) var limits = Limits(currency: "USD")
+    #expect(limits == Limits(maximum: 20, currency: "USD"))
+    try await $limits.load()
+    defaults.set(Data(#"{"maximum":30}"#.utf8), forKey: "limits")
+    #expect(limits == Limits(maximum: 30, currency: "USD"))
+    $limits.withLock { $0.regions = ["c", "a", "b"] }
+    let text = #"{"maximum":30,"currency":"USD","regions":["a","b","c"]}"#
+    #expect(defaults.data(forKey: "limits") == Data(text.utf8))
+    defaults.set(Data("{".utf8), forKey: "limits")
+    #expect("\(try #require($limits.loadError))".contains("not JSON at byte 1"))
   }
 
   // MARK: Changes by others

@@ -65,17 +65,53 @@ struct FileStorageTests {
     }
   }
 
-  @Test("A stored value is used and the default is not evaluated")
+  @Test("A stored value is used, and the default comes back when the file is gone or reset")
   func storedValue() async throws {
     let url = directory["numbers.json"]
     try Data("[7]".utf8).write(to: url)
-    func unused() -> [Int] {
-      Issue.record("The default was evaluated.")
-      return []
-    }
     try await withDisk { () async throws in
-      let numbers = Shared(wrappedValue: unused(), .fileStorage(url))
-      #expect(numbers.wrappedValue == [7])
+      @Shared(.fileStorage(url)) var numbers = [1]
+      #expect(numbers == [7])
+      try FileManager.default.removeItem(at: url)
+      try await wait(for: [1], in: $numbers)
+      try Data("[8]".utf8).write(to: url)
+      try await wait(for: [8], in: $numbers)
+      try await $numbers.reset()
+      #expect(numbers == [1])
+      #expect(!FileManager.default.fileExists(atPath: url.path))
+    }
+  }
+
+  private struct Limits: Codable, Equatable, Sendable {
+    var maximum = 10
+    var currency = "EUR"
+    var regions: Set<String> = []
+  }
+
+  @Test("A member that the file lacks has its value by default, and what cannot be read is named")
+  func missingMember() async throws {
+    let url = directory["limits.json"]
+    try Data(#"{"maximum":20}"#.utf8).write(to: url)
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var limits = Limits(currency: "USD")
+      #expect(limits == Limits(maximum: 20, currency: "USD"))
+      try await $limits.load()
+      #expect(limits == Limits(maximum: 20, currency: "USD"))
+      #expect(try String(contentsOf: url, encoding: .utf8) == #"{"maximum":20}"#)
+      try Data(#"{"maximum":30}"#.utf8).write(to: url)
+      try await wait(for: Limits(maximum: 30, currency: "USD"), in: $limits)
+      $limits.withLock { $0.regions = ["c", "a", "b"] }
+      try await $limits.save()
+      let text = #"{"maximum":30,"currency":"USD","regions":["a","b","c"]}"#
+      #expect(try String(contentsOf: url, encoding: .utf8) == text)
+
+      try Data(#"{"maximum":"secret"}"#.utf8).write(to: url)
+      let error = await #expect(throws: FileStorageError.self) { try await $limits.load() }
+      #expect(error == .undecodable(path: url.path, reason: "maximum: expected Int, found a string"))
+      try Data(#"{"maximum":30"#.utf8).write(to: url)
+      await #expect(throws: FileStorageError.undecodable(path: url.path, reason: "not JSON at byte 13")) {
+        try await $limits.load()
+      }
     }
   }
 

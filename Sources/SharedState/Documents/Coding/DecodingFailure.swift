@@ -1,3 +1,5 @@
+package import Foundation
+
 /// Why a document could not be read, without any of its values.
 package struct DecodingFailure: Error, Hashable, Sendable {
   /// The names and indexes that lead to what could not be read; `nil` when the document is not JSON at all.
@@ -50,6 +52,12 @@ package struct DecodingFailure: Error, Hashable, Sendable {
     @unknown default: (keys, expected, found) = ([], "a value that its type accepts", nil)
     }
     self.init(keys, expected: expected, found: found)
+  }
+
+  /// Takes the error of a decoder.
+  /// - Parameter text: The document as it is stored.
+  package init(_ error: DecodingError, in text: Data?) {
+    self.init(error, in: text.flatMap { try? JSONDocument(parsing: $0) })
   }
 
   private init(_ keys: [any CodingKey], expected: String, found: String?) {

@@ -1,5 +1,5 @@
-/// What comes of a member, an entry or an element that one side has removed and the other changed.
-package enum RemovalPolicy: Hashable, Sendable, CaseIterable {
+/// What comes of a field, an entry or an element that one service removes while another one changes it.
+public enum RemovalPolicy: Hashable, Sendable, CaseIterable {
   /// What the later commit did, as where both changed it.
   case laterWins
   /// It stays, with the change: for carts.
