@@ -26,6 +26,7 @@ import Testing
     case .set: "set"
     case .list: "list"
     case .enumeration: "enumeration"
+    case .leaf: "leaf"
     case .mergeable: "mergeable"
     case nil: nil
     }
@@ -97,8 +98,8 @@ import Testing
       return
     }
     let (five, six, nine, text) = (try document("5"), try document("6"), try document("9"), try document("\"x\""))
-    #expect(merge(MergeableValues(base: (five, 0), mine: (six, 0), theirs: (nine, 0))) == Array("10".utf8))
-    #expect(merge(MergeableValues(base: nil, mine: (six, 0), theirs: (nine, 0))) == Array("15".utf8))
+    #expect(merge(MergeableValues(base: (five, 0), mine: (six, 0), theirs: (nine, 0)))?.merged == Array("10".utf8))
+    #expect(merge(MergeableValues(base: nil, mine: (six, 0), theirs: (nine, 0)))?.merged == Array("15".utf8))
     #expect(merge(MergeableValues(base: (five, 0), mine: (six, 0), theirs: (text, 0))) == nil)
   }
 }

@@ -1,8 +1,9 @@
 /// A type that says how two changes of its values merge, wherever in a shared value it stands.
 ///
 /// ``merged(base:mine:theirs:)`` is called when this service has changed the value since it was read, and another one, too;
-/// once more when somebody is faster again. It runs on a thread of the store, without a lock: it had better be short, it
-/// must not use shares, and what it traps ends the process.
+/// once more when somebody is faster again. It runs on a thread of the store that has a stack of 2 MiB, without a lock. It
+/// delays its own value only, it must not use shares, and where it traps the process ends. A value that cannot be decoded,
+/// or whose merged value cannot be encoded, is replaced whole by the later commit.
 public protocol ThreeWayMergeable: Codable {
   /// Merges two values that were made at the same time out of the same one. It cannot fail: of two that do not go
   /// together give one.
@@ -38,16 +39,20 @@ private final class MergeableEncoding<Value: ThreeWayMergeable>: ValueEncoding<V
     try encoding.write(value, key: key, to: writer)
   }
 
-  private static func merge(_ coders: FormCoders) -> @Sendable (MergeableValues) -> [UInt8]? {
+  private static func merge(_ coders: FormCoders) -> @Sendable (MergeableValues) -> MergedValue? {
     // The conformance is that which the value was just written with.
-    nonisolated(unsafe) let merge = { (values: MergeableValues) -> [UInt8]? in
+    nonisolated(unsafe) let merge = { (values: MergeableValues) -> MergedValue? in
       func read(_ value: MergeableValues.Value) -> Value? {
         try? coders.decoder.decode(Value.self, at: value.node, of: value.document) as? Value
       }
       guard let mine = read(values.mine), let theirs = read(values.theirs) else { return nil }
       let base = values.base.flatMap(read)
       guard base != nil || values.base == nil else { return nil }
-      return try? coders.encoder.text(of: Value.merged(base: base, mine: mine, theirs: theirs))
+      let merged = Value.merged(base: base, mine: mine, theirs: theirs)
+      guard let text = try? coders.encoder.text(of: merged), let theirText = try? coders.encoder.text(of: theirs) else {
+        return nil
+      }
+      return MergedValue(theirs: theirText, merged: text)
     }
     return { merge($0) }
   }

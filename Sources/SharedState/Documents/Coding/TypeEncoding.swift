@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// How the values of one type are written.
 ///
@@ -60,18 +61,35 @@ extension DocumentWriter {
 
 /// A type that writes itself.
 final class PlainEncoding<Value: Encodable>: ValueEncoding<Value>, @unchecked Sendable {
+  private enum Kind: UInt8 { case unknown, enumeration, other }
+
+  /// Found out when it is first asked for, because that takes longer than writing a small value.
+  private let kind = Atomic(Kind.unknown.rawValue)
+
   override func write(_ value: Value, key: (any CodingKey)?, to writer: DocumentWriter) throws {
     let start = writer.text.count
     let (depth, id) = try writer.push(key)
     try value.encode(to: ValueEncoder(writer: writer, depth: depth, id: id))
+    let isObject = writer.levels[depth].content == .object
     let isCase = writer.levels[depth].isCase && writer.levels[depth].count == 1
     if depth == 0, start == 0, writer.parent == nil, writer.levels[depth].content == .nothing {
       let description = "Top-level \(Value.self) did not encode any values."
       throw EncodingError.invalidValue(value, .init(codingPath: [], debugDescription: description))
     }
     try writer.pop()
-    if isCase, let forms = writer.forms, Mirror(reflecting: value).displayStyle == .enum {
-      forms.append(.enumeration, at: start)
+    if isObject, let forms = writer.forms, isEnumeration(value) {
+      forms.append(isCase ? .enumeration : .leaf, at: start)
+    }
+  }
+
+  private func isEnumeration(_ value: Value) -> Bool {
+    switch Kind(rawValue: kind.load(ordering: .relaxed)) {
+    case .enumeration: return true
+    case .other: return false
+    case .unknown, nil:
+      let isEnumeration = Mirror(reflecting: value).displayStyle == .enum
+      kind.store((isEnumeration ? Kind.enumeration : .other).rawValue, ordering: .relaxed)
+      return isEnumeration
     }
   }
 }

@@ -88,11 +88,26 @@ package enum Form: Sendable {
   case list(ElementForm)
   /// An enum with a payload: an object whose only member is the case.
   case enumeration
-  /// A value that says how it merges: gives the merged one's JSON, or `nil` when it cannot read one of them.
+  /// An object that is replaced whole: an enum that writes its cases as members of one object.
+  case leaf
+  /// A value that says how it merges: gives the merged one, or `nil` when it cannot read one of them.
   ///
-  /// It is asked where I have changed the value and both sides have one, on the thread that merges and at most once for
-  /// each value; the base of what both have added is absent.
-  case mergeable(@Sendable (MergeableValues) -> [UInt8]?)
+  /// It is asked where both sides have changed or added the value, on the thread that merges and at most once for each
+  /// value; the base of what both have added is absent.
+  case mergeable(@Sendable (MergeableValues) -> MergedValue?)
+}
+
+/// What a type that says how it merges has made of two values, as JSON.
+package struct MergedValue: Sendable {
+  /// Theirs, as the type writes it.
+  package let theirs: [UInt8]
+  package let merged: [UInt8]
+
+  /// Takes both.
+  package init(theirs: [UInt8], merged: [UInt8]) {
+    self.theirs = theirs
+    self.merged = merged
+  }
 }
 
 /// A document of our own, and what its type says about the values in it.

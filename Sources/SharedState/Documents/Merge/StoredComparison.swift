@@ -52,7 +52,7 @@ struct StoredComparison {
     case .list: return mayHaveEqualElements(values)
     case nil where base.document.nodes[value].kind == .object: return mayHaveEqualMembers(values, nil)
     case .enumeration where base.document.nodes[value].kind == .object: return mayHaveEqualMembers(values, nil)
-    case .enumeration, .mergeable, nil: return haveSameValue(values)
+    case .enumeration, .leaf, .mergeable, nil: return haveSameValue(values)
     }
   }
 

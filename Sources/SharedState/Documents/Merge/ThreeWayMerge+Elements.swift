@@ -8,6 +8,10 @@ extension ThreeWayMerge {
     let baseElements = numbers.elements(of: values.base, in: base, form)
     let myElements = numbers.elements(of: values.mine, in: mine, like: baseElements, form)
     let storedElements = numbers.elements(of: values.stored, in: stored, like: baseElements) { form.read(stored, $1) }
+    guard areIdentified(base: baseElements, stored: storedElements, of: values, form) else {
+      replaceLeaf(values)
+      return
+    }
     let theirElements = numbers.elements(of: values.theirs, in: theirs, like: storedElements) { form.read(theirs, $1) }
     let (baseOrder, myOrder) = (numbers.numbers(of: baseElements), numbers.numbers(of: myElements))
     let (storedOrder, theirOrder) = (numbers.numbers(of: storedElements), numbers.numbers(of: theirElements))
@@ -68,13 +72,17 @@ extension ThreeWayMerge {
     let myElements = numbers.elements(of: values.mine, in: mine, like: baseElements, form)
     let (baseNodes, myNodes) = (baseElements.firstNodes, myElements.firstNodes)
     guard baseNodes.keys != myNodes.keys else { return }
-    let theirElements = numbers.elements(of: values.theirs, in: theirs, like: baseElements) { form.read(theirs, $1) }
+    let stored = document(.stored)
+    let storedElements = numbers.elements(of: values.stored, in: stored, like: baseElements) { form.read(stored, $1) }
+    guard areIdentified(base: baseElements, stored: storedElements, of: values, form) else {
+      replaceLeaf(values)
+      return
+    }
+    let theirElements = numbers.elements(of: values.theirs, in: theirs, like: storedElements) { form.read(theirs, $1) }
     let theirNodes = theirElements.firstNodes
     var removed = Set(baseNodes.keys.filter { myNodes[$0] == nil && theirNodes[$0] != nil })
     if removal == .changeWins, !removed.isEmpty {
-      let stored = document(.stored)
-      let storedNodes = numbers.elements(of: values.stored, in: stored, like: baseElements) { form.read(stored, $1) }
-        .firstNodes
+      let storedNodes = storedElements.firstNodes
       removed = removed.filter { identity in
         guard let node = baseNodes[identity], let theirNode = theirNodes[identity] else { return false }
         return isUnchanged(base: node, stored: storedNodes[identity], theirs: theirNode, in: values.source)
@@ -106,5 +114,23 @@ extension ThreeWayMerge {
     add { _ in true }
     text.close(behind: items.last)
     self.text.replace(values.source, values.theirs, with: text.pieces, isChange: true)
+  }
+
+  /// Whether what tells elements apart is in the documents, so that it is the same whoever reads them.
+  ///
+  /// It is not where an `id` is made anew whenever an element is decoded, or is the address of an object. The elements of
+  /// such a list are other ones in each document, and each merge would double them.
+  private func areIdentified(
+    base: ElementNumbers.Elements,
+    stored: ElementNumbers.Elements,
+    of values: Values,
+    _ form: ElementForm
+  ) -> Bool {
+    if let identity = form.identities.first, form.read(mine.document, values.mine + 1)?.identity != identity {
+      return false
+    }
+    guard values.base != nil, values.stored != nil else { return true }
+    let known = stored.firstNodes
+    return base.identities.allSatisfy { identity in identity.map { known[$0] != nil } ?? true }
   }
 }

@@ -199,6 +199,8 @@ package struct ThreeWayMerge {
     switch forms[values.mine] {
     case .mergeable(let merged):
       return replace(values, by: merged)
+    case .leaf:
+      return replaceLeaf(values)
     case .enumeration:
       return mayChangePayload(values)
     case .map(let form):
@@ -251,7 +253,8 @@ package struct ThreeWayMerge {
     return fitted
   }
 
-  private mutating func replaceLeaf(_ values: Values) -> Bool {
+  @discardableResult
+  mutating func replaceLeaf(_ values: Values) -> Bool {
     if isUnchanged(base: values.base, mine: values.mine) { return false }
     let theirs = document(values.source)
     if JSONComparison.areEqual(values.mine, of: mine.document, values.theirs, of: theirs) { return false }
@@ -260,19 +263,35 @@ package struct ThreeWayMerge {
     return true
   }
 
-  private mutating func replace(_ values: Values, by merged: (MergeableValues) -> [UInt8]?) -> Bool {
+  /// Lets a type merge its values. Of an object the members stay that the type does not know.
+  private mutating func replace(_ values: Values, by merge: (MergeableValues) -> MergedValue?) -> Bool {
     if isUnchanged(base: values.base, mine: values.mine) { return false }
     let theirs = document(values.source)
-    let json = merged(
-      MergeableValues(
-        base: values.base.map { (base.document, $0) },
-        mine: (mine.document, values.mine),
-        theirs: (theirs, values.theirs)
+    let mine = mine.document.text(of: values.mine)
+    var change: MergedValue?
+    if let value = values.base,
+      isUnchanged(base: value, stored: values.stored, theirs: values.theirs, in: values.source)
+    {
+      change = MergedValue(theirs: Array(base.document.text(of: value)), merged: Array(mine))
+    } else {
+      change = merge(
+        MergeableValues(
+          base: values.base.map { (base.document, $0) },
+          mine: (self.mine.document, values.mine),
+          theirs: (theirs, values.theirs)
+        )
       )
+    }
+    guard let change else { return replaceLeaf(values) }
+    let outcome = try? Self.merge(
+      base: Data(change.theirs),
+      mine: Data(change.merged),
+      theirs: Data(theirs.text(of: values.theirs))
     )
-    guard let json, let value = try? JSONDocument(parsing: Data(json)) else { return replaceLeaf(values) }
-    if JSONComparison.areEqual(0, of: value, values.theirs, of: theirs) { return false }
-    text.replace(values.source, values.theirs, with: [.bytes(json)], isChange: true)
-    return true
+    guard let outcome else { return replaceLeaf(values) }
+    if outcome.isChanged {
+      text.replace(values.source, values.theirs, with: [.bytes(Array(outcome.document))], isChange: true)
+    }
+    return outcome.isChanged
   }
 }

@@ -209,12 +209,13 @@ struct SchemaEncoder {
     kind.canonical(key.stringBytes).map { Reading(identity: Identity($0), text: quoted($0)) }
   }
 
-  private static func sum(_ values: MergeableValues) -> [UInt8]? {
+  private static func sum(_ values: MergeableValues) -> MergedValue? {
     func integer(_ value: MergeableValues.Value) -> Int128? {
       Int128(String(decoding: JSONValue(value.document, value.node).text, as: UTF8.self))
     }
     guard let mine = integer(values.mine), let theirs = integer(values.theirs) else { return nil }
-    return Array("\(mine + theirs - (values.base.flatMap(integer) ?? 0))".utf8)
+    let sum = mine + theirs - (values.base.flatMap(integer) ?? 0)
+    return MergedValue(theirs: Array("\(theirs)".utf8), merged: Array("\(sum)".utf8))
   }
 
   /// A string in its one spelling, or as it is if no UTF-8 stands for it.

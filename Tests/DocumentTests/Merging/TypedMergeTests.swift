@@ -1,0 +1,194 @@
+import Foundation
+import Testing
+
+@testable import SharedState
+
+/// Merges of real types, each change made to what was decoded.
+@Suite(.timeLimit(.minutes(2))) struct TypedMergeTests {
+  /// Changes a stored document as a service does, and applies that to what is stored by then.
+  private func merge<Value: Codable & Sendable>(
+    _ raw: String,
+    _ theirs: String,
+    change: (inout Value) -> Void
+  ) throws -> String {
+    let coders = try Coders()
+    func formed(_ value: Value) throws -> FormedDocument {
+      try coders.encoder.encode(value, formsReadBy: coders.decoder).formed()
+    }
+    var mine = try coders.value(Value.self, raw)
+    change(&mine)
+    let outcome = ThreeWayMerge.merge(
+      raw: try document(raw),
+      // It is read once more, as a replica does, which keeps no values.
+      base: try formed(coders.value(Value.self, raw)),
+      mine: try formed(mine),
+      theirs: try document(theirs)
+    )
+    return String(decoding: outcome.document, as: UTF8.self)
+  }
+
+  // MARK: Identities that are not in the document
+
+  struct Unread: Codable, Identifiable, Sendable {
+    let id: UUID
+    var name: String
+
+    init(from decoder: any Decoder) throws {
+      id = UUID()
+      name = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .name)
+    }
+  }
+
+  struct Unwritten: Codable, Hashable, Identifiable, Sendable {
+    var id = UUID()
+    var name: String
+
+    private enum CodingKeys: CodingKey { case name }
+  }
+
+  struct Late: Codable, Identifiable, Sendable {
+    let id: UUID
+    var name: String
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      id = try container.decodeIfPresent(UUID.self, forKey: .id) ?? UUID()
+      name = try container.decode(String.self, forKey: .name)
+    }
+  }
+
+  final class Object: Codable, Identifiable, Sendable {
+    let name: String
+
+    init(name: String) { self.name = name }
+  }
+
+  @Test func listsWithoutIdentitiesInTheDocumentAreLeaves() throws {
+    let names = #"[{"name":"a"},{"name":"b"}]"#
+    let others = #"[{"name":"a"},{"name":"x"}]"#
+    func nameOnly(_ text: String) throws -> [String?] {
+      let elements = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: String]]
+      return try #require(elements).map { $0["name"] }
+    }
+    for theirs in [names, others] {
+      #expect(try nameOnly(merge(names, theirs) { (list: inout [Late]) in list[0].name = "c" }) == ["c", "b"])
+      #expect(try nameOnly(merge(names, theirs) { (list: inout [Unwritten]) in list[0].name = "c" }) == ["c", "b"])
+      #expect(try merge(names, theirs) { (list: inout [Object]) in list.removeLast() } == #"[{"name":"a"}]"#)
+    }
+    let id = UUID()
+    let unread = #"[{"id":"\#(id)","name":"a"}]"#
+    #expect(try nameOnly(merge(unread, unread) { (list: inout [Unread]) in list[0].name = "c" }) == ["c"])
+    // Nothing has changed, so nothing is written.
+    #expect(try merge(names, others) { (_: inout [Unwritten]) in } == others)
+    let late = #"[{"id":"\#(id)","name":"a"}]"#
+    let changed = #"[{"id":"\#(id)","name":"a","new":1}]"#
+    let merged = try merge(late, changed) { (list: inout [Late]) in list[0].name = "c" }
+    #expect(merged == #"[{"id":"\#(id)","name":"c","new":1}]"#)
+  }
+
+  @Test func setsWithoutIdentitiesInTheDocumentAreLeaves() throws {
+    let raw = #"[{"name":"a"}]"#
+    let merged = try merge(raw, #"[{"name":"x"}]"#) { (set: inout Set<Unwritten>) in set = [Unwritten(name: "c")] }
+    #expect(merged == #"[{"name":"c"}]"#)
+  }
+
+  // MARK: Enums in one object
+
+  enum Shape: Codable, Sendable {
+    case circle(radius: Int)
+    case square(side: Int)
+
+    private enum CodingKeys: CodingKey { case type, radius, side }
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      switch try container.decode(String.self, forKey: .type) {
+      case "circle": self = .circle(radius: try container.decode(Int.self, forKey: .radius))
+      default: self = .square(side: try container.decode(Int.self, forKey: .side))
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      switch self {
+      case .circle(let radius):
+        try container.encode("circle", forKey: .type)
+        try container.encode(radius, forKey: .radius)
+      case .square(let side):
+        try container.encode("square", forKey: .type)
+        try container.encode(side, forKey: .side)
+      }
+    }
+  }
+
+  struct Drawing: Codable, Sendable {
+    var shape: Shape
+    var title: String
+  }
+
+  @Test func casesInOneObjectAreNeverMixed() throws {
+    let raw = #"{"shape":{"type":"circle","radius":1},"title":"a"}"#
+    let theirs = #"{"shape":{"type":"circle","radius":5},"title":"b"}"#
+    let merged = try merge(raw, theirs) { (drawing: inout Drawing) in drawing.shape = .square(side: 2) }
+    #expect(merged == #"{"shape":{"type":"square","side":2},"title":"b"}"#)
+  }
+
+  // MARK: Types that say how they merge
+
+  struct Range: ThreeWayMergeable, Sendable {
+    var lower: Int
+    var upper: Int
+    /// Whether the type was asked.
+    var isMerged = false
+
+    static func merged(base: Range?, mine: Range, theirs: Range) -> Range {
+      Range(lower: min(mine.lower, theirs.lower), upper: max(mine.upper, theirs.upper), isMerged: true)
+    }
+  }
+
+  struct Places: Codable, Sendable {
+    enum Kind: Codable, Sendable { case some(range: Range), none }
+    struct Named: Codable, Identifiable, Sendable {
+      var id: Int
+      var range: Range
+    }
+
+    var member: Range
+    var entries: [String: Range]
+    var list: [Named]
+    var payload: Kind
+  }
+
+  private func range(_ lower: Int, _ upper: Int, _ isMerged: Bool = false) -> String {
+    #"{"lower":\#(lower),"upper":\#(upper),"isMerged":\#(isMerged)}"#
+  }
+
+  @Test func aTypeMergesItsValuesAtAnyDepth() throws {
+    func places(_ range: String) -> String {
+      #"{"member":\#(range),"entries":{"a":\#(range)},"list":[{"id":1,"range":\#(range)}],"#
+        + #""payload":{"some":{"range":\#(range)}}}"#
+    }
+    let merged = try merge(places(range(3, 4)), places(range(3, 9))) { (places: inout Places) in
+      places.member.lower = 1
+      places.entries["a"]?.lower = 1
+      places.list[0].range.lower = 1
+      places.payload = .some(range: Range(lower: 1, upper: 4))
+    }
+    #expect(merged == places(range(1, 9, true)))
+  }
+
+  @Test func aTypeIsNotAskedWhereOnlyOneSideHasChangedItsValue() throws {
+    let raw = #"{"lower":3,"upper":4,"isMerged":false,"unknown":1}"#
+    let mine = try merge(raw, raw) { (range: inout Range) in range.lower = 1 }
+    #expect(mine == #"{"lower":1,"upper":4,"isMerged":false,"unknown":1}"#)
+    let theirs = #"{"lower":0,"upper":4,"isMerged":false,"unknown":2}"#
+    #expect(try merge(raw, theirs) { (_: inout Range) in } == theirs)
+    let both = try merge(raw, theirs) { (range: inout Range) in range.upper = 9 }
+    #expect(both == #"{"lower":0,"upper":9,"isMerged":true,"unknown":2}"#)
+  }
+
+  @Test func whatATypeCannotReadIsReplaced() throws {
+    let merged = try merge(range(3, 4), "[]") { (range: inout Range) in range.lower = 1 }
+    #expect(merged == range(1, 4))
+  }
+}
