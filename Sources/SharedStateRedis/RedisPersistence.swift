@@ -147,6 +147,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     updates: [LinkState.WaiterID: AtomicUpdate],
     whenUnlocked: @escaping @Sendable () -> Void
   ) -> Replica.Encoded? {
+    if let fork = encoding.fork { return coder.merged(fork) }
     guard encoding.updates.isEmpty else {
       return coder.documents(default: initialValue, encoding) { waiter, value in
         // Who has stopped waiting has no update any more.

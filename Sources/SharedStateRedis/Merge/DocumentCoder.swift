@@ -250,6 +250,46 @@ package struct DocumentCoder<Value>: Sendable {
     )
   }
 
+  // MARK: Two histories
+
+  /// Puts together what a server has lost and what was written there since, whichever fields are known here.
+  func merged(_ fork: Fork.Documents) -> Replica.Encoded {
+    Replica.Encoded(stamp: 0, result: merge(fork).map { Replica.Documents(encoded: $0, merged: $0) })
+  }
+
+  private func merge(_ fork: Fork.Documents) -> Coded<Data> {
+    let merged: Data
+    do {
+      let stored = try formed(reading: fork.stored)
+      // Where no type tells an enum from a struct, two objects out of nothing are structs.
+      let nothing = stored.forms == nil ? Data("{}".utf8) : nil
+      let base = try (fork.base ?? nothing).map { try formed(reading: $0) }
+      merged =
+        ThreeWayMerge.merge(
+          raw: base?.document,
+          base: base,
+          mine: stored,
+          theirs: try JSONDocument(parsing: fork.held),
+          removal: rules.removal
+        ).document
+    } catch {
+      return .failure(.conflict(name: rules.name, local: fork.held, stored: fork.stored))
+    }
+    if merged.count > max(fork.stored.count, fork.held.count), let error = sizeError(of: merged) {
+      return .failure(error)
+    }
+    return accept(merged).map { _ in merged }
+  }
+
+  /// A stored document, with what the type knows of it.
+  private func formed(reading document: Data) throws -> FormedDocument {
+    let parsed = try JSONDocument(parsing: document)
+    guard let value = try? decode(document).get(), let own = form(value) else {
+      return FormedDocument(document: parsed, forms: nil)
+    }
+    return FormedDocument(parsed, like: own)
+  }
+
   /// The same value need not be the same bytes: the order of keys is the encoder's.
   private func isSame(_ document: Data, _ other: Data) -> Bool {
     if document == other { return true }

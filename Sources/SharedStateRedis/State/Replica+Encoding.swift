@@ -2,8 +2,10 @@ package import Foundation
 
 /// Making documents of what is to be committed.
 extension Replica {
-  /// A snapshot to be encoded, or atomic updates to be run, without the lock.
+  /// A snapshot to be encoded, atomic updates to be run, or two histories to be merged, without the lock.
   package struct Encoding: Sendable {
+    /// The histories to be merged; `nil`: there are none, and a snapshot or updates are to be encoded.
+    var fork: Fork.Documents?
     /// The atomic updates to be applied to what is stored; none: the local change is to be encoded.
     package var updates: [UInt64]
     /// What the local change is a change of.
@@ -24,6 +26,9 @@ extension Replica {
     var forgotten: Set<UInt64> = []
     /// Whether a closure of the program's that had the value has ended since it was begun.
     var isUnlocked = false
+
+    /// Whether it is about the local change.
+    var isOfChange: Bool { fork == nil && updates.isEmpty }
   }
 
   /// An encoding that waits for a snapshot, because a closure of the program's had the value.
@@ -72,8 +77,14 @@ extension Replica {
   ///
   /// - Returns: What to encode for ``encoded(_:operation:)``; `nil`: nothing.
   package mutating func beginEncoding() -> Encoding? {
-    guard mayBeginCommit, inFlight == nil, repair == nil, reset == nil else { return nil }
-    guard showing == nil, sight != .unknown else { return nil }
+    guard mayBeginCommit, inFlight == nil, showing == nil else { return nil }
+    if let repair {
+      guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return nil }
+      encoding = makeEncoding(of: [])
+      encoding?.fork = documents
+      return encoding
+    }
+    guard reset == nil, sight != .unknown else { return nil }
     if !updates.isEmpty, verification == nil, unreadable == nil {
       encoding = makeEncoding(of: updates)
       updates = []
@@ -105,7 +116,7 @@ extension Replica {
 
   /// A closure of the program's has the value, so that there is no snapshot yet: it is taken after ``unlocked()``.
   package mutating func locked() -> [Action] {
-    guard let encoding, encoding.updates.isEmpty else { return [] }
+    guard let encoding, encoding.isOfChange else { return [] }
     self.encoding = nil
     isDirty = true
     postponed = Postponement(isLocked: !encoding.isUnlocked, waiters: encodingWaiters)
@@ -121,12 +132,27 @@ extension Replica {
     return advance()
   }
 
-  /// The snapshot is encoded, or cannot be; the updates have run.
+  /// The snapshot is encoded, or cannot be; the updates have run; the histories are merged, or do not go together.
   package mutating func encoded(_ encoded: Encoded, operation: Operation) -> [Action] {
     guard let encoding else { return [] }
     self.encoding = nil
+    if let documents = encoding.fork { return finish(merge: encoded, of: documents) }
     return encoding.updates.isEmpty
       ? finish(change: encoded, encoding, operation) : finish(updates: encoded, encoding, operation)
+  }
+
+  private mutating func finish(merge encoded: Encoded, of documents: Fork.Documents) -> [Action] {
+    // What was found, or is held, may have become something else.
+    if let repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
+      let merged = try? encoded.result.get()?.merged
+      // Of two that do not go together what is stored stays, and a service that knows better may still merge.
+      let outcome = Fork.Outcome(
+        content: .document(merged ?? documents.stored),
+        included: merged.flatMap { _ in held.meta?.lineage }
+      )
+      self.repair?.merged = Fork.Merged(documents: documents, outcome: outcome)
+    }
+    return advance()
   }
 
   private mutating func finish(

@@ -197,10 +197,10 @@ extension Replica {
       case .adopt:
         if let held { lineage.include(held) }
       case .merge:
-        let fork = Fork(stored: repair.stored, held: self.held, memory: memory, isMerged: policy.conflict == .merge)
         lineage = Lineage.Draft(continuing: stored, era: era, opening: line)
-        if let held, fork.isInclusive { lineage.include(held) }
-        job.content = fork.content
+        guard let outcome = wholeOutcome(of: repair) ?? repair.merged?.outcome else { break }
+        if let included = outcome.included { lineage.include(included) }
+        job.content = outcome.content
       case .giveBack:
         lineage = Lineage.Draft(continuing: held?.closed, era: era, opening: line)
         job.content = self.held.content
@@ -221,6 +221,21 @@ extension Replica {
     return isUnknown && held.restorable == nil ? nil : meta.lineage
   }
 
+  /// What becomes of two histories.
+  func fork(of repair: Repair) -> Fork {
+    Fork(stored: repair.stored, held: held, memory: memory, isMerged: policy.conflict == .merge)
+  }
+
+  private func wholeOutcome(of repair: Repair) -> Fork.Outcome? {
+    if case .whole(let outcome) = fork(of: repair) { outcome } else { nil }
+  }
+
+  /// Whether two histories are still to be merged, without the lock.
+  private func awaitsMerge(_ repair: Repair) -> Bool {
+    guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return false }
+    return repair.merged?.documents != documents
+  }
+
   /// Whether a broken connection may still bring a commit of which nothing was heard.
   var mayTakeEffectYet: Bool { hasUndecided || inFlight.map { $0.isSent || $0.isInterrupted } ?? false }
 
@@ -233,6 +248,7 @@ extension Replica {
   /// What needs no encoding.
   private mutating func beginJob(_ nextOperation: () -> Operation) {
     if let repair {
+      if awaitsMerge(repair) { return }
       self.repair = nil
       var expectation = Job.Expectation()
       (expectation.meta, expectation.content) = (repair.stored.meta, repair.stored.content)

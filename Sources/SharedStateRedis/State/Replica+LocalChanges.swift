@@ -35,7 +35,7 @@ extension Replica {
   package mutating func update(waiter: UInt64) -> [Action] {
     if isDirty {
       waiters.updates.append(waiter)
-    } else if encoding?.updates.isEmpty ?? false {
+    } else if encoding?.isOfChange ?? false {
       encodingWaiters.updates.append(waiter)
     } else if case .change? = inFlight?.purpose {
       inFlight?.waiters.updates.append(waiter)
@@ -72,7 +72,7 @@ extension Replica {
     guard hasPendingChange else { return false }
     if isDirty {
       waiters.flush.insert(waiter)
-    } else if encoding?.updates.isEmpty ?? false {
+    } else if encoding?.isOfChange ?? false {
       // The snapshot may hold what was changed since the reset was asked for.
       encodingWaiters.flush.insert(waiter)
     } else if reset != nil {

@@ -144,6 +144,13 @@ package struct Replica: Sendable {
     let kind: Kind
     /// What was found: the repair takes effect only where that is still stored.
     let stored: StoredValue
+    /// What a merge has come to.
+    var merged: Fork.Merged?
+
+    init(kind: Kind, stored: StoredValue) {
+      self.kind = kind
+      self.stored = stored
+    }
   }
 
   /// What only a message has told of. The box shows it, and nothing is ever restored because of it.
@@ -352,7 +359,7 @@ package struct Replica: Sendable {
 
   /// Whether a local change has not been acknowledged.
   package var hasPendingChange: Bool {
-    isDirty || encoding?.updates.isEmpty ?? false || inFlight?.isLocalChange ?? false || reset != nil
+    isDirty || encoding?.isOfChange ?? false || inFlight?.isLocalChange ?? false || reset != nil
   }
 
   /// The size of the confirmed document, in bytes.

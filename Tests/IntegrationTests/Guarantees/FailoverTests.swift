@@ -108,4 +108,65 @@ struct FailoverTests {
     #expect(journal.entries(Journal.merged).count == 1)
     #expect(!journal.entries(Journal.lostHistory, of: "first", name: "config").isEmpty)
   }
+
+  private struct Range: Codable, Hashable, Sendable {
+    struct Invalid: Error {}
+
+    var lower = 0
+    var upper = 10
+    var items: [Item] = []
+    var visits = Tally(0)
+
+    func validate() throws {
+      guard lower <= upper else { throw Invalid() }
+    }
+  }
+
+  private struct Item: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+  }
+
+  @Test(
+    "FieldsMerge, BadDataHeld: elements are merged, and two changes that do not go together are not",
+    arguments: [true, false]
+  )
+  func rules(goTogether: Bool) async throws {
+    let scene = try await FailingOver()
+    let journal = Journal()
+    let options = RedisSharedKey<Range>.Options(validate: { try $0.validate() })
+    let store = try scene.store("first", journal: journal)
+    let share = Shared(wrappedValue: Range(), .redis("range", store: store, options: options))
+    share.withLock { $0.items = [Item(id: 1)] }
+    try await share.save()
+    try await scene.replicaCatchesUp()
+    scene.cutReplication()
+    share.withLock {
+      $0.upper = goTogether ? 9 : 4
+      $0.items.append(Item(id: 2))
+      $0.visits.value += 1
+    }
+    try await share.save()
+
+    try scene.promoteReplica()
+    let configuration = try RedisConfiguration(url: scene.replica.url)
+    let other = RedisStore(configuration, logger: journal.logger("second")).endingWithTest
+    let copy = Shared(wrappedValue: Range(), .redis("range", store: other, options: options))
+    let before = Range(items: [Item(id: 1)])
+    try await copy.becomes(before)
+    copy.withLock {
+      $0.lower = 7
+      $0.items.append(Item(id: 3))
+      $0.visits.value += 2
+    }
+    let accepted = copy.wrappedValue
+    try await copy.save()
+    scene.moveServices()
+    let items = [Item(id: 1), Item(id: 2), Item(id: 3)]
+    let merged = Range(lower: 7, upper: 9, items: items, visits: Tally(3))
+    for share in [share, copy] {
+      try await share.becomes(goTogether ? merged : accepted)
+      try await share.load()
+      #expect(share.loadError == nil)
+    }
+  }
 }

@@ -144,6 +144,7 @@ extension Simulation {
   ) -> SimulatedEncoded {
     guard let box else { return (Replica.Encoded(stamp: 0, result: .failure(.stopped)), nil) }
     let coder = SimulatedValue.coder(for: box.release)
+    if let fork = encoding.fork { return (coder.merged(fork), nil) }
     let initial = SimulatedValue(default: box.release)
     // Not as the code says that is under test.
     let isMerged = box.policy.conflict != .lastWriteWins && !encoding.isReplacement

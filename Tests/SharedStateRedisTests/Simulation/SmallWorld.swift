@@ -313,7 +313,9 @@ struct SmallWorld {
       let initial = SimulatedValue(default: .present)
       let service = services[index]
       let coder = SimulatedValue.coder(for: .present)
-      let encoded = coder.documents(of: service.value, stamp: service.stamp, default: initial, encoding)
+      let encoded =
+        encoding.fork.map(coder.merged)
+        ?? coder.documents(of: service.value, stamp: service.stamp, default: initial, encoding)
       requests += [services[index].link.encoded(id, encoded, now: now)].compactMap(\.self)
     }
     return requests

@@ -80,7 +80,10 @@ extension Replica {
 
   /// What a repair writes.
   mutating func takeRepair(vitals: Vitals) -> Draft? {
-    takeDraft(vitals: vitals) { .number(99) }
+    if let draft = takeDraft(vitals: vitals, nextOperation: { .number(99) }) { return draft }
+    guard repair?.kind == .merge, let fork = beginEncoding()?.fork else { return nil }
+    _ = encoded(DocumentCoder.ofUnknownType.merged(fork), operation: .number(98))
+    return takeDraft(vitals: vitals) { .number(99) }
   }
 }
 
@@ -95,4 +98,13 @@ extension Replica.Draft {
   var text: String? {
     if case .document(let document) = content { String(decoding: document, as: UTF8.self) } else { nil }
   }
+}
+
+extension DocumentCoder<Data> {
+  /// Takes documents for the values.
+  static let ofUnknownType = DocumentCoder(
+    encode: { .success($0) },
+    decode: { .success($0) },
+    rules: Rules(name: "value")
+  )
 }

@@ -116,13 +116,43 @@ struct ReplicaForkTests {
     #expect(try #require(taken).text == #"{"a":7,"b":2}"#)
   }
 
+  @Test("AcknowledgedSurvives: of two that do not go together what is stored stays, and another service may merge")
+  func refusedMerge() throws {
+    var replica = failedOver()
+    _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    #expect(replica.takeDraft(vitals: .successor) { .number(99) } == nil)
+    let encoding = replica.beginEncoding()
+    #expect(encoding?.fork?.base == Data(#"{"a":1}"#.utf8))
+    #expect(!replica.hasPendingChange)
+    _ = replica.encoded(.failure(.rejected(name: "value", reason: "", writer: nil)), stamp: 0, operation: .number(98))
+    let taken = replica.takeDraft(vitals: .successor) { .number(99) }
+    let draft = try #require(taken)
+    #expect(draft.text == #"{"a":3}"#)
+    #expect(draft.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
+  }
+
+  @Test("a merge that is overtaken while it is made is made anew")
+  func overtakenMerge() throws {
+    var replica = failedOver()
+    _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.stored(.document(21, #"{"a":4}"#, .new(21, after: 51)), vitals: .successor)
+    let actions = replica.encoded(.success(Data(#"{"a":3,"b":2}"#.utf8)), stamp: 0, operation: .number(98))
+    #expect(actions.contains(.commit))
+    let taken = replica.takeRepair(vitals: .successor)
+    let draft = try #require(taken)
+    #expect(draft.text == #"{"a":4,"b":2}"#)
+    #expect(draft.condition == .revision(Revision(21)))
+  }
+
   @Test("a change that was made here waits for the merge, and is made upon it")
   func pendingChange() throws {
     var replica = failedOver()
     _ = replica.changed()
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
+    #expect(replica.hasPendingChange)
+    #expect(replica.takeRepair(vitals: .successor)?.text == #"{"a":3,"b":2}"#)
     #expect(replica.beginsEncoding() == false)
-    #expect(replica.takeRepair(vitals: .successor) != nil)
     let reply = CommitReply.committed(revision: Revision(100), parent: Revision(20))
     let actions = replica.committed(reply, operation: .number(99), vitals: .successor)
     deliver(actions, to: &replica, outcome: .superseded)

@@ -57,6 +57,12 @@ package struct ElementForm: Sendable {
     self.identities = identities
     self.read = read
   }
+
+  /// Whether the identities of an array's elements can be read from the document. They cannot where an `id` is made anew
+  /// whenever an element is decoded, is not encoded, or is the address of an object.
+  func isRead(in document: JSONDocument, _ array: Int) -> Bool {
+    identities.first.map { read(document, array + 1)?.identity == $0 } ?? true
+  }
 }
 
 /// A value of a type that says how it merges, in the three documents; there may be none in base.
@@ -107,20 +113,5 @@ package struct MergedValue: Sendable {
   package init(theirs: [UInt8], merged: [UInt8]) {
     self.theirs = theirs
     self.merged = merged
-  }
-}
-
-/// A document of our own, and what its type says about the values in it.
-///
-/// It is canonical: what has the same value has the same text.
-package struct FormedDocument: Sendable {
-  package let document: JSONDocument
-  /// The forms by the numbers of their nodes; `nil` when nothing is known of the type.
-  package let forms: [Int: Form]?
-
-  /// Takes a document, and what is known of it.
-  package init(document: JSONDocument, forms: [Int: Form]?) {
-    self.document = document
-    self.forms = forms
   }
 }

@@ -118,17 +118,14 @@ extension ThreeWayMerge {
 
   /// Whether what tells elements apart is in the documents, so that it is the same whoever reads them.
   ///
-  /// It is not where an `id` is made anew whenever an element is decoded, or is the address of an object. The elements of
-  /// such a list are other ones in each document, and each merge would double them.
+  /// Otherwise the elements of a list are other ones in each document, and each merge would double them.
   private func areIdentified(
     base: ElementNumbers.Elements,
     stored: ElementNumbers.Elements,
     of values: Values,
     _ form: ElementForm
   ) -> Bool {
-    if let identity = form.identities.first, form.read(mine.document, values.mine + 1)?.identity != identity {
-      return false
-    }
+    guard form.isRead(in: mine.document, values.mine) else { return false }
     guard values.base != nil, values.stored != nil else { return true }
     let known = stored.firstNodes
     return base.identities.allSatisfy { identity in identity.map { known[$0] != nil } ?? true }

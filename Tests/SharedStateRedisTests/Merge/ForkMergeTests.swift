@@ -1,0 +1,93 @@
+import Foundation
+import SharedState
+import Testing
+
+@testable import SharedStateRedis
+
+/// What a server has lost is merged with what was written there since, by what the type knows of it.
+@Suite("Two histories of one value", .timeLimit(.minutes(2)))
+struct ForkMergeTests {
+  private struct Item: Codable, Identifiable, Sendable {
+    var id: Int
+    var price = 1
+  }
+
+  private struct Shop: Codable, Sendable {
+    var items: [Item] = []
+    var tags: Set<String> = []
+    var limits: [UUID: Int] = [:]
+    var visits = Tally(0)
+    var minimum: Int?
+    var maximum: Int?
+  }
+
+  private struct Invalid: Error {}
+
+  private func merge(
+    base: String?,
+    stored: String,
+    held: String,
+    options: RedisSharedKey<Shop>.Options = .init()
+  ) -> Result<String?, RedisSharedStateError> {
+    let coder = RedisSharedKey("shop", store: .inProcess(), options: options).coder(completedBy: Shop())
+    let fork = Fork.Documents(
+      base: base.map { Data($0.utf8) },
+      stored: Data(stored.utf8),
+      held: Data(held.utf8)
+    )
+    return coder.merged(fork).result.map { $0.map { String(decoding: $0.merged, as: UTF8.self) } }
+  }
+
+  @Test("FieldsMerge: are put together element by element, with what nobody here knows on either side")
+  func elements() {
+    let merged = merge(
+      base: #"{"items":[{"id":1,"price":1,"x":1},{"id":2,"price":1}],"tags":["b","a"],"visits":10,"new":{"a":1}}"#,
+      stored: #"{"items":[{"id":1,"price":5,"x":1},{"id":2,"price":1},{"id":3,"price":1}],"tags":["a","c","b"],"#
+        + #""visits":12,"new":{"a":2}}"#,
+      held: #"{"items":[{"id":2,"price":1},{"id":1,"price":1,"x":7}],"tags":["b"],"visits":15,"new":{"a":1,"b":3}}"#
+    )
+    let expected =
+      #"{"items":[{"id":2,"price":1},{"id":1,"price":5,"x":7},{"id":3,"price":1}],"tags":["b","c"],"#
+      + #""visits":17,"new":{"a":2,"b":3}}"#
+    #expect(merged == .success(expected))
+  }
+
+  @Test("FieldsMerge: of one field what the server has accepted wins")
+  func sameField() {
+    let merged = merge(base: #"{"minimum":1}"#, stored: #"{"minimum":2}"#, held: #"{"minimum":3,"maximum":9}"#)
+    #expect(merged == .success(#"{"minimum":2,"maximum":9}"#))
+  }
+
+  @Test("FieldsMerge: are put together also where they have nothing in common")
+  func nothingInCommon() {
+    let held = #"{"tags":["b"],"visits":3,"maximum":1}"#
+    let merged = merge(base: nil, stored: #"{"tags":["a"],"visits":2}"#, held: held)
+    #expect(merged == .success(#"{"tags":["a","b"],"visits":5,"maximum":1}"#))
+  }
+
+  @Test("BadDataHeld: do not go together where that breaks the key's rules, is too large, or cannot be read")
+  func refused() {
+    let options = RedisSharedKey<Shop>.Options(
+      maximumBytes: 40,
+      validate: { shop in
+        guard (shop.minimum ?? 0) <= (shop.maximum ?? .max) else { throw Invalid() }
+      }
+    )
+    func error(_ base: String, _ stored: String, _ held: String) -> RedisSharedStateError? {
+      let merged = merge(base: base, stored: stored, held: held, options: options)
+      if case .failure(let error) = merged { return error }
+      return nil
+    }
+    guard case .rejected? = error("{}", #"{"minimum":8}"#, #"{"maximum":6}"#) else {
+      Issue.record("An invalid merge was made.")
+      return
+    }
+    let (text, other) = (String(repeating: "x", count: 20), String(repeating: "y", count: 20))
+    guard case .valueTooLarge? = error("{}", "{\"a\":\"\(text)\"}", "{\"b\":\"\(other)\"}") else {
+      Issue.record("A merge was made that is too large.")
+      return
+    }
+    #expect(error("{}", "nonsense", "{}") != nil)
+    #expect(error("{}", "{}", #"{"minimum":"x"}"#) != nil)
+  }
+}
