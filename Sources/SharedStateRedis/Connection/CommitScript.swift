@@ -27,8 +27,11 @@ package enum CommitScript {
   static let shortestOperation = 20
   /// How long an operation is remembered after the last commit to its key.
   package static let operationLifetimeInSeconds = 3_600
-  /// How long meta outlives its value.
+  /// How long meta outlives its value where a service may hold something older that never expires.
   package static let tombstoneLifetimeInSeconds = 604_800
+  /// How long it does where everything older has expired, too, so that nobody can bring it back: as long as a retry is
+  /// answered.
+  package static let expiryNoteLifetimeInSeconds = operationLifetimeInSeconds
   /// How long a staged document waits for its commit.
   package static let stagingLifetimeInSeconds = 60
 
@@ -132,12 +135,18 @@ package enum CommitScript {
       redis.call('UNLINK', value)
     end
     if head ~= '' then writer = writer .. head .. revision .. tail end
-    if kind == 'd' then
-      redis.call('SET', meta, revision .. ' ' .. previous .. ' d 0 ' .. writer, 'EX', '\(tombstoneLifetimeInSeconds)')
-    elseif lifetime ~= '0' then
-      local expiry = string.format('%.0f', math.floor(now / 1000) + lifetime)
-      local outlives = string.format('%.0f', lifetime + \(tombstoneLifetimeInSeconds)000)
-      redis.call('SET', meta, revision .. ' ' .. previous .. ' s ' .. expiry .. ' ' .. writer, 'PX', outlives)
+    if kind == 'd' or lifetime ~= '0' then
+      if kind == 'd' then lifetime = '0' end
+      -- Meta that ends has the time of everything that its value was made of.
+      local outlives = redis.call('PTTL', meta)
+      if outlives == -1 or outlives == -2 and kind == 'd' then
+        outlives = lifetime + \(tombstoneLifetimeInSeconds)000
+      else
+        outlives = math.max(outlives, lifetime + \(expiryNoteLifetimeInSeconds)000)
+      end
+      local expiry = lifetime == '0' and '0' or string.format('%.0f', math.floor(now / 1000) + lifetime)
+      local text = revision .. ' ' .. previous .. ' ' .. (kind == 'd' and 'd' or 's') .. ' ' .. expiry .. ' ' .. writer
+      redis.call('SET', meta, text, 'PX', string.format('%.0f', outlives))
     else
       redis.call('SET', meta, revision .. ' ' .. previous .. ' s 0 ' .. writer)
     end

@@ -74,7 +74,17 @@ extension Keyspace {
       (kind, announced) = (.deleted, "d")
     }
     let signature = commit.writer + (commit.lineage.map { "\($0.head)\(revision)\($0.tail)" } ?? "")
-    setMeta(names, "\(revision) \(previous)", kind, lifetime: lifetime, signature: signature, at: now)
+    if kind == .deleted { lifetime = 0 }
+    let outlives = kind == .deleted || lifetime > 0 ? noteLifetime(names, kind, lifetime: lifetime, at: now) : nil
+    setMeta(
+      names,
+      "\(revision) \(previous)",
+      kind,
+      lifetime: lifetime,
+      signature: signature,
+      outlives: outlives,
+      at: now
+    )
 
     try remembered.remember(commit.operation, revision: revision, parent: previous)
     let operationsExpiry = now.milliseconds + Int64(CommitScript.operationLifetimeInSeconds) * 1_000
@@ -112,7 +122,16 @@ extension Keyspace {
     }
     let (revisions, lifetime) = ("\(meta.revision) \(meta.parent)", meta.expiry == 0 ? 0 : left)
     let signature = meta.writer + meta.lineage.text
-    setMeta(names, revisions, meta.kind, lifetime: lifetime, signature: signature, at: now)
+    let outlives = lifetime + Int64(CommitScript.tombstoneLifetimeInSeconds) * 1_000
+    setMeta(
+      names,
+      revisions,
+      meta.kind,
+      lifetime: lifetime,
+      signature: signature,
+      outlives: meta.kind == .deleted || lifetime > 0 ? outlives : nil,
+      at: now
+    )
     return CommitOutcome(
       reply: .commit(.committed(revision: meta.revision, parent: meta.parent)),
       announcement: restore.message.payload
@@ -148,26 +167,32 @@ extension Keyspace {
   /// - Parameters:
   ///   - lifetime: In milliseconds; 0: for ever.
   ///   - signature: The writer, and the lineage.
+  ///   - outlives: In milliseconds; `nil`: meta stays.
   private mutating func setMeta(
     _ names: KeyNames,
     _ revisions: String,
     _ kind: Meta.Kind,
     lifetime: Int64,
     signature: String,
+    outlives: Int64?,
     at now: ServerTime
   ) {
-    // When the value is gone, or `nil`: it stays.
-    let end: Int64? =
-      switch kind {
-      case .deleted: now.milliseconds
-      case .set: lifetime > 0 ? now.milliseconds + lifetime : nil
-      }
-    let expiry = kind == .set ? end ?? 0 : 0
+    let expiry = lifetime > 0 ? now.milliseconds + lifetime : 0
     set(
       names.meta,
       .string(Data("\(revisions) \(kind.rawValue) \(expiry) \(signature)".utf8)),
-      expiry: end.map { $0 + Int64(CommitScript.tombstoneLifetimeInSeconds) * 1_000 }
+      expiry: outlives.map { now.milliseconds + $0 }
     )
+  }
+
+  /// How long the meta of a value that ends is kept, in milliseconds.
+  private func noteLifetime(_ names: KeyNames, _ kind: Meta.Kind, lifetime: Int64, at now: ServerTime) -> Int64 {
+    let isThere = value(names.meta, at: now) != nil
+    let left = millisecondsLeft(names.meta, at: now)
+    if left == nil, isThere || kind == .deleted {
+      return lifetime + Int64(CommitScript.tombstoneLifetimeInSeconds) * 1_000
+    }
+    return max(left ?? 0, lifetime + Int64(CommitScript.expiryNoteLifetimeInSeconds) * 1_000)
   }
 
   private func storedRevision(_ names: KeyNames, at now: ServerTime) -> String {

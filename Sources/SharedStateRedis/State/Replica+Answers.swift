@@ -158,7 +158,9 @@ extension Replica {
     switch job.purpose {
     case .repair(let refused):
       guard refused.kind == .restore, refused.stored == stored, news == nil else { return actions }
-      // What was lost has expired by now: what the server has left is what counts, once it has a revision.
+      // What was lost has expired by now. Of nothing nobody need be told.
+      if stored.meta == nil, stored.content == .absent { return follow(stored, vitals) }
+      // What the server has left is what counts, once it has a revision.
       let actions = show(stored)
       repair = Repair(kind: .adopt, stored: stored)
       return actions

@@ -401,7 +401,7 @@ extension Replica {
   }
 
   /// What is stored is what counts, and what is held.
-  private mutating func follow(_ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
+  mutating func follow(_ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
     repair = nil
     hold(stored.meta, stored.content, vitals)
     // Something newer was announced since it was asked for.

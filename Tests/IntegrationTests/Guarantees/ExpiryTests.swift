@@ -7,6 +7,7 @@ import Testing
 @Suite("Expiry", .timeLimit(.minutes(5)), .endsStores)
 struct ExpiryTests {
   private static let week = Duration.seconds(7 * 86_400)
+  private static let hour = Duration.seconds(3_600)
 
   @Test("a time to live is on the server, and every save renews it", arguments: BackendKind.allCases)
   func renewed(kind: BackendKind) async throws {
@@ -19,7 +20,7 @@ struct ExpiryTests {
       let left = try #require(try pair.backend.timeToLive(of: "value"))
       #expect(left > .seconds(3_000) && left <= .seconds(3_600))
       let metaLeft = try #require(try pair.backend.timeToLive(of: "meta:{value}"))
-      #expect(metaLeft > Self.week + .seconds(3_000) && metaLeft <= Self.week + .seconds(3_600))
+      #expect(metaLeft > Self.hour + .seconds(3_000) && metaLeft <= Self.hour + .seconds(3_600))
     }
     try pair.backend.expire("value", after: .seconds(100))
     try await pair.first.updateAtomically { $0 += 1 }
@@ -90,10 +91,68 @@ struct ExpiryTests {
     try await $others.becomes(0)
     // Meta outlives the value, and then goes as well; nobody brings anything back.
     #expect(backend.redis.get("meta:{value}") != nil)
-    backend.redis.advanceClock(by: Self.week + .seconds(3_600))
+    backend.redis.advanceClock(by: Self.hour)
     try await $value.load()
     #expect(backend.redis.get("meta:{value}") == nil)
     #expect(value == 0 && others == 0)
+    $others.withLock { $0 = 2 }
+    try await $value.becomes(2)
+  }
+
+  @Test(
+    "AcknowledgedSurvives: it leaves a note for as long as something older may be brought back",
+    arguments: BackendKind.allCases
+  )
+  func notes(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (ending, lasting) = (try backend.store("ending"), try backend.store("lasting"))
+    func noteLeft() throws -> Duration { try #require(try backend.timeToLive(of: "meta:{value}")) }
+    let options = RedisSharedKey<Int>.Options(timeToLive: .seconds(100))
+    let value = Shared(wrappedValue: 0, .redis("value", store: ending, options: options))
+    value.withLock { $0 = 1 }
+    try await value.save()
+    #expect(try noteLeft() <= Self.hour + .seconds(100))
+    // A deletion of what ends is no longer needed than that.
+    try await value.reset()
+    #expect(try noteLeft() <= Self.hour + .seconds(100))
+
+    // A service may hold what never ends.
+    let other = Shared(wrappedValue: 0, .redis("value", store: lasting))
+    try await other.load()
+    other.withLock { $0 = 2 }
+    try await other.save()
+    #expect(try backend.timeToLive(of: "meta:{value}") == nil)
+    try await value.becomes(2)
+    for round in 3...4 {
+      value.withLock { $0 = round }
+      try await value.save()
+      #expect(try noteLeft() > Self.week)
+      try await other.becomes(round)
+    }
+    try await value.reset()
+    #expect(try noteLeft() > Self.week - .seconds(100))
+  }
+
+  @Test("AcknowledgedSurvives: whoever was away until nothing is left of it brings nothing back")
+  func nothingIsLeft() async throws {
+    let backend = FakeBackend()
+    let way = Way()
+    let (first, second) = (try backend.store("first"), try backend.store("second", way: way))
+    let options = RedisSharedKey<Int>.Options(timeToLive: .seconds(60))
+    @Shared(.redis("value", store: first, options: options)) var value = 0
+    @Shared(.redis("value", store: second, options: options)) var others = 0
+    $value.withLock { $0 = 1 }
+    try await $value.save()
+    try await $others.becomes(1)
+    try await backend.cutOff(second, "second", way)
+    backend.redis.advanceClock(by: .seconds(70))
+    try await $value.becomes(0)
+    backend.redis.advanceClock(by: Self.hour)
+    try await $value.load()
+    way.open()
+    try await $others.becomes(0)
+    try await $others.load()
+    for key in ["value", "meta:{value}", "ops:{value}"] { #expect(backend.redis.get(key) == nil) }
     $others.withLock { $0 = 2 }
     try await $value.becomes(2)
   }
