@@ -1,6 +1,7 @@
 import SharedState
 
-/// In what the options of two shares of one name may differ. An encoder and a decoder cannot be compared.
+/// In what the options of two shares of one name may differ. Encoders, decoders and rules cannot be
+/// compared, but for whether there are rules.
 enum KeyOption: Hashable, Sendable, CaseIterable {
   case conflict
   case removal
@@ -8,6 +9,7 @@ enum KeyOption: Hashable, Sendable, CaseIterable {
   case maximumBytes
   case usesArraysForDictionaries
   case detectsForeignEdits
+  case validate
 
   var name: String {
     switch self {
@@ -17,6 +19,7 @@ enum KeyOption: Hashable, Sendable, CaseIterable {
     case .maximumBytes: "limit to its size"
     case .usesArraysForDictionaries: "arrays for dictionaries"
     case .detectsForeignEdits: "detection of foreign edits"
+    case .validate: "rules"
     }
   }
 }
@@ -27,7 +30,7 @@ extension RedisSharedKey.Options {
     let isSame =
       conflict == other.conflict && removal == other.removal && timeToLive == other.timeToLive
       && maximumBytes == other.maximumBytes && usesArraysForDictionaries == other.usesArraysForDictionaries
-      && detectsForeignEdits == other.detectsForeignEdits
+      && detectsForeignEdits == other.detectsForeignEdits && (validate == nil) == (other.validate == nil)
     return isSame ? [] : KeyOption.allCases.filter { text(of: $0) != other.text(of: $0) }
   }
 
@@ -50,6 +53,7 @@ extension RedisSharedKey.Options {
     case .maximumBytes: "\(maximumBytes) bytes"
     case .usesArraysForDictionaries: usesArraysForDictionaries ? "on" : "off"
     case .detectsForeignEdits: detectsForeignEdits ? "on" : "off"
+    case .validate: validate == nil ? "none" : "some"
     }
   }
 }

@@ -54,7 +54,8 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
   ///
   /// All shares of one name, in one store, are one value, so the options of the first of them hold for as long as any of
   /// them lives. Other ones are not applied. That is reported, once for each name and option: in a test as an issue,
-  /// otherwise, and on threads that a test has started itself, in the log of the store, as a warning. Encoders and decoders cannot be compared; the first ones hold, too.
+  /// otherwise, and on threads that a test has started itself, in the log of the store, as a warning. Encoders, decoders
+  /// and rules cannot be compared, but for whether there are rules; the first ones hold, too.
   public struct Options: Sendable {
     /// The largest document that is sent, in bytes; 1 MiB by default.
     ///

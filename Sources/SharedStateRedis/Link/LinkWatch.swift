@@ -74,12 +74,17 @@ package final class LinkWatch: Sendable {
     case .gaveUp(let error):
       tell("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
     case .undecodable(let revision, let error):
-      let moment = Date(timeIntervalSince1970: Double(revision.rawValue) / 1e6)
+      var metadata: Logger.Metadata = ["name": "\(name)", "error": "\(error)"]
+      if let revision {
+        let moment = Date(timeIntervalSince1970: Double(revision.rawValue) / 1e6)
+        metadata["revision"] = "\(revision)"
+        metadata["written"] = "\(moment.ISO8601Format())"
+      }
       tell(
         "What is stored cannot be read. The last good value stays, and local changes wait.",
         .error,
         of: "undecodable",
-        ["name": "\(name)", "error": "\(error)", "revision": "\(revision)", "written": "\(moment.ISO8601Format())"]
+        metadata
       )
     case .missedMessage:
       count("missed_messages")

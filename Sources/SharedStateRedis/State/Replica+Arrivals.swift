@@ -153,6 +153,7 @@ extension Replica {
     case .superseded: sight = .blocked(stamp: delivery.stamp)
     case .unreadable(let error): actions = hold(unreadable: error)
     }
+    if unreadable == nil { reportedUnreadable = nil }
     return actions + advance()
   }
 
@@ -163,9 +164,10 @@ extension Replica {
     let error = error.written(by: author.flatMap { $0.hasPrefix(Meta.foreignMark) ? nil : $0 })
     sight = .unreadable(error)
     hasLoadStatus = true
-    guard reportedUnreadable != confirmed else { return [] }
-    reportedUnreadable = confirmed
-    return [.report(.undecodable(confirmed.revision, error))]
+    // An edit gets its revision later.
+    guard reportedUnreadable != confirmed.content else { return [] }
+    reportedUnreadable = confirmed.content
+    return [.report(.undecodable(isKnown ? confirmed.revision : nil, error))]
   }
 
   // MARK: -

@@ -91,8 +91,8 @@ package struct Replica: Sendable {
     case missedMessage
     /// A local change is not sent any more; this is why.
     case gaveUp(RedisSharedStateError)
-    /// What is stored cannot be read.
-    case undecodable(Revision, RedisSharedStateError)
+    /// What is stored cannot be read; it may have no revision.
+    case undecodable(Revision?, RedisSharedStateError)
   }
 
   /// What the box has to do with the confirmed state.
@@ -305,7 +305,7 @@ package struct Replica: Sendable {
   /// The `loadError` that was told last.
   var toldUnreadable: RedisSharedStateError?
   /// What the log has had of that last.
-  var reportedUnreadable: State?
+  var reportedUnreadable: StoredValue.Content?
   var hasSaveError = false
   /// The local mutations that were given up last, and why, while nothing was saved since.
   var givenUp: (stamp: UInt64, error: RedisSharedStateError)?

@@ -150,13 +150,17 @@ struct BadDataTests {
     shares[0].withLock { $0.maximum = 20 }
     try await shares[0].save()
     for share in shares { try await share.value { $0.maximum == 20 } }
-    for document in ["nonsense", "", #"{"maximum":"text"}"#] {
+    for (round, document) in zip(1..., ["nonsense", "", #"{"maximum":"text"}"#, "nonsense"]) {
       try backend.set("limits", document)
       for share in shares {
         try await share.status { $0.hasUndecodable(\.loadError) }
       }
       try await eventually("it gets a revision") { try await stores[0].metadata(for: "limits")?.isForeign == true }
       #expect(shares.allSatisfy { $0.wrappedValue.maximum == 20 })
+      for index in 1...3 {
+        let entries = journal.entries("What is stored cannot be read", of: "service\(index)", name: "limits")
+        #expect(entries.count == round, "An adoption is no other document.")
+      }
       try backend.set("limits", #"{"maximum":21,"note":"readable"}"#)
       for share in shares { try await share.status { $0.loadError == nil } }
       shares[1].withLock { $0 = Limits(maximum: 20, note: "ours") }

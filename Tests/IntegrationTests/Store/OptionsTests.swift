@@ -14,6 +14,7 @@ struct OptionsTests {
     ("time to live", ["for ever", "60.0 seconds"], .init(timeToLive: .seconds(60))),
     ("limit to its size", ["1048576 bytes", "10 bytes"], .init(maximumBytes: 10)),
     ("arrays for dictionaries", ["off", "on"], .init(usesArraysForDictionaries: true)),
+    ("rules", ["none", "some"], .init(validate: { _ in })),
     ("detection of foreign edits", ["on", "off"], .init(detectsForeignEdits: false)),
   ]
 

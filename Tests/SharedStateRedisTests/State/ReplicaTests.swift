@@ -410,7 +410,7 @@ struct ReplicaTests {
     let error = RedisSharedStateError.wrongType("list", name: "flags")
     #expect(
       replica.committed(.wrongType("list"), operation: .number(1))
-        == [.report(.undecodable(Revision(7), error)), .loading(false), .loadError(error), .saveError(error)]
+        == [.report(.undecodable(nil, error)), .loading(false), .loadError(error), .saveError(error)]
     )
     #expect(replica.save(waiter: 1) == [.saveError(error), .resume([1], error)])
     #expect(replica.save(waiter: 2, replacingUnreadable: true) == [.commit])

@@ -1,0 +1,36 @@
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+private struct Invalid: Error {
+  init(_ reason: String) {}
+}
+
+struct CheckoutConfig: Codable, Sendable {
+  var maximumItems = 10
+}
+
+extension SharedReaderKey where Self == RedisSharedKey<CheckoutConfig>.Default {
+  static var checkoutConfig: Self {
+    let key = RedisSharedKey<CheckoutConfig>.redis("checkout:config") { config in
+      guard config.maximumItems > 0 else { throw Invalid("maximumItems has to be positive") }
+    }
+    return Self[key, default: CheckoutConfig()]
+  }
+}
+
+@Suite(.dependencies, .timeLimit(.minutes(1)))
+struct RulesArticleTests {
+  private struct Service {
+    @Shared(.checkoutConfig) var config
+  }
+
+  @Test func aTypeSafeKeyHasItsRules() async throws {
+    let service = Service()
+    service.$config.withLock { $0.maximumItems = 0 }
+    await #expect(throws: RedisSharedStateError.self) { try await service.$config.save() }
+    service.$config.withLock { $0.maximumItems = 1 }
+    try await service.$config.save()
+  }
+}
