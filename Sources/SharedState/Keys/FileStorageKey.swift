@@ -51,8 +51,8 @@ extension SharedReaderKey {
 /// Keeps a value in a file; made with ``SharedReaderKey/fileStorage(_:decoder:encoder:)``.
 ///
 /// All shares of one file and one type of value are one value. Shares of one file with different types of value play
-/// each other's changes back where they can read them. A share never replaces content that it cannot read, until
-/// somebody calls its `save(replacingUnreadable: true)`.
+/// each other's changes back where they can read them. An empty file is none, unless its format has a value for it. A
+/// share never replaces content that it cannot read, until somebody calls its `save(replacingUnreadable: true)`.
 public struct FileStorageKey<Value: Sendable>: SharedKey {
   private let document: FileDocument
   /// Takes what is in the file, and what missing members are taken from.
@@ -115,7 +115,10 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
         document.didDecode(as: type, isReadable: true)
         return .success(value)
       } catch {
-        document.didDecode(as: type, isReadable: false)
+        // Other programs make a file before they write it.
+        let isEmpty = data?.isEmpty ?? false
+        document.didDecode(as: type, isReadable: isEmpty)
+        if isEmpty { return .success(nil) }
         guard let error = error as? DecodingError else { return .failure(error) }
         let reason = DecodingFailure(error, in: data).description
         return .failure(FileStorageError.undecodable(path: document.path, reason: reason))

@@ -86,17 +86,17 @@ package struct DocumentCoder<Value>: Sendable {
     _ encoding: Replica.Encoding
   ) -> Checked<Replica.Documents> {
     checkedDocument(of: value).flatMap { mine in
-      guard encoding.isMerged, case .document(let theirs) = encoding.stored.content else {
-        return .success(Replica.Documents(encoded: mine, merged: mine))
-      }
+      let whole = Replica.Documents(encoded: mine, merged: mine)
+      guard encoding.isMerged, case .document(let theirs) = encoding.stored.content else { return .success(whole) }
+      // What is stored is what this service has made itself, so that there is nothing to be merged with.
+      if case .encoded(theirs, _) = encoding.base { return .success(whole) }
       let base: Base? =
         switch encoding.base {
         case .encoded(let document, let stored): makeBase(read: document, from: stored)
         case .stored(let document): makeBase(read: document, from: document)
         case .defaultValue: makeBase(of: initialValue, from: nil)
         }
-      return base.map { merge(value, mine, base: $0, onto: theirs) }
-        ?? .success(Replica.Documents(encoded: mine, merged: mine))
+      return base.map { merge(value, mine, base: $0, onto: theirs) } ?? .success(whole)
     }
   }
 

@@ -62,7 +62,11 @@ extension Simulation {
     case .clockJump:
       let jump: Int64 = [-3_600_000_000, -1_000_000, 1_000_000, 3_600_000_000].randomElement(using: &random) ?? 0
       server.advanceClock(by: jump)
-      if jump >= Int64(CommitScript.operationLifetimeInSeconds) * 1_000_000 { recorder.record(.forgotten) }
+      if jump >= Int64(CommitScript.operationLifetimeInSeconds) * 1_000_000 {
+        recorder.record(.forgotten)
+        // Of what has expired the note is gone, too.
+        losses += 1
+      }
       advance(by: .zero)
     }
   }

@@ -82,6 +82,26 @@ struct FileStorageTests {
     }
   }
 
+  @Test("An empty file is nothing stored, unless its format has a value for it")
+  func emptyFile() async throws {
+    let url = directory["numbers.json"]
+    try Data().write(to: url)
+    try await withDisk { () async throws in
+      @Shared(.fileStorage(url)) var numbers = [1]
+      #expect(numbers == [1])
+      #expect($numbers.loadError == nil)
+      $numbers.withLock { $0 = [2] }
+      try await $numbers.save()
+      #expect(try Data(contentsOf: url) == Data("[2]".utf8))
+      let bytes = Shared(wrappedValue: Data([1]), Self.bytes(url))
+      try Data().write(to: url)
+      try await wait(for: [1], in: $numbers)
+      try await wait(for: Data(), in: bytes)
+      try await $numbers.save()
+      #expect(try Data(contentsOf: url) == Data("[1]".utf8))
+    }
+  }
+
   private struct Limits: Codable, Equatable, Sendable {
     var maximum = 10
     var currency = "EUR"
