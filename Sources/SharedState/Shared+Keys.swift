@@ -51,7 +51,7 @@ extension Shared where Value: Sendable {
     self.init(wrappedValue: wrappedValue(), key.base, fileID: fileID, line: line)
   }
 
-  /// Loads the value that a key keeps, and shares it.
+  /// Loads the value that a key keeps, once, and shares it. It is watched from then on.
   ///
   /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
   public init(
@@ -60,7 +60,10 @@ extension Shared where Value: Sendable {
     line: UInt = #line
   ) async throws {
     let value = try await requiredValue(of: key)
-    self.init(wrappedValue: value, key, fileID: fileID, line: line)
+    self.init(
+      reference(of: key, loads: false, default: { value }),
+      declaredAt: ShareOrigin(fileID: fileID, line: line)
+    )
   }
 
   /// Loads the value that a key with a default keeps, and shares it; the default is of no use here.
@@ -79,7 +82,7 @@ extension Shared where Value: Sendable {
   /// Until it is loaded, the value is the one of before.
   /// - Throws: What the key says, or `CancellationError`.
   public func load(_ key: some SharedKey<Value>) async throws {
-    projection.swap(reference(of: key, default: { projection.place.read() }).place)
+    projection.swap(reference(of: key, loads: false, default: { projection.place.read() }).place)
     try await load()
   }
 
@@ -87,7 +90,7 @@ extension Shared where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load<Key: SharedKey<Value>>(_ key: Key.Default) async throws {
-    projection.swap(reference(of: key.base, default: key.initialValue).place)
+    projection.swap(reference(of: key.base, loads: false, default: key.initialValue).place)
     try await load()
   }
 }
@@ -124,12 +127,12 @@ extension SharedReader where Value: Sendable {
     self.init(wrappedValue: wrappedValue(), key.base)
   }
 
-  /// Loads the value that a key keeps, and reads it.
+  /// Loads the value that a key keeps, once, and reads it. It is watched from then on.
   ///
   /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
   public init(require key: some SharedReaderKey<Value>) async throws {
     let value = try await requiredValue(of: key)
-    self.init(wrappedValue: value, key)
+    self.init(readOnlyReference(of: key, loads: false, default: { value }).place)
   }
 
   /// Loads the value that a key with a default keeps, and reads it; the default is of no use here.
@@ -143,7 +146,7 @@ extension SharedReader where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load(_ key: some SharedReaderKey<Value>) async throws {
-    projection.swap(readOnlyReference(of: key, default: { projection.place.read() }).place)
+    projection.swap(readOnlyReference(of: key, loads: false, default: { projection.place.read() }).place)
     try await load()
   }
 
@@ -151,7 +154,7 @@ extension SharedReader where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load<Key: SharedReaderKey<Value>>(_ key: Key.Default) async throws {
-    projection.swap(readOnlyReference(of: key.base, default: key.initialValue).place)
+    projection.swap(readOnlyReference(of: key.base, loads: false, default: key.initialValue).place)
     try await load()
   }
 }

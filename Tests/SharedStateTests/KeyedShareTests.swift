@@ -95,6 +95,31 @@ struct KeyedShareTests {
     #expect(backend.savedValues.isEmpty)
   }
 
+  @Test func whatTheKeyYieldsEndsLoading() {
+    let backend = ScriptedBackend<Int>()
+    @Shared(.scripted(backend)) var value = 1
+    let subscriber = backend.subscribers.elements[0]
+    for end in [{ subscriber.yield(2) }, { subscriber.yieldReturningInitialValue() }] {
+      subscriber.yieldLoading()
+      end()
+      #expect(!$value.isLoading)
+    }
+    subscriber.yieldLoading()
+    subscriber.yield(throwing: TestError(number: 1))
+    #expect(!$value.isLoading)
+    #expect($value.loadError as? TestError == TestError(number: 1))
+  }
+
+  @Test func aSaveThatSucceedsClearsBothErrors() async throws {
+    let backend = ScriptedBackend<Int>()
+    @Shared(.scripted(backend)) var value = 1
+    backend.subscribers.elements[0].yield(throwing: TestError(number: 1))
+    #expect($value.loadError != nil)
+    try await $value.save()
+    #expect($value.loadError == nil)
+    #expect($value.saveError == nil)
+  }
+
   @Test func showsThatTheKeyIsLoading() {
     let backend = ScriptedBackend<Int>()
     @Shared(.scripted(backend)) var value = 1
@@ -241,12 +266,14 @@ struct KeyedShareTests {
     _value = Shared(value: 1)
     let copy = $value
     async let load: Void = copy.load(.scripted(backend))
-    let loads = await backend.loads.wait(count: 2)
+    let first = await backend.loads.wait(count: 1)[0]
+    #expect(first.context.initialValue == nil)
     #expect(copy.wrappedValue == 1)
     #expect(copy.isLoading)
-    for load in loads { load.continuation.resume(returning: 3) }
+    first.continuation.resume(returning: 3)
     try await load
     #expect(value == 3)
+    #expect(backend.loads.elements.count == 1)
     $value.withLock { $0 = 4 }
     #expect(copy.wrappedValue == 4)
     #expect(backend.savedValues == [4])
@@ -261,8 +288,12 @@ struct KeyedShareTests {
   // MARK: Requiring
 
   @Test func requiresWhatIsStored() async throws {
-    let shared = try await Shared(require: .scripted(ScriptedBackend.storing(4)))
+    let backend = ScriptedBackend.storing(4)
+    let shared = try await Shared(require: .scripted(backend))
     #expect(shared.wrappedValue == 4)
+    #expect(backend.loads.elements.map(\.context.initialValue) == [nil])
+    backend.yield(6)
+    #expect(shared.wrappedValue == 6)
     let other = try await Shared(
       require: ScriptedKey<Int>.Default[.scripted(ScriptedBackend.storing(5)), default: 7]
     )

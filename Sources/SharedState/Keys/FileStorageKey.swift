@@ -51,8 +51,9 @@ extension SharedReaderKey {
 /// Keeps a value in a file; made with ``SharedReaderKey/fileStorage(_:decoder:encoder:)``.
 ///
 /// All shares of one file and one type of value are one value. Shares of one file with different types of value play
-/// each other's changes back where they can read them. An empty file is none, unless its format has a value for it. A
-/// share never replaces content that it cannot read, until somebody calls its `save(replacingUnreadable: true)`.
+/// each other's changes back where they can read them. An empty file is none when it is loaded, unless its format has a
+/// value for it; a file that becomes empty is about to be written. A share never replaces content that it cannot read,
+/// until somebody calls its `save(replacingUnreadable: true)`.
 public struct FileStorageKey<Value: Sendable>: SharedKey {
   private let document: FileDocument
   /// Takes what is in the file, and what missing members are taken from.
@@ -83,7 +84,10 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
   /// Yields what others write to the file.
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
     document.observe(as: ObjectIdentifier(Value.self)) { result in
-      subscriber.yield(with: value(from: result))
+      let value = value(from: result)
+      // Somebody is about to write it: the present value stays until then.
+      if case .success(nil) = value, case .success(_?) = result { return }
+      subscriber.yield(with: value)
     }
   }
 

@@ -69,7 +69,8 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   }
 
   /// Loads and watches the value on behalf of the reference. Returns once the key has been asked for both.
-  func start(_ reference: ValueReference<Key.Value>) {
+  /// - Parameter loads: Whether nobody else is about to load it.
+  func start(_ reference: ValueReference<Key.Value>, loads: Bool) {
     state.withLock { $0.reference = reference }
     let subscriber = SharedSubscriber<Key.Value>(
       onResult: { [weak self] result in self?.receiveChange(result) },
@@ -81,7 +82,7 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
         key.subscribe(context: .initialValue(initialValue), subscriber: subscriber)
       }
       state.withLock { $0.subscription = subscription }
-      beginLoad(context: .initialValue(initialValue)) { _ in }
+      if loads { beginLoad(context: .initialValue(initialValue)) { _ in } }
     }
   }
 
@@ -142,6 +143,9 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
         return .outdated
       }
       return .done
+    } status: {
+      // A key that was loading has something to tell.
+      $0.isLoading = false
     }
   }
 
@@ -352,7 +356,11 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
       state.isUnsaved = result.failure != nil
       return state.reference
     }
-    reference?.updateStatus { $0.saveError = result.failure }
+    reference?.updateStatus { status in
+      status.saveError = result.failure
+      // What is stored now can be read.
+      if result.failure == nil { status.loadError = nil }
+    }
   }
 
   private func cancelUnwantedSave() {

@@ -35,6 +35,23 @@ struct HostileDocumentTests {
     #expect(outcome == .init(document: documents[1].data, isChanged: true))
   }
 
+  @Test("a document of 256 MB is read and merged like any other, and nothing of it is lost")
+  func hugeDocument() throws {
+    let schema = Schema.object(["a", "b"].map { .init(name: $0, schema: .leaf) }, required: [])
+    let text = String(repeating: "x", count: 1 << 28)
+    let raw = "{\"a\":1,\"b\":\"\(text)\"}"
+    let base = try JSONValue(#"{"a":1}"#)
+    let outcome = ThreeWayMerge.merge(
+      raw: try JSONDocument(parsing: Data(raw.utf8)),
+      base: try SchemaEncoder.mine(schema, base),
+      mine: try SchemaEncoder.mine(schema, JSONValue(#"{"a":2}"#)),
+      theirs: try JSONDocument(parsing: Data(raw.utf8))
+    )
+    #expect(outcome.document.count == raw.utf8.count)
+    #expect(outcome.document.prefix(9) == Data(#"{"a":2,"b"#.utf8))
+    #expect(outcome.document.dropFirst(9) == Data(raw.utf8.dropFirst(9)))
+  }
+
   @Test("a surrogate without its other half is nothing but itself")
   func loneSurrogates() throws {
     let map = Schema.map(.string, .leaf)
