@@ -9,6 +9,8 @@ struct DecodingOptions: Sendable {
   let userInfo: [CodingUserInfoKey: any Sendable]
   /// Whether names of members are looked for as the type gives them.
   let usesPlainKeys: Bool
+  /// Whether what becomes of a name may depend on the path to it.
+  let looksAtPaths: Bool
 
   init(_ decoder: JSONDecoder) {
     dates = decoder.dateDecodingStrategy
@@ -17,5 +19,6 @@ struct DecodingOptions: Sendable {
     floats = decoder.nonConformingFloatDecodingStrategy
     userInfo = decoder.userInfo
     usesPlainKeys = if case .useDefaultKeys = keys { true } else { false }
+    looksAtPaths = if case .custom = keys { true } else { false }
   }
 }

@@ -15,16 +15,16 @@ struct DictionaryKeys<Key: Decodable & Hashable>: Sendable {
       key = integer as? Key
     case .representable(let type):
       key = type.init(codingKey: PathKey(stringValue: name)) as? Key
-      if key == nil { throw reader.corrupted("A name is no key of the type \(Key.self).", at: node + 1) }
+      if key == nil { throw reader.corrupted("A name is no key of the type \(Key.self).", at: node) }
     case .encoded: return try encodedKey(named: name, at: node, from: reader)
     }
-    guard let key else { throw reader.corrupted("A name is no key of the type \(Key.self).", at: node + 1) }
+    guard let key else { throw reader.corrupted("A name is no key of the type \(Key.self).", at: node) }
     return key
   }
 
   private func mismatch(_ type: String, _ name: String, at node: Int, _ reader: DocumentReader) -> DecodingError {
     let description = "Expected \(type) key but found String key instead."
-    return .typeMismatch(Int.self, .init(codingPath: reader.codingPath(to: node + 1), debugDescription: description))
+    return .typeMismatch(Int.self, .init(codingPath: reader.codingPath(to: node), debugDescription: description))
   }
 
   /// Reads what the key encodes as: a string, or a number that stands between quotes.
@@ -50,7 +50,8 @@ extension DocumentReader {
     switch kind {
     case .string, .encoded: return name
     case .integer, .representable:
-      return options.usesPlainKeys ? name : convert(name, Array(codingPath(to: key + 1).dropLast()))
+      let path = options.looksAtPaths ? Array(codingPath(to: key).dropLast()) : []
+      return options.usesPlainKeys ? name : convert(name, path)
     }
   }
 }

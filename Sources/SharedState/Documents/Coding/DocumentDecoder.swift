@@ -69,7 +69,7 @@ package struct DocumentDecoder: Sendable {
     }
   }
 
-  /// Reads the value of a node.
+  /// Reads the value of a node. Coding paths begin there.
   func decode(_ type: any Decodable.Type, at node: Int, of document: JSONDocument) throws -> any Decodable {
     try decode(opened: type, at: node, of: document)
   }
@@ -77,12 +77,18 @@ package struct DocumentDecoder: Sendable {
   private func decode<Value: Decodable>(opened type: Value.Type, at node: Int, of document: JSONDocument) throws
     -> Value
   {
-    try DocumentReader(document, options).read(type, at: ReadingPlace(node))
+    try reader(of: node, in: document).read(type, at: ReadingPlace(node))
+  }
+
+  /// Makes a reader of a part of a document, which takes no longer where the document is large. Only what a strategy of
+  /// somebody's own makes of a name may depend on what is around it.
+  private func reader(of node: Int, in document: JSONDocument) -> DocumentReader {
+    DocumentReader(document, options, root: options.looksAtPaths ? 0 : node)
   }
 
   /// Reads the key of a dictionary.
   func key<Key>(_ keys: DictionaryKeys<Key>, at node: Int, of document: JSONDocument) throws -> Key {
-    let reader = DocumentReader(document, options)
+    let reader = reader(of: node, in: document)
     return try keys.key(named: try reader.dictionaryName(at: node, keys.kind), at: node, from: reader)
   }
 }

@@ -2,7 +2,8 @@ import Foundation
 
 /// A document that values are read from.
 ///
-/// It keeps no path: where a value is in the document is found when somebody asks, which is when something is wrong.
+/// It keeps no path: where a value is in the document is found when somebody asks, which is when something is wrong or
+/// when a type tries whether it can be read in one way or another.
 final class DocumentReader {
   /// Deeper calls of `init(from:)` than this are an error, whether they go deeper into the document or not.
   static let maximumCalls = 2 * JSONDocument.maximumDepth
@@ -11,7 +12,9 @@ final class DocumentReader {
   let options: DecodingOptions
   /// The document that members are taken from which are missing here.
   let fallback: DocumentReader?
-  /// The keys that lead to the document's value.
+  /// The outermost value that is read.
+  private let root: Int
+  /// The keys that lead to that value.
   private let basePath: [any CodingKey]
 
   /// The paths of the members that were taken from ``fallback``.
@@ -19,19 +22,27 @@ final class DocumentReader {
   @exclusivity(unchecked) var recognized = RecognizedTypes<TypeDecoding>()
   @exclusivity(unchecked) var calls = 0
   @exclusivity(unchecked) private var isProbing = false
-  /// For each object the key that is likely to be asked for next; 0 for the first one.
+  /// For each object below the root the key that is likely to be asked for next; 0 for the first one.
   @exclusivity(unchecked) private var cursors: ContiguousArray<UInt32> = []
   /// The members of objects by their names as the strategy for keys wants them.
   @exclusivity(unchecked) private var convertedMembers: [Int: [String: Int]] = [:]
+  /// Where values are; `nil` as long as nobody has asked.
+  @exclusivity(unchecked) private var places: DocumentPlaces?
 
+  /// Takes a document.
+  /// - Parameters:
+  ///   - root: The number of the node that is read.
+  ///   - path: The keys that lead to it.
   init(
     _ document: JSONDocument,
     _ options: DecodingOptions,
+    root: Int = 0,
     fallback: DocumentReader? = nil,
     path: [any CodingKey] = []
   ) {
     self.document = document
     self.options = options
+    self.root = root
     self.fallback = fallback
     basePath = path
   }
@@ -66,13 +77,13 @@ final class DocumentReader {
     var name = name
     let found = name.withUTF8 { name in
       if document.nodes[object].hasRepetitions { return document.key(of: object, named: name) }
-      if cursors.isEmpty { cursors = ContiguousArray(repeating: 0, count: document.nodes.count) }
-      let expected = cursors[object] == 0 ? object + 1 : Int(cursors[object])
+      if cursors.isEmpty { cursors = ContiguousArray(repeating: 0, count: Int(document.nodes[root].next) - root) }
+      let expected = cursors[object - root] == 0 ? object + 1 : Int(cursors[object - root])
       if expected < document.nodes[object].next, document.hasKey(expected, named: name) { return expected }
       return document.key(of: object, named: name)
     }
     guard let key = found ?? equivalentKey(to: name, of: object) else { return nil }
-    if !cursors.isEmpty { cursors[object] = document.nodes[key + 1].next }
+    if !cursors.isEmpty { cursors[object - root] = document.nodes[key + 1].next }
     return key + 1
   }
 
@@ -97,7 +108,7 @@ final class DocumentReader {
 
   private func converted(_ object: Int) -> [String: Int] {
     if let known = convertedMembers[object] { return known }
-    let path: [any CodingKey] = if case .custom = options.keys { codingPath(to: object) } else { [] }
+    let path = options.looksAtPaths ? codingPath(to: object) : []
     var members: [String: Int] = [:]
     for (key, value) in document.members(of: object) {
       guard let name = validString(at: key) else { continue }
@@ -130,25 +141,14 @@ final class DocumentReader {
   /// The keys that lead to a value.
   func codingPath(to node: Int) -> [any CodingKey] {
     if isProbing { return [] }
+    let known = places ?? DocumentPlaces(document, below: root)
+    places = known
     var path = basePath
-    var current = 0
-    while current < node {
-      switch kind(current) {
-      case .array:
-        var (element, index) = (current + 1, 0)
-        while document.nodes[element].next <= node {
-          element = Int(document.nodes[element].next)
-          index += 1
-        }
-        path.append(PathKey(index: index))
-        current = element
-      case .object:
-        guard let member = document.members(of: current).first(where: { node < document.nodes[$0.value].next }) else {
-          return path
-        }
-        path.append(PathKey(stringValue: convert(validString(at: member.key) ?? "", path)))
-        current = member.value
-      default: return path
+    for (container, position) in known.path(to: node) {
+      if kind(Int(container)) == .array {
+        path.append(PathKey(index: Int(position)))
+      } else {
+        path.append(PathKey(stringValue: convert(validString(at: Int(position)) ?? "", path)))
       }
     }
     return path

@@ -1,0 +1,46 @@
+/// Where each value of a document, or of a part of it, is in the container around it.
+///
+/// It is made when somebody asks for the first time. Then no answer takes longer because a container is large, so that
+/// a type may try in vain to read each of many elements.
+struct DocumentPlaces {
+  /// What a value is in: a container, and there the index of an element or the number of a member's key.
+  typealias Step = (container: UInt32, position: UInt32)
+
+  private let root: Int
+  private var steps: ContiguousArray<Step>
+
+  /// Takes the number of the node that all paths begin at.
+  init(_ document: JSONDocument, below root: Int) {
+    self.root = root
+    let nodes = document.nodes
+    steps = ContiguousArray(repeating: (0, 0), count: Int(nodes[root].next) - root)
+    for container in root..<Int(nodes[root].next) {
+      switch nodes[container].kind {
+      case .array:
+        var (element, index) = (container + 1, 0 as UInt32)
+        while element < nodes[container].next {
+          steps[element - root] = (UInt32(container), index)
+          element = Int(nodes[element].next)
+          index += 1
+        }
+      case .object:
+        for member in document.members(of: container) {
+          steps[member.key - root] = (UInt32(container), UInt32(member.key))
+          steps[member.value - root] = (UInt32(container), UInt32(member.key))
+        }
+      default: break
+      }
+    }
+  }
+
+  /// The steps that lead to a value or a key, from the outermost on.
+  func path(to node: Int) -> [Step] {
+    var (path, current): ([Step], Int) = ([], node)
+    while current > root {
+      let step = steps[current - root]
+      path.append(step)
+      current = Int(step.container)
+    }
+    return path.reversed()
+  }
+}
