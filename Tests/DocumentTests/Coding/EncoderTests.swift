@@ -81,6 +81,85 @@ import Testing
     #expect(try Coders().text([Odd(id: 0): "zero", Odd(id: 1): "one"]) == #"[1,"one","1","zero"]"#)
   }
 
+  @Test func elementsOfASetHaveNothingOfEachOther() throws {
+    struct Element: Encodable, Hashable {
+      let id: Int
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Name.self)
+        if id < 20 {
+          var first = container.nestedContainer(keyedBy: Name.self, forKey: Name("n"))
+          try first.encode(id, forKey: Name("a"))
+          var second = container.nestedContainer(keyedBy: Name.self, forKey: Name("n"))
+          try second.encode(id, forKey: Name("b"))
+        } else {
+          try container.encode(["a": id], forKey: Name("n"))
+          try container.encode(["b": id], forKey: Name("n"))
+        }
+      }
+    }
+    let expected = (10..<30).map { $0 < 20 ? "{\"n\":{\"a\":\($0),\"b\":\($0)}}" : "{\"n\":{\"b\":\($0)}}" }
+    #expect(try Coders().text(Set((10..<30).map(Element.init))) == "[\(expected.joined(separator: ","))]")
+  }
+
+  /// Throws while nested containers are open.
+  struct Leaving: Encodable, Hashable {
+    struct Reason: Error {}
+    let isDeep: Bool
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Name.self)
+      try container.encode(1, forKey: Name("a"))
+      var nested = container.nestedContainer(keyedBy: Name.self, forKey: Name("b"))
+      var inner = nested.nestedUnkeyedContainer(forKey: Name("c"))
+      try inner.encode(1)
+      if isDeep { try inner.encode(Leaving(isDeep: false)) }
+      throw Reason()
+    }
+  }
+
+  /// Goes on after something has failed.
+  struct Staying: Encodable {
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.unkeyedContainer()
+      for isDeep in [true, false] {
+        try? container.encode(Leaving(isDeep: isDeep))
+        try? container.encode(Set([Leaving(isDeep: isDeep)]))
+        try? container.encode([Leaving(isDeep: isDeep): 1])
+      }
+    }
+  }
+
+  /// Holds on to nested containers, and writes one of them too deeply for JSON.
+  struct TooDeep: Encodable {
+    func encode(to encoder: any Encoder) throws {
+      var containers = [encoder.unkeyedContainer()]
+      for _ in 0..<600 { containers.append(containers[containers.count - 1].nestedUnkeyedContainer()) }
+    }
+  }
+
+  private final class Sentinel: Sendable {}
+
+  @Test func nothingStaysInMemory() throws {
+    weak var sentinel: Sentinel?
+    let key = try #require(CodingUserInfoKey(rawValue: "sentinel"))
+    func write(_ value: some Encodable) throws {
+      let object = Sentinel()
+      sentinel = object
+      let coders = try Coders { encoder, _ in encoder.userInfo[key] = object }
+      _ = try? coders.text(value)
+    }
+    try write([Leaving(isDeep: true)])
+    #expect(sentinel == nil)
+    try write(Set([Leaving(isDeep: false)]))
+    #expect(sentinel == nil)
+    try write([Leaving(isDeep: true): 1])
+    #expect(sentinel == nil)
+    try write(Staying())
+    #expect(sentinel == nil)
+    try write([TooDeep()])
+    #expect(sentinel == nil)
+  }
+
   @Test func whatFailsLeavesNothingBehind() throws {
     struct Failing: Encodable {
       struct Reason: Error {}

@@ -108,8 +108,14 @@ extension DocumentWriter {
   /// Writes a value that stands elsewhere in the document, and gives its text.
   func text<Value>(of value: Value, _ encoding: ValueEncoding<Value>) throws -> [UInt8] {
     text.truncate(to: 0)
-    try encoding.write(value, key: nil, to: self)
-    try finish()
+    (merges, hasRepetitions) = ([], false)
+    do {
+      try encoding.write(value, key: nil, to: self)
+      try finish()
+    } catch {
+      release()
+      throw error
+    }
     if hasRepetitions { return try DocumentFormatter.text(of: self) }
     return text.withBytes { Array($0) }
   }

@@ -6,6 +6,8 @@ package import Foundation
 /// - Sets and dictionaries are in canonical order: numbers by their value, strings by their Unicode scalars.
 /// - Dictionaries whose keys encode as one string or one number are objects.
 /// - What is nested too deeply is an error.
+/// - While a value is encoded, nobody writes to the containers around it; who does gets an error. Nested containers and
+///   super encoders may be written to in turns with the container that they are in.
 package struct DocumentEncoder: Sendable {
   private let options: EncodingOptions
 

@@ -25,8 +25,8 @@ extension DocumentWriter {
 
   /// Ends a nested writer and appends its text.
   func take(_ nested: DocumentWriter) throws {
+    defer { nested.release() }
     try nested.finish()
-    nested.parent = nil
     let offset = text.count
     nested.text.withBytes { text.append($0) }
     hasRepetitions = hasRepetitions || nested.hasRepetitions

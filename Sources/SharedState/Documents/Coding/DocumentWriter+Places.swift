@@ -54,7 +54,9 @@ extension DocumentWriter {
 
   /// Forgets what was written since, of a value that could not be written.
   func goBack(to mark: EncodingMark) {
+    pending?.release()
     pending = nil
+    for insert in inserts.dropFirst(mark.inserts) { insert.writer.release() }
     text.truncate(to: mark.bytes)
     levels.removeLast(levels.count - mark.depth)
     levels[mark.depth - 1].content = mark.content
