@@ -6,7 +6,8 @@ package enum CodingErrorSummary {
     switch error {
     case DecodingError.typeMismatch(let type, let context): "expected \(type)\(place(context.codingPath))"
     case DecodingError.valueNotFound(let type, let context): "found null instead of \(type)\(place(context.codingPath))"
-    case DecodingError.keyNotFound(let key, let context): "found no '\(key.stringValue)'\(place(context.codingPath))"
+    case DecodingError.keyNotFound(let key, let context):
+      "found no '\(PathText.text(of: [key]))'\(place(context.codingPath))"
     case DecodingError.dataCorrupted(let context): "the data are corrupted\(place(context.codingPath))"
     case EncodingError.invalidValue(let value, let context): "invalid \(type(of: value))\(place(context.codingPath))"
     default: "\(type(of: error))"
@@ -14,7 +15,6 @@ package enum CodingErrorSummary {
   }
 
   private static func place(_ path: [any CodingKey]) -> String {
-    guard !path.isEmpty else { return "" }
-    return " at \(path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: "."))"
+    path.isEmpty ? "" : " at \(PathText.text(of: path))"
   }
 }

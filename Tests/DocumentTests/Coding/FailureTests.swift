@@ -31,6 +31,90 @@ import Testing
     #expect(try failure("") == "not JSON at byte 0")
   }
 
+  struct Maps: Codable {
+    enum CodingKeys: String, CodingKey { case users, numbers, lists, odd = "o\u{1B}\n\u{202E}d", long }
+
+    var users: [String: Inner]?
+    var numbers: [Int: [String: Int]]?
+    var lists: [UUID: [Inner]]?
+    var odd: Int?
+    var long: Long?
+  }
+
+  struct Long: Codable {
+    enum CodingKeys: String, CodingKey {
+      case name =
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    }
+
+    indirect enum Next: Codable { case next(Long) }
+
+    var name: Next?
+  }
+
+  private func failure<Value: Decodable>(of type: Value.Type, _ text: String) throws -> String {
+    do {
+      _ = try Coders().value(type, text)
+      return "none"
+    } catch let error as DecodingError {
+      return DecodingFailure(error, in: try? document(text)).description
+    }
+  }
+
+  @Test func keysOfDictionariesAreNotShown() throws {
+    #expect(
+      try failure(of: Maps.self, #"{"users":{"me@example.com":{"limit":"x"}}}"#)
+        == "users[…].limit: expected Int, found a string"
+    )
+    #expect(try failure(of: Maps.self, #"{"users":{"me":{}}}"#) == "users[…].limit: expected a value, found nothing")
+    #expect(
+      try failure(of: Maps.self, #"{"numbers":{"12":{"a":true}}}"#) == "numbers[…][…]: expected Int, found a Boolean"
+    )
+    #expect(try failure(of: Maps.self, #"{"numbers":{"x":{}}}"#) == "numbers[…]: expected Int, found an object")
+    #expect(try failure(of: [String: Int].self, #"{"me":"x"}"#) == "[…]: expected Int, found a string")
+    #expect(
+      try failure(of: Maps.self, #"{"lists":{"00000000-0000-0000-0000-000000000000":[{"limit":null}]}}"#)
+        == "lists[…][0].limit: expected Int, found null"
+    )
+    // A dictionary that has been read is none of the containers that the next value is in.
+    #expect(
+      try failure(of: Maps.self, #"{"users":{"a":{"limit":1}},"numbers":[]}"#)
+        == "numbers: expected an object, found an array"
+    )
+  }
+
+  @Test func pathsOfOthersShowNoKeys() throws {
+    func failure<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> String {
+      do {
+        _ = try JSONDecoder().decode(type, from: Data(text.utf8))
+        return "none"
+      } catch let error as DecodingError {
+        return DecodingFailure(error).description
+      }
+    }
+    #expect(try failure(Maps.self, #"{"users":{"me":{"limit":"x"}}}"#) == "users[…].limit: expected Int")
+    #expect(try failure(Maps.self, #"{"numbers":{"12":{"a":true}}}"#) == "numbers[…][…]: expected Int")
+    #expect(
+      try failure(Outer.self, #"{"items":[{"limit":1},{}],"name":""}"#)
+        == "items[1].limit: expected a value, found nothing"
+    )
+  }
+
+  @Test func pathsAreShortAndHarmless() throws {
+    #expect(
+      try failure(of: Maps.self, #"{"o\u001b\n\u202ed":"x"}"#)
+        == #"o\u{1B}\u{A}\u{202E}d: expected Int, found a string"#
+    )
+    let name = Long.CodingKeys.name.rawValue
+    let text = (0..<150).reduce("[]") { text, _ in "{\"\(name)\":{\"next\":{\"_0\":\(text)}}}" }
+    let shown = String(repeating: "a", count: 64) + "…"
+    #expect(try failure(of: Long.self, "{\"\(name)\":[]}") == "\(shown): expected an object, found an array")
+    let failure = try failure(of: Maps.self, "{\"long\":\(text)}")
+    #expect(failure.count < 600)
+    #expect(failure.hasPrefix("long.\(shown).next._0.\(shown).next"))
+    #expect(failure.hasSuffix("next._0: expected an object, found an array"))
+  }
+
   @Test func surrogatesWithoutTheirHalvesFailWhereTheyAreRead() throws {
     let coders = try Coders()
     #expect(throws: DecodingError.self) { try coders.value([String].self, #"["\ud800"]"#) }

@@ -88,6 +88,8 @@ private final class DictionaryDecoding<Key: Decodable & Hashable, Value: Decodab
 
   private func readObject(_ object: Int, _ reader: DocumentReader) throws -> [Key: Value] {
     var dictionary: [Key: Value] = [:]
+    reader.openDictionaries.append((object, keys.kind))
+    defer { reader.openDictionaries.removeLast() }
     for member in reader.document.members(of: object) {
       let name = try reader.dictionaryName(at: member.key, keys.kind)
       let key = try keys.key(named: name, at: member.key, from: reader)

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Why a document could not be read, without any of its values.
 package struct DecodingFailure: Error, Hashable, Sendable {
-  /// The names and indexes that lead to what could not be read; `nil` when the document is not JSON at all.
+  /// The names and indexes that lead to what could not be read, see ``PathText``; `nil` when the document is not JSON at all.
   package let path: String?
   /// What was expected there.
   package let expected: String
@@ -61,7 +61,7 @@ package struct DecodingFailure: Error, Hashable, Sendable {
   }
 
   private init(_ keys: [any CodingKey], expected: String, found: String?) {
-    path = keys.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+    path = PathText.text(of: keys)
     self.expected = expected
     self.found = found
   }
@@ -78,8 +78,7 @@ package struct DecodingFailure: Error, Hashable, Sendable {
 extension DecodingFailure: CustomStringConvertible {
   package var description: String {
     guard let path else { return expected == "JSON" ? found ?? "" : "expected \(expected), found \(found ?? "")" }
-    let place = path.isEmpty ? "the document" : path.hasPrefix(".") ? String(path.dropFirst()) : path
-    return "\(place): expected \(expected)" + (found.map { ", found \($0)" } ?? "")
+    return "\(path.isEmpty ? "the document" : path): expected \(expected)" + (found.map { ", found \($0)" } ?? "")
   }
 }
 

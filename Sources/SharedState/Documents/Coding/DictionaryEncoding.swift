@@ -55,7 +55,7 @@ private final class NamedDictionaryEncoding<Key: Encodable & Hashable, Value: En
       return integers.sorted { $0.key < $1.key }.map { (PathKey(intValue: $0.key), $0.value) }
     }
     if let strings = dictionary as? [String: Value] {
-      return strings.sorted { $0.key.precedesByScalars($1.key) }.map { (PathKey(stringValue: $0.key), $0.value) }
+      return strings.sorted { $0.key.precedesByScalars($1.key) }.map { (PathKey(entry: $0.key), $0.value) }
     }
     let entries = dictionary.compactMap { entry in
       (entry.key as? any CodingKeyRepresentable).map { (key: $0.codingKey, value: entry.value) }
@@ -108,7 +108,7 @@ private final class EncodedDictionaryEncoding<Key: Encodable & Hashable, Value: 
         writer.separate(depth)
         append(name, to: writer)
         writer.text.append(UInt8(ascii: ":"))
-        let key = PathKey(stringValue: String(decoding: name.dropFirst().dropLast(), as: UTF8.self))
+        let key = PathKey(entry: String(decoding: name.dropFirst().dropLast(), as: UTF8.self))
         try valueEncoding.write(entry.value, key: key, to: writer)
       }
     } else {

@@ -21,6 +21,8 @@ final class DocumentReader {
   @exclusivity(unchecked) var completed: [[String]] = []
   @exclusivity(unchecked) var recognized = RecognizedTypes<TypeDecoding>()
   @exclusivity(unchecked) var calls = 0
+  /// The dictionaries that are being read, the innermost one last, so that their keys can be told from names of members.
+  @exclusivity(unchecked) var openDictionaries: [(object: Int, keys: DictionaryKeyKind)] = []
   @exclusivity(unchecked) private var isProbing = false
   /// For each object below the root the key that is likely to be asked for next; 0 for the first one.
   @exclusivity(unchecked) private var cursors: ContiguousArray<UInt32> = []
@@ -144,14 +146,33 @@ final class DocumentReader {
     let known = places ?? DocumentPlaces(document, below: root)
     places = known
     var path = basePath
+    // All of them are around the innermost one, so that they come up in this order.
+    var dictionaries = openDictionaries[...]
     for (container, position) in known.path(to: node) {
       if kind(Int(container)) == .array {
         path.append(PathKey(index: Int(position)))
       } else {
-        path.append(PathKey(stringValue: convert(validString(at: Int(position)) ?? "", path)))
+        let name = validString(at: Int(position)) ?? ""
+        dictionaries = dictionaries.drop { $0.object < container }
+        if let dictionary = dictionaries.first, dictionary.object == container {
+          path.append(entryKey(name, dictionary.keys, path))
+        } else {
+          path.append(PathKey(stringValue: convert(name, path)))
+        }
       }
     }
     return path
+  }
+
+  /// The key of an entry that has this name in the document.
+  private func entryKey(_ name: String, _ keys: DictionaryKeyKind, _ path: [any CodingKey]) -> PathKey {
+    switch keys {
+    case .string, .encoded: return PathKey(entry: name)
+    case .integer:
+      let converted = convert(name, path)
+      return Int(converted).map { PathKey(intValue: $0) } ?? PathKey(entry: converted)
+    case .representable: return PathKey(entry: convert(name, path))
+    }
   }
 }
 

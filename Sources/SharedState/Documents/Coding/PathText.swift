@@ -1,0 +1,60 @@
+/// The text of a coding path, for messages and logs: short, on one line, and without keys of dictionaries, which are
+/// values.
+package enum PathText {
+  /// So much of a name, in Unicode scalars, and of a path, in characters, is shown.
+  private static let (longestName, longestPath) = (64, 400)
+
+  /// The names and indexes one behind the other, as in `items[0].limit`; nothing for an empty path.
+  package static func text(of path: [any CodingKey]) -> String {
+    let steps = path.map(step)
+    let whole = steps.joined()
+    guard whole.count > longestPath else { return String(whole.trimmingPrefix(".")) }
+    // Both ends say more than what is between them.
+    let (start, end) = (leading(steps).joined(), leading(steps.reversed()).reversed().joined())
+    return start.trimmingPrefix(".") + "…" + end
+  }
+
+  /// As many steps as fit in half of a path.
+  private static func leading(_ steps: [String]) -> [String] {
+    var rest = longestPath / 2
+    return Array(
+      steps.prefix { step in
+        rest -= step.count
+        return rest >= 0
+      }
+    )
+  }
+
+  private static func step(_ key: any CodingKey) -> String {
+    switch kind(of: key) {
+    case .index(let index): "[\(index)]"
+    case .member(let name): "." + shown(name)
+    case .entry: "[…]"
+    }
+  }
+
+  private enum Kind { case index(Int), member(String), entry }
+
+  private static func kind(of key: any CodingKey) -> Kind {
+    if let key = key as? PathKey {
+      return key.index.map { .index($0) } ?? (key.isEntry ? .entry : .member(key.stringValue))
+    }
+    if let index = key.intValue, key.stringValue == "Index \(index)" { return .index(index) }
+    // A case without a payload is in the source code. Anything else may have been made of a value.
+    let mirror = Mirror(reflecting: key)
+    return mirror.displayStyle == .enum && mirror.children.isEmpty ? .member(key.stringValue) : .entry
+  }
+
+  /// A name without what disturbs those who read it.
+  private static func shown(_ name: String) -> String {
+    let scalars = name.unicodeScalars
+    let shown = scalars.prefix(longestName).map { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
+        "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+      default: String(scalar)
+      }
+    }
+    return shown.joined() + (scalars.dropFirst(longestName).isEmpty ? "" : "…")
+  }
+}
