@@ -12,8 +12,11 @@ struct Coders {
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
     encoder.outputFormatting = .withoutEscapingSlashes
     set(encoder, decoder)
-    self.encoder = try #require(DocumentEncoder(encoder, usesArraysForDictionaries: usesArraysForDictionaries))
-    self.decoder = try #require(DocumentDecoder(decoder))
+    let reader = try #require(DocumentDecoder(decoder))
+    self.encoder = try #require(
+      DocumentEncoder(encoder, usesArraysForDictionaries: usesArraysForDictionaries, readBy: reader)
+    )
+    self.decoder = reader
   }
 
   func text(_ value: some Encodable) throws -> String {

@@ -160,6 +160,45 @@ import Testing
     #expect(sentinel == nil)
   }
 
+  enum RequestID: Codable, Hashable {
+    case number(Int), string(String)
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let number = try? container.decode(Int.self) {
+        self = .number(number)
+      } else {
+        self = .string(try container.decode(String.self))
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .number(let number): try container.encode(number)
+      case .string(let string): try container.encode(string)
+      }
+    }
+  }
+
+  @Test func keysStayWhatTheyAre() throws {
+    func survives<Key: Codable & Hashable>(_ dictionary: [Key: Int], as text: String) throws {
+      for coders in [try Coders(), try Coders(usesArraysForDictionaries: true)] {
+        #expect(try coders.value([Key: Int].self, coders.text(dictionary)) == dictionary)
+      }
+      #expect(try Coders().text(dictionary) == text)
+    }
+    try survives([RequestID.number(1): 1], as: "[1,1]")
+    try survives([RequestID.string("1"): 1], as: #"{"1":1}"#)
+    try survives([RequestID.string("1"): 1, .number(1): 2], as: #"[1,2,"1",1]"#)
+    try survives([RequestID?.some(.number(1)): 1, nil: 2], as: "[1,1,null,2]")
+    try survives([RequestID?.some(.string("a")): 1], as: #"{"a":1}"#)
+    try survives([Int8?.some(1): 1], as: #"{"1":1}"#)
+    try survives([Level.low: 1], as: #"{"2":1}"#)
+    try survives([Date(timeIntervalSinceReferenceDate: 1.5): 1], as: #"{"1.5":1}"#)
+    try survives([Decimal(1) / 8: 1], as: #"{"0.125":1}"#)
+  }
+
   @Test func whatFailsLeavesNothingBehind() throws {
     struct Failing: Encodable {
       struct Reason: Error {}

@@ -73,6 +73,10 @@ extension String {
 
 /// Writes dictionaries whose keys have to be encoded first: as an object if each is one string or one number, otherwise
 /// as an array of keys and values; in canonical order.
+///
+/// A dictionary whose keys are of several kinds, or optional, so that `nil` is one of them, changes its form when the
+/// first key comes that is no name, and when the last such key goes. Both forms are read. For a merge it is then a value
+/// of another kind, so that one side's change of it counts as a whole.
 private final class EncodedDictionaryEncoding<Key: Encodable & Hashable, Value: Encodable>: ValueEncoding<[Key: Value]>,
   @unchecked Sendable
 {
@@ -101,7 +105,7 @@ private final class EncodedDictionaryEncoding<Key: Encodable & Hashable, Value: 
       try dictionary
       .map { Entry(key: CanonicalOrder(try part.text(of: $0.key, keyEncoding)), value: $0.value) }
       .sorted { $0.key < $1.key }
-    if !writer.options.usesArraysForDictionaries, let names = names(of: entries) {
+    if !writer.options.usesArraysForDictionaries, let names = names(of: entries, writer.options.decoder) {
       writer.forms?.appendMap(of: Key.self, at: start)
       try writer.open(.object)
       for (entry, name) in zip(entries, names) {
@@ -123,10 +127,19 @@ private final class EncodedDictionaryEncoding<Key: Encodable & Hashable, Value: 
     try writer.pop()
   }
 
-  /// The names of all entries; `nil` when one has none, or two have the same.
-  private func names(of entries: [Entry]) -> [[UInt8]]? {
+  /// The names of all entries; `nil` when one has none, when two have the same, or when one would be read as another
+  /// key.
+  private func names(of entries: [Entry], _ decoder: DocumentDecoder?) -> [[UInt8]]? {
     let names = entries.compactMap(\.name)
-    return names.count == entries.count && Set(names).count == names.count ? names : nil
+    guard names.count == entries.count, Set(names).count == names.count else { return nil }
+    // A number has no name but the one in quotes, which a type may take for a string.
+    guard let decoder, !(Key.self is any DirectlyEncodable.Type),
+      let type = Key.self as? any (Decodable & Hashable).Type
+    else {
+      return names
+    }
+    let numbers = entries.lazy.map(\.key).filter { $0.rank == .number }
+    return numbers.allSatisfy { decoder.isSame(type, inQuotes: $0.json) } ? names : nil
   }
 
   private func append(_ json: [UInt8], to writer: DocumentWriter) {

@@ -2,7 +2,9 @@ package import Foundation
 
 /// Reads values from JSON documents, as a `JSONDecoder` does with the same settings, with these differences:
 ///
+/// - What is not JSON (RFC 8259) in UTF-8 is an error, whatever is read of it, and the error tells the byte.
 /// - Integers are read exactly, however they are written.
+/// - Coding paths lead to what is wrong, in errors of all kinds.
 /// - Dictionaries are read from objects and from arrays of keys and values.
 /// - What a document lacks can be taken from another one.
 package struct DocumentDecoder: Sendable {
@@ -90,6 +92,17 @@ package struct DocumentDecoder: Sendable {
   func key<Key>(_ keys: DictionaryKeys<Key>, at node: Int, of document: JSONDocument) throws -> Key {
     let reader = reader(of: node, in: document)
     return try keys.key(named: try reader.dictionaryName(at: node, keys.kind), at: node, from: reader)
+  }
+}
+
+extension DocumentDecoder {
+  /// Whether a type makes of a number in quotes what it makes of the number, or nothing at all.
+  func isSame<Value: Decodable & Hashable>(_ type: Value.Type, inQuotes number: [UInt8]) -> Bool {
+    let text = [UInt8(ascii: "[")] + number + Array(",\"".utf8) + number + Array("\"]".utf8)
+    guard let document = try? JSONDocument(parsing: Data(text)) else { return true }
+    let reader = DocumentReader(document, options)
+    guard let quoted = reader.probe({ try $0.read(type, at: ReadingPlace(2)) }) else { return true }
+    return reader.probe { try $0.read(type, at: ReadingPlace(1)) } == quoted
   }
 }
 

@@ -4,8 +4,9 @@ package import Foundation
 ///
 /// - The members of an object are in the order in which the type writes them.
 /// - Sets and dictionaries are in canonical order: numbers by their value, strings by their Unicode scalars.
-/// - Dictionaries whose keys encode as one string or one number are objects.
-/// - What is nested too deeply is an error.
+/// - Dictionaries whose keys encode as one string or one number are objects, unless a key would be read as another one.
+/// - What is nested too deeply is an error, and so is `Decimal.nan`, of which `JSONEncoder` makes what is not JSON.
+/// - Coding paths begin at the document, in nested containers, too.
 /// - While a value is encoded, nobody writes to the containers around it; who does gets an error. Nested containers and
 ///   super encoders may be written to in turns with the container that they are in.
 package struct DocumentEncoder: Sendable {
@@ -17,14 +18,19 @@ package struct DocumentEncoder: Sendable {
   ///   - encoder: Is looked at only here.
   ///   - usesArraysForDictionaries: Whether dictionaries with keys that are neither strings nor integers are arrays of
   ///     keys and values, as other Swift programs expect them, still in canonical order.
-  package init?(_ encoder: JSONEncoder, usesArraysForDictionaries: Bool = false) {
+  ///   - decoder: What reads the documents: dictionaries with keys that it would take for others are arrays.
+  package init?(
+    _ encoder: JSONEncoder,
+    usesArraysForDictionaries: Bool = false,
+    readBy decoder: DocumentDecoder? = nil
+  ) {
     guard type(of: encoder) == JSONEncoder.self else { return nil }
-    options = EncodingOptions(encoder, usesArraysForDictionaries: usesArraysForDictionaries)
+    options = EncodingOptions(encoder, usesArraysForDictionaries: usesArraysForDictionaries, decoder: decoder)
   }
 
   /// Writes a value.
   /// - Throws: What the value throws, or `EncodingError` as `JSONEncoder` does, and when the value is nested more than
-  ///   ``JSONDocument/maximumDepth`` levels deep.
+  ///   ``JSONDocument/maximumDepth`` levels deep, or so deeply that it needs more stack than a thread of ours has.
   package func encode(_ value: some Encodable) throws -> Data {
     try written(value).text.withBytes { Data($0) }
   }

@@ -12,10 +12,12 @@ struct EncodingOptions: Sendable {
   let sortsKeys: Bool
   /// Whether dictionaries with keys that are neither strings nor integers are arrays of keys and values.
   let usesArraysForDictionaries: Bool
+  /// What reads the documents, where that is known.
+  let decoder: DocumentDecoder?
   /// Whether names of members are written as the type gives them.
   let usesPlainKeys: Bool
 
-  init(_ encoder: JSONEncoder, usesArraysForDictionaries: Bool) {
+  init(_ encoder: JSONEncoder, usesArraysForDictionaries: Bool, decoder: DocumentDecoder?) {
     dates = encoder.dateEncodingStrategy
     data = encoder.dataEncodingStrategy
     keys = encoder.keyEncodingStrategy
@@ -25,6 +27,7 @@ struct EncodingOptions: Sendable {
     isPretty = encoder.outputFormatting.contains(.prettyPrinted)
     sortsKeys = encoder.outputFormatting.contains(.sortedKeys)
     self.usesArraysForDictionaries = usesArraysForDictionaries
+    self.decoder = decoder
     usesPlainKeys = if case .useDefaultKeys = keys { true } else { false }
   }
 

@@ -17,7 +17,7 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
   /// - Parameters:
   ///   - encoder: Its settings are looked at here; a subclass is called on any thread.
   ///   - decoder: Likewise.
-  ///   - usesArraysForDictionaries: See ``DocumentEncoder/init(_:usesArraysForDictionaries:)``.
+  ///   - usesArraysForDictionaries: See ``DocumentEncoder/init(_:readBy:usesArraysForDictionaries:)``.
   ///   - defaultValue: Members that a document lacks and the type requires are taken from it; `nil`: they are missing.
   package init(
     _ encoder: JSONEncoder,
@@ -25,8 +25,11 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
     usesArraysForDictionaries: Bool = false,
     completedBy defaultValue: Value? = nil
   ) {
-    let encoderOfOurOwn = DocumentEncoder(encoder, usesArraysForDictionaries: usesArraysForDictionaries)
-    if let encoder = encoderOfOurOwn, let decoder = DocumentDecoder(decoder) {
+    let reader = DocumentDecoder(decoder)
+    let writer = reader.flatMap {
+      DocumentEncoder(encoder, readBy: $0, usesArraysForDictionaries: usesArraysForDictionaries)
+    }
+    if let encoder = writer, let decoder = reader {
       coders = .own(encoder, decoder)
       completion = defaultValue.map { value in DefaultDocument { try? JSONDocument(parsing: encoder.encode(value)) } }
     } else {
