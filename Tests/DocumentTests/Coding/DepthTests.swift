@@ -33,6 +33,66 @@ import Testing
     }
   }
 
+  /// A type of 30 members, so that reading and writing it takes much of a stack.
+  struct Wide: Codable {
+    /// Lets a structure have one of its own type in it, with no bracket between them.
+    indirect enum Box: Codable {
+      case wide(Wide)
+
+      init(from decoder: any Decoder) throws {
+        self = .wide(try decoder.singleValueContainer().decode(Wide.self))
+      }
+
+      func encode(to encoder: any Encoder) throws {
+        guard case .wide(let wide) = self else { return }
+        var container = encoder.singleValueContainer()
+        try container.encode(wide)
+      }
+    }
+
+    var (a0, a1, a2, a3, a4): (Int?, String?, Double?, Bool?, Date?)
+    var (b0, b1, b2, b3, b4): (Data?, URL?, UUID?, Decimal?, [String]?)
+    var (c0, c1, c2, c3, c4) = (1, "one", 0.5, true, Date.distantPast)
+    var (d0, d1, d2, d3, d4) = ([1], [true: 1], ["a": 1], Set<Int>(), [[String]]())
+    var (e0, e1, e2, e3, e4): (Int8?, UInt64?, Int128?, Float?, [Int: Int]?)
+    var (f0, f1, f2): (String?, String?, String?)
+    var list: [Wide]?
+    var box: Box?
+
+    static func boxed(_ count: Int) -> Wide {
+      (1..<count).reduce(Wide()) { inner, _ in
+        var wide = Wide()
+        wide.box = .wide(inner)
+        return wide
+      }
+    }
+
+    static func listed(_ count: Int) -> Wide {
+      (1..<count).reduce(Wide()) { inner, _ in
+        var wide = Wide()
+        wide.list = [inner]
+        return wide
+      }
+    }
+
+    static let text = #""c0":1,"c1":"","c2":1,"c3":true,"c4":1,"d0":[],"d1":[],"d2":{},"d3":[],"d4":[]"#
+  }
+
+  /// How many fit is up to the compiler. What matters is that nothing crashes.
+  @Test(arguments: [32, 100, 200, 255, 256, 511, 512]) func wideValuesFillNoStack(count: Int) async throws {
+    let coders = try Coders()
+    let isWritten = await onSmallStack {
+      [Wide.boxed(count), Wide.listed(count)].map { (try? coders.encoder.encode($0)) != nil }
+    }
+    let texts = [(#""box":{"#, "}"), (#""list":[{"#, "}]")].map { open, close in
+      let inner = String(repeating: Wide.text + "," + open, count: count - 1)
+      return "{" + inner + Wide.text + String(repeating: close, count: count - 1) + "}"
+    }
+    let isRead = await onSmallStack { texts.map { (try? coders.value(Wide.self, $0)) != nil } }
+    if count == 32 { #expect(isWritten + isRead == [true, true, true, true]) }
+    if count == 512 { #expect(isWritten + [isRead[1]] == [false, false, false]) }
+  }
+
   /// Runs something on a thread with a small stack.
   private func onSmallStack<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
@@ -51,6 +111,13 @@ import Testing
       return (try? coders.encoder.encode(chain)) != nil
     }
     #expect(isWritten == isFine)
+    let pretty = try Coders { encoder, _ in encoder.outputFormatting = [.sortedKeys, .prettyPrinted] }
+    let isFormatted = await onSmallStack {
+      let chain = Chain.of(count)
+      defer { Chain.end(chain) }
+      return (try? pretty.encoder.encode(chain)) != nil
+    }
+    #expect(isFormatted == isFine)
     let text = String(repeating: #"{"next":"#, count: count - 1) + "{}" + String(repeating: "}", count: count - 1)
     let isRead = await onSmallStack { (try? coders.value(Chain.self, text)).map(Chain.end) != nil }
     #expect(isRead == isFine)

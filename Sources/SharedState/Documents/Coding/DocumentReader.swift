@@ -5,7 +5,8 @@ import Foundation
 /// It keeps no path: where a value is in the document is found when somebody asks, which is when something is wrong or
 /// when a type tries whether it can be read in one way or another.
 final class DocumentReader {
-  /// Deeper calls of `init(from:)` than this are an error, whether they go deeper into the document or not.
+  /// Deeper calls of `init(from:)` than this are an error, whether they go deeper into the document or not; and so are
+  /// fewer that fill the stack.
   static let maximumCalls = 2 * JSONDocument.maximumDepth
 
   let document: JSONDocument
@@ -21,6 +22,7 @@ final class DocumentReader {
   @exclusivity(unchecked) var completed: [[String]] = []
   @exclusivity(unchecked) var recognized = RecognizedTypes<TypeDecoding>()
   @exclusivity(unchecked) var calls = 0
+  @exclusivity(unchecked) var stack = StackBudget()
   /// The dictionaries that are being read, the innermost one last, so that their keys can be told from names of members.
   @exclusivity(unchecked) var openDictionaries: [(object: Int, keys: DictionaryKeyKind)] = []
   @exclusivity(unchecked) private var isProbing = false

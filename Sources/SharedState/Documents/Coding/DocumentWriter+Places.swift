@@ -28,7 +28,7 @@ extension DocumentWriter {
   }
 
   func tooDeep() -> EncodingError {
-    misuse("The value is nested more than \(JSONDocument.maximumDepth) levels deep.")
+    misuse("The value is nested more than \(JSONDocument.maximumDepth) levels deep, or more than the stack takes.")
   }
 
   func misuse(_ description: String) -> EncodingError {

@@ -5,8 +5,8 @@ import Foundation
 /// What is written into a nested container or by a super encoder has a writer of its own, since the container around it
 /// may go on at the same time. Its text is copied into its place as soon as nobody can write to it any more.
 final class DocumentWriter {
-  /// Deeper calls of `encode(to:)` than this are an error, whether they nest JSON or not. So many fit on a stack of
-  /// 2 MiB, in debug builds, too.
+  /// Deeper calls of `encode(to:)` than this are an error, whether they nest JSON or not; and so are fewer that fill the
+  /// stack.
   static let maximumCalls = JSONDocument.maximumDepth + JSONDocument.maximumDepth / 8
 
   let options: EncodingOptions
@@ -37,6 +37,7 @@ final class DocumentWriter {
   @exclusivity(unchecked) var parent: (writer: DocumentWriter, depth: Int)?
   /// How many calls and how many brackets there are around the first value.
   let outerDepth: (calls: Int, brackets: Int)
+  @exclusivity(unchecked) private var stack: StackBudget
   /// How many open brackets there are.
   @exclusivity(unchecked) var brackets = 0
 
@@ -44,12 +45,14 @@ final class DocumentWriter {
   init(rejecting options: EncodingOptions) {
     self.options = options
     outerDepth = (Self.maximumCalls - 1, 0)
+    stack = StackBudget()
   }
 
   init(_ options: EncodingOptions, in parent: (writer: DocumentWriter, depth: Int)? = nil) {
     self.options = options
     self.parent = parent
     outerDepth = parent.map { ($0.writer.outerDepth.calls + $0.depth, $0.writer.brackets) } ?? (0, 0)
+    stack = parent?.writer.stack ?? StackBudget()
     brackets = outerDepth.brackets
   }
 
@@ -72,7 +75,7 @@ final class DocumentWriter {
 
   /// Begins a value, which may be written until ``pop()``.
   func push(_ key: (any CodingKey)? = nil) throws -> (depth: Int, id: Int) {
-    guard outerDepth.calls + levels.count < Self.maximumCalls else { throw tooDeep() }
+    guard outerDepth.calls + levels.count < Self.maximumCalls, !stack.isSpent() else { throw tooDeep() }
     lastID += 1
     levels.append(EncodingLevel(id: lastID, start: text.count, key: key, firstHash: hashes.count))
     activeID = lastID

@@ -48,7 +48,9 @@ extension DocumentReader {
   /// Lets somebody read a value with a decoder.
   @inline(__always)
   func call<Value>(at place: ReadingPlace, _ body: (ValueDecoder) throws -> Value) throws -> Value {
-    guard calls < Self.maximumCalls else { throw corrupted("The value is nested too deeply.", at: place.node) }
+    guard calls < Self.maximumCalls, !stack.isSpent() else {
+      throw corrupted("The value is nested too deeply.", at: place.node)
+    }
     calls += 1
     defer { calls -= 1 }
     let count = completed.count
