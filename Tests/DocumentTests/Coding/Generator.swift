@@ -64,6 +64,9 @@ struct Settings: CustomStringConvertible {
       decoder.nonConformingFloatDecodingStrategy =
         .convertFromString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     }
+    if generator.isTrue(oneIn: 3), let key = CodingUserInfoKey(rawValue: "setting") {
+      (encoder.userInfo[key], decoder.userInfo[key]) = (seed, seed)
+    }
     chooseDates(&generator)
     chooseKeys(&generator)
     encoder.outputFormatting = .sortedKeys

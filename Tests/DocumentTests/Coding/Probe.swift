@@ -38,6 +38,7 @@ struct Probe: Decodable {
 
   init(from decoder: any Decoder) throws {
     guard let key = Log.key, let log = decoder.userInfo[key] as? Log else { return }
+    log.lines.append(decoder.userInfo.keys.map(\.rawValue).sorted().joined())
     let path = decoder.codingPath.map(\.stringValue).joined(separator: "/")
     for round in 0..<3 {
       let label = "\(path) \(round)"
@@ -58,7 +59,7 @@ struct Probe: Decodable {
         log.attempt(label) { try container.decode(type, forKey: key) }
         log.attempt(label) { try container.decodeIfPresent(type, forKey: key) as Any }
       }
-      switch log.generator.number(below: 28) {
+      switch log.generator.number(below: 36) {
       case 0: log.attempt(label) { container.contains(key) }
       case 1: log.attempt(label) { try container.decodeNil(forKey: key) }
       case 2: log.attempt(label) { try probe(container.nestedContainer(keyedBy: Name.self, forKey: key), log, label) }
@@ -78,7 +79,7 @@ struct Probe: Decodable {
       case 16: both(Data.self)
       case 17: both(URL.self)
       case 18: both([Int].self)
-      case 19: both(Set<String>.self)
+      case 19: log.attempt(label) { try container.decode(Set<String>.self, forKey: key).sorted() }
       // The errors of JSONDecoder depend on the order of a dictionary.
       case 20:
         log.attempt(label) { (try? container.decode([Int: Int].self, forKey: key))?.sorted { $0.key < $1.key } as Any }
@@ -89,6 +90,21 @@ struct Probe: Decodable {
           (try? container.decode([String: Bool].self, forKey: key))?.sorted { $0.key < $1.key } as Any
         }
       case 24: both([Int8?].self)
+      case 25: both(CollectionPropertyTests.Size.self)
+      case 26: both(CollectionPropertyTests.Level?.self)
+      case 27:
+        log.attempt(label) {
+          (try? container.decode([CollectionPropertyTests.Code: Int].self, forKey: key))?
+            .sorted { $0.key.rawValue < $1.key.rawValue } as Any
+        }
+      case 28:
+        log.attempt(label) {
+          (try? container.decode([CollectionPropertyTests.Planet: String].self, forKey: key))?
+            .sorted { $0.key.rawValue < $1.key.rawValue } as Any
+        }
+      case 29: log.attempt(label) { try container.decode(ContainerComparisonTests.Dog.self, forKey: key).name }
+      case 30: both(Range<Int>.self)
+      case 31: log.attempt(label) { try container.decode(Set<Int>.self, forKey: key).sorted() }
       default: both(Probe.self)
       }
     }

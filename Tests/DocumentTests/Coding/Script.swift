@@ -22,12 +22,19 @@ indirect enum Script: Encodable {
   case numbers([Int: Script])
   case list([Script])
   case wrapped(Script)
+  case size(CollectionPropertyTests.Size)
+  case planets([CollectionPropertyTests.Planet: Script])
+  case codes([CollectionPropertyTests.Code: Script])
+  case dog(ContainerComparisonTests.Dog)
+  case set(Set<Int>)
+  /// What the encoder was given.
+  case userInfo
   /// Begins with a container, and has others that are written to in turns.
   case containers(isObject: Bool, [Step])
 
   struct Step {
     enum Kind: CaseIterable {
-      case value, value2, value3, null, object, array, superEncoder, namedSuper, again, failing
+      case value, value2, value3, null, object, array, superEncoder, namedSuper, again, failing, sequence
     }
 
     let kind: Kind
@@ -35,10 +42,13 @@ indirect enum Script: Encodable {
     let container: Int
     let name: String
     let value: Script
+
+    /// An optional number.
+    var index: Int? { container > 1 ? container : nil }
   }
 
   static func random(_ generator: inout Generator, depth: Int = 4) -> Script {
-    switch generator.number(below: depth == 0 ? 14 : 22) {
+    switch generator.number(below: depth == 0 ? 18 : 28) {
     case 0: return .null
     case 1: return .bool(generator.isTrue())
     case 2, 3: return .string(generator.string())
@@ -52,20 +62,31 @@ indirect enum Script: Encodable {
     case 11: return .date(Date(timeIntervalSince1970: Double(generator.number(below: 2_000_000_000))))
     case 12: return .data(Data((0..<generator.number(below: 6)).map { UInt8($0 * 37) }))
     case 13: return URL(string: "https://example.com/\(generator.number(below: 9))").map(Script.url) ?? .null
-    case 14: return .strings((0..<generator.number(below: 4)).map { _ in generator.string() })
-    case 15: return .optionals((0..<generator.number(below: 4)).map { $0 % 2 == 0 ? nil : $0 })
-    case 16:
+    case 14: return .size(CollectionPropertyTests.Size.allCases.randomElement(using: &generator) ?? .small)
+    case 15: return .dog(.init(name: generator.string()))
+    case 16: return .userInfo
+    // Of more elements the order is another one.
+    case 17: return .set(Set((0..<generator.number(below: 2)).map { _ in generator.number(below: 100) }))
+    case 18: return .strings((0..<generator.number(below: 4)).map { _ in generator.string() })
+    case 19: return .optionals((0..<generator.number(below: 4)).map { $0 % 2 == 0 ? nil : $0 })
+    case 20:
       return .map(
         .init((0..<generator.number(below: 4)).map { _ in (generator.name(), random(&generator, depth: depth - 1)) }) {
           $1
         }
       )
-    case 17:
+    case 21:
       return .numbers(
         .init((0..<generator.number(below: 4)).map { ($0 * 7 - 3, random(&generator, depth: depth - 1)) }) { $1 }
       )
-    case 18: return .list((0..<generator.number(below: 4)).map { _ in random(&generator, depth: depth - 1) })
-    case 19: return .wrapped(random(&generator, depth: depth - 1))
+    case 22: return .list((0..<generator.number(below: 4)).map { _ in random(&generator, depth: depth - 1) })
+    case 23: return .wrapped(random(&generator, depth: depth - 1))
+    case 24:
+      let planets = CollectionPropertyTests.Planet.allCases.filter { _ in generator.isTrue() }
+      return .planets(.init(planets.map { ($0, random(&generator, depth: depth - 1)) }) { $1 })
+    case 25:
+      let codes = (0..<generator.number(below: 4)).map { CollectionPropertyTests.Code(rawValue: $0 * 7 - 3) }
+      return .codes(.init(codes.map { ($0, random(&generator, depth: depth - 1)) }) { $1 })
     default:
       let steps = (0..<generator.number(below: 9)).map { _ in
         Step(
@@ -107,6 +128,12 @@ indirect enum Script: Encodable {
     case .numbers(let value): try container.encode(value)
     case .list(let value): try container.encode(value)
     case .wrapped(let value): try container.encode(value)
+    case .size(let value): try container.encode(value)
+    case .planets(let value): try container.encode(value)
+    case .codes(let value): try container.encode(value)
+    case .dog(let value): try container.encode(value)
+    case .set(let value): try container.encode(value)
+    case .userInfo: try container.encode(encoder.userInfo.map { "\($0.key.rawValue)=\($0.value)" }.sorted())
     case .nothing, .containers: break
     }
   }
@@ -140,6 +167,7 @@ indirect enum Script: Encodable {
       case .again: try container.encode(step.name, forKey: key)
       // JSONEncoder goes on with a broken state when something with members fails.
       case .failing: try? container.encode(Double.nan, forKey: Name("failing"))
+      case .sequence: try container.encodeIfPresent(step.index, forKey: key)
       }
       containers[index] = .keyed(container)
     case .unkeyed(var container):
@@ -153,6 +181,7 @@ indirect enum Script: Encodable {
       case .namedSuper: _ = Container(container.superEncoder(), isObject: false)
       case .again: try container.encode(container.count)
       case .failing: try? container.encode(Double.nan)
+      case .sequence: try container.encode(contentsOf: Array(repeating: step.name, count: index))
       }
       containers[index] = .unkeyed(container)
     }
