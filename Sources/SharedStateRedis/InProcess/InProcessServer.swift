@@ -283,6 +283,7 @@ struct InProcessServer: Sendable {
     }
     if faults.isReplica { return .failure(.notPrimary) }
     if let error = faults.writeError { return .failure(error) }
+    if faults.turnsCommitsDown { return .commit(.conflict(keyspace.stored(names, at: now))) }
     let commitCut = faults.commitCut
     faults.commitCut = nil
     if commitCut == .beforeEffect {

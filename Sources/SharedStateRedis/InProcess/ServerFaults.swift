@@ -15,6 +15,8 @@ struct ServerFaults: Sendable {
 
   var connectionError: RedisSharedStateError?
   var writeError: RedisSharedStateError?
+  /// Whether no commit is ever based on what is stored.
+  var turnsCommitsDown = false
   var refusesTracking = false
   /// What every key, and every channel, has to contain, so that a client may do something with it; `nil`: nothing.
   var permittedKeys: String?

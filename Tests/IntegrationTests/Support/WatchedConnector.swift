@@ -5,10 +5,14 @@ import Synchronization
 final class Way: Sendable {
   private let isClosed = Atomic(false)
   private let keys = Atomic(0)
+  private let commits = Atomic(0)
   private let gate = Mutex<Gate?>(nil)
 
   /// How many keys were asked for.
   var keysRead: Int { keys.load(ordering: .relaxed) }
+
+  /// How many commits were sent.
+  var commitsSent: Int { commits.load(ordering: .relaxed) }
 
   /// From now on the service cannot connect. Its open connections are to be cut afterwards.
   func close() { isClosed.store(true, ordering: .sequentiallyConsistent) }
@@ -30,6 +34,7 @@ final class Way: Sendable {
     for request in requests {
       switch request.command {
       case .read(let names), .readDocuments(let names): keys.add(names.count, ordering: .relaxed)
+      case .commit: commits.add(1, ordering: .relaxed)
       default: break
       }
     }

@@ -1,0 +1,55 @@
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite("A server that says no to everything", .timeLimit(.minutes(2)), .endsStores)
+struct TurnedDownTests {
+  /// What it answers every commit with.
+  enum Answer: CaseIterable, Sendable {
+    case conflict, noScript
+
+    var error: RedisSharedStateError {
+      switch self {
+      case .conflict:
+        .protocolViolation(reason: "it turns down what it is asked for, because of what was there before")
+      case .noScript: .serverError(code: "NOSCRIPT")
+      }
+    }
+
+    func prevail(on redis: InProcessRedis) {
+      switch self {
+      case .conflict: redis.turnCommitsDown()
+      case .noScript: redis.refuseWrites(error)
+      }
+    }
+  }
+
+  @Test("is asked a few times, then those who wait are told what it does", arguments: Answer.allCases)
+  func commits(answer: Answer) async throws {
+    let backend = FakeBackend()
+    let way = Way()
+    let store = try backend.store(way: way) { $0.operationTimeout = patience }
+    @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("other", store: store)) var other = 0
+    try await $count.load()
+    try await $other.load()
+    answer.prevail(on: backend.redis)
+    for round in 1...3 {
+      let before = way.commitsSent
+      $count.withLock { $0 = round }
+      await #expect(throws: answer.error) { try await $count.save() }
+      #expect($count.saveError as? RedisSharedStateError == answer.error)
+      #expect((1...12).contains(way.commitsSent - before))
+    }
+    await #expect(throws: answer.error) { try await $other.updateAtomically { $0 += 1 } }
+    #expect(way.commitsSent <= 48)
+    // Nothing of it was a reason to leave, and once the server is right again everything is delivered.
+    #expect(store.status == .inProcess)
+    backend.redis.acceptWrites()
+    try await $count.save()
+    try await $other.updateAtomically { $0 += 1 }
+    #expect(backend.get("count") == "3" && backend.get("other") == "1")
+    #expect($count.saveError == nil)
+  }
+}
