@@ -19,6 +19,7 @@ struct SlowCodeTests {
     try await quick.load()
     try await $others.load()
     let gate = Gate()
+    defer { gate.open() }
     let updating = Task {
       try await slow.updateAtomically { value in
         gate.pass()
@@ -55,6 +56,7 @@ struct SlowCodeTests {
     try await $slow.load()
     try await $quick.load()
     let gate = Gated.closeEncoding(name)
+    defer { gate.open() }
     $slow.withLock { $0.number = 1 }
     try await gate.isReached()
     for round in 1...20 {
@@ -81,6 +83,7 @@ struct SlowCodeTests {
     try await $slow.load()
     try await $quick.load()
     let gate = Gated.closeDecoding(name)
+    defer { gate.open() }
     $slowWritten.withLock { $0 = Gated(number: 1, gates: name) }
     try await gate.isReached()
     for round in 1...20 {
@@ -96,6 +99,81 @@ struct SlowCodeTests {
     try await $slow.value { $0.number == 2 }
   }
 
+  @Test("a check that takes its time delays no other value", arguments: BackendKind.allCases)
+  func slowCheck(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.patientStore("service")
+    let gate = Gate()
+    defer { gate.open() }
+    let options = RedisSharedKey<Int>.Options(validate: { if $0 > 0 { gate.pass() } })
+    let slow = Shared(wrappedValue: 0, .redis("slow", store: store, options: options))
+    @Shared(.redis("quick", store: store)) var quick = 0
+    try await slow.load()
+    try await $quick.load()
+    slow.withLock { $0 = 1 }
+    try await gate.isReached()
+    for round in 1...20 {
+      $quick.withLock { $0 = round }
+      try await $quick.save()
+    }
+    #expect(try backend.get("slow") == nil)
+    gate.open()
+    try await store.flush(within: patience)
+    #expect(try backend.get("slow") == "1")
+  }
+
+  @Test("a merge that takes its time delays no other value", arguments: BackendKind.allCases)
+  func slowMerge(kind: BackendKind) async throws {
+    let name = UUID().uuidString
+    defer { Gated.forget(name) }
+    let backend = try kind.make()
+    let way = Way()
+    let (store, other) = (try backend.patientStore("service", way: way), try backend.patientStore("other"))
+    @Shared(.redis("slow", store: store)) var slow = Gated(gates: name)
+    @Shared(.redis("slow", store: other)) var others = Gated(gates: name)
+    @Shared(.redis("quick", store: store)) var quick = 0
+    try await $slow.save()
+    try await $others.load()
+    try await backend.cutOff(store, "service", way)
+    $others.withLock { $0.number += 10 }
+    try await $others.save()
+    $slow.withLock { $0.number += 1 }
+    let gate = Gated.closeMerging(name)
+    defer { gate.open() }
+    way.open()
+    try await gate.isReached()
+    for round in 1...20 {
+      $quick.withLock { $0 = round }
+      try await $quick.save()
+    }
+    #expect(try backend.get("slow")?.contains("\"number\":10") == true)
+    gate.open()
+    for share in [$slow, $others] { try await share.value { $0.number == 11 } }
+  }
+
+  @Test("encoding in an atomic update that takes its time delays no other value", arguments: BackendKind.allCases)
+  func slowEncodingOfUpdate(kind: BackendKind) async throws {
+    let name = UUID().uuidString
+    defer { Gated.forget(name) }
+    let backend = try kind.make()
+    let store = try backend.patientStore("service")
+    let slow = Shared(wrappedValue: Gated(gates: name), .redis("slow", store: store))
+    @Shared(.redis("quick", store: store)) var quick = 0
+    try await slow.load()
+    try await $quick.load()
+    let gate = Gated.closeEncoding(name)
+    defer { gate.open() }
+    let updating = Task { try await slow.updateAtomically { $0.number += 1 } }
+    try await gate.isReached()
+    for round in 1...20 {
+      try await $quick.updateAtomically { $0 = round }
+    }
+    #expect(try backend.get("slow") == nil)
+    gate.open()
+    try await updating.value
+    #expect(slow.wrappedValue.number == 1)
+  }
+
   @Test("the code of many values at once delays no other", arguments: BackendKind.allCases)
   func manySlowValues(kind: BackendKind) async throws {
     let backend = try kind.make()
@@ -104,6 +182,7 @@ struct SlowCodeTests {
     @Shared(.redis("quick", store: store)) var quick = 0
     for share in slow { try await share.load() }
     let gate = Gate()
+    defer { gate.open() }
     let updating = slow.map { share in
       Task {
         try await share.updateAtomically { value in
@@ -131,6 +210,7 @@ struct SlowCodeTests {
     try await $slow.status { !$0.isLoading }
     try await $quick.status { !$0.isLoading }
     let gate = Gate()
+    defer { gate.open() }
     await #expect(throws: RedisSharedStateError.timedOut(operation: "updateAtomically()")) {
       try await $slow.updateAtomically { value in
         gate.pass()
@@ -160,6 +240,7 @@ struct SlowCodeTests {
     try await $quick.load()
     for round in 1...2 {
       let gate = Gate()
+      defer { gate.open() }
       let updating = Task { [share = $slow] in
         try await share.updateAtomically { value in
           gate.pass()
@@ -185,6 +266,7 @@ struct SlowCodeTests {
     @Shared(.redis("slow", store: store)) var slow = 0
     try await $slow.load()
     let gate = Gate()
+    defer { gate.open() }
     let updating = Task { [share = $slow] in
       try await share.updateAtomically { value in
         gate.pass()
@@ -204,6 +286,7 @@ struct SlowCodeTests {
   @Test("a log that takes its time delays no value")
   func slowLog() async throws {
     let gate = Gate()
+    defer { gate.open() }
     let backend = FakeBackend()
     let store = try backend.store(logger: .waiting(at: gate))
     @Shared(.redis("quick", store: store)) var quick = 0

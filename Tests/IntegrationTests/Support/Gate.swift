@@ -1,10 +1,13 @@
 import Foundation
 import Logging
+import SharedState
 import Synchronization
 import SharedStateTesting
 import Testing
 
 /// Holds up whatever passes through it until it is opened, and tells that something has come.
+///
+/// Open it in a `defer`, too: a test that fails leaves nobody waiting. It is waited for with `patience`, all the same.
 final class Gate: Sendable {
   private let condition = NSCondition()
   private let state = Mutex((isOpen: false, arrivals: 0))
@@ -13,9 +16,10 @@ final class Gate: Sendable {
   var arrivals: Int { state.withLock { $0.arrivals } }
 
   func pass() {
+    let deadline = Date.now + patience / .seconds(1)
     condition.lock()
     state.withLock { $0.arrivals += 1 }
-    while !state.withLock({ $0.isOpen }) { condition.wait() }
+    while !state.withLock({ $0.isOpen }), condition.wait(until: deadline) {}
     condition.unlock()
   }
 
@@ -28,18 +32,19 @@ final class Gate: Sendable {
 
   /// Waits until so many have come.
   func isReached(by count: Int = 1) async throws {
-    try await eventually("somebody has come to the gate") { self.arrivals >= count }
+    try await eventually("\(count) to come to the gate") { self.arrivals >= count }
   }
 }
 
 /// A value whose own code can be held up.
-struct Gated: Codable, Hashable, Sendable {
+struct Gated: Codable, Hashable, Sendable, ThreeWayMergeable {
   var number = 0
   /// The name of the gates that it passes; each is passed once it is there.
   var gates = ""
 
   private static let encoding = Mutex<[String: Gate]>([:])
   private static let decoding = Mutex<[String: Gate]>([:])
+  private static let merging = Mutex<[String: Gate]>([:])
 
   private enum CodingKeys: String, CodingKey { case number, gates }
 
@@ -62,6 +67,12 @@ struct Gated: Codable, Hashable, Sendable {
     try container.encode(gates, forKey: .gates)
   }
 
+  /// Adds what both have added.
+  static func merged(base: Gated?, mine: Gated, theirs: Gated) -> Gated {
+    merging.withLock { $0[mine.gates] }?.pass()
+    return Gated(number: mine.number + theirs.number - (base?.number ?? 0), gates: mine.gates)
+  }
+
   static func closeEncoding(_ gates: String) -> Gate {
     let gate = Gate()
     encoding.withLock { $0[gates] = gate }
@@ -74,9 +85,16 @@ struct Gated: Codable, Hashable, Sendable {
     return gate
   }
 
+  static func closeMerging(_ gates: String) -> Gate {
+    let gate = Gate()
+    merging.withLock { $0[gates] = gate }
+    return gate
+  }
+
   static func forget(_ gates: String) {
     encoding.withLock { $0[gates] = nil }
     decoding.withLock { $0[gates] = nil }
+    merging.withLock { $0[gates] = nil }
   }
 }
 
