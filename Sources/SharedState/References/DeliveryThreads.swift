@@ -53,13 +53,12 @@ package final class DeliveryThreads: Sendable {
   private static let patience = Duration.seconds(1)
   private static let idleSeconds = 1.0
 
-  /// Looks after all delivery threads of the process.
-  private static let watch = DispatchQueue(label: "SharedState.DeliveryWatch")
-
   /// For the values that are kept in this process, or by a key without threads of its own.
   package static let local = DeliveryThreads()
 
   private let state = Mutex(State())
+  /// Looks after the threads. It is no other's, because to name an observer calls a log handler, which may block.
+  private let watch = DispatchQueue(label: "SharedState.DeliveryWatch")
   private let wake = DispatchSemaphore(value: 0)
 
   package init() {}
@@ -146,7 +145,7 @@ package final class DeliveryThreads: Sendable {
   // One look at a time, and none when nothing is under way: while nobody is blocked that is one in a second at the most.
 
   private func look(after pause: Duration) {
-    Self.watch.asyncAfter(deadline: .now() + pause / .seconds(1)) { [self] in look() }
+    watch.asyncAfter(deadline: .now() + pause / .seconds(1)) { [self] in look() }
   }
 
   private func look() {

@@ -31,7 +31,7 @@ struct BoundedTests {
     } onChange: {
       calls.add(1, ordering: .relaxed)
       isBlocked.continuation.yield()
-      release.wait()
+      release.waitInTime()
     }
     $written.withLock { $0 = 1 }
     try await inTime("the observer that blocks") { for await _ in isBlocked.stream { break } }
@@ -65,7 +65,7 @@ struct BoundedTests {
         _ = reads[index].wrappedValue
       } onChange: {
         told.withLock { $0[index] += 1 }
-        if index == 0 { release.wait() }
+        if index == 0 { release.waitInTime() }
         observe(index)
       }
     }
@@ -81,6 +81,37 @@ struct BoundedTests {
     try await eventually("it goes on") { told.withLock { $0[0] == 2 } }
     let named = journal.entries("has blocked")
     #expect(named.map(\.store) == ["blocked"] && named.map(\.name) == ["a"] && named.map(\.level) == [.warning])
+  }
+
+  @Test("a log that blocks keeps no other store from naming its observers", arguments: BackendKind.allCases)
+  func blockedLog(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (gate, journal) = (Gate(), Journal())
+    defer { gate.open() }
+    let writer = try backend.store("writer")
+    // Its first line waits, on a thread of its own; the second one is the name.
+    let stuck = try backend.store("stuck", logger: .waiting(at: gate))
+    let other = try backend.store("other", logger: journal.logger("other"))
+    let written = Shared(wrappedValue: 0, .redis("count", store: writer))
+    let release = DispatchSemaphore(value: 0)
+    defer { for _ in 0..<2 { release.signal() } }
+    for store in [stuck, other] {
+      let read = Shared(wrappedValue: 0, .redis("count", store: store))
+      try await read.load()
+      try await gate.isReached()
+      let value = written.wrappedValue + 1
+      withObservationTracking {
+        _ = read.wrappedValue
+      } onChange: {
+        release.waitInTime()
+      }
+      written.withLock { $0 = value }
+      if store === stuck {
+        try await gate.isReached(by: 2)
+      } else {
+        try await eventually("it is named") { !journal.entries("has blocked", of: "other", name: "count").isEmpty }
+      }
+    }
   }
 
   @Test(
@@ -124,6 +155,7 @@ struct BoundedTests {
     let limit = "client-output-buffer-limit pubsub 1mb 1mb 1"
     let backend: any Backend = kind == .fake ? FakeBackend() : try ServerBackend(configuration: [limit])
     let (gate, way) = (Gate(), Way())
+    defer { gate.open() }
     let (writer, reader) = (try backend.store("writer"), try backend.store("reader", way: way))
     @Shared(.redis("number", store: writer)) var written = 0
     @Shared(.redis("number", store: reader)) var read = 0
