@@ -61,6 +61,17 @@ package enum RedisName {
     }
   }
 
+  /// A name as a line of text may have it, whether or not it is usable.
+  package static func printable(_ name: String) -> String {
+    guard (try? validate(name: name)) == nil else { return name }
+    let scalars = name.unicodeScalars
+    let isCut = scalars.count > maximumNameBytes
+    return scalars.prefix(maximumNameBytes).reduce(into: "") { text, scalar in
+      let isControl = scalar.properties.generalCategory == .control
+      text += isControl ? scalar.escaped(asASCII: true) : String(scalar)
+    } + (isCut ? "…" : "")
+  }
+
   /// What CLIENT SETNAME takes, but for the two characters that separate the parts of a writer's name.
   private static func isAllowedInLabel(_ byte: UInt8) -> Bool {
     (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "@") && byte != UInt8(ascii: "/")

@@ -72,6 +72,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       reference.endMutationWatch(watch)
     case .failure(let error):
       reference.updateStatus { $0.saveError = error }
+      key.store.link.noteGivenUp(key.name, error)
     }
   }
 

@@ -103,7 +103,7 @@ extension RedisSharedStateError: CustomStringConvertible, CustomDebugStringConve
     case .conflict(let name, _, _):
       "Somebody else wrote or deleted '\(name)' at the same time, and the local change gave way. Look at it, and try again."
     case .changesGivenUp(let names, let further):
-      "Changes were given up, and are not in Redis: \(names.map { "'\($0)'" }.joined(separator: ", "))"
+      "Changes were given up, and are not in Redis: \(names.map { "'\(RedisName.printable($0))'" }.joined(separator: ", "))"
         + (further > 0 ? " and \(further) more. " : ". ") + "The saveError of each share tells why."
     case .outcomeUnknown(let name):
       "Whether the atomic update of '\(name)' took effect is unknown. Look at the value before you try again."

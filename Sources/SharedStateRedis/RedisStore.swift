@@ -165,9 +165,10 @@ public final class RedisStore: Sendable {
 
   /// Returns once the server has acknowledged every change that was made so far through this store.
   ///
-  /// A change that was given up, because it cannot be encoded, is too large, or gave way to somebody else's, counts from
-  /// then on until a flush has thrown it, or a later change of the same value is saved; also when the share is gone, and
-  /// when `save()` has thrown the reason as well.
+  /// A change that was given up, because it cannot be encoded, is too large, gave way to somebody else's, is one of a
+  /// share whose name or type cannot be used, or was made after the shutdown, counts from then on until a flush has thrown
+  /// it, or a later change of the same value is saved; also when the share is gone, and when `save()` has thrown the reason
+  /// as well.
   /// - Parameter timeout: How long to wait at the longest. What is not acknowledged by then is still sent later.
   /// - Throws: ``RedisSharedStateError/changesGivenUp(names:further:)``, once everything else is acknowledged, or cannot
   ///   be for now, which the next flush tells; why a change was not acknowledged, once all the others are;

@@ -47,8 +47,6 @@ struct Todo: Sendable {
   var jobs: [Job] = []
   var wakesWriter = false
   var wakesSubscriber = false
-  /// Whether a change was given up, which is to be known before anybody is told anything.
-  var hasGivenUp = false
   /// What is not to be done any more. It is released without the lock.
   var dropped: [Job] = []
 }
@@ -118,7 +116,6 @@ extension Link.Guarded {
         todo.jobs.append(Job(owner: .log, task: .log { $0.sessionChanged(session) }))
         todo.jobs.append(Job(owner: nil, task: .statusChanged(session, number: lastNumber)))
       case .incident(let name, let incident):
-        if case .gaveUp = incident { todo.hasGivenUp = true }
         todo.jobs.append(Job(owner: .log, task: .log { $0.happened(incident, to: name) }))
       case .trackingRefused(let error): todo.jobs.append(Job(owner: .log, task: .log { $0.trackingRefused(error) }))
       case .malformedMessage(let channel):

@@ -144,7 +144,7 @@ extension Link {
       if case .late(_, let owner) = report {
         // A thread is in the code of a value or of a log while it loses its role, or is only late.
         guard let owner else { return (.end, todo, false) }
-        guarded.takeEffects(into: &todo)
+        takeEffects(of: &guarded, into: &todo)
         guarded.setAside(&todo, behind: owner)
         return (guarded.nextJob(ofSlow: owner).map(Step.performLate) ?? .end, todo, false)
       }
@@ -161,7 +161,7 @@ extension Link {
   /// what is shown may lead to more.
   private func nextStep(for purpose: ConnectionPurpose, _ guarded: inout Guarded, _ todo: inout Todo) -> Step {
     while true {
-      guarded.takeEffects(into: &todo)
+      takeEffects(of: &guarded, into: &todo)
       guarded.setAside(&todo)
       let hasJobs = jobList(purpose).append(todo.jobs)
       todo.jobs = []

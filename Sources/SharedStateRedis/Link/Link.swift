@@ -49,7 +49,7 @@ package final class Link: Sendable {
   /// Shares that are gone. They have a lock of their own, because a share may be released anywhere, also under `guarded`.
   private let departures = Mutex<[LinkState.ReplicaID]>([])
 
-  /// Whether a change has ever been given up.
+  /// Whether a change has ever been given up; written with `guarded` held.
   private let hasGivenUp = Atomic(false)
 
   let jobs = (writer: JobList(), subscriber: JobList())
@@ -186,6 +186,11 @@ package final class Link: Sendable {
     return guarded.withLock { $0.state.takeGivenUp(with: heard) }
   }
 
+  /// A change was made of a share that has no replica.
+  package func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
+    update { $0.state.noteGivenUp(name, error) }
+  }
+
   /// Stops waiting. The callback is not called any more.
   package func forget(_ waiters: [LinkState.WaiterID]) {
     update { guarded in
@@ -271,7 +276,7 @@ package final class Link: Sendable {
       leave(departed, &guarded, &todo)
       let result = body(&guarded)
       startThreads(&guarded)
-      guarded.takeEffects(into: &todo)
+      takeEffects(of: &guarded, into: &todo)
       return (result, todo)
     }
     perform(todo)
@@ -304,7 +309,7 @@ package final class Link: Sendable {
         let todo = guarded.withLock { guarded -> Todo in
           var todo = Todo()
           guarded.state.delivered(delivery, to: id, outcome: outcome)
-          guarded.takeEffects(into: &todo)
+          takeEffects(of: &guarded, into: &todo)
           return todo
         }
         wake(todo)
@@ -314,9 +319,14 @@ package final class Link: Sendable {
     }
   }
 
+  func takeEffects(of guarded: inout Guarded, into todo: inout Todo) {
+    guarded.takeEffects(into: &todo)
+    // While the lock is held: who finds that nothing is pending any more, and flushes, has to know.
+    if guarded.state.hasGivenUp { hasGivenUp.store(true, ordering: .releasing) }
+  }
+
   /// Before everything else, which may take long: a thread with something to send does not wait for who decodes.
   func wake(_ todo: Todo) {
-    if todo.hasGivenUp { hasGivenUp.store(true, ordering: .releasing) }
     if todo.wakesWriter { wakers[.writer]?.wake() }
     if todo.wakesSubscriber { wakers[.subscriber]?.wake() }
   }

@@ -72,6 +72,8 @@ package final class LinkWatch: Sendable {
         ["name": "\(name)", "revision": "\(revision)"]
       )
     case .gaveUp(let error):
+      // The only one that may be about a name that cannot be used.
+      let name = RedisName.printable(name)
       tell("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
     case .undecodable(let revision, let error):
       var metadata: Logger.Metadata = ["name": "\(name)", "error": "\(error)"]

@@ -80,6 +80,15 @@ extension LinkState {
     return flushed
   }
 
+  /// Whether a change was given up, and no flush has told so.
+  package var hasGivenUp: Bool { !givenUp.isEmpty }
+
+  /// A change was made of a share that no replica will ever send. The log has it once for each time that a flush tells.
+  package mutating func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
+    if !givenUp.contains(Name(name)) { effects.append(.incident(name: name, .gaveUp(error))) }
+    givenUp.insert(Name(name))
+  }
+
   /// What a flush that has ended throws because of what was given up; see ``GivenUpChanges/take(with:)``.
   package mutating func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? { givenUp.take(with: heard) }
 

@@ -259,6 +259,7 @@ package struct LinkState: Sendable {
   package mutating func changed(_ id: ReplicaID) {
     if session.phase == .stopped {
       effects += [.saveError(id, .stopped), .settled(id)]
+      if let name = members[id]?.replica.name { noteGivenUp(name, .stopped) }
     } else {
       apply(members[id]?.replica.changed(), to: id)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedState
 import SharedStateRedis
 import SharedStateTesting
@@ -12,7 +13,8 @@ struct BadNamesTests {
   )
   func badName(name: String) async throws {
     let backend = FakeBackend()
-    let store = try backend.store()
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"))
     @Shared(.redis(name, store: store)) var count = 1
     guard case .invalidName? = $count.loadError as? RedisSharedStateError else {
       Issue.record("\(String(describing: $count.loadError))")
@@ -29,6 +31,18 @@ struct BadNamesTests {
     await #expect(throws: RedisSharedStateError.self) { try await $count.save() }
     await #expect(throws: RedisSharedStateError.self) { _ = try await store.metadata(for: name) }
     #expect(backend.redis.keys.isEmpty)
+    // Each change that cannot be kept is told by a flush; the log has it once for each time.
+    for round in 3...4 {
+      $count.withLock { $0 = round }
+      await #expect(throws: RedisSharedStateError.changesGivenUp(names: [name], further: 0)) {
+        try await store.flush(within: patience)
+      }
+      try await store.flush(within: patience)
+    }
+    let told = journal.entries("given up")
+    #expect(told.map(\.level) == [.error, .error])
+    #expect(told.first?.error?.contains("not usable") == true)
+    #expect(told.first?.name?.contains { $0.isNewline || $0 == "\0" } == false)
   }
 
   @Test("a namespace that cannot be used is an error of every share")
@@ -47,7 +61,8 @@ struct BadNamesTests {
   )
   func twoTypes(kind: BackendKind) async throws {
     let backend = try kind.make()
-    let store = try backend.store()
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"))
     @Shared(.redis("limit", store: store)) var number = 1
     try await $number.load()
     $number.withLock { $0 = 5 }
@@ -64,7 +79,11 @@ struct BadNamesTests {
       #expect($text.saveError as? RedisSharedStateError == error)
       await #expect(throws: error) { try await $text.save() }
     }
+    await #expect(throws: RedisSharedStateError.changesGivenUp(names: ["limit"], further: 0)) {
+      try await store.flush(within: patience)
+    }
     try await store.flush(within: patience)
+    #expect(journal.entries("given up", name: "limit").map(\.level) == [.error])
     #expect(try backend.get("limit") == "5")
     #expect($number.loadError == nil)
   }

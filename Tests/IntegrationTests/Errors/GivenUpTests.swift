@@ -32,6 +32,21 @@ struct GivenUpTests {
     }
   }
 
+  @Test("a flush tells of it as soon as nothing is pending any more")
+  func atOnce() async throws {
+    let backend = FakeBackend()
+    for round in 1...500 {
+      let store = try backend.store("service\(round)")
+      let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
+      number.withLock { $0 = .infinity }
+      // No condition is as quick as this: what is looked for is between two steps of the writer's thread.
+      let end = ContinuousClock.now + patience
+      while store.pendingChanges > 0, ContinuousClock.now < end { await Task.yield() }
+      await #expect(throws: Self.givenUp("number")) { try await store.flush(within: patience) }
+      store.stop()
+    }
+  }
+
   @Test("a flush tells of what is given up while it waits, and so does every other", arguments: BackendKind.allCases)
   func meanwhile(kind: BackendKind) async throws {
     let backend = try kind.make()

@@ -103,6 +103,9 @@ struct RedisStoreTests {
     $count.withLock { $0 = 101 }
     #expect(count == 101)
     try await $count.status { $0.saveError as? RedisSharedStateError == .stopped }
+    await #expect(throws: RedisSharedStateError.changesGivenUp(names: ["count"], further: 0)) {
+      try await store.flush(within: patience)
+    }
     await #expect(throws: RedisSharedStateError.stopped) { try await $count.load() }
     await #expect(throws: RedisSharedStateError.stopped) { try await store.connected(within: patience) }
     @Shared(.redis("other", store: store)) var other = 0
