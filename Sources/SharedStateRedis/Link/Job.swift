@@ -4,6 +4,8 @@ struct Job: Sendable {
   /// Whose code it may call. What one owner's code holds up is that owner's own.
   enum Owner: Hashable, Sendable {
     case value(LinkState.ReplicaID)
+    /// One who is not told in turn with what else there is for a value.
+    case waiter(LinkState.WaiterID)
     case log
   }
 
@@ -105,10 +107,11 @@ extension Link.Guarded {
         let callbacks = waiting.compactMap { waiters.removeValue(forKey: $0)?.callback }
         guard !callbacks.isEmpty else { continue }
         let task = Job.Task.resume(callbacks, error.map(Result.failure) ?? .success(nil))
-        todo.jobs.append(Job(owner: id.map { .value($0) }, task: task))
+        todo.jobs.append(Job(owner: id.map { .value($0) } ?? waiting.first.map { .waiter($0) }, task: task))
       case .answer(let waiter, let stored):
         guard let callback = waiters.removeValue(forKey: waiter)?.callback else { continue }
-        todo.jobs.append(Job(owner: nil, task: .resume([callback], .success(stored))))
+        // Keys that are built on one of Redis decode it there.
+        todo.jobs.append(Job(owner: .waiter(waiter), task: .resume([callback], .success(stored))))
       case .wake(.writer): todo.wakesWriter = true
       case .wake(.subscriber): todo.wakesSubscriber = true
       case .statusChanged:

@@ -13,6 +13,15 @@ final class JobList: Sendable {
     case lost
   }
 
+  /// What takes too long.
+  enum Delay: Sendable {
+    case none
+    /// The job that the thread is doing.
+    case ofOne
+    /// None by itself, and all of them together, so that others wait for them.
+    case ofMany
+  }
+
   private struct Running: Sendable {
     let owner: Job.Owner?
     /// How often it was seen.
@@ -29,13 +38,15 @@ final class JobList: Sendable {
     var running: Running?
     /// How often jobs were seen since something was reported.
     var ticks = 0
+    /// How often jobs were seen since there was none left, or another thread has begun.
+    var ticksOfAll = 0
   }
 
   private let state = Mutex(State())
 
   /// Another thread goes on.
   func begin(_ turn: UInt64) {
-    state.withLock { $0.turn = turn }
+    state.withLock { ($0.turn, $0.ticksOfAll) = (turn, 0) }
   }
 
   /// Adds jobs; whether there are any.
@@ -56,6 +67,7 @@ final class JobList: Sendable {
       let isSlow = state.ticks > 0 && !state.outcomes.isEmpty
       guard !isSlow, let job = state.jobs.popFirst() else {
         defer { (state.outcomes, state.ticks) = ([], 0) }
+        if state.jobs.first == nil { state.ticksOfAll = 0 }
         return .report(state.outcomes)
       }
       state.running = Running(owner: job.owner)
@@ -63,13 +75,29 @@ final class JobList: Sendable {
     }
   }
 
-  /// Notes that time has passed; whether the thread is in one job, or in many, and whether it is in this one for too long.
-  func tick() -> (isBusy: Bool, isOverdue: Bool) {
+  /// Notes that time has passed; what takes too long, or `nil`: the thread is in no job.
+  func tick() -> Delay? {
     state.withLock { state in
-      guard let ticks = state.running?.ticks else { return (false, false) }
+      guard let ticks = state.running?.ticks else { return nil }
       state.running?.ticks = ticks + 1
       state.ticks += 1
-      return (true, ticks + 1 > JobWatch.patience)
+      state.ticksOfAll += 1
+      if ticks + 1 > JobWatch.patience { return .ofOne }
+      return state.ticksOfAll > JobWatch.patience && state.jobs.first != nil ? .ofMany : Delay.none
+    }
+  }
+
+  /// Takes away the jobs that wait behind those that take too long together, but for those of the owner whose job is
+  /// being done: those are done in order, by the same thread.
+  func takeRest() -> [Job] {
+    state.withLock { state in
+      let own = state.running?.owner
+      var (kept, rest) = (Queue<Job>(), [Job]())
+      while let job = state.jobs.popFirst() {
+        if job.owner == nil || job.owner == own { kept.append(job) } else { rest.append(job) }
+      }
+      state.jobs = kept
+      return rest
     }
   }
 

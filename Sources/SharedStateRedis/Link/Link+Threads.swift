@@ -7,8 +7,6 @@ extension Link {
   enum Step: Sendable {
     /// The jobs of the role.
     case perform
-    /// A job of one owner, without having the role any more.
-    case performLate(Job)
     case wait(until: Instant)
     case connect(epoch: UInt64)
     /// Send, then wait for something to arrive.
@@ -41,6 +39,16 @@ extension Link {
     jobList(purpose).begin(turn)
     let thread = Thread { [self] in run(purpose, turn) }
     thread.name = "redis-\(purpose.rawValue)"
+    start(thread)
+  }
+
+  private func startHelper() {
+    let thread = Thread { [self] in performLate(nil, of: nil, isHelper: true) }
+    thread.name = "redis-helper"
+    start(thread)
+  }
+
+  private func start(_ thread: Thread) {
     // Decoding a deeply nested document recurses; half a megabyte, the default, overflows before the decoder stops.
     thread.stackSize = 2 << 20
     thread.start()
@@ -54,8 +62,7 @@ extension Link {
       switch decide(purpose, turn, after: report) {
       case .perform:
         report = performJobs(of: purpose, turn)
-      case .performLate(let job):
-        report = .late(perform(job.task), job.owner)
+        if case .late(let outcome, let owner) = report { return performLate(outcome, of: owner) }
       case .wait(let until):
         waker.wait(until: until)
         report = .nothing
@@ -84,6 +91,16 @@ extension Link {
       case .report(let outcomes): return .done(outcomes)
       case .lost: return .late(outcome, owner)
       }
+    }
+  }
+
+  /// The end of a thread that has lost its role in a job, or the body of one that never had any: the jobs of one owner,
+  /// then of another one if it is to help.
+  private func performLate(_ outcome: Job.Outcome?, of owner: Job.Owner?, isHelper: Bool = false) {
+    var (outcome, owner) = (outcome, owner)
+    while let (job, next) = nextLate(after: outcome, of: owner, isHelper: isHelper) {
+      owner = next
+      outcome = perform(job.task)
     }
   }
 
@@ -135,19 +152,11 @@ extension Link {
   // MARK: What is next
 
   private func decide(_ purpose: ConnectionPurpose, _ turn: UInt64, after report: Report) -> Step {
-    // Who is late tells of one value, and is gone.
-    let departed = if case .late = report { [LinkState.ReplicaID]() } else { takeDepartures() }
+    let departed = takeDepartures()
     let (step, todo, needsWatch) = guarded.withLock { guarded -> (Step, Todo, Bool) in
       var todo = Todo()
       leave(departed, &guarded, &todo)
-      guarded.note(report, for: purpose, &todo)
-      if case .late(_, let owner) = report {
-        // A thread is in the code of a value or of a log while it loses its role, or is only late.
-        guard let owner else { return (.end, todo, false) }
-        takeEffects(of: &guarded, into: &todo)
-        guarded.setAside(&todo, behind: owner)
-        return (guarded.nextJob(ofSlow: owner).map(Step.performLate) ?? .end, todo, false)
-      }
+      guarded.note(report, for: purpose)
       let step = nextStep(for: purpose, &guarded, &todo)
       guard case .perform = step else { return (step, todo, false) }
       return (step, todo, guarded.beginWatch())
@@ -155,6 +164,31 @@ extension Link {
     wake(todo)
     if needsWatch { JobWatch.shared.add(self) }
     return step
+  }
+
+  /// What a thread without a role does next, and whose job that is. It tells of one value.
+  private func nextLate(
+    after outcome: Job.Outcome?,
+    of owner: Job.Owner?,
+    isHelper: Bool
+  ) -> (Job, Job.Owner)? {
+    let (next, todo) = guarded.withLock { guarded -> ((Job, Job.Owner)?, Todo) in
+      var todo = Todo()
+      if let outcome { guarded.noteLate(outcome, &todo) }
+      // Nobody's code was called otherwise, and nothing has come of it.
+      if let owner {
+        takeEffects(of: &guarded, into: &todo)
+        guarded.setAside(&todo, behind: owner)
+        // Jobs of others may be among them: they do not change whose turn it is.
+        if let job = guarded.nextJob(ofSlow: owner) { return ((job, owner), todo) }
+      }
+      guard isHelper else { return (nil, todo) }
+      let next = guarded.nextJobOfBacklog()
+      if next == nil { guarded.backlog.endHelper() }
+      return (next, todo)
+    }
+    wake(todo)
+    return next
   }
 
   /// What the thread that has a role does next. The jobs come first: who waits is told before anything else is done, and
@@ -174,7 +208,7 @@ extension Link {
     }
   }
 
-  /// Looks for jobs that take too long, once in a while.
+  /// Looks for jobs that take too long, by themselves or together, once in a while.
   ///
   /// - Returns: Whether to look again.
   func checkJobs() -> Bool {
@@ -182,16 +216,23 @@ extension Link {
       var todo = Todo()
       var isBusy = false
       for purpose in ConnectionPurpose.allCases {
-        let seen = jobList(purpose).tick()
-        isBusy = isBusy || seen.isBusy
-        guard seen.isOverdue, let (owner, jobs) = jobList(purpose).relieve() else { continue }
-        if let owner {
-          guarded.slow[owner, default: SlowOwner()].threads += 1
-          todo.jobs = jobs
-          guarded.setAside(&todo)
+        guard let delay = jobList(purpose).tick() else { continue }
+        isBusy = true
+        switch delay {
+        case .none: break
+        case .ofMany: guarded.leaveToHelpers(jobList(purpose).takeRest(), &todo)
+        case .ofOne:
+          guard let (owner, jobs) = jobList(purpose).relieve() else { continue }
+          if let owner {
+            guarded.slow[owner, default: SlowOwner()].threads += 1
+            todo.jobs = jobs
+            guarded.setAside(&todo)
+          }
+          startThread(purpose, &guarded)
         }
-        startThread(purpose, &guarded)
       }
+      if guarded.backlog.needsHelper() { startHelper() }
+      isBusy = isBusy || !guarded.backlog.isEmpty
       return (guarded.goesOnWatching(isBusy: isBusy), todo)
     }
     withExtendedLifetime(todo) {}
@@ -201,16 +242,11 @@ extension Link {
 
 extension Link.Guarded {
   /// Tells the state machines what came of a step.
-  fileprivate mutating func note(_ report: Link.Report, for purpose: ConnectionPurpose, _ todo: inout Todo) {
+  fileprivate mutating func note(_ report: Link.Report, for purpose: ConnectionPurpose) {
     switch report {
-    case .nothing: break
+    case .nothing, .late: break
     case .done(let outcomes):
       for outcome in outcomes { note(outcome) }
-    case .late(let outcome, _):
-      guard let outcome else { return }
-      note(outcome)
-      // What is to be sent for it now, the thread that has the role by now sends.
-      if case .encoded = outcome { todo.wakesWriter = true }
     case .opened(let open):
       self[purpose].connection = open
       state.connected(purpose, open.connection.facts, epoch: open.epoch, now: .now)
@@ -219,6 +255,12 @@ extension Link.Guarded {
     case .arrived(let events, let hasHeard, let epoch):
       state.arrived(events, hasHeard: hasHeard, on: purpose, epoch: epoch, now: .now)
     }
+  }
+
+  fileprivate mutating func noteLate(_ outcome: Job.Outcome, _ todo: inout Todo) {
+    note(outcome)
+    // What is to be sent for it now, the thread that has the role by now sends.
+    if case .encoded = outcome { todo.wakesWriter = true }
   }
 
   private mutating func note(_ outcome: Job.Outcome) {

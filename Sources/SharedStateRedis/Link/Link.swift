@@ -33,8 +33,9 @@ package final class Link: Sendable {
     /// What is done for each of the connections, by the thread that has its role.
     var writer = Role()
     var subscriber = Role()
-    /// Those whose code has kept a thread for so long that another one took over its role.
+    /// Those whose code has kept a thread for so long that another one took over its role, or whose jobs were too many.
     var slow: [Job.Owner: SlowOwner] = [:]
+    var backlog = Backlog()
     /// Numbers the threads.
     var lastTurn: UInt64 = 0
     /// How often there were jobs.

@@ -26,7 +26,40 @@ struct OpenConnection: @unchecked Sendable {
   let epoch: UInt64
 }
 
-/// One whose code has kept a thread for too long.
+/// Those whose jobs were taken from a thread that has a role, because they held up everybody else: none of them takes
+/// long, and all of them together do. Threads that have no role, the helpers, do what there is for one after the other.
+struct Backlog: Sendable {
+  /// How many threads help as long as they get on.
+  static let maximumHelpers = 8
+
+  private var owners = Queue<Job.Owner>()
+  private var helpers = 0
+  /// Whether any of them was begun since somebody looked.
+  private var getsOn = false
+
+  var isEmpty: Bool { owners.first == nil }
+
+  mutating func append(_ owner: Job.Owner) { owners.append(owner) }
+
+  mutating func popFirst() -> Job.Owner? {
+    getsOn = true
+    return owners.popFirst()
+  }
+
+  /// Looks, once in a while, whether a helper is to begin. One that is stuck in somebody's code does not count: each time
+  /// that none has got on there is one more, so that there are never more of them than owners.
+  mutating func needsHelper() -> Bool {
+    defer { getsOn = false }
+    guard !isEmpty, helpers < Self.maximumHelpers || !getsOn else { return false }
+    helpers += 1
+    return true
+  }
+
+  /// A helper has ended.
+  mutating func endHelper() { helpers -= 1 }
+}
+
+/// One whose code has kept a thread for too long, or who waits for a helper.
 struct SlowOwner: Sendable {
   /// How many threads are in its code. A value can have two: one that encodes, and one that decodes.
   var threads = 0
@@ -69,6 +102,29 @@ extension Link.Guarded {
       if let dropped = slow[owner]?.append(job, of: owner) { todo.dropped.append(dropped) }
       return true
     }
+  }
+
+  /// Leaves the jobs of a list to the helpers.
+  mutating func leaveToHelpers(_ jobs: [Job], _ todo: inout Todo) {
+    for job in jobs {
+      guard let owner = job.owner else { continue }
+      if slow[owner] == nil {
+        slow[owner] = SlowOwner()
+        backlog.append(owner)
+      }
+      if let dropped = slow[owner]?.append(job, of: owner) { todo.dropped.append(dropped) }
+    }
+  }
+
+  /// The first job of whoever has waited longest for a helper, who does all of them.
+  mutating func nextJobOfBacklog() -> (Job, Job.Owner)? {
+    while let owner = backlog.popFirst() {
+      // A thread that has lost its role in a job of the same owner does the others, too, or has done them.
+      guard slow[owner]?.threads == 0 else { continue }
+      slow[owner]?.threads = 1
+      if let job = nextJob(ofSlow: owner) { return (job, owner) }
+    }
+    return nil
   }
 
   /// Sets aside all jobs for a thread that has lost its role and has been in the code of one owner.

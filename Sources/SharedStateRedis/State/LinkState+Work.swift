@@ -73,19 +73,50 @@ extension LinkState {
     _ encoded: Replica.Encoded,
     now: Instant
   ) -> RedisRequest? {
+    endEncoding(of: id)
     let operation = makeOperation()
     apply(members[id]?.replica.encoded(encoded, operation: operation), to: id)
+    defer { wakeIfThereIsRoom() }
     return commitRequest(for: id, now: now)
   }
 
   /// What ``Work/encodings`` asked for has to wait, because a closure of the program's has the value.
   package mutating func locked(_ id: ReplicaID) {
+    endEncoding(of: id)
     apply(members[id]?.replica.locked(), to: id)
+    wakeIfThereIsRoom()
   }
 
   /// The closure has ended. It may be told before ``locked(_:)``.
   package mutating func unlocked(_ id: ReplicaID) {
     apply(members[id]?.replica.unlocked(), to: id)
+  }
+
+  private mutating func beginEncoding(of id: ReplicaID) -> Replica.Encoding? {
+    guard let encoding = members[id]?.replica.beginEncoding() else { return nil }
+    // It has the size of what is stored, as far as is known.
+    let size = encoding.stored.content.size
+    endEncoding(of: id)
+    members[id]?.encodingSize = size
+    encodingsUnderWay.count += 1
+    encodingsUnderWay.bytes += size
+    return encoding
+  }
+
+  mutating func endEncoding(of id: ReplicaID) {
+    guard let size = members[id]?.encodingSize.take() else { return }
+    encodingsUnderWay.count -= 1
+    encodingsUnderWay.bytes -= size
+  }
+
+  private var hasRoomForCommits: Bool {
+    commitsUnderWay + encodingsUnderWay.count < Self.maximumCommits
+      && commitBytesUnderWay + encodingsUnderWay.bytes < Self.maximumCommitBytes
+  }
+
+  /// A commit may have waited for room, and nothing else leads to it.
+  private mutating func wakeIfThereIsRoom() {
+    if commitQueue.first != nil, hasRoomForCommits { wake(.writer) }
   }
 
   private mutating func makeOperation() -> Operation {
@@ -195,18 +226,11 @@ extension LinkState {
   }
 
   mutating func takeCommits(into work: inout Work, now: Instant) {
-    // What is to be encoded has the size of what is stored, as far as is known.
-    var bytes = 0
-    while work.count < Self.commitsInOneBatch,
-      commitsUnderWay + work.encodings.count < Self.maximumCommits,
-      commitBytesUnderWay + bytes < Self.maximumCommitBytes,
-      let id = commitQueue.popFirst()
-    {
+    while work.count < Self.commitsInOneBatch, hasRoomForCommits, let id = commitQueue.popFirst() {
       members[id]?.isCommitQueued = false
       if let request = commitRequest(for: id, now: now) {
         work.requests.append(request)
-      } else if let encoding = members[id]?.replica.beginEncoding() {
-        bytes += encoding.stored.content.size
+      } else if let encoding = beginEncoding(of: id) {
         work.encodings.append((id, encoding))
       }
     }

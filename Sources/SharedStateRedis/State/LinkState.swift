@@ -68,6 +68,8 @@ package struct LinkState: Sendable {
     var isOwnCheckQueued = false
     /// Whether a commit was sent since it was looked at, so that an invalidation is most likely our own.
     var isCommittedSince = false
+    /// How much is being encoded for it, as far as is known before; `nil`: nothing is.
+    var encodingSize: Int?
     /// When a read was sent last; `nil`: the connection is new, and the first one is still to come.
     var readAt: Instant?
   }
@@ -148,6 +150,8 @@ package struct LinkState: Sendable {
   var memories = Memories()
   var commitsUnderWay = 0
   var commitBytesUnderWay = 0
+  /// What was handed out to be encoded, and will be a commit under way.
+  var encodingsUnderWay = (count: 0, bytes: 0)
   var nextOperation: UInt64 = 1
 
   /// Who waits for what, in the order of the deadlines, those who are done among them.
@@ -238,6 +242,7 @@ package struct LinkState: Sendable {
 
   /// The last share of a name is gone, and has nothing left to save.
   package mutating func leave(_ id: ReplicaID) {
+    endEncoding(of: id)
     guard let member = members.remove(id) else { return }
     if member.replica.mayTakeEffectYet { hasUndecided = true }
     forgetMemory(of: member.replica)

@@ -122,6 +122,39 @@ struct SlowCodeTests {
     #expect(try backend.get("slow") == "1")
   }
 
+  @Test("a value whose slow code fails is saved later", arguments: BackendKind.allCases)
+  func slowFailure(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.patientStore("service")
+    let gate = Gate()
+    defer { gate.open() }
+    let options = RedisSharedKey<Int>.Options(validate: { value in
+      guard value < 0 else { return }
+      gate.pass()
+      throw Negative()
+    })
+    let slow = Shared(wrappedValue: 0, .redis("slow", store: store, options: options))
+    @Shared(.redis("quick", store: store)) var quick = 0
+    try await slow.load()
+    try await $quick.load()
+    for round in 1...2 {
+      slow.withLock { $0 = -round }
+      try await gate.isReached()
+      // By now another thread does what its thread did.
+      $quick.withLock { $0 = round }
+      try await $quick.save()
+      gate.open()
+      await #expect(throws: RedisSharedStateError.changesGivenUp(names: ["slow"], further: 0)) {
+        try await store.flush(within: patience)
+      }
+      slow.withLock { $0 = round }
+      try await slow.save()
+      #expect(try backend.get("slow") == "\(round)")
+    }
+  }
+
+  private struct Negative: Error {}
+
   @Test("a merge that takes its time delays no other value", arguments: BackendKind.allCases)
   func slowMerge(kind: BackendKind) async throws {
     let name = UUID().uuidString

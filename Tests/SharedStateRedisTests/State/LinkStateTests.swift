@@ -128,6 +128,27 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.encodings.count == 1)
   }
 
+  @Test("what is being encoded counts as sent, and makes room when nothing comes of it")
+  func encodingWindow() throws {
+    var link = LinkState.make()
+    let ids = try (0..<3_000).map { try link.join("name\($0)") }
+    link.connect(at: start)
+    link.answerAll(at: start)
+    for id in ids { link.changed(id) }
+    var begun: [LinkState.ReplicaID] = []
+    while let work = link.work(for: .writer, epoch: 1, now: start), !work.encodings.isEmpty {
+      begun += work.encodings.map(\.id)
+    }
+    #expect(begun.count == LinkState.maximumCommits)
+    _ = link.takeEffects()
+    link.locked(begun[0])
+    #expect(link.takeWakes() == [.writer])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.encodings.count == 1)
+    link.leave(begun[1])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.encodings.count == 1)
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.encodings.isEmpty == true)
+  }
+
   @Test("a message that is malformed is reported, and one for nobody is not even read")
   func malformedMessage() throws {
     var link = LinkState.make()

@@ -1,0 +1,132 @@
+import Dispatch
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Synchronization
+import Testing
+
+/// No single value is slow enough to be noticed, and all of them together take seconds.
+@Suite(
+  "The code of very many values, each of which takes a little, holds up no other",
+  .timeLimit(.minutes(3)),
+  .endsStores
+)
+struct ManySlowValuesTests {
+  /// As many as are taken in three batches: what is changed behind them comes in the fourth.
+  private static let count = 768
+
+  @Test("encoding", arguments: BackendKind.allCases)
+  func encoding(kind: BackendKind) async throws {
+    let pace = Pace()
+    defer { pace.end() }
+    let backend = try kind.make()
+    let way = Way()
+    let store = try backend.store(way: way) { $0.operationTimeout = patience }
+    let slow = (0..<Self.count).map { number in
+      Shared(wrappedValue: Leisurely(pace: pace.name), .redis("slow\(number)", store: store))
+    }
+    @Shared(.redis("quick", store: store)) var quick = 0
+    for share in slow { try await share.status { !$0.isLoading } }
+    try await $quick.load()
+    // So that they are taken together.
+    try await backend.cutOff(store, "service", way)
+    for share in slow { share.withLock { $0.number = 1 } }
+    way.open()
+    try await eventually("the first one is encoded") { pace.begun > 0 }
+    $quick.withLock { $0 = 1 }
+    try await $quick.save()
+    #expect(pace.begun < Self.count)
+    pace.end()
+    try await store.flush(within: patience)
+    for number in [0, Self.count - 1] {
+      #expect(try backend.get("slow\(number)")?.contains("\"number\":1") == true)
+    }
+  }
+
+  @Test("decoding for a key that is built on one of Redis", arguments: BackendKind.allCases)
+  func decoding(kind: BackendKind) async throws {
+    let pace = Pace()
+    defer { pace.end() }
+    let backend = try kind.make()
+    let store = try backend.store { $0.operationTimeout = patience }
+    @Shared(.redis("quick", store: store)) var quick = 0
+    try await $quick.load()
+    try backend.set("slow", #"{"number":1,"pace":"\#(pace.name)"}"#)
+    let key: RedisSharedKey<Leisurely> = .redis("slow", store: store)
+    let loaded = Atomic(0)
+    for _ in 0..<Self.count {
+      key.load(
+        context: .userInitiated,
+        continuation: LoadContinuation { result in
+          if case .success(let value) = result, value?.number == 1 { loaded.add(1, ordering: .relaxed) }
+        }
+      )
+    }
+    try await eventually("the first one is decoded") { pace.begun > 0 }
+    $quick.withLock { $0 = 1 }
+    try await $quick.save()
+    #expect(pace.begun < Self.count)
+    pace.end()
+    try await eventually("all are loaded") { loaded.load(ordering: .relaxed) == Self.count }
+  }
+}
+
+/// How long each of many steps takes: a moment, and nothing any more when it has ended.
+private final class Pace: Sendable {
+  private static let all = Mutex<[String: Pace]>([:])
+
+  /// Less than the library notices of a single step.
+  private static let moment = DispatchTimeInterval.milliseconds(9)
+
+  let name = UUID().uuidString
+  private let steps = Atomic(0)
+  private let isOver = DispatchSemaphore(value: 0)
+
+  init() {
+    Self.all.withLock { $0[name] = self }
+  }
+
+  /// How many steps have begun.
+  var begun: Int { steps.load(ordering: .relaxed) }
+
+  /// Nobody takes any time any more.
+  func end() {
+    Self.all.withLock { $0[name] = nil }
+    isOver.signal()
+  }
+
+  static func step(of name: String) {
+    guard let pace = all.withLock({ $0[name] }) else { return }
+    pace.steps.add(1, ordering: .relaxed)
+    guard pace.isOver.wait(timeout: .now() + Self.moment) == .success else { return }
+    pace.isOver.signal()
+  }
+}
+
+/// A value whose code takes its time.
+private struct Leisurely: Codable, Sendable {
+  var number = 0
+  /// The name of its pace.
+  var pace: String
+
+  private enum CodingKeys: String, CodingKey { case number, pace }
+
+  init(pace: String) {
+    self.pace = pace
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    number = try container.decode(Int.self, forKey: .number)
+    pace = try container.decode(String.self, forKey: .pace)
+    Pace.step(of: pace)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    Pace.step(of: pace)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(number, forKey: .number)
+    try container.encode(pace, forKey: .pace)
+  }
+}

@@ -1,0 +1,68 @@
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("The jobs of a thread that has a role", .timeLimit(.minutes(1)))
+struct JobListTests {
+  private final class Nothing {}
+
+  /// A list of jobs of these values, the first of which is being done by thread 1.
+  private func list(of values: LinkState.ReplicaID...) -> JobList {
+    let list = JobList()
+    list.begin(1)
+    #expect(list.append(values.map { Job(owner: .value($0), task: .release(Nothing())) }))
+    _ = list.next(for: 1, after: nil)
+    return list
+  }
+
+  private func owner(of next: JobList.Next) -> Job.Owner? {
+    if case .job(let job) = next { job.owner } else { nil }
+  }
+
+  @Test("one that is seen twice takes too long, and takes those of its value with it")
+  func one() {
+    let list = list(of: 1, 2, 1)
+    #expect(list.tick() == JobList.Delay.none)
+    #expect(list.tick() == .ofOne)
+    let relieved = list.relieve()
+    #expect(relieved?.owner == .value(1) && relieved?.jobs.map(\.owner) == [.value(1)])
+    #expect(owner(of: list.next(for: 1, after: nil)) == nil)
+    list.begin(2)
+    #expect(owner(of: list.next(for: 2, after: nil)) == .value(2))
+  }
+
+  @Test("of many, each of which is seen once, those that wait are taken away, but for those of the same value")
+  func many() {
+    let list = list(of: 1, 2, 3, 2, 1)
+    #expect(list.tick() == JobList.Delay.none)
+    #expect(owner(of: list.next(for: 1, after: nil)) == .value(2))
+    #expect(list.tick() == .ofMany)
+    #expect(list.takeRest().map(\.owner) == [.value(3), .value(1)])
+    #expect(owner(of: list.next(for: 1, after: nil)) == .value(2))
+    #expect(owner(of: list.next(for: 1, after: nil)) == nil)
+    // Whatever comes now has the same patience again.
+    let owners: [Job.Owner?] = [.value(4), nil]
+    #expect(list.append(owners.map { Job(owner: $0, task: .release(Nothing())) }))
+    #expect(owner(of: list.next(for: 1, after: nil)) == .value(4))
+    #expect(list.tick() == JobList.Delay.none)
+    #expect(list.takeRest().isEmpty)
+  }
+
+  @Test("helpers are few as long as they get on, and one more each time that they do not")
+  func helpers() {
+    var backlog = Backlog()
+    let none = backlog.needsHelper()
+    #expect(!none)
+    for number in 0..<100 { backlog.append(.value(UInt64(number))) }
+    for _ in 0..<Backlog.maximumHelpers {
+      _ = backlog.popFirst()
+      let isNeeded = backlog.needsHelper()
+      #expect(isNeeded)
+    }
+    _ = backlog.popFirst()
+    let isNeededWhileTheyGetOn = backlog.needsHelper()
+    #expect(!isNeededWhileTheyGetOn)
+    let isNeededWhenTheyAreStuck = backlog.needsHelper()
+    #expect(isNeededWhenTheyAreStuck)
+  }
+}
