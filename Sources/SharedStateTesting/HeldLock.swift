@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 package import SharedState
 import Synchronization
+import Testing
 
 /// A closure of `withLock` that has its value until a test says otherwise, on a thread of its own.
 package final class HeldLock: Sendable {
@@ -25,13 +26,13 @@ package final class HeldLock: Sendable {
     let thread = Thread {
       try? share.withLock { value in
         state.hasBegun.signal()
-        state.mayEnd.wait()
+        #expect(state.mayEnd.waitInTime(), "Call end(), or let go of the lock.")
         try body(&value)
       }
       state.hasReturned.store(true, ordering: .releasing)
     }
     thread.start()
-    state.hasBegun.wait()
+    #expect(state.hasBegun.waitInTime(), "The closure does not begin.")
   }
 
   /// A test that fails leaves nobody waiting.

@@ -37,6 +37,7 @@ struct ComposedKeyTests {
   @Test("follows a change that is made while Redis is away")
   func changedWhileAway() async throws {
     let store = RedisStore.inProcess(server)
+    defer { store.stop() }
     let count = Shared(wrappedValue: 0, .redis("count", store: store))
     let composed = Shared(wrappedValue: 0, Forwarding(base: .redis("count", store: store)))
     try await composed.load()
@@ -51,6 +52,7 @@ struct ComposedKeyTests {
   @Test("deletes what is stored when it is reset")
   func reset() async throws {
     let store = RedisStore.inProcess(server)
+    defer { store.stop() }
     let composed = Shared(wrappedValue: 0, Forwarding(base: .redis("count", store: store)))
     composed.withLock { $0 = 5 }
     try await composed.save()

@@ -9,6 +9,7 @@ struct RedisKeyContractTests {
   func `keeps its promise`(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
+    defer { store.stop() }
     try await check.run(
       on: .init(values: [0, 1, 2, 3], outsider: server.contractServer("").outsider) { .redis($0, store: store) }
     )

@@ -11,8 +11,10 @@ import Testing
 struct RedisPersistenceTests {
   private let error = RedisSharedStateError.disconnected(reason: "cut")
 
-  private func make() -> (reference: ValueReference<Int>, persistence: RedisPersistence<Int>) {
-    let key = RedisSharedKey<Int>("count", store: .inProcess(), options: .init())
+  private func make(
+    _ store: RedisStore
+  ) -> (reference: ValueReference<Int>, persistence: RedisPersistence<Int>) {
+    let key = RedisSharedKey<Int>("count", store: store, options: .init())
     let persistence = RedisPersistence(key: key, initialValue: 0)
     let reference = ValueReference(0, persistence: persistence)
     persistence.start(reference)
@@ -21,7 +23,9 @@ struct RedisPersistenceTests {
 
   @Test("a status that was decided earlier and arrives later is not shown")
   func lateStatus() {
-    let (reference, persistence) = make()
+    let store = RedisStore.inProcess()
+    defer { store.stop() }
+    let (reference, persistence) = make(store)
     persistence.setLoading(false, number: .max)
     persistence.setLoading(true, number: .max - 1)
     persistence.setLoadError(nil, number: .max)
@@ -35,7 +39,9 @@ struct RedisPersistenceTests {
 
   @Test("a watch that ends late leaves the newer one alone")
   func lateEndOfWatch() throws {
-    let (reference, _) = make()
+    let store = RedisStore.inProcess()
+    defer { store.stop() }
+    let (reference, _) = make(store)
     let watch = try #require(reference.mutationWatch)
     _ = reference.snapshot { _ in }
     reference.endMutationWatch(watch)
@@ -83,6 +89,7 @@ struct RedisPersistenceTests {
   func flushWaitsForAll() async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
+    defer { store.stop() }
     let tooLarge = Shared(wrappedValue: "", .redis("large", store: store, options: .init(maximumBytes: 4)))
     // More than are sent at once, so that many are still to be sent when the first failure is known.
     let counts = (0..<600).map { Shared(wrappedValue: 0, .redis("count\($0)", store: store)) }

@@ -18,7 +18,7 @@ struct LockedValueTests {
     #expect(reference.replace(with: [2], whenUnlocked: { outcomes.append($0) }) == nil)
     #expect(outcomes.values == [])
     held.end()
-    await until { told.values.last == [2] }
+    await until("what was told last", told.values.last, is: [2])
     #expect(told.values == [[0], [0, 1], [2]])
     #expect(outcomes.values == [.done])
     #expect(reference.versions == Versions(local: 1, remote: 1))
@@ -29,7 +29,7 @@ struct LockedValueTests {
     let held = HeldLock(share) { _ in throw TestError() }
     #expect(reference.replace(with: [2]) == nil)
     held.end()
-    await until { reference.remoteChanges == 1 }
+    await until("how many remote changes there were", reference.remoteChanges, is: 1)
     #expect(share.wrappedValue == [2])
     #expect(reference.stamp == 0)
   }
@@ -49,7 +49,7 @@ struct LockedValueTests {
         let held = HeldLock(part) { if isThrowing { throw TestError() } else { $0 += 10 } }
         #expect(reference.replace(with: Whole(stored: number)) == nil)
         held.end()
-        await until { part.wrappedValue == number }
+        await until("the part", part.wrappedValue, is: number)
         #expect(whole.wrappedValue.stored == number)
       }
     }
@@ -64,7 +64,7 @@ struct LockedValueTests {
         #expect(value.replace(with: [2]) == nil)
         held.end()
       }
-      await until { value.value == [2] }
+      await until("the value", value.value, is: [2])
     }
   }
 
@@ -104,7 +104,7 @@ struct LockedValueTests {
     }
     #expect(outcomes.values == ["1 outdated", "2 outdated"])
     held.end()
-    await until { outcomes.values.count == 3 }
+    await until("how many outcomes there are", outcomes.values.count, is: 3)
     #expect(outcomes.values.last == "3 done")
     #expect(share.wrappedValue == [3])
   }
@@ -114,7 +114,7 @@ struct LockedValueTests {
     let held = HeldLock(share) { $0 = [1] }
     _ = reference.replace(with: [2], if: { $0.local == 0 ? .done : .superseded }, whenUnlocked: { outcomes.append($0) })
     held.end()
-    await until { outcomes.values == [.superseded] }
+    await until("the outcomes", outcomes.values, is: [.superseded])
     #expect(share.wrappedValue == [1])
   }
 
@@ -124,7 +124,7 @@ struct LockedValueTests {
     #expect(reference.snapshot { snapshots.append($0.value) } == nil)
     #expect(snapshots.values == [])
     held.end()
-    await until { snapshots.values == [[0, 1]] }
+    await until("the snapshots", snapshots.values, is: [[0, 1]])
     #expect(reference.mutationWatch != nil)
   }
 
@@ -155,7 +155,7 @@ struct LockedValueTests {
     backend.subscribers.elements[0].yield(throwing: TestError(number: 1))
     #expect(count.loadError as? TestError == TestError(number: 1))
     held.end()
-    await until { count.wrappedValue == 2 }
+    await until("the value", count.wrappedValue, is: 2)
     // What was shown late says nothing about what was heard of since.
     #expect(count.loadError as? TestError == TestError(number: 1))
   }
@@ -187,7 +187,7 @@ struct LockedValueTests {
     }
     held.end()
     try await save.value
-    await until { backend.savedValues.last == 1 }
+    await until("what was saved last", backend.savedValues.last, is: 1)
     let other = HeldLock(count) { _ in throw TestError() }
     let again = Task { try await count.save() }
     let before = backend.saves.count
@@ -231,7 +231,7 @@ struct LockedValueTests {
         }
       }
     }
-    await until { outcomes.values.count == changes }
+    await until("how many outcomes there are", outcomes.values.count, is: changes)
     #expect(snapshots.values.count == changes)
     #expect(reference.notifications.load(ordering: .relaxed) == 0)
   }

@@ -95,6 +95,7 @@ struct FailoverTests {
 
     try scene.promoteReplica()
     let other = RedisStore(try RedisConfiguration(url: scene.replica.url), logger: journal.logger("second"))
+      .endingWithTest
     let copy = Shared(wrappedValue: Document(), .redis("config", store: other))
     try await copy.becomes(Document(before: "first"))
     copy.withLock { ($0.accepted, $0.both) = ("second", "second") }

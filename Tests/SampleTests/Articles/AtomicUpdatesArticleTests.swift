@@ -13,8 +13,10 @@ struct AtomicUpdatesArticleTests {
 
   @Test func twoServicesSellFromOneStock() async throws {
     let server = InProcessRedis()
-    @Shared(.redis("stock", store: .inProcess(server))) var stock = 2
-    @Shared(.redis("stock", store: .inProcess(server))) var sameStock = 2
+    let (store, other) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
+    defer { for store in [store, other] { store.stop() } }
+    @Shared(.redis("stock", store: store)) var stock = 2
+    @Shared(.redis("stock", store: other)) var sameStock = 2
     try await $stock.updateAtomically { stock in
       guard stock > 0 else { throw SoldOut() }
       stock -= 1

@@ -13,8 +13,10 @@ struct ConflictsArticleTests {
 
   @Test func changesOfDifferentFieldsAreMerged() async throws {
     let server = InProcessRedis()
-    @Shared(.redis("checkout:config", store: .inProcess(server))) var config = CheckoutConfig()
-    @Shared(.redis("checkout:config", store: .inProcess(server))) var copy = CheckoutConfig()
+    let (store, other) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
+    defer { for store in [store, other] { store.stop() } }
+    @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
+    @Shared(.redis("checkout:config", store: other)) var copy = CheckoutConfig()
     try await $config.load()
     try await $copy.load()
     server.pause()
@@ -29,11 +31,13 @@ struct ConflictsArticleTests {
 
   @Test func aRejectedChangeIsHandedBack() async throws {
     let server = InProcessRedis()
-    let other = Shared(wrappedValue: CheckoutConfig(), .redis("checkout:config", store: .inProcess(server)))
+    let (store, elsewhere) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
+    defer { for store in [store, elsewhere] { store.stop() } }
+    let other = Shared(wrappedValue: CheckoutConfig(), .redis("checkout:config", store: elsewhere))
     try await other.save()
     var draft: Data?
     try await withDependencies {
-      $0.defaultRedisStore = .inProcess(server)
+      $0.defaultRedisStore = store
     } operation: {
       @Shared(.redis("checkout:config", options: .init(conflict: .reject))) var config = CheckoutConfig()
       $config.withLock { $0.maximumItems = 20 }

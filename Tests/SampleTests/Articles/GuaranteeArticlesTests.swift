@@ -1,9 +1,10 @@
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(1)), .dependencies)
 struct GuaranteeArticlesTests {
   private struct Invalid: Error {
     init(_ reason: String) {}
@@ -16,6 +17,7 @@ struct GuaranteeArticlesTests {
   @Test func aPendingChangeSurvives() async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
+    defer { store.stop() }
     @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
     server.refuseConnections()
     $config.withLock { $0.maximumItems = 20 }
@@ -28,6 +30,7 @@ struct GuaranteeArticlesTests {
   @Test func aForeignEditIsTold() async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
+    defer { store.stop() }
     @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
     try await $config.load()
     server.set("checkout:config", #"{"maximumItems":20}"#)
@@ -40,7 +43,9 @@ struct GuaranteeArticlesTests {
   @Test func badDataIsReplacedOnRequest() async throws {
     let server = InProcessRedis()
     server.set("checkout:config", "nonsense")
-    @Shared(.redis("checkout:config", store: .inProcess(server))) var config = CheckoutConfig()
+    let store = RedisStore.inProcess(server)
+    defer { store.stop() }
+    @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
     await #expect(throws: RedisSharedStateError.self) { try await $config.load() }
     await #expect(throws: RedisSharedStateError.self) { try await $config.save() }
     try await $config.save(replacingUnreadable: true)

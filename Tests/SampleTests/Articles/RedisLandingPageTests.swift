@@ -5,7 +5,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(1)), .dependencies)
 struct RedisLandingPageTests {
   struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10
@@ -28,6 +28,8 @@ struct RedisLandingPageTests {
       $0.defaultRedisStore = RedisStore(configuration)
     }
     @Dependency(\.defaultRedisStore) var store
+    // It has no server, and would look for one for ever.
+    defer { store.stop() }
     #expect(store.status != .inProcess)
   }
 
@@ -40,6 +42,7 @@ struct RedisLandingPageTests {
   @Test func twoStoresAreTwoServices() async {
     let server = InProcessRedis()
     let (checkout, catalog) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
+    defer { for store in [checkout, catalog] { store.stop() } }
     @Shared(.redis("checkout:config", store: checkout)) var config = CheckoutConfig()
     @Shared(.redis("checkout:config", store: catalog)) var copy = CheckoutConfig()
     $config.withLock { $0.maximumItems = 20 }
@@ -50,6 +53,7 @@ struct RedisLandingPageTests {
   @Test func aHistoryIsJudged() async throws {
     let server = InProcessRedis()
     let store = RedisStore.inProcess(server)
+    defer { store.stop() }
     @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
     let box = History.Box(service: "checkout", name: "checkout:config")
     var history = History()

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Observation
+import SharedStateTesting
 import Synchronization
 import Testing
 
@@ -14,6 +15,7 @@ struct DeliveryTests {
   @Test func aBlockedObserverDelaysOnlyTheObserversOfItsValue() async {
     let (blocked, free) = (ValueReference(0), ValueReference(0))
     let gate = Gate()
+    defer { gate.open() }
     let told = Log<String>()
     observe(blocked) {
       told.append("blocked")
@@ -21,10 +23,10 @@ struct DeliveryTests {
     }
     let observations = [free.place.observe { if $0 > 0 { told.append("\($0)") } }]
     _ = blocked.replace(with: 1)
-    await until { told.values == ["blocked"] }
+    await until("what was told", told.values, is: ["blocked"])
     for value in 1...3 {
       _ = free.replace(with: value)
-      await until { told.values.last == "\(value)" }
+      await until("what was told last", told.values.last, is: "\(value)")
     }
     gate.open()
     withExtendedLifetime((blocked, observations)) {}
@@ -34,6 +36,7 @@ struct DeliveryTests {
     let references = (0..<DeliveryThreads.maximumCount + 4).map { _ in ValueReference(0, persistence: OwnThreads.shared)
     }
     let gate = Gate()
+    defer { gate.open() }
     let told = Atomic(0)
     for reference in references {
       withObservationTracking {
@@ -44,12 +47,12 @@ struct DeliveryTests {
       }
       reference.announceRemoteChange()
     }
-    await until { told.load(ordering: .relaxed) == DeliveryThreads.maximumCount }
+    await until("how many were told", told.load(ordering: .relaxed), is: DeliveryThreads.maximumCount)
     #expect(OwnThreads.shared.delivery.count == DeliveryThreads.maximumCount)
     gate.open()
-    await until { told.load(ordering: .relaxed) == references.count }
+    await until("how many were told", told.load(ordering: .relaxed), is: references.count)
     // They end when there is nothing to do.
-    await until { OwnThreads.shared.delivery.count == 0 }
+    await until("how many threads there are", OwnThreads.shared.delivery.count, is: 0)
   }
 
   @Test func anObserverThatBlocksForASecondIsNamedOnce() async {
@@ -59,23 +62,24 @@ struct DeliveryTests {
     let quick = ValueReference(0, persistence: persistence)
     for round in 1...2 {
       let gate = Gate()
+      defer { gate.open() }
       let isBlocked = DispatchSemaphore(value: 0)
       observe(reference) {
         isBlocked.signal()
         gate.wait()
       }
       _ = reference.replace(with: round)
-      isBlocked.wait()
+      #expect(isBlocked.waitInTime())
       _ = quick.replace(with: round)
       if round == 1 {
-        await until { persistence.places.values == ["Module/File.swift:7"] }
+        await until("the names", persistence.places.values, is: ["Module/File.swift:7"])
       } else {
         // The second time is over when somebody else has been named after it.
         let other = Naming(delivery: persistence.delivery)
         let blockedNext = ValueReference(0, persistence: other)
         observe(blockedNext) { gate.wait() }
         _ = blockedNext.replace(with: 1)
-        await until { other.places.values.count == 1 }
+        await until("how many were named", other.places.values.count, is: 1)
       }
       gate.open()
     }
@@ -87,6 +91,7 @@ struct DeliveryTests {
   @Test func whoeverChangesAValueWhileOthersAreToldHandsItOver() async {
     let count = Shared(value: 0)
     let gate = Gate()
+    defer { gate.open() }
     let (seen, isTelling) = (Log<Int>(), DispatchSemaphore(value: 0))
     let observation = count.projection.place.observe { value in
       seen.append(value)
@@ -96,12 +101,12 @@ struct DeliveryTests {
     }
     let first = Thread { count.withLock { $0 = 1 } }
     first.start()
-    isTelling.wait()
+    #expect(isTelling.waitInTime())
     // Returns although nobody is told before the gate is open.
     count.withLock { $0 = 2 }
     #expect(seen.values == [0, 1])
     gate.open()
-    await until { seen.values == [0, 1, 2] }
+    await until("what was seen", seen.values, is: [0, 1, 2])
     withExtendedLifetime(observation) {}
   }
 
@@ -120,7 +125,7 @@ struct DeliveryTests {
         count.withLock { $0 += 1 }
         isChanged.signal()
       }.start()
-      isChanged.wait()
+      #expect(isChanged.waitInTime())
     }
     @Sendable func track() {
       withObservationTracking {
@@ -143,14 +148,14 @@ struct DeliveryTests {
       count.withLock { $0 += 1 }
       returned.store(true, ordering: .relaxed)
     }.start()
-    await until { returned.load(ordering: .relaxed) }
+    await until("withLock has returned", returned.load(ordering: .relaxed), is: true)
     // The delivery threads go on.
     let before = told.load(ordering: .relaxed)
-    await until { told.load(ordering: .relaxed) > before + 2 * Reference.roundsOfTelling }
+    await until("more are told", told.load(ordering: .relaxed)) { $0 > before + 2 * Reference.roundsOfTelling }
     goesOn.store(false, ordering: .relaxed)
-    await until { newest.load(ordering: .relaxed) == count.wrappedValue }
+    await until("the newest value, told", [newest.load(ordering: .relaxed), count.wrappedValue]) { $0[0] == $0[1] }
     count.withLock { $0 = -1 }
-    await until { newest.load(ordering: .relaxed) == count.wrappedValue }
+    await until("the newest value, told", [newest.load(ordering: .relaxed), count.wrappedValue]) { $0[0] == $0[1] }
     withExtendedLifetime(observation) {}
   }
 
@@ -168,7 +173,8 @@ struct DeliveryTests {
     }
     for _ in 0..<100 { count.withLock { $0 += 1 } }
     goesOn.store(false, ordering: .relaxed)
-    await until { ended.load(ordering: .relaxed) == 2 && seen.elements.last == count.wrappedValue }
+    await until("both threads have ended", ended.load(ordering: .relaxed), is: 2)
+    await until("the last value is seen", seen.elements.last, is: count.wrappedValue)
     #expect(seen.elements == seen.elements.sorted())
     withExtendedLifetime(observation) {}
   }
@@ -192,7 +198,7 @@ private final class Gate: Sendable {
   func open() { semaphore.signal() }
 
   func wait() {
-    semaphore.wait()
+    semaphore.waitInTime()
     semaphore.signal()
   }
 }

@@ -1,3 +1,4 @@
+import SharedStateTesting
 import Synchronization
 import Testing
 
@@ -12,17 +13,33 @@ final class Log<Value: Sendable>: Sendable {
   }
 }
 
-/// Waits for a condition, at most half a minute.
-func until(
+/// Waits until something is as wanted, with `patience`.
+///
+/// - Parameters:
+///   - what: What is waited for, as the failure says it.
+///   - found: What there is, which the failure says, too.
+func until<Found: Sendable>(
+  _ what: String,
+  _ found: @autoclosure @escaping @Sendable () -> Found,
   sourceLocation: SourceLocation = #_sourceLocation,
-  _ condition: @Sendable () -> Bool
+  where isWanted: @escaping @Sendable (Found) -> Bool
 ) async {
-  let deadline = ContinuousClock.now + .seconds(30)
-  while !condition() {
-    guard ContinuousClock.now < deadline else {
-      Issue.record("The condition did not become true in time.", sourceLocation: sourceLocation)
-      return
+  do {
+    try await inTime(what, found: { "\(found())" }, sourceLocation: sourceLocation) {
+      while !isWanted(found()) { try await Task.sleep(for: .milliseconds(1)) }
     }
-    await Task.yield()
+  } catch {
+    // Not recorded yet, as what is too late is.
+    if Task.isCancelled { Issue.record("\(error)", sourceLocation: sourceLocation) }
   }
+}
+
+/// Waits until something has become equal to something else, with `patience`.
+func until<Found: Equatable & Sendable>(
+  _ what: String,
+  _ found: @autoclosure @escaping @Sendable () -> Found,
+  is wanted: Found,
+  sourceLocation: SourceLocation = #_sourceLocation
+) async {
+  await until("\(what): \(wanted)", found(), sourceLocation: sourceLocation) { $0 == wanted }
 }

@@ -109,7 +109,8 @@ import Testing
         observations.append(observation)
       }
     }
-    await until { whole.values.last == 100 && late.values.last == 100 }
+    await until("the last value", whole.values.last, is: 100)
+    await until("the last value of the one who came late", late.values.last, is: 100)
     #expect(whole.values == Array(0...100))
     #expect(late.values == Array((late.values.first ?? -1)...100))
     withExtendedLifetime((observation, observations)) {}
@@ -137,7 +138,7 @@ import Testing
     }
     let bringer = currentThread()
     for value in 1...10 { _ = reference.replace(with: value) }
-    await until { log.values.last == 10 }
+    await until("the last value", log.values.last, is: 10)
     #expect(log.values == Array(0...10))
     #expect(!threads.values.dropFirst().contains(bringer))
     withExtendedLifetime(observation) {}
