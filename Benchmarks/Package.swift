@@ -1,33 +1,68 @@
 // swift-tools-version: 6.2
 
+// A package of its own, so that nobody who uses the library ever builds it. Its folders are links to those of the
+// library, so that it can measure what only the library sees, built as for a program that depends on it: with
+// `-enable-testing` the compiler could assume less.
+
 import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
 
 let package = Package(
   name: "benchmarks",
   platforms: [.macOS(.v15)],
   dependencies: [
-    // Named, so that it is found whatever the folder of the checkout is called.
-    .package(name: "swift-shared-state", path: "..")
+    .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
+    .package(url: "https://github.com/pointfreeco/swift-custom-dump", from: "1.7.3"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
   ],
   targets: [
+    .target(
+      name: "SharedStateDependencies",
+      dependencies: [.product(name: "IssueReporting", package: "xctest-dynamic-overlay")],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "SharedState",
+      dependencies: [
+        "SharedStateDependencies",
+        .product(name: "CustomDump", package: "swift-custom-dump"),
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+        .product(name: "OrderedCollections", package: "swift-collections"),
+      ],
+      swiftSettings: settings
+    ),
+    .systemLibrary(name: "CHiredis"),
+    .target(
+      name: "SharedStateRedis",
+      dependencies: [
+        "SharedState",
+        "CHiredis",
+        .product(name: "HeapModule", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+      ],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "SharedStateTesting",
+      dependencies: ["SharedState", "SharedStateDependencies", "SharedStateRedis"],
+      swiftSettings: settings
+    ),
     .target(
       name: "CBench",
       linkerSettings: [.linkedLibrary("hiredis")]
     ),
     .executableTarget(
       name: "bench",
-      dependencies: [
-        "CBench",
-        .product(name: "SharedState", package: "swift-shared-state"),
-        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
-        .product(name: "SharedStateRedis", package: "swift-shared-state"),
-        .product(name: "SharedStateTesting", package: "swift-shared-state"),
-      ],
-      swiftSettings: [
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-      ]
+      dependencies: ["CBench", "SharedState", "SharedStateDependencies", "SharedStateRedis", "SharedStateTesting"],
+      swiftSettings: settings
     ),
   ],
   swiftLanguageModes: [.v6]

@@ -8,4 +8,6 @@ enum BenchmarkError: Error {
   case lastValueMissing(expected: Int, seen: Int?)
   /// The server has not kept what it was to keep.
   case valuesMissing
+  /// The library does not take coders of Foundation itself.
+  case codersRefused
 }

@@ -3,6 +3,7 @@ import SharedStateRedis
 
 // The benchmarks; see README.md. The first two commands are what the benchmarks start themselves as, as another process.
 let arguments = Array(CommandLine.arguments.dropFirst())
+let options = ["--local", "--documents", "--latency", "--throughput", "--herd", "--repair", "--quick"]
 switch arguments.first {
 case "--observe-library" where arguments.count == 3:
   try await Observer.library(url: arguments[1], name: arguments[2])
@@ -10,7 +11,7 @@ case "--observe-floor" where arguments.count == 4:
   try Observer.floor(host: arguments[1], port: Int32(arguments[2]) ?? 0, channel: arguments[3])
 case "--update-atomically" where arguments.count == 4:
   try await AtomicUpdatesBenchmark.child(url: arguments[1], name: arguments[2], times: Int(arguments[3]) ?? 0)
-case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput", "--herd", "--repair", "--quick"]):
+case _ where Set(arguments).isSubset(of: options):
   let isQuick = arguments.contains("--quick")
   let parts = Set(arguments).subtracting(["--quick"])
   let scene = try await Scene()
@@ -20,6 +21,9 @@ case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput"
     table.append("Local, one thread (a = allocations for each)", try await local.accesses())
     table.append("Local, two threads on two values", local.threads())
     table.append("Keys and observers", try await local.keys())
+  }
+  if parts.isEmpty || parts.contains("--documents") {
+    for (heading, rows) in try DocumentBenchmarks(isQuick: isQuick).run() { table.append(heading, rows) }
   }
   if parts.isEmpty || parts.contains("--latency") {
     let latency = LatencyBenchmark(scene: scene, isQuick: isQuick)
@@ -44,6 +48,6 @@ case _ where Set(arguments).isSubset(of: ["--local", "--latency", "--throughput"
   table.print()
   await scene.store.shutdown(within: .seconds(5))
 default:
-  print("usage: bench [--local] [--latency] [--throughput] [--herd] [--repair] [--quick]")
+  print("usage: bench \(options.map { "[\($0)]" }.joined(separator: " "))")
   exit(2)
 }
