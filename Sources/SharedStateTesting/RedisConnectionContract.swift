@@ -45,7 +45,7 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
 
   /// Every check, in the order of the documentation of the seam.
   package static let allChecks =
-    connectionChecks + readChecks + trackingChecks + commitChecks + restoreChecks
+    connectionChecks + readChecks + trackingChecks + commitChecks + numberChecks + restoreChecks
     + operationChecks + messageChecks
 
   /// What must hold, as a sentence.

@@ -70,6 +70,28 @@ struct HiredisConnectionTests {
     }
   }
 
+  @Test(
+    "an answer with a revision that is not to be believed fails its commit only",
+    arguments: [
+      "ok 9007199254740993 0", "ok 7881299347898369 7881299347898368", "ok 5 9007199254740993",
+    ]
+  )
+  func unbelievableAnswer(answer: String) throws {
+    let connection = peer.connection()
+    try connection.send([RedisRequest(id: 1, command: commit()), RedisRequest(id: 2, command: commit())])
+    peer.say("$\(answer.utf8.count)\r\n\(answer)\r\n$21\r\nok 7 7881299347898368\r\n")
+    let events = try connection.receive(until: soon)
+    guard case .protocolViolation? = failure(events.first) else {
+      Issue.record("\(events)")
+      return
+    }
+    guard case .reply(id: 2, .commit(.committed(revision: Revision(7), parent: .largest))) = try #require(events.last)
+    else {
+      Issue.record("\(events)")
+      return
+    }
+  }
+
   @Test func ofManyCommitsWithAnUnknownScriptOneBringsTheSource() throws {
     let connection = peer.connection()
     try connection.send((0..<10).map { RedisRequest(id: $0, command: commit()) })

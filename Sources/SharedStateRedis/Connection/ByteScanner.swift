@@ -29,6 +29,15 @@ struct ByteScanner {
     return count > 0 ? number : nil
   }
 
+  /// Takes a revision that is not ``Revision/none``; `nil`: there is none, or none that is to be believed. As the scripts
+  /// have it, so that both mean the same by whatever somebody has put there.
+  mutating func revision() -> Revision? {
+    guard rest.first != UInt8(ascii: "0"), let number = number(), number <= Revision.largest.rawValue else {
+      return nil
+    }
+    return Revision(number)
+  }
+
   /// Takes exactly so many lower-case hexadecimal digits; `nil`: they are not there.
   mutating func hexadecimal(digits: Int) -> UInt64? {
     guard rest.count >= digits else { return nil }

@@ -32,19 +32,20 @@ package struct ChangeMessage: Hashable, Sendable {
 
   /// Reads a payload; `nil` for an unknown version or a malformed header, which are counted and ignored.
   package init?(payload: Data) {
-    let header: (revision: UInt64, parent: UInt64, kind: UInt8, signature: (writer: String, Lineage), length: Int)? =
-      payload.withUnsafeBytes { bytes in
-        var scanner = ByteScanner(bytes)
-        guard
-          scanner.skip("1"), scanner.skip(" "),
-          let revision = scanner.number(), revision > 0, revision <= Revision.largest.rawValue, scanner.skip(" "),
-          let parent = scanner.number(), parent < revision, scanner.skip(" "),
-          let kind = scanner.byte(), scanner.skip(" "),
-          let lineEnd = scanner.rest.firstIndex(of: UInt8(ascii: "\n")), lineEnd > scanner.rest.startIndex
-        else { return nil }
-        let signature = Lineage.split(scanner.rest[..<lineEnd], revision: Revision(revision))
-        return (revision, parent, kind, signature, lineEnd + 1)
-      }
+    let header:
+      (revision: Revision, parent: Revision, kind: UInt8, signature: (writer: String, Lineage), length: Int)? =
+        payload.withUnsafeBytes { bytes in
+          var scanner = ByteScanner(bytes)
+          guard
+            scanner.skip("1"), scanner.skip(" "),
+            let revision = scanner.revision(), scanner.skip(" "),
+            let parent = scanner.number().map(Revision.init), revision.mayFollow(parent), scanner.skip(" "),
+            let kind = scanner.byte(), scanner.skip(" "),
+            let lineEnd = scanner.rest.firstIndex(of: UInt8(ascii: "\n")), lineEnd > scanner.rest.startIndex
+          else { return nil }
+          let signature = Lineage.split(scanner.rest[..<lineEnd], revision: revision)
+          return (revision, parent, kind, signature, lineEnd + 1)
+        }
     guard let header else { return nil }
     let content: Content
     switch header.kind {
@@ -54,8 +55,8 @@ package struct ChangeMessage: Hashable, Sendable {
     default: return nil
     }
     self.init(
-      revision: Revision(header.revision),
-      parent: Revision(header.parent),
+      revision: header.revision,
+      parent: header.parent,
       writer: header.signature.writer,
       lineage: header.signature.1,
       content: content

@@ -18,6 +18,9 @@
 /// type of the value, and `forgotten` when an operation of the writer that was applied on top of the expected revision may
 /// not be remembered any more; or `type` and the name of the other type that the key holds.
 ///
+/// The revision is above the floor and above the stored one, each as long as that is not ``Revision/largest``, and at
+/// least the server's time.
+///
 /// A value by another name is never read into Lua, a digest is never made, and only small documents are
 /// concatenated, because Redis copies and hashes every byte of every Lua string.
 package enum CommitScript {
@@ -111,6 +114,9 @@ package enum CommitScript {
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]
     local least = math.max(previous + 1, floor + 1)
+    -- What would come after the largest one nobody believed.
+    if least > \(Revision.largest) then least = math.min(previous + 1, floor + 1) end
+    if least > \(Revision.largest) then least = 0 end
     local revision = least > now and string.format('%.0f', least) or string.format('%s%06d', time[1], time[2])
 
     if kind == 'a' then

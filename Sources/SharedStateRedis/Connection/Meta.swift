@@ -53,22 +53,19 @@ package struct Meta: Hashable, Sendable {
   /// Reads the string's bytes.
   package init?(bytes: UnsafeRawBufferPointer) {
     var scanner = ByteScanner(bytes)
-    // As the script has it, so that both mean the same by the revision of whatever somebody has put there.
-    guard bytes.first != UInt8(ascii: "0"), let revision = scanner.number(), revision <= Revision.largest.rawValue,
-      scanner.skip(" ")
-    else { return nil }
+    guard let revision = scanner.revision(), scanner.skip(" ") else { return nil }
     guard
       let parent = scanner.number(), scanner.skip(" "),
       let kind = scanner.byte().flatMap({ Kind(rawValue: Character(Unicode.Scalar($0))) }), scanner.skip(" "),
       let expiry = scanner.number(), expiry <= Int64.max, scanner.skip(" "),
       !scanner.rest.isEmpty
     else {
-      self.init(revision: Revision(revision), parent: .none, kind: .set, writer: "?")
+      self.init(revision: revision, parent: .none, kind: .set, writer: "?")
       return
     }
-    let (writer, lineage) = Lineage.split(scanner.rest, revision: Revision(revision))
+    let (writer, lineage) = Lineage.split(scanner.rest, revision: revision)
     self.init(
-      revision: Revision(revision),
+      revision: revision,
       parent: Revision(parent),
       kind: kind,
       expiry: expiry,

@@ -16,8 +16,18 @@ package struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible
   ///
   /// The scripts compute with doubles, which end to count one by one at 2^53. Whoever writes, announces or answers a
   /// larger one would bring that about, so a meta that has one counts as none, and a message or an answer as malformed.
-  /// What is left above it is room for counting on: no value is written that often.
+  /// What would come after it gets the server's time as its number instead, in a line of its own: see ``Lineage``.
   package static let largest = Revision((1 << 53) - (1 << 50))
+
+  /// The largest one that stays a floor when it is not held any more. What is above it, 12 days at a commit for each
+  /// microsecond, would sooner or later bring another version to the end of the numbers, once one was there.
+  package static let largestFloor = Revision(largest.rawValue - (1 << 40))
+
+  /// Whether a version with this number may have been made from one with another number: from an older one, or where
+  /// there is no larger one.
+  package func mayFollow(_ parent: Revision) -> Bool {
+    parent < self || parent == .largest && self != .largest
+  }
 
   package static func < (lhs: Revision, rhs: Revision) -> Bool {
     lhs.rawValue < rhs.rawValue

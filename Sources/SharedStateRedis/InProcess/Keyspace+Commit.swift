@@ -48,6 +48,7 @@ extension Keyspace {
 
     // Lua computes with doubles, and so does the twin.
     let candidates = [Double(previous) ?? 0, Double(commit.floor.rawValue)].map { $0 + 1 }
+      .filter { $0 <= Double(Revision.largest.rawValue) }
     let number = candidates.reduce(Double(now.microseconds), max)
     let revision = String(format: "%.0f", number)
 

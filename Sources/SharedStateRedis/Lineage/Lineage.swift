@@ -89,11 +89,12 @@ package struct Lineage: Hashable, Sendable {
     private var others: [Line] = []
     private var rest = Revision.none
 
-    /// Continues the line of what a commit is made of when that was written in this era, and opens one otherwise.
+    /// Continues the line of what a commit is made of when that was written in this era, and opens one otherwise: also
+    /// behind ``Revision/largest``, because numbers only grow within a line.
     ///
     /// - Parameter parent: What it is made of; `nil`: of nothing, so that it claims to include nothing.
     package init(continuing parent: Lineage?, era: Era, opening line: LineID) {
-      let isContinued = parent?.era == era
+      let isContinued = parent?.era == era && parent?.own?.revision != .largest
       self.era = era
       self.line = isContinued ? parent?.own?.id ?? line : line
       if let parent { include(parent) }
@@ -230,15 +231,5 @@ extension Lineage {
       return (String(decoding: bytes[..<end], as: UTF8.self), lineage)
     }
     return (String(decoding: bytes, as: UTF8.self), Lineage(unknownAt: revision))
-  }
-}
-
-extension ByteScanner {
-  /// A revision that is not ``Revision/none``, as it is written.
-  fileprivate mutating func revision() -> Revision? {
-    guard rest.first != UInt8(ascii: "0"), let number = number(), number <= Revision.largest.rawValue else {
-      return nil
-    }
-    return Revision(number)
   }
 }

@@ -33,13 +33,16 @@ extension Replica {
     _ vitals: Vitals,
     made: Meta? = nil
   ) -> [Action] {
-    floor = max(floor, revision)
+    raiseFloor(to: revision)
     heard = max(heard, revision)
     if case .repair(let repair) = job.purpose { return mended(repair, job, revision, parent) }
-    var actions: [Action] = []
+    // Behind the largest number the next one is smaller, and what was read in between can tell only by being read.
+    var actions: [Action] = revision < parent ? [.read] : []
+    func isLatest(beside known: Revision) -> Bool { revision >= known || parent == known }
     // What was read after a lost reply is newer than what the commit has made, also of the same revision.
     let isSame = revision == held.revision
-    let isOvertaken = job.isInterrupted && (revision < held.revision || isSame && job.content != held.content)
+    let isOvertaken =
+      job.isInterrupted && (!isLatest(beside: held.revision) || isSame && job.content != held.content)
     // What was thrown away before anybody had read it, its author has. What expires has done so, most likely.
     let isGone =
       isOvertaken && held.restorable == nil && held.meta?.kind == .set
@@ -51,12 +54,12 @@ extension Replica {
     if !isCertain {
       // It may have been made by what was sent first, and with what that included.
       actions.append(.read)
-    } else if revision >= held.revision && !isOvertaken || isGone {
+    } else if isLatest(beside: held.revision) && !isOvertaken || isGone {
       hold(made, job.content, job.sighting)
     }
     if isGone { actions.append(.read) }
     let isRead = job.isInterrupted && revision == confirmed.revision && job.content != confirmed.content
-    let isNewest = revision >= confirmed.revision && !isRead
+    let isNewest = isLatest(beside: confirmed.revision) && !isRead
     if isNewest {
       confirmed = State(revision: revision, content: job.content)
       (left, news) = (nil, isCertain ? nil : News(after: questions, vitals: job.sighting ?? vitals, isOwn: true))
@@ -102,7 +105,9 @@ extension Replica {
       return [.report(.restored(revision))]
     case .adopt:
       // What was adopted is in the message, unless that is lost or still on its way.
-      guard confirmed.revision < revision || news != nil else { return [.report(.adopted(revision))] }
+      guard confirmed.revision != revision || news != nil else {
+        return [.report(.adopted(revision))]
+      }
       adopted = (revision, sentReads + 1)
       return [.report(.adopted(revision)), .read]
     case .merge, .giveBack:
@@ -180,7 +185,9 @@ extension Replica {
         hasSaveError = true
         return actions + [.saveError(error)] + finish(job.waiters, error)
       }
-      guard policy.conflict == .reject, stored.revision >= job.expected else { return actions + putBack(job, nil) }
+      // What comes behind the largest number has a smaller one.
+      let isLater = stored.revision >= job.expected || stored.revision != .none && job.expected == .largest
+      guard policy.conflict == .reject, isLater else { return actions + putBack(job, nil) }
       return actions + rollBack(stamp: stamp, job.waiters, local: encoded, stored: stored.document)
     }
   }
@@ -193,7 +200,9 @@ extension Replica {
     let mayBeEvicted = job.expected == .none && vitals.evictions != job.sighting?.evictions
     // Something else was written where nothing was, and nothing was thrown away since.
     let isWrittenOver = stored.content != .absent && vitals.evictions != nil && vitals == job.sighting
-    return (stored.meta != nil || isWrittenOver) && isSameServer && !hasForgotten && !mayBeEvicted
+    // What the script remembers it finds by the order of the numbers, which ends there.
+    let isOrdered = job.expected < .largest
+    return (stored.meta != nil || isWrittenOver) && isSameServer && !hasForgotten && !mayBeEvicted && isOrdered
   }
 
   /// The local changes up to the stamp yield to what others have done.

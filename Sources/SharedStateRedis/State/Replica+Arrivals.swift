@@ -21,9 +21,9 @@ extension Replica {
     if message.version == held.meta?.version, held.restorable != nil { return restored() }
     let isGivenBack = meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
     guard message.revision > confirmed.revision || isGivenBack, includesHeld(message) else {
-      // Of another history than ours, which only what is stored can tell.
+      // Of another history than ours, which only what is stored can tell, or newer with a smaller number.
       let isKnown = held.meta?.lineage.covers(message.version) ?? false
-      return isKnown || includesHeld(message) && !isDoubted ? [] : [.confirm]
+      return !isLater(message) && (isKnown || includesHeld(message) && !isDoubted) ? [] : [.confirm]
     }
     var actions: [Action] = []
     if isVerified, isMissed {
@@ -55,6 +55,13 @@ extension Replica {
       return actions
     }
     return actions + advance()
+  }
+
+  /// Whether a message tells of something newer than what is shown, although its number is smaller.
+  private func isLater(_ message: ChangeMessage) -> Bool {
+    guard message.revision < confirmed.revision, includesHeld(message) else { return false }
+    guard let meta else { return true }
+    return message.lineage.covers(meta.version) || !meta.lineage.covers(message.version)
   }
 
   private func includesHeld(_ message: ChangeMessage) -> Bool {
@@ -194,8 +201,8 @@ extension Replica {
     isFirst: Bool = false,
     vitals: Vitals
   ) -> [Action] {
-    floor = max(floor, stored.revision)
-    heard = max(heard, floor)
+    raiseFloor(to: stored.revision)
+    heard = max(heard, stored.revision)
     var isEdited = false
     var actions: [Action] = []
     switch settleNews(by: stored, question: question, isFirst: isFirst, vitals) {

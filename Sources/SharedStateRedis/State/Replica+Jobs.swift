@@ -94,7 +94,8 @@ extension Replica {
 
     /// Whether this was made by it, on a connection that broke before it said so.
     func hasMade(_ meta: Meta, writer: String) -> Bool {
-      isInterrupted && meta.writer == writer && meta.parent == expected && meta.revision > floor
+      let isAbove = meta.revision > floor || meta.revision < meta.parent
+      return isInterrupted && meta.writer == writer && meta.parent == expected && isAbove
     }
 
     /// Whether it may be made anew where something else was made of this revision: it has not taken effect, as far as can

@@ -243,8 +243,10 @@ package struct Replica: Sendable {
   /// Whether the server lets this service write what nobody has asked for; found out by trying.
   var mayMend = true
   var sight = Sight.reflected
-  /// The highest revision for which there is evidence.
-  package internal(set) var floor = Revision.none
+  /// The highest revision for which there is evidence. What is close to the end of the numbers counts only while it is
+  /// held.
+  package var floor: Revision { max(highest, held.revision) }
+  private var highest = Revision.none
   /// The highest revision ever heard of.
   var heard = Revision.none
   /// The newest change that was announced without its document, while a commit of our own was under way.
@@ -403,6 +405,11 @@ package struct Replica: Sendable {
   /// Why what is stored cannot be read; a local change waits while it is there.
   var unreadable: RedisSharedStateError? {
     if case .unreadable(let error) = sight { error } else { nil }
+  }
+
+  /// There is evidence for a revision.
+  mutating func raiseFloor(to revision: Revision) {
+    if revision <= .largestFloor { highest = max(highest, revision) }
   }
 
   // MARK: The connection

@@ -68,15 +68,20 @@ struct OrderedTests {
   @Test(
     "nothing that claims to be from beyond all clocks ends all counting",
     arguments: BackendKind.allCases,
-    ["9007199254740991", "9007199254740992", "9007199254740993", "7881299347898369", "7000000000000000"]
+    [
+      "9007199254740991", "9007199254740992", "9007199254740993", "7881299347898369", "7881299347898368",
+      "7881299347898367", "7881299347898300", "7000000000000000",
+    ]
   )
   func beyondBelief(kind: BackendKind, revision: String) async throws {
     let backend = try kind.make()
-    let store = try backend.store()
+    let (store, other) = (try backend.store(), try backend.store("other"))
     @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("count", store: other)) var others = 0
     try await $count.load()
     $count.withLock { $0 = 1 }
     try await $count.save()
+    try await $others.becomes(1)
     for kind in ["s", "r", "d"] {
       try backend.publish("1 \(revision) 5 \(kind) other@host/1/n\n9", on: "changes:{count}")
     }
@@ -87,14 +92,58 @@ struct OrderedTests {
     $count.withLock { $0 = 2 }
     try await $count.save()
     #expect(try backend.get("count") == "2")
+    try await $others.becomes(2)
     $count.withLock { $0 = 3 }
     try await $count.save()
     #expect(try backend.get("count") == "3")
+    try await $others.becomes(3)
+    for value in 4...9 {
+      try await $others.updateAtomically { $0 += 1 }
+      try await $count.becomes(value)
+    }
+    try backend.set("count", "10")
+    for share in [$count, $others] { try await share.becomes(10) }
+    try await $count.updateAtomically { $0 += 1 }
+    try await $others.becomes(11)
+    // Numbers that are ahead of the clock do not tell what nobody has read from what comes after it.
+    for share in [$count, $others] { try await share.load() }
     try backend.flushAll()
-    try await $count.becomes(0)
+    for share in [$count, $others] { try await share.becomes(0) }
     $count.withLock { $0 = 4 }
     try await $count.save()
     #expect(try backend.get("count") == "4")
+    try await $others.becomes(4)
+  }
+
+  @Test("a revision beyond belief that a server has answered once is forgotten", arguments: BackendKind.allCases)
+  func answeredBeyondBelief(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 0
+    $count.withLock { $0 = 1 }
+    try await $count.save()
+    // The script answers what it takes for the last operation of the store with what it remembers of it.
+    let operation = try #require(try backend.get("ops:{count}")).split(separator: " ")
+    let number = try #require(UInt64(operation[1]))
+    for further in 1...4 as ClosedRange<UInt64> {
+      try backend.set("ops:{count}", "\(operation[0]) \(number + further) 9007199254740993 0;")
+      $count.withLock { $0 = 2 }
+      do {
+        try await $count.save()
+      } catch RedisSharedStateError.protocolViolation {
+        break
+      }
+    }
+    #expect($count.saveError != nil)
+    try backend.delete("ops:{count}")
+    try await $count.save()
+    #expect(try backend.get("count") == "2")
+    #expect($count.saveError == nil)
+    let revision = try #require(try await store.metadata(for: "count")?.revision)
+    #expect(revision < 4_000_000_000_000_000)
+    let other = try backend.store("other")
+    @Shared(.redis("count", store: other)) var others = 0
+    try await $others.becomes(2)
   }
 
   @Test("messages that the fake holds and releases in reverse leave the newest value")

@@ -1,0 +1,152 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Behind the largest revision the server goes on by its clock, far below it.
+@Suite("A replica at the end of the numbers", .timeLimit(.minutes(1)))
+struct ReplicaLastNumbersTests {
+  private static let last = Revision.largest.rawValue
+  private static let now: UInt64 = 1_800_000_000_000_000
+
+  /// What has come behind the last one, in a line of its own.
+  private static func restarted(_ revision: UInt64) -> Lineage {
+    Lineage(
+      era: Era(1),
+      lines: [.init(id: .new, revision: Revision(revision)), .init(id: .old, revision: .largest)]
+    )
+  }
+
+  private func atTheEnd(conflict: ConflictPolicy = .merge) -> Replica {
+    Replica.holding(.document(Self.last, "a", .old(Self.last)), conflict: conflict)
+  }
+
+  private func message(_ revision: UInt64, _ text: String, parent: Revision) -> ChangeMessage {
+    var message = ChangeMessage.set(revision, text, Self.restarted(revision))
+    message.parent = parent
+    return message
+  }
+
+  @Test("follows what was made of it, though its number is smaller")
+  func followed() {
+    var replica = atTheEnd()
+    #expect(replica.announced(message(Self.now, "b", parent: .largest), vitals: .calm).last == .confirm)
+    #expect(replica.announced(message(Self.now + 1, "c", parent: Revision(Self.now)), vitals: .calm).last == .confirm)
+    let stored = StoredValue.document(Self.now + 1, "c", Self.restarted(Self.now + 1))
+    deliver(replica.stored(stored, vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.confirmed == .document(Self.now + 1, "c"))
+    #expect(replica.floor == Revision(Self.now + 1))
+    // What is late is of no use any more.
+    #expect(replica.announced(.set(Self.last, "a", .old(Self.last)), vitals: .calm) == [])
+    #expect(replica.announced(message(Self.now, "b", parent: .largest), vitals: .calm) == [])
+    // The next ones are usual again.
+    let next = replica.announced(message(Self.now + 2, "d", parent: Revision(Self.now + 1)), vitals: .calm)
+    #expect(next.map(\.delivery?.state) == [.document(Self.now + 2, "d")])
+  }
+
+  @Test("follows also where what claims the last number names no lines, and where it was deleted")
+  func unnamed() {
+    var replica = Replica.holding(.document(Self.last, "a"))
+    var message = message(Self.now, "b", parent: .largest)
+    let line = Lineage.Line(id: .new, revision: Revision(Self.now))
+    message.lineage = Lineage(era: Era(1), lines: [line], rest: .largest)
+    #expect(replica.announced(message, vitals: .calm) == [.confirm])
+    deliver(replica.stored(.document(Self.now, "b", message.lineage), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.confirmed == .document(Self.now, "b"))
+    #expect(replica.announced(.set(Self.last, "a"), vitals: .calm, clock: Self.now) == [.confirm])
+
+    var other = atTheEnd()
+    deliver(other.stored(.absent, vitals: .calm), to: &other, outcome: .shown)
+    deliver(other.counted(.calm), to: &other, outcome: .shown)
+    let taken = other.takeRepair(vitals: .calm)
+    #expect(taken?.isAdoption == true)
+    #expect(taken?.lineage?.line != .old)
+    let reply = CommitReply.committed(revision: Revision(Self.now), parent: .none)
+    #expect(other.committed(reply, operation: .number(99), vitals: .calm).contains(.read))
+    deliver(other.stored(.deleted(Self.now, Self.restarted(Self.now)), vitals: .calm), to: &other, outcome: .shown)
+    #expect(other.held.revision == Revision(Self.now))
+    #expect(other.confirmed.revision == Revision(Self.now))
+  }
+
+  @Test("commits in a line of its own, and shows what it has made")
+  func committed() throws {
+    var replica = atTheEnd()
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    let taken = replica.takeDraft(vitals: .calm) { .number(99) }
+    let lineage = try #require(taken?.lineage)
+    #expect(lineage.line != .old)
+    #expect(lineage.made(Revision(Self.now)).covers(Version(line: .old, revision: .largest)))
+    let reply = CommitReply.committed(revision: Revision(Self.now), parent: .largest)
+    let actions = replica.committed(reply, operation: .number(1), vitals: .calm)
+    #expect(actions.contains(.read))
+    #expect(actions.allSatisfy { $0.delivery == nil })
+    #expect(replica.confirmed == .document(Self.now, "b"))
+    #expect(replica.held.meta?.lineage == lineage.made(Revision(Self.now)))
+    #expect(replica.floor == Revision(Self.now))
+    #expect(!replica.hasPendingChange)
+    // The next commit continues the line.
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("c".utf8)), stamp: 2, operation: .number(2))
+    let next = replica.takeDraft(vitals: .calm) { .number(99) }
+    #expect(next?.lineage?.line == lineage.line)
+    #expect(next?.condition == .revision(Revision(Self.now)))
+  }
+
+  @Test("its own message before the reply, and another one's after it, change nothing about that")
+  func overtaken() {
+    var replica = atTheEnd()
+    replica.send("b", stamp: 1, number: 1)
+    let stored = StoredValue.document(Self.now + 1, "c", Self.restarted(Self.now + 1))
+    // Somebody else has been faster to commit on top of it.
+    _ = replica.stored(stored, vitals: .calm)
+    #expect(replica.confirmed == .document(Self.now + 1, "c"))
+    let reply = CommitReply.committed(revision: Revision(Self.now), parent: .largest)
+    let actions = replica.committed(reply, operation: .number(1), vitals: .calm)
+    #expect(actions.last?.delivery?.state == .document(Self.now + 1, "c"))
+  }
+
+  @Test("knows what it has made before the connection broke")
+  func interrupted() {
+    var replica = atTheEnd()
+    replica.send("b", stamp: 1, number: 1)
+    replica.reconnect()
+    let made = StoredValue(
+      meta: Meta(
+        revision: Revision(Self.now),
+        parent: .largest,
+        kind: .set,
+        writer: "me",
+        lineage: Self.restarted(Self.now)
+      ),
+      content: .document(Data("b".utf8))
+    )
+    deliver(replica.stored(made, vitals: .calm), to: &replica, outcome: .superseded)
+    _ = replica.takeDraft(vitals: .calm) { .number(99) }
+    _ = replica.committed(.conflict(made), operation: .number(1), vitals: .calm)
+    #expect(!replica.hasPendingChange)
+    #expect(replica.confirmed == .document(Self.now, "b"))
+  }
+
+  @Test("yields to what came behind it, where conflicts are rejected")
+  func rejected() {
+    var replica = atTheEnd(conflict: .reject)
+    replica.send("b", stamp: 1, number: 1)
+    let stored = StoredValue.document(Self.now, "c", Self.restarted(Self.now))
+    let actions = replica.committed(.conflict(stored), operation: .number(1), vitals: .calm)
+    #expect(actions.contains { if case .report(.gaveUp(.conflict)) = $0 { true } else { false } })
+  }
+
+  @Test("forgets numbers that are close to the end, once something else is there")
+  func floor() {
+    var replica = Replica.holding(.document(Self.last - 100, "a", .old(Self.last - 100)))
+    #expect(replica.floor == Revision(Self.last - 100))
+    deliver(replica.stored(.document(Self.now, "b", Self.restarted(Self.now))), to: &replica, outcome: .shown)
+    #expect(replica.floor == Revision(Self.now))
+    var other = Replica.holding(.document(Revision.largestFloor.rawValue, "a", .old(7)))
+    deliver(other.stored(.document(Self.now, "b", Self.restarted(Self.now))), to: &other, outcome: .shown)
+    #expect(other.floor == .largestFloor)
+  }
+}
