@@ -34,7 +34,6 @@ extension Replica {
     made: Meta? = nil
   ) -> [Action] {
     raiseFloor(to: revision)
-    heard = max(heard, revision)
     if case .repair(let repair) = job.purpose { return mended(repair, job, revision, parent) }
     // Behind the largest number the next one is smaller, and what was read in between can tell only by being read.
     var actions: [Action] = revision < parent ? [.read] : []

@@ -16,8 +16,9 @@ extension Replica {
     clock: UInt64? = nil
   ) -> [Action] {
     if let clock, message.revision.rawValue > max(clock, floor.rawValue) + Self.believableLead { return [.confirm] }
-    let isMissed = message.parent > max(heard, floor)
-    heard = max(heard, message.revision)
+    let known = max(heard?.revision ?? .none, confirmed.revision, floor)
+    let isMissed = message.parent > known
+    if message.revision > known { heard = Heard(revision: message.revision, after: questions) }
     if message.version == held.meta?.version, held.restorable != nil { return restored() }
     let isGivenBack = meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
     guard message.revision > confirmed.revision || isGivenBack, includesHeld(message) else {
@@ -202,7 +203,8 @@ extension Replica {
     vitals: Vitals
   ) -> [Action] {
     raiseFloor(to: stored.revision)
-    heard = max(heard, stored.revision)
+    // A message that was not true hides no gap any more.
+    if let heard, question > heard.after { self.heard = nil }
     var isEdited = false
     var actions: [Action] = []
     switch settleNews(by: stored, question: question, isFirst: isFirst, vitals) {

@@ -163,6 +163,13 @@ package struct Replica: Sendable {
     var isOwn = false
   }
 
+  /// A revision that a message has told of, whatever became of that.
+  struct Heard: Hashable, Sendable {
+    let revision: Revision
+    /// How many questions were asked by then: the answer to a later one tells what there is of it.
+    let after: UInt64
+  }
+
   /// What is looked at again after a while, because somebody else may know better.
   struct Wait: Hashable, Sendable {
     let grace: Grace
@@ -247,8 +254,8 @@ package struct Replica: Sendable {
   /// held.
   package var floor: Revision { max(highest, held.revision) }
   private var highest = Revision.none
-  /// The highest revision ever heard of.
-  var heard = Revision.none
+  /// The highest revision that a message has told of since the server was asked.
+  var heard: Heard?
   /// The newest change that was announced without its document, while a commit of our own was under way.
   var announcedByReference = Revision.none
 

@@ -429,6 +429,7 @@ struct SmallWorld {
       hasher.combine(replica.sentReads - read.number)
       hasher.combine(read.evidence == replica.evidence)
       hasher.combine(read.question > replica.news?.after ?? .max)
+      hasher.combine(read.question > replica.heard?.after ?? .max)
     }
     hasher.combine(replica.answeredRead < replica.sentReads)
     hasher.combine(replica.held)
@@ -437,7 +438,8 @@ struct SmallWorld {
     hasher.combine(replica.questions > replica.news?.after ?? .max)
     hasher.combine(replica.told)
     hasher.combine(replica.left)
-    hasher.combine(replica.heard)
+    hasher.combine(replica.heard?.revision)
+    hasher.combine(replica.questions > replica.heard?.after ?? .max)
     hasher.combine(replica.absence?.stored)
     hasher.combine(replica.absence?.told)
     hasher.combine(replica.absence?.evidence == replica.evidence)
@@ -451,6 +453,7 @@ struct SmallWorld {
     hasher.combine(replica.inFlight?.isInterrupted)
     hasher.combine(replica.inFlight?.evidence == replica.evidence)
     hasher.combine(replica.inFlight?.question ?? 0 > replica.news?.after ?? .max)
+    hasher.combine(replica.inFlight?.question ?? 0 > replica.heard?.after ?? .max)
   }
 
   private func combine(_ request: RedisRequest, into hasher: inout Hasher) {

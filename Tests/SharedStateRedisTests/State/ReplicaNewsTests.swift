@@ -84,6 +84,34 @@ struct ReplicaNewsTests {
     #expect(replica.floor == Revision(5))
   }
 
+  @Test("hides no gap between messages once it has turned out to be untrue", arguments: [false, true])
+  func gaps(isReference: Bool) {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    var forged = ChangeMessage.set(9_000, "b", .old(9_000))
+    if isReference { forged.content = .reference }
+    deliver(replica.announced(forged, vitals: .calm), to: &replica, outcome: .shown)
+    deliver(replica.stored(.document(5, "a", .old(5)), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.confirmed == .document(5, "a"))
+    let actions = replica.announced(.set(7, "c", .old(7)), vitals: .calm)
+    #expect(actions.contains(.report(.missedMessage)))
+    #expect(actions.contains(.read))
+  }
+
+  @Test("leaves no gap where each names the one before, also while none was read", arguments: [false, true])
+  func noGaps(isReference: Bool) {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    let read = replica.beginRead()
+    for revision in 6...9 as ClosedRange<UInt64> {
+      var message = ChangeMessage.set(revision, "b", .old(revision))
+      if isReference { message.content = .reference }
+      let actions = replica.announced(message, vitals: .calm)
+      #expect(!actions.contains(.report(.missedMessage)))
+      deliver(actions, to: &replica, outcome: .shown)
+      // What was asked for before tells nothing of it.
+      if revision == 7 { _ = replica.stored(.document(5, "a", .old(5)), read: read, vitals: .calm) }
+    }
+  }
+
   @Test("is not believed when it is a day ahead of the server's clock")
   func ahead() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
