@@ -120,6 +120,7 @@ extension Link.Guarded {
         todo.jobs.append(Job(owner: nil, task: .statusChanged(session, number: lastNumber)))
       case .incident(let name, let incident):
         todo.jobs.append(Job(owner: .log, task: .log { $0.happened(incident, to: name) }))
+      case .losesAgain(let name): todo.jobs.append(Job(owner: .log, task: .log { $0.losesAgain(name) }))
       case .trackingRefused(let error): todo.jobs.append(Job(owner: .log, task: .log { $0.trackingRefused(error) }))
       case .malformedMessage(let channel):
         todo.jobs.append(Job(owner: .log, task: .log { $0.ignoredMessage(on: channel) }))

@@ -125,6 +125,15 @@ package final class LinkWatch: Sendable {
     )
   }
 
+  func losesAgain(_ name: String) {
+    tell(
+      "Redis does not keep what it is given back: from now on ever more rarely.",
+      .warning,
+      of: "repeated_losses",
+      ["name": "\(name)"]
+    )
+  }
+
   func trackingRefused(_ error: RedisSharedStateError) {
     logger.notice(
       "Redis does not tell which keys are written. Foreign edits are found by comparing, once in a while.",

@@ -146,13 +146,12 @@ extension LinkState {
     _ operation: Operation,
     now: Instant
   ) {
-    let actions = members[id]?.replica.committed(reply, operation: operation, vitals: vitals)
+    guard let (actions, repair) = members[id]?.committed(reply, operation, vitals) else { return }
     var error: RedisSharedStateError?
     switch reply {
     case .committed:
-      // That a repair takes effect does not say that there will be no other.
-      let isRepair = actions?.contains { if case .report(.adopted) = $0 { true } else { false } } ?? false
-      if isRepair { error = conflicted(id, with: nil, now: now) } else { succeeded(id, .commit) }
+      if let repair, repair == .edit { error = conflicted(id, with: nil, now: now) } else { succeeded(id, .commit) }
+      if repair == .loss { repaired(id, now: now) }
     case .conflict(let stored, _):
       members[id]?.isCommittedSince = false
       error = conflicted(id, with: stored, now: now)
@@ -166,6 +165,28 @@ extension LinkState {
 }
 
 extension LinkState.Member {
+  /// Why a value was repaired. That it was does not say that it need not be once more.
+  fileprivate enum Cause {
+    /// Somebody has edited it.
+    case edit
+    /// The server has lost something.
+    case loss
+  }
+
+  /// What is to be done about a reply to a commit, and why that one was made if it was a repair that took effect.
+  fileprivate mutating func committed(
+    _ reply: CommitReply,
+    _ operation: Operation,
+    _ vitals: Vitals
+  ) -> ([Replica.Action], Cause?) {
+    let repair = replica.inFlight?.operation == operation ? replica.repairUnderWay : nil
+    let actions = replica.committed(reply, operation: operation, vitals: vitals)
+    guard case .committed = reply, let repair else { return (actions, nil) }
+    guard repair.kind == .adopt else { return (actions, .loss) }
+    defer { repairs.adoptedOver = repair.stored.revision }
+    return (actions, repairs.adoptedOver == repair.stored.revision ? .loss : .edit)
+  }
+
   /// What is to be done about a message, and whether to look whether it is true.
   fileprivate mutating func announced(
     _ message: ChangeMessage,

@@ -28,6 +28,7 @@ extension LinkState {
     commitQueue = Queue()
     suspects = Queue()
     retries = Heap()
+    setbacks = setbacks.filter { $0.key.concern != .repair }
     for key in setbacks.keys { setbacks[key]?.retryAt = nil }
     waits = Waits()
     confirmations = Queue()
@@ -147,6 +148,7 @@ extension LinkState {
       members[id]?.isOwnCheckQueued = false
       members[id]?.isCommittedSince = false
       members[id]?.readAt = nil
+      members[id]?.repairs = Repairs()
       apply(members[id]?.replica.disconnected(error), to: id)
     }
     effects.append(.statusChanged)

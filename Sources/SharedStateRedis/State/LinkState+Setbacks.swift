@@ -12,6 +12,8 @@ extension LinkState {
     /// What is asked for again.
     enum Kind: Sendable {
       case subscription, read, commit
+      /// What nobody here has asked for: giving back what the server has lost.
+      case repair
     }
 
     var kind: Kind
@@ -30,12 +32,24 @@ extension LinkState {
     var isTold: Bool { refusals > 0 }
     var isPausing: Bool { retryAt != nil }
 
-    /// Hearing of a value and committing it have setbacks of their own: neither waits for the other.
+    /// Hearing of a value, committing it and repairing it have setbacks of their own: none waits for another.
     struct Key: Hashable, Sendable {
-      let id: ReplicaID
-      let isCommit: Bool
+      enum Concern: Hashable, Sendable {
+        case hearing, commit, repair
+      }
 
-      init(_ id: ReplicaID, _ kind: Kind) { (self.id, isCommit) = (id, kind == .commit) }
+      let id: ReplicaID
+      let concern: Concern
+
+      init(_ id: ReplicaID, _ kind: Kind) {
+        self.id = id
+        concern =
+          switch kind {
+          case .subscription, .read: .hearing
+          case .commit: .commit
+          case .repair: .repair
+          }
+      }
     }
 
     /// When to ask again.
@@ -66,6 +80,21 @@ extension LinkState {
     static let pauseForEachValue = Duration.milliseconds(10)
     /// After how long without a setback the next one is the first one again.
     static let memory = Duration.seconds(1)
+    /// How often one value is repaired at once, the first pause before it is again, the longest one, and after how long
+    /// without a repair the next one is the first one again.
+    static let repairs = 8
+    static let pauseBeforeRepair = Duration.seconds(1)
+    static let longestPauseBeforeRepair = Duration.seconds(60)
+    static let memoryOfRepairs = Duration.seconds(60)
+  }
+
+  /// How often a value was repaired in a row, on this connection.
+  struct Repairs: Sendable {
+    var count = 0
+    var lastAt: Instant?
+    /// The revision that an adoption has found last: where the next one finds it again, the server does not keep what
+    /// it is given.
+    var adoptedOver: Revision?
   }
 
   /// The server does not do for a value what it was asked for, and somebody has to change something first.
@@ -128,6 +157,18 @@ extension LinkState {
     return nil
   }
 
+  /// A value was repaired. The server may lose it again, for as long as its memory is too small, or somebody removes what
+  /// stands beside a value: then it is repaired ever more rarely, unless somebody here asks for the value.
+  mutating func repaired(_ id: ReplicaID, now: Instant) {
+    guard let count = members[id]?.countRepair(now: now) else { return }
+    let excess = count - Patience.repairs
+    guard excess >= 0 else { return }
+    if excess == 0, let name = members[id]?.replica.name { effects.append(.losesAgain(name: name)) }
+    let pause = min(Patience.pauseBeforeRepair * (1 << min(excess, 20)), Patience.longestPauseBeforeRepair)
+    let setback = Setback(.repair, now: now)
+    wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: Setback.Key(id, .repair), now: now)
+  }
+
   /// The server has done what it was asked for.
   mutating func succeeded(_ id: ReplicaID, _ kind: Setback.Kind) {
     let key = Setback.Key(id, kind)
@@ -140,15 +181,15 @@ extension LinkState {
   /// Nobody is left to ask again for.
   mutating func forgetSetbacks(of id: ReplicaID) {
     guard !setbacks.isEmpty else { return }
-    for kind in [Setback.Kind.read, .commit] { setbacks[Setback.Key(id, kind)] = nil }
+    for kind in [Setback.Kind.read, .commit, .repair] { setbacks[Setback.Key(id, kind)] = nil }
   }
 
   /// Somebody asks for something that is tried again rarely.
   mutating func hurry(_ id: ReplicaID) {
     guard !setbacks.isEmpty else { return }
-    for kind in [Setback.Kind.read, .commit] {
+    for kind in [Setback.Kind.read, .commit, .repair] {
       let key = Setback.Key(id, kind)
-      if let setback = setbacks[key], setback.isTold, setback.isPausing { tryAgain(key) }
+      if let setback = setbacks[key], setback.isTold || kind == .repair, setback.isPausing { tryAgain(key) }
     }
   }
 
@@ -193,6 +234,9 @@ extension LinkState {
       wake(.subscriber)
     case .read: queueRead(of: id)
     case .commit: apply(members[id]?.replica.retry(), to: id)
+    case .repair:
+      setbacks[Setback.Key(id, .repair)] = nil
+      apply(members[id]?.replica.advance(), to: id)
     }
   }
 
@@ -235,7 +279,10 @@ extension LinkState {
 
   /// Whether a commit is to be asked for again later.
   func isCommitPausing(_ id: ReplicaID) -> Bool {
-    !setbacks.isEmpty && setbacks[Setback.Key(id, .commit)]?.isPausing ?? false
+    guard !setbacks.isEmpty else { return false }
+    if setbacks[Setback.Key(id, .commit)]?.isPausing ?? false { return true }
+    // A repair waits, unless something else is to be written, which needs it.
+    return setbacks[Setback.Key(id, .repair)]?.isPausing ?? false && !(members[id]?.replica.isWanted ?? false)
   }
 
   /// Whether its channel was refused.
@@ -249,6 +296,16 @@ extension LinkState {
   /// Whether nothing is heard of a value because the server does not permit that.
   func isForbidden(_ id: ReplicaID) -> Bool {
     !setbacks.isEmpty && setbacks[Setback.Key(id, .read)]?.isTold ?? false
+  }
+}
+
+extension LinkState.Member {
+  /// Counts a repair. Returns how many there were in a row.
+  fileprivate mutating func countRepair(now: Instant) -> Int {
+    if let lastAt = repairs.lastAt, lastAt + LinkState.Patience.memoryOfRepairs < now { repairs.count = 0 }
+    repairs.count += 1
+    repairs.lastAt = now
+    return repairs.count
   }
 }
 

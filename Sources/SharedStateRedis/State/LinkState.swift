@@ -25,6 +25,8 @@ package struct LinkState: Sendable {
     case statusChanged
     case incident(name: String, Replica.Incident)
     case malformedMessage(channel: String)
+    /// The server has lost a value many times in a row, or what stands beside it.
+    case losesAgain(name: String)
     /// The server does not tell which keys were written.
     case trackingRefused(RedisSharedStateError)
   }
@@ -70,6 +72,7 @@ package struct LinkState: Sendable {
     var isCommittedSince = false
     /// How much is being encoded for it, as far as is known before; `nil`: nothing is.
     var encodingSize: Int?
+    var repairs = Repairs()
     /// When a read was sent last; `nil`: the connection is new, and the first one is still to come.
     var readAt: Instant?
   }

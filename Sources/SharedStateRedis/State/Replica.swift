@@ -377,6 +377,14 @@ package struct Replica: Sendable {
   /// Whether a message has told of something that is to be looked at: the reply to a commit of our own tells as well.
   var isToBeConfirmed: Bool { news != nil && !(isCommitUnderWay && meta?.writer == policy.writer) }
 
+  /// Whether something is to be written for which somebody has asked.
+  var isWanted: Bool { hasPendingChange || !updates.isEmpty }
+
+  /// What the server is told at the moment although nobody has changed anything here.
+  var repairUnderWay: Repair? {
+    if case .repair(let repair)? = inFlight?.purpose { repair } else { nil }
+  }
+
   /// Whether a remote state has not found its way into the box.
   package var isBehind: Bool { showing != nil || sight == .unknown || announcedByReference > confirmed.revision }
 

@@ -16,6 +16,7 @@ struct LinkSetbackTests {
     var requests: [String] = []
     var errors: [RedisSharedStateError] = []
     var resumed: [RedisSharedStateError?] = []
+    var losses: [String] = []
     /// `nil`: as a server that keeps nothing.
     var answer: (RedisRequest.Command, _ count: Int) -> RedisReply?
 
@@ -57,6 +58,7 @@ struct LinkSetbackTests {
           case .show(let id, let delivery): link.delivered(delivery, to: id, outcome: .shown)
           case .saveError(_, let error?), .loadError(_, let error?): errors.append(error)
           case .resume(_, let error, _): resumed.append(error)
+          case .losesAgain(let name): losses.append(name)
           default: break
           }
         }
@@ -217,8 +219,125 @@ struct LinkSetbackTests {
     }
     _ = try exchange.link.load(try #require(exchange.link.members.ids.first), now: start)
     exchange.run(for: .seconds(60))
-    // Ten a second at the most, each with a read.
-    #expect(exchange.requests.count < 60 * 30)
+    #expect(exchange.commits <= 20)
+    let before = exchange.commits
+    exchange.run(for: .seconds(600))
+    #expect((before + 5...before + 30).contains(exchange.commits))
+    // The log has it once.
+    #expect(exchange.losses == ["count"])
+  }
+
+  @Test("edits that go on for ever are given a revision each, soon")
+  func edits() throws {
+    var revision: UInt64 = 10
+    var edits = 0
+    func stored() -> StoredValue {
+      let meta = Meta(revision: Revision(revision), parent: .none, kind: .set, writer: "o@h/1/o")
+      return StoredValue(meta: meta, content: .document(Data("\(edits)".utf8)))
+    }
+    var (exchange, id) = try exchange { command, _ in
+      switch command {
+      case .read(let names): return .values(names.map { _ in stored() })
+      case .readDocuments(let names): return .documents(names.map { _ in stored().document })
+      case .commit:
+        revision += 1
+        return .commit(.committed(revision: Revision(revision), parent: Revision(revision - 1)))
+      default: return nil
+      }
+    }
+    _ = try exchange.link.load(id, now: start)
+    exchange.run(for: .seconds(1))
+    for second in 1...300 {
+      edits += 1
+      exchange.link.invalidated(["count"], now: exchange.now)
+      exchange.run(for: .seconds(1))
+      #expect(exchange.commits == second)
+    }
+    #expect(exchange.losses == [])
+  }
+
+  /// A server that throws a value away a moment after each time that it was given back.
+  private final class Forgetful {
+    private let isMetaKept: Bool
+    private var stored = LinkSetbackTests.value(5)
+    private var evictions: UInt64 = 0
+    private(set) var restores = 0
+
+    init(isMetaKept: Bool) {
+      self.isMetaKept = isMetaKept
+    }
+
+    var isKept: Bool { stored.content != .absent }
+
+    func answer(_ command: RedisRequest.Command) -> RedisReply? {
+      switch command {
+      case .read(let names): return .values(names.map { _ in stored })
+      case .readDocuments(let names): return .documents(names.map { _ in stored.document })
+      case .vitals: return .vitals(Vitals(era: Era(1), evictions: evictions))
+      case .restore(let restore):
+        restores += 1
+        stored = StoredValue(meta: restore.meta, content: restore.content)
+        return .commit(.committed(revision: restore.meta.revision, parent: restore.meta.parent))
+      case .commit(let commit):
+        guard case .document(let document, _) = commit.content else { return nil }
+        let parent = stored.revision
+        let revision = Revision(parent.rawValue + 1)
+        let lineage = commit.lineage?.made(revision)
+        let meta = Meta(revision: revision, parent: parent, kind: .set, writer: commit.writer, lineage: lineage)
+        stored = StoredValue(meta: meta, content: .document(document))
+        return .commit(.committed(revision: revision, parent: parent))
+      default: return nil
+      }
+    }
+
+    func evict() {
+      stored = StoredValue(meta: isMetaKept ? stored.meta : nil, content: .absent)
+      evictions += 1
+    }
+  }
+
+  @Test(
+    "what is thrown away again and again is given back ever more rarely, unless somebody asks",
+    arguments: [false, true]
+  )
+  func losses(isMetaKept: Bool) throws {
+    let server = Forgetful(isMetaKept: isMetaKept)
+    var link = LinkState.make()
+    let id = try link.join("count")
+    link.start()
+    for purpose in ConnectionPurpose.allCases {
+      let facts = ServerFacts(clientID: 1, runID: "1", vitals: Vitals(era: Era(1), evictions: 0))
+      link.connected(purpose, facts, epoch: link.session.epoch, now: start)
+    }
+    var exchange = Exchange(link: link, now: start) { command, _ in server.answer(command) }
+    exchange.run(for: .seconds(2))
+    for _ in 0..<300 {
+      server.evict()
+      exchange.link.invalidated(["count"], now: exchange.now)
+      exchange.run(for: .seconds(1))
+    }
+    #expect((10...25).contains(server.restores))
+    #expect(exchange.losses == ["count"])
+    #expect(exchange.link.session.phase == .connected)
+    // Whoever changes it, or wants to see it, does not wait for that.
+    let before = server.restores
+    #expect(!server.isKept)
+    _ = try exchange.link.load(id, now: exchange.now)
+    exchange.run(for: .seconds(1))
+    #expect(server.restores == before + 1)
+    server.evict()
+    exchange.link.invalidated(["count"], now: exchange.now)
+    exchange.run(for: .seconds(1))
+    exchange.link.changed(id)
+    exchange.run(for: .seconds(1))
+    #expect(server.restores == before + 2)
+    #expect(exchange.link.pendingChanges == 0)
+    // On a new connection, and after a quiet minute, it is the first time again.
+    exchange.run(for: .seconds(200))
+    server.evict()
+    exchange.link.invalidated(["count"], now: exchange.now)
+    exchange.run(for: .seconds(1))
+    #expect(server.isKept)
   }
 
   @Test("a restore that is turned down again and again is rare, too")

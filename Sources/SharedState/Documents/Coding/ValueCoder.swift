@@ -17,7 +17,7 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
   /// - Parameters:
   ///   - encoder: Its settings are looked at here; a subclass is called on any thread.
   ///   - decoder: Likewise.
-  ///   - usesArraysForDictionaries: See ``DocumentEncoder/init(_:readBy:usesArraysForDictionaries:)``.
+  ///   - usesArraysForDictionaries: See ``DocumentEncoder/init(_:usesArraysForDictionaries:readBy:)``.
   ///   - defaultValue: Members that a document lacks and the type requires are taken from it; `nil`: they are missing.
   package init(
     _ encoder: JSONEncoder,
@@ -27,7 +27,7 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
   ) {
     let reader = DocumentDecoder(decoder)
     let writer = reader.flatMap {
-      DocumentEncoder(encoder, readBy: $0, usesArraysForDictionaries: usesArraysForDictionaries)
+      DocumentEncoder(encoder, usesArraysForDictionaries: usesArraysForDictionaries, readBy: $0)
     }
     if let encoder = writer, let decoder = reader {
       coders = .own(encoder, decoder)
