@@ -122,6 +122,7 @@ extension Link.Guarded {
         todo.jobs.append(Job(owner: .log, task: .log { $0.happened(incident, to: name) }))
       case .losesAgain(let name): todo.jobs.append(Job(owner: .log, task: .log { $0.losesAgain(name) }))
       case .trackingRefused(let error): todo.jobs.append(Job(owner: .log, task: .log { $0.trackingRefused(error) }))
+      case .vitalsRefused: todo.jobs.append(Job(owner: .log, task: .log { $0.vitalsRefused() }))
       case .malformedMessage(let channel):
         todo.jobs.append(Job(owner: .log, task: .log { $0.ignoredMessage(on: channel) }))
       }

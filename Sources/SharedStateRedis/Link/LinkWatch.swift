@@ -141,6 +141,10 @@ package final class LinkWatch: Sendable {
     )
   }
 
+  func vitalsRefused() {
+    logger.notice("Redis does not tell whether it throws keys away. A value that is gone counts as deleted.")
+  }
+
   func ignoredMessage(on channel: String) {
     count("malformed_messages")
     logger.debug("A message of an unknown form was ignored.", metadata: ["channel": "\(channel)"])

@@ -36,6 +36,7 @@ extension LinkState {
   mutating func beginVitals(_ facts: ServerFacts?, now: Instant) {
     vitals = facts?.vitals ?? Vitals(era: Era(UInt32.random(in: .min ... .max, using: &random)))
     vitalsAt = vitals.evictions == nil ? nil : now + Self.vitalsInterval
+    if vitals.evictions == nil { vitalsRefused() }
     clock = facts?.clock.map { ($0, now) }
     // They were told before anything was subscribed to.
     (announcedVitals, hearing) = (vitals, nil)
@@ -95,6 +96,12 @@ extension LinkState {
     countQueue = []
   }
 
+  private mutating func vitalsRefused() {
+    guard !hasToldVitalsRefused else { return }
+    hasToldVitalsRefused = true
+    effects.append(.vitalsRefused)
+  }
+
   /// The server has told how it is; `nil`: it does not tell any more.
   mutating func told(_ vitals: Vitals?, to ids: [ReplicaID], epoch: UInt64, now: Instant) {
     if let vitals {
@@ -107,6 +114,7 @@ extension LinkState {
     } else {
       vitalsAt = nil
       self.vitals.evictions = nil
+      vitalsRefused()
     }
     for id in ids { apply(members[id]?.replica.counted(vitals), to: id) }
   }

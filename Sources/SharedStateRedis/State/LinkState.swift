@@ -29,6 +29,8 @@ package struct LinkState: Sendable {
     case losesAgain(name: String)
     /// The server does not tell which keys were written.
     case trackingRefused(RedisSharedStateError)
+    /// The server does not tell whether it has thrown keys away.
+    case vitalsRefused
   }
 
   /// What the thread of a connection does next while it is connected.
@@ -131,6 +133,7 @@ package struct LinkState: Sendable {
   var isTrackingQueued = false
   /// Once is enough, however often there is a new connection.
   var hasToldTrackingRefused = false
+  var hasToldVitalsRefused = false
   /// How many replicas want to know of foreign edits.
   var detecting = 0
   /// Whether the server lets itself be asked for its role.

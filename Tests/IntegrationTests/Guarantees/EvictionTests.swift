@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedState
 import SharedStateRedis
 import SharedStateTesting
@@ -168,16 +169,51 @@ struct EvictionTests {
     #expect(try backend.get("count") == nil)
   }
 
-  @Test("AcknowledgedSurvives: where it is not told how much is thrown away, what is gone was deleted")
-  func untold() async throws {
-    let backend = FakeBackend()
-    backend.redis.refuseInfo()
-    let store = try backend.store()
+  @Test(
+    "AcknowledgedSurvives: where it is not told how much is thrown away, what is gone was deleted, and the log says so",
+    arguments: BackendKind.allCases
+  )
+  func untold(kind: BackendKind) async throws {
+    let backend = try kind.makeWithoutInfo()
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"))
     @Shared(.redis("count", store: store)) var count = 0
     $count.withLock { $0 = 1 }
     try await $count.save()
-    backend.redis.evict("count")
+    if let fake = backend as? FakeBackend { fake.redis.evict("count") } else { try backend.delete("count") }
     try await $count.becomes(0)
+    for purpose in ConnectionPurpose.allCases {
+      let before = journal.entries("Connected to Redis").count
+      try backend.cut(purpose, of: "service")
+      try await eventually("it is connected again") { journal.entries("Connected to Redis").count > before }
+      try await $count.load()
+    }
+    let told = journal.entries(Journal.vitalsRefused)
+    #expect(told.map(\.level) == [.notice])
+  }
+
+  @Test("where it is told, the log says nothing of it", arguments: BackendKind.allCases)
+  func told(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"))
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    #expect(journal.entries(Journal.vitalsRefused) == [])
+  }
+}
+
+extension BackendKind {
+  /// One that does not tell how it is, for want of a right.
+  fileprivate func makeWithoutInfo() throws -> any Backend {
+    switch self {
+    case .fake:
+      let backend = FakeBackend()
+      backend.redis.refuseInfo()
+      return backend
+    case .server:
+      return try ServerBackend(configuration: ["user default on nopass ~* &* +@all -info"])
+    }
   }
 }
 

@@ -62,5 +62,6 @@ extension Journal {
   static let adopted = "given a revision"
   static let lostHistory = "lost history"
   static let completed = "lacks members"
+  static let vitalsRefused = "does not tell whether it throws keys away"
   static let trackingRefused = "does not tell which keys"
 }

@@ -184,7 +184,7 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.wake(purpose))
     case .incident(let name, .withdrawn):
       for box in boxes.values where box.name == name { box.withdraw() }
-    case .statusChanged, .incident, .losesAgain, .trackingRefused, .malformedMessage:
+    case .statusChanged, .incident, .losesAgain, .trackingRefused, .vitalsRefused, .malformedMessage:
       break
     }
   }

@@ -69,6 +69,34 @@ struct LinkChecksTests {
     #expect(refusals == [.permissionDenied(operation: "CLIENT ID")])
   }
 
+  @Test("a server that does not tell how it is, or not any more, is named once")
+  func untoldVitals() throws {
+    var link = LinkState.make()
+    _ = try link.join("count")
+    var refusals = 0
+    for facts in [ServerFacts(vitals: .calm), ServerFacts(), ServerFacts(vitals: Vitals(era: Era(1)))] {
+      link.start()
+      _ = link.instruction(for: .writer, now: start + .seconds(60))
+      for purpose in ConnectionPurpose.allCases {
+        link.connected(purpose, facts, epoch: link.session.epoch, now: start)
+      }
+      let told = link.takeEffects().count { if case .vitalsRefused = $0 { true } else { false } }
+      #expect(told == (facts == ServerFacts() ? 1 : 0))
+      refusals += told
+      link.failed(epoch: link.session.epoch, error: .lost, now: start)
+    }
+    #expect(refusals == 1)
+    var other = LinkState.make()
+    _ = try other.join("count")
+    other.start()
+    for purpose in ConnectionPurpose.allCases {
+      other.connected(purpose, ServerFacts(vitals: .calm), epoch: other.session.epoch, now: start)
+    }
+    _ = other.takeEffects()
+    for _ in 1...2 { other.told(nil, to: [], epoch: other.session.epoch, now: start) }
+    #expect(other.takeEffects().count { if case .vitalsRefused = $0 { true } else { false } } == 1)
+  }
+
   @Test("the refusal of tracking is told once, not with every connection")
   func refusal() throws {
     var link = LinkState.make()
