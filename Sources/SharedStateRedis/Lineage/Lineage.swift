@@ -6,6 +6,13 @@
 ///
 /// It is stored behind the writer in ``Meta``, and announced in the header of a ``ChangeMessage``:
 /// `|1 <era> <line>=<revision>[,<line>=<revision>…][,*=<revision>]`, the version's own line first.
+///
+/// No digest of the document stands beside it. It would tell two things, and both are known without. Whether a message is
+/// true: nothing is given back, or built on, because of a message before the document itself was read, or was named in
+/// the commit as what is expected. And whether somebody has edited the document: a service compares it with the one that
+/// it remembers of the version; one that remembers none takes what it finds, as it would a version that it has never
+/// seen. The model of the lines finds no violation without a digest either. So no commit computes one, none makes the meta
+/// longer, and who writes the value by hand has nothing to keep in step.
 package struct Lineage: Hashable, Sendable {
   /// An unbroken history on one server: made by the commit that opened it, and continued by every one behind it.
   package struct Line: Hashable, Sendable {
