@@ -47,6 +47,7 @@ struct RedisLandingPageTests {
     @Shared(.redis("checkout:config", store: catalog)) var copy = CheckoutConfig()
     $config.withLock { $0.maximumItems = 20 }
     for await config in $copy.updates where config.maximumItems == 20 { break }
+    for store in [checkout, catalog] { store.stop() }
     #expect(copy.maximumItems == 20)
   }
 
