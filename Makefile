@@ -13,6 +13,9 @@ demo:
 # What keeps the processors busy for long, and is run by itself, so that no test waits in vain because of it.
 BUSY_TESTS = '^(SharedStateRedisTests\.SimulationTests|IntegrationTests\.ChaosTests)'
 
+# What only computes: on two processors two such tests leave no thread to those that wait for something.
+PURE_TESTS = '^DocumentTests\.'
+
 # As many tests at once as wait for something while others run. A thousand on two processors only wait for each other.
 TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 
@@ -25,7 +28,8 @@ IN_TIME = scripts/in-time $(TEST_MINUTES)
 test:
 	@scripts/require hiredis redis-server
 	swift build --build-tests
-	$(TEST_ENVIRONMENT) $(IN_TIME) swift test --skip-build --skip $(BUSY_TESTS)
+	$(TEST_ENVIRONMENT) $(IN_TIME) swift test --skip-build --skip $(BUSY_TESTS) --skip $(PURE_TESTS)
+	$(TEST_ENVIRONMENT) $(IN_TIME) swift test --skip-build --filter $(PURE_TESTS)
 	$(TEST_ENVIRONMENT) $(IN_TIME) swift test --skip-build --filter $(BUSY_TESTS)
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
@@ -105,9 +109,6 @@ EXIT_TESTS = '(NestedUseTests|IdentifiedArrayTrapTests|FileStorageCrashTests|nor
 # Fills a server's memory, and looks at everything three times a second: that takes a second, and minutes under the
 # sanitizer, in which those who wait have lost their patience. It runs in the ordinary run.
 MEMORY_TESTS = EvictionTests/pressure
-
-# What takes long and has one thread.
-PURE_TESTS = '^DocumentTests\.'
 
 check-threads: check-build
 	@scripts/require hiredis redis-server
