@@ -36,8 +36,13 @@ extension History {
     public var condition: Condition
     /// What the box took for stored when it made the document; `nil`: it was not to keep anything of that.
     public var base: Stored.Content?
-    /// What it was to make of which fields; `nil`: that is not known.
+    /// What it was to make of which fields, where `null` is to remove one; `nil`: that is not known.
     public var changes: Document?
+    /// What it was to add to the numbers in which fields, whatever others add to them.
+    public var increments: [String: Int]
+    /// What was stored when the box last showed what was stored, so that the change is a change of that; `nil`: that is
+    /// not known. An element that others have removed meanwhile comes back with what it had there.
+    public var origin: Stored.Content?
     /// What the server had lost, and this includes all the same: it was merged, or given back with it.
     public var includes: Stored?
     /// What was stored right before.
@@ -53,6 +58,8 @@ extension History {
       condition: Condition = .revision,
       base: Stored.Content? = nil,
       changes: Document? = nil,
+      increments: [String: Int] = [:],
+      origin: Stored.Content? = nil,
       includes: Stored? = nil,
       before: Stored,
       after: Stored
@@ -63,6 +70,8 @@ extension History {
       self.condition = condition
       self.base = base
       self.changes = changes
+      self.increments = increments
+      self.origin = origin
       self.includes = includes
       self.before = before
       self.after = after

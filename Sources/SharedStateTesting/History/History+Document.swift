@@ -5,6 +5,10 @@ extension History {
   ///
   /// Fields are what guarantees are about, so it makes no difference how a document is written. A field that is `null`
   /// is as good as none.
+  ///
+  /// Where elements of a collection merge one by one, record each as fields of its own, such as `list[7].name` and
+  /// `set[red]`, and that the collection is there at all as another one, such as `list`. A default tells by fields like
+  /// `list[].name` and `set[]`, which are `null`, that a box shows whatever elements there are.
   public struct Document: Hashable, Codable, Sendable, ExpressibleByDictionaryLiteral, CustomStringConvertible {
     /// The JSON text of each field.
     public private(set) var fields: [String: String]
@@ -44,9 +48,43 @@ extension History {
       fields.merge(changes.fields) { $1 }
     }
 
+    /// Sets what the other one has, and removes what is `null` there.
+    mutating func change(by changes: Document) {
+      for (field, text) in changes.fields { fields[field] = text == "null" ? nil : text }
+    }
+
     /// Whether this is what a box of this default shows of a document, whose other fields it does not know.
     func shows(_ stored: Document, default initial: Document) -> Bool {
-      Set(initial.fields.keys).union(fields.keys).allSatisfy { self[$0] == stored[$0] ?? initial[$0] }
+      func isShown(_ field: String) -> Bool { self[field] == stored[field] ?? initial[field] }
+      return fields.keys.allSatisfy(isShown)
+        && initial.fields.keys.allSatisfy { fields[$0] != nil || isShown($0) }
+        && stored.fields.keys.allSatisfy { fields[$0] != nil || !initial.knows(element: $0) || isShown($0) }
+    }
+
+    /// Whether a field belongs to an element of a collection, and a box of this default knows it.
+    func knows(element field: String) -> Bool {
+      guard let (start, end) = Self.brackets(in: field) else { return false }
+      return fields[String(field[...start] + field[end...])] != nil
+    }
+
+    /// Whether there is anything of a collection or an element: of `list`, or of `list[7]`.
+    func has(_ place: String) -> Bool {
+      fields.contains { field, text in
+        text != "null" && (field == place || field.hasPrefix(place + "[") || field.hasPrefix(place + "."))
+      }
+    }
+
+    /// The collection and the element that a field of an element belongs to, the outer one first; of `list[]`, which is
+    /// no element, the collection.
+    static func places(of field: String) -> [String] {
+      guard let (start, end) = brackets(in: field) else { return [] }
+      let collection = String(field[..<start])
+      return field.utf8.distance(from: start, to: end) == 1 ? [collection] : [collection, String(field[...end])]
+    }
+
+    private static func brackets(in field: String) -> (start: String.Index, end: String.Index)? {
+      guard let start = field.utf8.firstIndex(of: UInt8(ascii: "[")) else { return nil }
+      return field.utf8[start...].firstIndex(of: UInt8(ascii: "]")).map { (start, $0) }
     }
 
     /// The fields, in order.

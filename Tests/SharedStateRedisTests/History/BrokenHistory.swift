@@ -19,7 +19,7 @@ struct BrokenHistory: CustomTestStringConvertible, Sendable {
 extension BrokenHistory {
   private typealias Is = GuaranteeHistories
 
-  static let all = boxes + changes + updates + others
+  static let all = boxes + changes + elements + updates + others
 
   private static let boxes = [
     BrokenHistory(.ordered, "an older revision is shown", [Is.opened, Is.shown(30, 7), Is.shown(20, 5)]),
@@ -180,6 +180,140 @@ extension BrokenHistory {
       [
         Is.opened, Is.rested(5, ["limit": "10", "unknown": "1"], ["limit": "10"]), Is.changed(20, number: 1),
         Is.rested(6, ["limit": "20"], ["limit": "20"]),
+      ]
+    ),
+  ]
+
+  private static let elements = [
+    BrokenHistory(
+      .fieldsMerge,
+      "a commit loses what somebody else has added to a set",
+      [
+        Is.opened,
+        Is.committed(
+          ["set[1]": "true"],
+          6,
+          over: Is.stored(5, ["set[2]": "true"]),
+          changes: ["set[1]": "true"]
+        ),
+      ]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
+      "a commit loses the element that somebody else has added to a list",
+      [
+        Is.opened,
+        Is.committed(
+          ["list[1].n": "2"],
+          6,
+          over: Is.stored(5, ["list[1].n": "1", "list[2].n": "1"]),
+          changes: ["list[1].n": "2"]
+        ),
+      ]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
+      "a commit loses what only somebody else knows of an element that it changes",
+      [
+        Is.opened,
+        Is.committed(
+          ["list[1].n": "2"],
+          6,
+          over: Is.stored(5, ["list[1].n": "1", "list[1].m": "1"]),
+          changes: ["list[1].n": "2"]
+        ),
+      ]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
+      "a commit brings back an element that somebody else has removed, and loses what it does not know of it",
+      [
+        Is.opened,
+        Is.committed(
+          ["list[1].n": "2"],
+          6,
+          over: Is.stored(5, [:]),
+          changes: ["list[1].n": "2"],
+          origin: ["list[1].n": "1", "list[1].m": "1"]
+        ),
+      ]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
+      "a commit brings back an element that somebody else has removed, and that it does not change",
+      [
+        Is.opened,
+        Is.committed(
+          ["limit": "20", "list[1].n": "1"],
+          6,
+          over: Is.stored(5, ["limit": "10"]),
+          changes: ["limit": "20"],
+          origin: ["limit": "10", "list[1].n": "1"]
+        ),
+      ]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
+      "a commit keeps an entry that it removes",
+      [
+        Is.opened,
+        Is.committed(
+          ["map[a]": "1"],
+          6,
+          over: Is.stored(5, ["map[a]": "1"]),
+          changes: ["map[a]": "null"]
+        ),
+      ]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
+      "a commit replaces a sum to which somebody else has added",
+      [
+        Is.opened,
+        Is.committed(
+          ["sum": "6"],
+          6,
+          over: Is.stored(5, ["sum": "6"]),
+          changes: [:],
+          increments: ["sum": 1],
+          origin: ["sum": "5"]
+        ),
+      ]
+    ),
+    BrokenHistory(
+      .fieldsMerge,
+      "an element of which no service knows anything is gone",
+      [
+        .opened(Is.a, default: ["limit": "10", "list[].n": "null"], owns: []),
+        Is.rested(5, ["limit": "10", "map[a]": "1"], ["limit": "10"]), Is.changed(20, number: 1),
+        Is.rested(6, ["limit": "20"], ["limit": "20"]),
+      ]
+    ),
+    BrokenHistory(
+      .converges,
+      "a box lacks an element",
+      [
+        .opened(Is.a, default: ["limit": "10", "list[].n": "null"], owns: []),
+        Is.rested(5, ["limit": "10", "list[1].n": "1", "list[1].m": "1"], ["limit": "10"]),
+      ]
+    ),
+    BrokenHistory(
+      .converges,
+      "a box keeps an element that is gone",
+      [
+        .opened(Is.a, default: ["limit": "10", "set[]": "null"], owns: []),
+        Is.rested(5, ["limit": "10"], ["limit": "10", "set[1]": "true"]),
+      ]
+    ),
+    BrokenHistory(
+      .noEcho,
+      "a service is told of an entry that it has removed itself",
+      [
+        Is.watched, .opened(Is.a, default: ["map[]": "null"], owns: []), Is.committedByAnother(["map[a]": "1"], 4),
+        .shown(Is.a, ["map[a]": "1"], revision: 4, isFromOutside: true),
+        .changed(Is.a, number: 1, ["map[a]": "null"]),
+        Is.committed([:], 5, over: Is.stored(4, ["map[a]": "1"]), changes: ["map[a]": "null"]),
+        .acknowledged(Is.a, through: 1, revision: 5), .shown(Is.a, [:], revision: 5, isFromOutside: true),
       ]
     ),
   ]

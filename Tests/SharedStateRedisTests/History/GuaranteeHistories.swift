@@ -31,7 +31,9 @@ enum GuaranteeHistories {
     cause: History.Commit.Cause = .change(through: 1),
     condition: History.Commit.Condition = .revision,
     base: History.Stored.Content? = nil,
-    changes: History.Document? = nil
+    changes: History.Document? = nil,
+    increments: [String: Int] = [:],
+    origin: History.Document? = nil
   ) -> Event {
     let after = stored(revision, document)
     return .committed(
@@ -42,6 +44,8 @@ enum GuaranteeHistories {
         condition: condition,
         base: base ?? before.content,
         changes: changes,
+        increments: increments,
+        origin: origin.map { .document($0) },
         before: before,
         after: after
       )
@@ -50,8 +54,12 @@ enum GuaranteeHistories {
 
   /// A change by somebody who is not watched.
   static func committedByAnother(_ limit: Int, _ revision: UInt64) -> Event {
+    committedByAnother(["limit": "\(limit)"], revision)
+  }
+
+  static func committedByAnother(_ document: History.Document, _ revision: UInt64) -> Event {
     let nothing = History.Stored(revision: 0, .absent)
-    let after = stored(revision, ["limit": "\(limit)"])
+    let after = stored(revision, document)
     return .committed(
       History.Commit(of: nil, to: "config", cause: .change(through: 0), before: nothing, after: after)
     )
@@ -109,6 +117,14 @@ enum GuaranteeHistories {
           6,
           over: stored(5, ["limit": "10", "unknown": "1"]),
           changes: ["limit": "20"]
+        ),
+        committed(
+          ["limit": "20", "list[1].n": "2", "list[1].m": "1", "list[3].n": "1", "set[2]": "true", "sum": "9"],
+          7,
+          over: stored(6, ["limit": "20", "list[2].n": "1", "list[3].n": "1", "set[2]": "true", "sum": "8"]),
+          changes: ["list[1].n": "2", "list[2].n": "null", "list[2].m": "null"],
+          increments: ["sum": 1],
+          origin: ["limit": "20", "list[1].n": "1", "list[1].m": "1", "list[2].n": "1", "set[1]": "true", "sum": "5"]
         ),
       ]
     case .foreignEditsSeen:

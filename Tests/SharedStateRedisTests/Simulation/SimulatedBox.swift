@@ -1,3 +1,4 @@
+import SharedState
 import SharedStateRedis
 import SharedStateTesting
 
@@ -50,7 +51,7 @@ final class SimulatedBox {
   /// The local mutations whose `withLock` has returned.
   var returnedStamp: UInt64 = 0
   /// The mutations that are in the box and in nothing that the service knows to be stored.
-  private var changes: [(stamp: UInt64, field: SimulatedDocument.Field, number: Int)] = []
+  private var changes: [(stamp: UInt64, change: SimulatedChange)] = []
   /// Whether what was stored has been deleted, while the box may still have what was in it.
   private var isReset = false
 
@@ -87,12 +88,19 @@ final class SimulatedBox {
   // MARK: Mutating
 
   /// A local mutation; says whether it is to be reported.
-  func mutate(_ field: SimulatedDocument.Field, to number: Int) -> Bool {
-    value[field] = number
+  func mutate(_ change: SimulatedChange) -> Bool {
+    value.apply(change)
     stamp += 1
-    changes.append((stamp, field, number))
-    recorder.record(.changed(place, number: Int(stamp), [field.key: String(number)]))
+    changes.append((stamp, change))
+    var fields = change.fields
+    if change.increment > 0 { fields[SimulatedDocument.sumField] = value.document.sum?.description }
+    recorder.record(.changed(place, number: Int(stamp), History.Document(fields)))
     return isWatched
+  }
+
+  /// What the mutations make of each field that are in the box and in nothing that the service knows to be stored.
+  var pendingFields: [String: String] {
+    Dictionary(changes.flatMap(\.change.fields), uniquingKeysWith: { $1 })
   }
 
   /// As `Reference.mutationWatch`: `nil` when nobody wants to know.
@@ -103,8 +111,8 @@ final class SimulatedBox {
     if watches == watch { isWatched = false }
   }
 
-  /// What is encoded, and what the mutations so far have made of each field; `nil` when that cannot be told.
-  typealias Snapshot = (value: SimulatedValue, stamp: UInt64, fields: [String: String]?)
+  /// What is encoded, and what the mutations so far have made of it; `nil` when that cannot be told.
+  typealias Snapshot = (value: SimulatedValue, stamp: UInt64, changes: SimulatedOperation.Changes?)
 
   /// As `RedisPersistence.encode`; `nil`: a closure has the value.
   func snapshot() -> Snapshot? {
@@ -121,7 +129,7 @@ final class SimulatedBox {
   private func takeSnapshot() -> Snapshot {
     isWatched = true
     watches += 1
-    return (value, stamp, changedFields)
+    return (value, stamp, pendingChanges)
   }
 
   // MARK: Closures
@@ -139,8 +147,10 @@ final class SimulatedBox {
     return (delivered, isSnapshotWanted)
   }
 
-  private var changedFields: [String: String]? {
-    isReset ? nil : Dictionary(changes.map { ($0.field.key, String($0.number)) }, uniquingKeysWith: { $1 })
+  private var pendingChanges: SimulatedOperation.Changes? {
+    isReset
+      ? nil
+      : SimulatedOperation.Changes(fields: pendingFields, increment: changes.reduce(0) { $0 + $1.change.increment })
   }
 
   // MARK: What becomes of mutations

@@ -1,5 +1,7 @@
 import Foundation
+import SharedState
 @testable import SharedStateRedis
+import SharedStateTesting
 
 /// What the simulated services share, as a document that has the fields of their release.
 struct SimulatedValue: Hashable, CustomStringConvertible {
@@ -17,21 +19,41 @@ struct SimulatedValue: Hashable, CustomStringConvertible {
 
     /// What the program changes without asking the server first.
     var settableFields: [SimulatedDocument.Field] { fields.filter { $0 != .count } }
+
+    /// The default of a share, and `null` for what it knows of the elements of collections.
+    var recordedDefault: History.Document {
+      var fields = SimulatedValue(default: self).document.recorded.fields
+      for field in self == .present ? ["list[].n", "list[].m", "set[]", "map[]"] : ["list[].n", "set[]"] {
+        fields[field] = "null"
+      }
+      return History.Document(fields)
+    }
   }
 
+  let release: Release
   private(set) var document: SimulatedDocument
 
   /// What a share has before anything is stored.
   init(default release: Release) {
-    document = SimulatedDocument()
-    for field in release.fields { document[field] = 0 }
+    self.init(SimulatedDocument(), release: release)
   }
 
   /// `nil` for what does not decode. Fields that the release does not know are left out.
   init?(_ data: Data, release: Release) {
     guard let stored = SimulatedDocument(data) else { return nil }
+    self.init(stored, release: release)
+  }
+
+  private init(_ stored: SimulatedDocument, release: Release) {
+    self.release = release
     document = SimulatedDocument()
     for field in release.fields { document[field] = stored[field] ?? 0 }
+    document.list = (stored.list ?? []).map { item in
+      SimulatedDocument.Item(id: item.id, n: item.n, m: release == .present ? item.m : nil)
+    }
+    document.set = stored.set ?? []
+    document.map = release == .present ? stored.map ?? [:] : nil
+    document.sum = stored.sum ?? 0
   }
 
   var description: String { document.description }
@@ -40,6 +62,8 @@ struct SimulatedValue: Hashable, CustomStringConvertible {
     get { document[field] ?? 0 }
     set { document[field] = newValue }
   }
+
+  mutating func apply(_ change: SimulatedChange) { change.apply(to: &document) }
 
   /// Every now and then a value does not fit.
   var isEncodable: Bool { self[.first] == 0 || !self[.first].isMultiple(of: 11) }
@@ -61,6 +85,7 @@ struct SimulatedValue: Hashable, CustomStringConvertible {
         SimulatedValue(data, release: release).map { .success($0) }
           ?? .failure(.undecodable(name: "", reason: "simulated", writer: nil))
       },
+      form: { $0.document.formed },
       rules: DocumentCoder.Rules(name: "")
     )
   }

@@ -1,4 +1,5 @@
 import Foundation
+import SharedState
 @testable import SharedStateRedis
 import SharedStateTesting
 
@@ -171,7 +172,22 @@ extension Simulation {
       while value.isMultiple(of: 11) { value = makeValue() }
       document[field] = value
     }
+    addCollections(to: &document)
     return document.data
+  }
+
+  /// Every now and then one is missing as a whole.
+  private func addCollections(to document: inout SimulatedDocument) {
+    document.list =
+      chance(8)
+      ? nil
+      : SimulatedChange.items.filter { _ in chance(3) }.shuffled(using: &random).map { id in
+        SimulatedDocument.Item(id: id, n: makeValue(), m: makeValue(), x: chance(3) ? makeValue() : nil)
+      }
+    document.set = chance(8) ? nil : Set(SimulatedChange.elements.filter { _ in chance(3) })
+    let keys = SimulatedChange.keys.filter { _ in chance(2) }
+    document.map = chance(8) ? nil : Dictionary(uniqueKeysWithValues: keys.map { ($0, makeValue()) })
+    document.sum = chance(8) ? nil : Tally(Int.random(in: 0...9, using: &random))
   }
 
   /// Somebody who knows revisions writes.

@@ -21,9 +21,7 @@ extension Simulation {
   /// What cannot be read is held until somebody replaces it.
   func replaceBadData() {
     for name in names where stored(name.value).document == SimulatedDocument.unreadable {
-      var document = SimulatedDocument()
-      document[.first] = 1
-      commitFromOutside(document.data, to: name)
+      commitFromOutside(makeDocument(), to: name)
     }
   }
 

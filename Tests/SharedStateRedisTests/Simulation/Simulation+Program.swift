@@ -54,8 +54,8 @@ extension Simulation {
 
   /// What a closure does; returns what its thread still has to do.
   private func change(_ box: SimulatedBox, in service: SimulatedService) -> [SimulatedService.Call] {
-    let field = any(box.release.settableFields) ?? .first
-    let isReported = box.mutate(field, to: makeValue())
+    let change = SimulatedChange.any(of: box.value, after: box.pendingFields, &random, makeNumber: makeValue)
+    let isReported = box.mutate(change)
     note("service \(service.index) mutates \(box.name): \(box.value) \(box.stamp)")
     let returned = SimulatedService.Call.returned(box, stamp: box.stamp)
     return isReported ? [.report(box), returned] : [returned]
@@ -77,7 +77,7 @@ extension Simulation {
       service: service.name,
       recorder: recorder
     )
-    recorder.record(.opened(box.place, default: box.value.document.recorded, owns: []))
+    recorder.record(.opened(box.place, default: box.release.recordedDefault, owns: []))
     service.joined += 1
     service.update(&caller.tasks) { link in
       guard

@@ -139,9 +139,13 @@ extension Simulation {
       case .replacing: .replacing
       }
     switch operation.purpose {
-    case .change(let stamp, let fields):
+    case .change(let stamp, let changes):
       written.cause = .change(through: Int(stamp))
-      written.changes = fields.map(History.Document.init)
+      written.changes = changes.map { History.Document($0.fields) }
+      if let increment = changes?.increment, increment > 0 {
+        written.increments = [SimulatedDocument.sumField: increment]
+      }
+      written.origin = operation.origin.map { recorder.content(.document($0)) } ?? .absent
     case .updates(let updates):
       written.cause = .updates(updates.map(\.number))
       let count = before.document.flatMap { SimulatedDocument($0) }?[.count] ?? 0

@@ -1,3 +1,4 @@
+import Foundation
 @testable import SharedStateRedis
 
 /// What came of an encoding, and what its commit is for.
@@ -164,11 +165,12 @@ extension Simulation {
       )
       return (encoded, operation)
     }
-    guard let (value, stamp, fields) = box.snapshot() else { return (nil, nil) }
+    guard let (value, stamp, changes) = box.snapshot() else { return (nil, nil) }
     let operation = SimulatedOperation(
       box: box,
-      purpose: .change(stamp: stamp, fields),
+      purpose: .change(stamp: stamp, changes),
       stored: encoding.stored,
+      origin: encoding.base.document,
       isMerged: isMerged
     )
     let encoded = coder.documents(of: value, stamp: stamp, default: initial, encoding)
@@ -258,5 +260,14 @@ extension Simulation {
 extension RedisEvent {
   fileprivate var isConflict: Bool {
     if case .reply(_, .commit(.conflict)) = self { true } else { false }
+  }
+}
+
+extension Replica.Base {
+  fileprivate var document: Data? {
+    switch self {
+    case .defaultValue: nil
+    case .stored(let document), .encoded(_, let document): document
+    }
   }
 }

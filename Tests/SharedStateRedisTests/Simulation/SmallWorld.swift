@@ -92,7 +92,7 @@ struct SmallWorld {
     }
     judge.record(.declared(name: Self.names.value, History.Rules(isWatched: true)))
     for index in services.indices {
-      let initial = services[index].value.document.recorded
+      let initial = SimulatedValue.Release.present.recordedDefault
       judge.record(.opened(Self.box(index), default: initial, owns: []))
       let policy = ReplicaPolicy(writer: services[index].link.configuration.writer)
       services[index].id = try services[index].link.join(Self.names, name: "a", valueType: "Value", policy: policy)

@@ -1,4 +1,5 @@
-/// A commit changes the fields that it was made for, and no other one; it is made of what was stored right before.
+/// A commit changes the fields that it was made for, and no other one; it is made of what was stored right before. What
+/// it adds to a number is added to what others have made of that. An element or a collection that it brings back is whole.
 ///
 /// Where commits are not seen, a field that no box knows has to outlive what is between one rest and the next.
 struct FieldsMergeValidator: Validator {
@@ -56,9 +57,24 @@ struct FieldsMergeValidator: Validator {
       return "\(author) made the unreadable \(text) of \(commit.name)"
     }
     guard let after = commit.after.document else { return nil }
+    let origin: History.Document? = if case .document(let document)? = commit.origin { document } else { nil }
+    // What others have removed, or never had.
+    let missing = Set(changes.fields.keys.flatMap(History.Document.places)).filter { !before.has($0) }
+    func isMissing(_ field: String) -> Bool { History.Document.places(of: field).contains(where: missing.contains) }
     let fields = Set(before.fields.keys).union(after.fields.keys).union(changes.fields.keys)
+      .union(commit.increments.keys).union(origin?.fields.keys.filter(isMissing) ?? []).subtracting(missing)
     for field in fields.sorted() {
-      let expected = changes.fields[field] == nil ? before[field] : changes[field]
+      let expected: String?
+      if let increment = commit.increments[field] {
+        let number = [before, origin].compactMap { $0?[field] }.first.flatMap { Int($0) } ?? 0
+        expected = String(number + increment)
+      } else if changes.fields[field] != nil {
+        expected = changes[field]
+      } else if isMissing(field) {
+        expected = origin?[field]
+      } else {
+        expected = before[field]
+      }
       guard after[field] != expected else { continue }
       return "\(author) made \(commit.after) of \(commit.before) in \(commit.name): '\(field)' is to be "
         + (expected ?? "absent")
@@ -68,7 +84,8 @@ struct FieldsMergeValidator: Validator {
 
   private mutating func remember(_ rest: History.Rest) {
     for (name, stored) in rest.stored where !watched.contains(name) {
-      unknown[name] = stored.document?.fields.filter { !(known[name]?.contains($0.key) ?? false) }
+      let known = History.Document(Dictionary(uniqueKeysWithValues: (known[name] ?? []).map { ($0, "") }))
+      unknown[name] = stored.document?.fields.filter { known.fields[$0.key] == nil && !known.knows(element: $0.key) }
     }
   }
 

@@ -37,7 +37,7 @@ struct NoEchoValidator: Validator {
       boxes[box] = Content(document: initial, initial: initial, opened: position)
     case .changed(let box, let number, let fields):
       boxes[box]?.newest = number
-      boxes[box]?.document.apply(fields)
+      boxes[box]?.document.change(by: fields)
     case .acknowledged(let box, let number, _), .conceded(let box, let number), .notEncodable(let box, let number):
       guard let settled = boxes[box]?.settled else { break }
       boxes[box]?.settled = max(settled, number)
