@@ -33,6 +33,9 @@ extension History {
     case notEncodable(Box, through: Int)
     /// The program was told that these changes are saved.
     case saved(Box, through: Int)
+    /// The program was told that everything which a service had changed so far is saved, but for what is being sent, or
+    /// that a change was given up.
+    case flushed(service: String, tellsGivenUp: Bool)
 
     // MARK: Atomic updates
 
@@ -47,6 +50,11 @@ extension History {
     case committed(Commit)
     /// Somebody who knows no revisions has written these fields, or deleted the value; what is stored now, if known.
     case edited(name: String, Document, Stored?)
+    /// That was a deletion which has left the revision, and it is the server on which the services have seen the value,
+    /// which has thrown nothing away since, so that they can tell.
+    case deleted(name: String)
+    /// Somebody has announced what was never stored. Who believes it for a moment is soon withdrawn.
+    case forged(name: String, Stored)
     /// Somebody who knows no revisions lets the value expire: it may be gone any time, and its revision be left.
     case expires(name: String)
     /// The server has thrown a value away because it needs memory, and may have left its revision.

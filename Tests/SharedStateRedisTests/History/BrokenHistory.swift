@@ -95,6 +95,14 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .pendingSurvives,
+      "everything is called saved when a change was given up",
+      [
+        Is.watched, Is.opened, Is.changed(20, number: 1), .conceded(Is.a, through: 1),
+        .flushed(service: "a", tellsGivenUp: false),
+      ]
+    ),
+    BrokenHistory(
+      .pendingSurvives,
       "what only this service changes is not stored",
       [
         .opened(Is.a, default: ["limit": "10"], owns: ["limit"]), Is.changed(20, number: 1),
@@ -396,6 +404,15 @@ extension BrokenHistory {
         Is.opened, Is.committed(["limit": "20"], 5), Is.shown(20, 5),
         .edited(name: "config", ["limit": "30"], Is.stored(5, ["limit": "30"])),
         Is.rested(5, ["limit": "30"], ["limit": "30"], at: 5),
+      ]
+    ),
+    BrokenHistory(
+      .foreignEditsSeen,
+      "what somebody has deleted is given back",
+      [
+        Is.opened, Is.committed(["limit": "20"], 5), Is.shown(20, 5),
+        .edited(name: "config", [:], History.Stored(revision: 5, .absent)), .deleted(name: "config"),
+        Is.committed(["limit": "20"], 6, cause: .restoration),
       ]
     ),
     BrokenHistory(

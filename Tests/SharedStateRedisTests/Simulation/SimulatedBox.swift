@@ -41,6 +41,8 @@ final class SimulatedBox {
   /// Whether the link keeps it for the sake of an unacknowledged change.
   var isKept = false
   var hasLeft = false
+  /// Whether it was told that the server does not permit it.
+  var wasForbidden = false
 
   /// The newest revision that was shown, or that is our own and acknowledged.
   var revision = Revision.none
@@ -55,7 +57,7 @@ final class SimulatedBox {
   /// Whether what was stored has been deleted, while the box may still have what was in it.
   private var isReset = false
 
-  var name: String { names.value }
+  var name: String { names.recorded }
 
   /// What a status shows, and the number of the decision behind it.
   struct Numbered {
@@ -81,7 +83,7 @@ final class SimulatedBox {
     self.policy = policy
     self.release = release
     self.recorder = recorder
-    place = recorder.makeBox(service: service, name: names.value)
+    place = recorder.makeBox(service: service, name: names.recorded)
     value = SimulatedValue(default: release)
   }
 

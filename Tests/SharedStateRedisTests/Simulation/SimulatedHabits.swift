@@ -8,6 +8,7 @@ struct SimulatedHabits {
   enum Disturbance: CaseIterable {
     case cut, loseReplies, breakAtCommit, stall, refuseConnections, refuseWrites, refuseTracking, demote, recover
     case dropMessage, duplicateMessage, reorderMessages
+    case forgeMessage, forgeMeta, forbid, permit
     case outsider, unreadable, foreignSet, foreignDelete, foreignExpire, foreignType, foreignFlush
     case snapshot, failOver, loseData, evict, restartService
     case time, longPause, clockJump
@@ -17,7 +18,8 @@ struct SimulatedHabits {
     case share, mutate, hold, save, load, flush, drop, update, reset, cancel
   }
 
-  /// Whether the server is short of memory. It takes whatever is deleted for evicted then, so nobody deletes.
+  /// Whether the server is short of memory. Whoever has not seen a value since it threw something away takes a deletion
+  /// for that, so nothing is deleted then. Nothing expires, and there is no FLUSHALL.
   let evicts: Bool
   /// As often as each is to happen.
   let disturbances: [Disturbance]
@@ -44,7 +46,7 @@ struct SimulatedHabits {
         : Self.mixture(Disturbance.allCases, &random)
     self.disturbances = disturbances.filter {
       switch $0 {
-      case .foreignDelete, .foreignExpire, .foreignFlush: !evicts
+      case .foreignExpire, .foreignFlush: !evicts
       case .evict: evicts
       default: true
       }

@@ -44,3 +44,10 @@ final class SimulatedRecorder {
     return made
   }
 }
+
+extension KeyNames {
+  /// What a history calls the value. Two names that Unicode regards as equal are two.
+  var recorded: String {
+    value.unicodeScalars.map { $0.isASCII ? String($0) : "<\(String($0.value, radix: 16))>" }.joined()
+  }
+}

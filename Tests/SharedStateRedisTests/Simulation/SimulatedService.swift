@@ -1,3 +1,4 @@
+import SharedState
 @testable import SharedStateRedis
 import SharedStateTesting
 
@@ -26,6 +27,7 @@ final class SimulatedService: CustomStringConvertible {
     case update(SimulatedBox, SimulatedUpdate)
     case load(SimulatedBox)
     case flush
+    case endFlush(SimulatedFlush)
   }
 
   /// A thread of the program, in the middle of something.
@@ -75,10 +77,13 @@ final class SimulatedService: CustomStringConvertible {
     let content: Content
     /// Whose share is held until then.
     var box: SimulatedBox?
+    /// What it is a part of.
+    var flush: SimulatedFlush?
 
-    init(_ content: Content, holding box: SimulatedBox? = nil) {
+    init(_ content: Content, holding box: SimulatedBox? = nil, of flush: SimulatedFlush? = nil) {
       self.content = content
       self.box = box
+      self.flush = flush
     }
   }
 
@@ -157,10 +162,13 @@ final class SimulatedService: CustomStringConvertible {
     case .loading(let id, let isLoading):
       if let box = boxes[id] { tasks.append(.status(box, \.isLoading, isLoading, number: lastNumber)) }
     case .loadError(let id, let error):
+      if case .permissionDenied? = error { boxes[id]?.wasForbidden = true }
       if let box = boxes[id] { tasks.append(.status(box, \.hasLoadError, error != nil, number: lastNumber)) }
     case .saveError(let id, let error):
       guard let box = boxes[id] else { return }
       if case .conflict? = error { box.giveUp(link.members[id]?.replica.settledStamp ?? 0, isEncodable: true) }
+      // A reset is not kept for later.
+      if case .permissionDenied? = error, link.members[id]?.replica.hasPendingChange == false { box.giveUpReset() }
       tasks.append(.status(box, \.hasSaveError, error != nil, number: lastNumber))
     case .settled(let id):
       guard let box = boxes[id], box.isKept else { return }
@@ -183,7 +191,7 @@ final class SimulatedService: CustomStringConvertible {
     case .wake(let purpose):
       tasks.append(.wake(purpose))
     case .incident(let name, .withdrawn):
-      for box in boxes.values where box.name == name { box.withdraw() }
+      for box in boxes.values where Name(box.names.value) == Name(name) { box.withdraw() }
     case .statusChanged, .incident, .losesAgain, .trackingRefused, .vitalsRefused, .malformedMessage:
       break
     }

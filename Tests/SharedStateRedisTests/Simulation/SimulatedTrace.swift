@@ -62,6 +62,7 @@ enum SimulatedTrace {
     case .update(let box, let update): "updates \(box.name) \(update.kind)"
     case .load(let box): "loads \(box.name)"
     case .flush: "flushes"
+    case .endFlush: "has flushed"
     }
   }
 }

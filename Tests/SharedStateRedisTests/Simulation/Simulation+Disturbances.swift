@@ -40,6 +40,14 @@ extension Simulation {
       disturbMessage { inbox, index, _ in inbox.remove(at: index) }
     case .duplicateMessage: disturbMessage { inbox, index, _ in inbox.append(inbox[index]) }
     case .reorderMessages: disturbMessage { inbox, index, other in inbox.swapAt(index, other) }
+    case .forgeMessage:
+      if let name = any(names) { forgeMessage(of: name) }
+    case .forgeMeta:
+      if let name = any(names) { forgeMeta(of: name) }
+    case .forbid:
+      forbid()
+    case .permit:
+      permit()
     case .outsider:
       if let name = any(names) { commitFromOutside(makeDocument(), to: name) }
     case .unreadable:
@@ -81,6 +89,7 @@ extension Simulation {
 
   func recover() {
     promote()
+    permit()
     server.faults = ServerFaults()
   }
 
@@ -91,8 +100,8 @@ extension Simulation {
     if keys.contains(name.meta) || keys.contains(name.operations) { recorder.record(.forgotten) }
     if keys.contains(name.value) || keys.contains(name.meta) {
       losses += 1
-      recorder.record(.evicted(name: name.value))
-      adoptions[name.value] = nil
+      recorder.record(.evicted(name: name.recorded))
+      adoptions[name] = nil
     }
     for key in keys { server.evict(key) }
     server.advanceClock(by: Self.moment)
@@ -100,7 +109,7 @@ extension Simulation {
       // Nobody tracks it.
       isSomethingUntold = true
       // What is left without a revision is as good as written by somebody who knows none.
-      if stored(name.value).content != .absent { recordEdit(of: name.value) }
+      if stored(name).content != .absent { recordEdit(of: name) }
     }
     note("  evicted: \(keys)")
     endTurn()
@@ -160,6 +169,69 @@ extension Simulation {
     startService()
   }
 
+  // MARK: Rights
+
+  /// The server permits nothing but the first of the values, and maybe not to listen to others.
+  private func forbid() {
+    recorder.record(.refused)
+    isSomethingUntold = true
+    server.faults.permittedKeys = chance(3) ? nil : names[0].value
+    server.faults.permittedChannels = chance(2) ? nil : names[0].value + "}"
+  }
+
+  /// A service that may not write what nobody has asked for finds out on its next connection that it may.
+  private func permit() {
+    guard server.faults.permittedKeys != nil || server.faults.permittedChannels != nil else { return }
+    (server.faults.permittedKeys, server.faults.permittedChannels) = (nil, nil)
+    for connection in connections where connection.purpose == .writer { cut(connection) }
+  }
+
+  // MARK: Forgeries
+
+  /// Somebody announces what was never stored, or nonsense.
+  private func forgeMessage(of name: KeyNames) {
+    let ahead: UInt64 = any([1, 1_000_000, 3_600_000_000]) ?? 1
+    let bound = Revision.largest.rawValue
+    let revisions = [UInt64(clamping: server.now.microseconds) + ahead, bound - 1, bound, bound + 1, 1 << 53]
+    let revision = any(revisions) ?? bound
+    let content: ChangeMessage.Content
+    let told: History.Stored.Content
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0: (content, told) = (.deleted, .absent)
+    case 1: (content, told) = (.reference, .absent)
+    default:
+      let document = makeDocument()
+      (content, told) = (.document(document), recorder.content(.document(document)))
+    }
+    let message = ChangeMessage(
+      revision: Revision(revision),
+      parent: chance(2) ? .none : stored(name).revision,
+      writer: "forger@host/1/forger",
+      lineage: chance(2) ? stored(name).meta?.lineage : nil,
+      content: content
+    )
+    note("  forged: \(name.recorded) \(SimulatedTrace.text(message.payload))")
+    if revision <= bound { recorder.record(.forged(name: name.recorded, History.Stored(revision: revision, told))) }
+    server.publish(message.payload, on: name.channel)
+    endTurn()
+  }
+
+  /// Somebody writes what is no revision, or none that is believed, where revisions are.
+  private func forgeMeta(of name: KeyNames) {
+    guard case .document = stored(name).content else { return }
+    let numbers: [UInt64] = [Revision.largest.rawValue + 1, 1 << 53 - 1, 1 << 53, 1 << 53 + 1]
+    let text = any(numbers.map { "\($0) 0 s 0 x" } + ["nonsense", "", "-1 0 s 0 x"]) ?? ""
+    server.keyspace.set(name.meta, .string(Data(text.utf8)))
+    isSomethingUntold = true
+    adoptions[name] = nil
+    losses += 1
+    // With the revision goes what tells a forgotten operation from one that never came.
+    recorder.record(.lost)
+    recordEdit(of: name)
+    note("  forged: the meta of \(name.recorded), \(text)")
+    endTurn()
+  }
+
   // MARK: Others
 
   /// In microseconds: so that what is made after a loss has another revision than what was lost.
@@ -192,7 +264,7 @@ extension Simulation {
 
   /// Somebody who knows revisions writes.
   func commitFromOutside(_ document: Data, to name: KeyNames) {
-    let before = stored(name.value)
+    let before = stored(name)
     let operation = Operation(writer: "outsider", number: nextOutsideOperation)
     let commit = Commit(
       names: name,
@@ -215,11 +287,11 @@ extension Simulation {
     server.publish(announcement, on: name.channel)
     let written = History.Commit(
       of: nil,
-      to: name.value,
+      to: name.recorded,
       cause: .change(through: 0),
       condition: .none,
       before: recorder.stored(before),
-      after: recorder.stored(stored(name.value))
+      after: recorder.stored(stored(name))
     )
     recorder.record(.committed(written))
     endTurn()
@@ -227,17 +299,24 @@ extension Simulation {
 
   /// Somebody who knows nothing of revisions writes or deletes.
   private func edit() {
-    guard let name = any(names)?.value else { return }
+    guard let name = any(names) else { return }
     let disturbances = habits.disturbances.filter {
       [.foreignSet, .foreignDelete, .foreignExpire, .foreignType, .foreignFlush].contains($0)
     }
     switch any(disturbances) {
-    case .foreignDelete: server.keyspace.remove(name, at: server.now)
+    case .foreignDelete:
+      let isTold = isSeenByAll(name)
+      guard isTold || !habits.evicts else { return }
+      server.keyspace.remove(name.value, at: server.now)
+      recordEdit(of: name)
+      if isTold { recorder.record(.deleted(name: name.recorded)) }
+      note("  deleted: \(name.recorded)")
+      return endTurn()
     case .foreignExpire:
-      server.keyspace.expire(name, at: server.now.milliseconds + 300, now: server.now)
-      if stored(name).content != .absent { recorder.record(.expires(name: name)) }
+      server.keyspace.expire(name.value, at: server.now.milliseconds + 300, now: server.now)
+      if stored(name).content != .absent { recorder.record(.expires(name: name.recorded)) }
     case .foreignType:
-      server.keyspace.set(name, .other(type: "list"))
+      server.keyspace.set(name.value, .other(type: "list"))
       recorder.record(.refused)
     case .foreignFlush:
       losses += 1
@@ -245,16 +324,25 @@ extension Simulation {
       server.flushAll()
       server.advanceClock(by: Self.moment)
       server.keyspace.set(Self.outside, .string(Data()))
-      for other in names where other.value != name { recordEdit(of: other.value) }
-    default: server.keyspace.set(name, .string(makeDocument()))
+      for other in names where other != name { recordEdit(of: other) }
+    default: server.keyspace.set(name.value, .string(makeDocument()))
     }
     recordEdit(of: name)
-    note("  edited: \(name) \(SimulatedTrace.text(stored(name)))")
+    note("  edited: \(name.recorded) \(SimulatedTrace.text(stored(name)))")
     endTurn()
   }
 
-  func recordEdit(of name: String) {
+  /// Whether there is a value with a revision, which stays when it is deleted, and the server has thrown nothing away
+  /// since whoever shares it has seen it.
+  private func isSeenByAll(_ name: KeyNames) -> Bool {
+    let stored = stored(name)
+    guard stored.document != nil, stored.meta != nil, let vitals = server.facts(for: 0).vitals else { return false }
+    let replicas = services.flatMap { $0.link.members.elements }.filter { $0.names == name }.map(\.replica)
+    return replicas.allSatisfy { $0.held.meta != nil && $0.held.sighting == vitals }
+  }
+
+  func recordEdit(of name: KeyNames) {
     let stored = recorder.stored(stored(name))
-    recorder.record(.edited(name: name, stored.document ?? History.Document(), stored))
+    recorder.record(.edited(name: name.recorded, stored.document ?? History.Document(), stored))
   }
 }

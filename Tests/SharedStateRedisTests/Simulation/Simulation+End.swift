@@ -10,9 +10,9 @@ extension Simulation {
     recover()
     for connection in connections where connection.isStalled { cut(connection) }
     for name in names {
-      if case .otherType = stored(name.value).content {
+      if case .otherType = stored(name).content {
         server.keyspace.remove(name.value, at: server.now)
-        recordEdit(of: name.value)
+        recordEdit(of: name)
         endTurn()
       }
     }
@@ -20,7 +20,7 @@ extension Simulation {
 
   /// What cannot be read is held until somebody replaces it.
   func replaceBadData() {
-    for name in names where stored(name.value).document == SimulatedDocument.unreadable {
+    for name in names where stored(name).document == SimulatedDocument.unreadable {
       commitFromOutside(makeDocument(), to: name)
     }
   }
@@ -37,11 +37,11 @@ extension Simulation {
     if failures.isEmpty, !isSomethingUntold, isLasting { rest(keys: nil) }
     var before: [StoredValue] = []
     var rounds = 0
-    while failures.isEmpty, before != names.map({ stored($0.value) }) {
+    while failures.isEmpty, before != names.map({ stored($0) }) {
       rounds += 1
       guard rounds < 100 else { return failed("never at rest: \(services.map(\.description))") }
       replaceBadData()
-      before = names.map { stored($0.value) }
+      before = names.map { stored($0) }
       advance(by: SimulatedService.antiEntropy * 2)
       settle()
     }
@@ -73,7 +73,7 @@ extension Simulation {
   /// Everything has happened that was under way.
   private func rest(keys: [String]?) {
     var rest = History.Rest(stored: [:], boxes: [], keys: keys)
-    for name in names { rest.stored[name.value] = recorder.stored(stored(name.value)) }
+    for name in names { rest.stored[name.recorded] = recorder.stored(stored(name)) }
     for service in services {
       for box in service.boxes.values.sorted(by: { $0.id < $1.id }) {
         let revision = service.link.members[box.id]?.replica.storedRevision ?? .none
@@ -90,6 +90,7 @@ extension Simulation {
       if box.isLoading.value { failed("\(box.place) is loading for ever") }
       if box.hasLoadError.value { failed("\(box.place) has a load error for ever") }
       if box.hasSaveError.value && !box.hasGivenUp { failed("\(box.place) has a save error for ever") }
+      if box.wasForbidden, box.names == names[0] { failed("\(box.place) was refused what is always permitted") }
       if !box.hasShare { failed("\(box.place) is kept for ever") }
     }
     let subscriber = server.connectedClients.filter {

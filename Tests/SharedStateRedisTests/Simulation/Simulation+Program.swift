@@ -1,3 +1,4 @@
+import SharedState
 @testable import SharedStateRedis
 import SharedStateTesting
 
@@ -62,7 +63,7 @@ extension Simulation {
   }
 
   func share(in service: SimulatedService) {
-    guard let names = any(names), var policy = policies[names.value] else { return }
+    guard let names = any(names), var policy = policies[names] else { return }
     if let box = service.boxes.values.first(where: { $0.names == names && !$0.hasLeft }) {
       // The registry finds what the link keeps.
       box.hasShare = true
@@ -157,20 +158,26 @@ extension Simulation {
       service.update(&caller.tasks) { link in
         guard let waiter = try? link.load(box.id, now: now) else { return failed("load() failed") }
         // What has lost its value is not shown before others have had their time to give it back.
-        let stored = stored(box.name)
+        let stored = stored(box.names)
         let revision = stored.isGone ? .none : stored.revision
         service.promises[waiter] = .init(.shows(box, revision, losses: losses), holding: box)
       }
     case .flush:
+      let flush = SimulatedFlush()
       // What is not waited for has to be done already.
       var settled = service.boxes
       for waiter in service.update(&caller.tasks, { $0.flush(until: now + .seconds(5)) }) {
         guard let id = service.link.waiters[waiter]?.replica, let box = settled.removeValue(forKey: id) else {
           continue
         }
-        service.promises[waiter] = .init(.applied(box, stamp: box.returnedStamp))
+        flush.left += 1
+        service.promises[waiter] = .init(.applied(box, stamp: box.returnedStamp), of: flush)
       }
       for box in settled.values { recordSaved(box, box.returnedStamp) }
+      if flush.left == 0 { caller.calls.append(.endFlush(flush)) }
+    case .endFlush(let flush):
+      let error = service.update(&caller.tasks) { $0.takeGivenUp(with: flush.heard) }
+      recorder.record(.flushed(service: service.name, tellsGivenUp: error != nil))
     }
   }
 
@@ -203,6 +210,7 @@ extension Simulation {
       note("service \(service.index) resumes \(waiter) \(error.debugDescription)")
       guard let promise = service.promises.removeValue(forKey: waiter) else { return }
       resolve(promise.content, error, in: service)
+      if let flush = promise.flush { advance(flush, error, in: service) }
       if let box = promise.box { service.leaveIfUnused(box) }
     }
   }
@@ -234,6 +242,12 @@ extension Simulation {
       default: end(update, .failed)
       }
     }
+  }
+
+  private func advance(_ flush: SimulatedFlush, _ error: RedisSharedStateError?, in service: SimulatedService) {
+    if case .changesGivenUp(let names, _)? = error { flush.heard.formUnion(names.map { Name($0) }) }
+    flush.left -= 1
+    if flush.left == 0 { service.callers.append(.init([.endFlush(flush)])) }
   }
 
   // MARK: The history

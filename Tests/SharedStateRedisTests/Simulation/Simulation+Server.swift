@@ -44,10 +44,7 @@ extension Simulation {
     }
   }
 
-  func stored(_ name: String) -> StoredValue {
-    guard let names = names.first(where: { $0.value == name }) else { return StoredValue(meta: nil, content: .absent) }
-    return server.keyspace.stored(names, at: server.now)
-  }
+  func stored(_ name: KeyNames) -> StoredValue { server.keyspace.stored(name, at: server.now) }
 
   private func carryOut(_ request: RedisRequest, from connection: SimulatedConnection) {
     let service = connection.service
@@ -66,18 +63,18 @@ extension Simulation {
     if habits.uses.contains(.cancel), chance(8) { cancel(in: service) }
     // What was found there may be gone by then.
     if case .commit(let commit) = request.command, commit.isAdoption, habits.evicts, chance(4) { evict(names) }
-    let before = stored(names.value)
+    let before = stored(names)
     keepRecent()
     try? server.send([request], from: connection.id)
-    let after = stored(names.value)
-    note("  \(names.value) is \(SimulatedTrace.text(after))")
+    let after = stored(names)
+    note("  \(names.recorded) is \(SimulatedTrace.text(after))")
     guard after != before else { return checkConflict(of: request.command, with: before, in: service) }
-    adoptions[names.value] = nil
+    adoptions[names] = nil
     guard case .commit(let commit) = request.command else {
       return record(
         History.Commit(
           of: nil,
-          to: names.value,
+          to: names.recorded,
           cause: .restoration,
           before: recorder.stored(before),
           after: recorder.stored(after)
@@ -105,7 +102,7 @@ extension Simulation {
     case .revision(let revision) where operation.box.policy.conflict != .reject: expected = revision
     case .revision, .unconditional: return
     }
-    let adoption = adoptions[commit.names.value]
+    let adoption = adoptions[commit.names]
     if expected < stored.revision, adoption?.isKnown(to: operation.box, stored: stored.revision) ?? false {
       failed("\(operation.box.place) conflicts with itself")
     }
@@ -126,7 +123,7 @@ extension Simulation {
   private func record(_ operation: SimulatedOperation, _ commit: Commit, _ before: StoredValue, _ after: StoredValue) {
     var written = History.Commit(
       of: operation.box.place,
-      to: commit.names.value,
+      to: commit.names.recorded,
       cause: .adoption,
       before: recorder.stored(before),
       after: recorder.stored(after)
@@ -153,7 +150,7 @@ extension Simulation {
     case .reset(let stamp):
       written.cause = .reset(through: Int(stamp))
     case .repair where commit.isAdoption:
-      adoptions[commit.names.value] = SimulatedAdoption(box: operation.box, revision: after.revision)
+      adoptions[commit.names] = SimulatedAdoption(box: operation.box, revision: after.revision)
     case .repair: written.cause = .merge
     }
     if case .repair = operation.purpose, let held = operation.held.meta, let lineage = after.meta?.lineage,

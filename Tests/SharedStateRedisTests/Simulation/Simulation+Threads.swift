@@ -250,7 +250,7 @@ extension Simulation {
       switch operation.purpose {
       case .change(let stamp, _): operation.box.acknowledge(stamp, revision)
       case .reset(let stamp): operation.box.acknowledge(stamp, revision, isReset: true)
-      case .repair: adoptions[operation.box.name]?.tell(operation.box, revision)
+      case .repair: adoptions[operation.box.names]?.tell(operation.box, revision)
       case .updates: continue
       }
     }

@@ -51,7 +51,8 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .lost: (losses, mayBeUnknown) = (losses + 1, true)
     case .evicted(let name): evicted.insert(name)
     case .forgotten: (hasForgotten, mayBeUnknown) = (true, true)
-    case .refused: mayBeUnknown = true
+    // What an update is made of may be what nobody has ever stored, as if the server had lost it.
+    case .refused, .forged: mayBeUnknown = true
     case .updateBegan(let box, let number, let changes):
       let key = Key(service: box.service, number: number)
       updates[key] = Update(

@@ -1,5 +1,6 @@
 /// At rest every service knows the revision of what is stored, however it came there; an edit of what a service knew has
-/// got a revision of its own; and who gives an edit its revision leaves the edit as it is.
+/// got a revision of its own; who gives an edit its revision leaves the edit as it is; and nobody gives back what was
+/// deleted.
 struct ForeignEditsSeenValidator: Validator {
   private struct Known {
     var stored: History.Stored
@@ -17,6 +18,8 @@ struct ForeignEditsSeenValidator: Validator {
   private var shown: [History.Box: UInt64] = [:]
   /// What is stored, where that is known.
   private var stored: [String: Known] = [:]
+  /// The names whose value was deleted, and is to stay so until somebody changes it.
+  private var deleted: Set<String> = []
   /// The names whose value may expire, which is no edit.
   private var expiring: Set<String> = []
 
@@ -33,12 +36,24 @@ struct ForeignEditsSeenValidator: Validator {
       resting = []
       edits = [:]
       stored = [:]
+      deleted = []
+    case .evicted, .forgotten:
+      deleted = []
+    case .deleted(let name):
+      deleted.insert(name)
     case .edited(let name, let fields, let found):
+      deleted.remove(name)
       if let found { edit(name, found) }
       if resting.contains(name) { edits[name, default: History.Document()].apply(fields) }
     case .committed(let commit):
       stored[commit.name] = Known(stored: commit.after, committed: commit.after.content)
       if commit.box == nil { edits[commit.name] = nil }
+      if deleted.contains(commit.name), commit.cause == .restoration || commit.cause == .merge,
+        commit.after.content != .absent
+      {
+        return ["\(commit.name) was deleted, and is given back: \(commit.after)"]
+      }
+      if commit.cause != .adoption { deleted.remove(commit.name) }
       guard commit.cause == .adoption, commit.after.content != commit.before.content else { break }
       return ["adopting \(commit.name) has changed it from \(commit.before) to \(commit.after)"]
     case .shown(let box, _, let revision?, _):

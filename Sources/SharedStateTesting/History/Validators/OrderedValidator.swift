@@ -17,6 +17,7 @@ struct OrderedValidator: Validator {
   /// Whether what somebody had seen may have been replaced by something older with a newer revision.
   private var hasLost = false
   private var defaults: [History.Box: History.Document] = [:]
+  /// What was stored, and what somebody has announced.
   private var contents = StoredContents()
   /// The names whose value may have expired while its revision is left.
   private var expiring: Set<String> = []
@@ -31,6 +32,8 @@ struct OrderedValidator: Validator {
       self.rules[name] = rules
       if rules.isCounter { growing[name, default: []].insert("") }
       if rules.expires { expiring.insert(name) }
+    case .forged(let name, let told):
+      contents.insert(told, of: name)
     case .expires(let name):
       expiring.insert(name)
     case .evicted(let name):

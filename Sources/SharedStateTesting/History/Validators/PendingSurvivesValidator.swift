@@ -1,10 +1,14 @@
 /// What the program was told to be saved has reached the server, and at rest so has everything else, unless it was
-/// given up.
+/// given up. That it was is told by the next flush, unless a later change of the same value was saved.
 struct PendingSurvivesValidator: Validator {
   private var watched: Set<String> = []
   private var newest: [History.Box: Int] = [:]
   /// The changes that have reached the server, or were given up.
   private var delivered: [History.Box: Int] = [:]
+  /// The last change of each box that was given up.
+  private var givenUp: [History.Box: Int] = [:]
+  /// The boxes of which a change was given up, and no flush has told so.
+  private var untold: Set<History.Box> = []
   private var owned = OwnedFields()
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
@@ -22,6 +26,18 @@ struct PendingSurvivesValidator: Validator {
       }
     case .conceded(let box, let through), .notEncodable(let box, let through):
       deliver(through, of: box)
+      if through > givenUp[box] ?? 0 {
+        givenUp[box] = through
+        untold.insert(box)
+      }
+    case .acknowledged(let box, _, _):
+      untold = untold.filter { $0.service != box.service || $0.name != box.name }
+    case .flushed(let service, let tellsGivenUp):
+      let untold = untold.filter { $0.service == service }
+      self.untold.subtract(untold)
+      if !tellsGivenUp, let box = untold.min(by: { $0.name < $1.name }) {
+        return ["\(service) has called everything saved when the change \(givenUp[box] ?? 0) of \(box) was given up"]
+      }
     case .saved(let box, let through) where watched.contains(box.name):
       let delivered = delivered[box] ?? 0
       if through > delivered {

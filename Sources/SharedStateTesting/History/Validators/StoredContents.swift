@@ -36,7 +36,7 @@ struct StoredContents {
     contents[name]?[revision] == [content]
   }
 
-  private mutating func insert(_ stored: History.Stored, of name: String) {
+  mutating func insert(_ stored: History.Stored, of name: String) {
     guard contents[name]?[stored.revision]?.contains(stored.content) != true else { return }
     contents[name, default: [:]][stored.revision, default: []].append(stored.content)
   }
