@@ -336,9 +336,9 @@ extension Simulation {
   /// since whoever shares it has seen it.
   private func isSeenByAll(_ name: KeyNames) -> Bool {
     let stored = stored(name)
-    guard stored.document != nil, stored.meta != nil, let vitals = server.facts(for: 0).vitals else { return false }
+    guard stored.document != nil, let meta = stored.meta, let vitals = server.facts(for: 0).vitals else { return false }
     let replicas = services.flatMap { $0.link.members.elements }.filter { $0.names == name }.map(\.replica)
-    return replicas.allSatisfy { $0.held.meta != nil && $0.held.sighting == vitals }
+    return replicas.allSatisfy { $0.held.meta?.version == meta.version && $0.held.sighting == vitals }
   }
 
   func recordEdit(of name: KeyNames) {
