@@ -142,7 +142,13 @@ extension LinkState {
     for id in members.ids {
       guard let readAt = members[id]?.readAt else { continue }
       let overdueAt = readAt + configuration.antiEntropy
-      if overdueAt <= now { check(id, .everything, now: now) } else { next = min(next, overdueAt) }
+      if overdueAt > now {
+        next = min(next, overdueAt)
+        continue
+      }
+      // A right that was missing may be there by now.
+      members[id]?.replica.mayMend = true
+      check(id, .everything, now: now)
     }
     // Services that were started together are not to ask together for ever.
     checks.antiEntropyAt =

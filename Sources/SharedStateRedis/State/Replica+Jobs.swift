@@ -93,9 +93,14 @@ extension Replica {
     }
 
     /// Whether this was made by it, on a connection that broke before it said so.
+    ///
+    /// An earlier share of this process may have made another version of the same parent, which a server has again after
+    /// a failover; but not in a line that this commit has opened.
     func hasMade(_ meta: Meta, writer: String) -> Bool {
       let isAbove = meta.revision > floor || meta.revision < meta.parent
-      return isInterrupted && meta.writer == writer && meta.parent == expected && isAbove
+      let lines = [lineage, earlierLineage].compactMap { $0?.line }
+      let isOfItsLine = meta.lineage.own.map { lines.contains($0.id) } ?? true
+      return isInterrupted && meta.writer == writer && meta.parent == expected && isAbove && isOfItsLine
     }
 
     /// Whether it may be made anew where something else was made of this revision: it has not taken effect, as far as can

@@ -247,7 +247,8 @@ package struct Replica: Sendable {
   /// What was found gone, until the server has told whether it has thrown something away.
   var absence: Absence?
   var wait: Wait?
-  /// Whether the server lets this service write what nobody has asked for; found out by trying.
+  /// Whether the server lets this service write what nobody has asked for; found out by trying, on each connection and
+  /// at anti-entropy.
   var mayMend = true
   var sight = Sight.reflected
   /// The highest revision for which there is evidence. What is close to the end of the numbers counts only while it is

@@ -179,11 +179,10 @@ extension Simulation {
     server.faults.permittedChannels = chance(2) ? nil : names[0].value + "}"
   }
 
-  /// A service that may not write what nobody has asked for finds out on its next connection that it may.
+  /// A service that may not write what nobody has asked for finds out at anti-entropy that it may.
   private func permit() {
     guard server.faults.permittedKeys != nil || server.faults.permittedChannels != nil else { return }
     (server.faults.permittedKeys, server.faults.permittedChannels) = (nil, nil)
-    for connection in connections where connection.purpose == .writer { cut(connection) }
   }
 
   // MARK: Forgeries

@@ -131,6 +131,27 @@ struct ReplicaForkTests {
     #expect(draft.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
   }
 
+  @Test("PendingSurvives: a commit that was cut off is not taken for what an earlier share of the process has made")
+  func earlierShare() throws {
+    var replica = Replica.reading()
+    _ = replica.stored(.absent, vitals: .calm)
+    _ = replica.counted(.calm)
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(7))
+    let sent = replica.takeDraft(vitals: .calm) { .number(99) }
+    #expect(sent?.condition == .revision(.none))
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    // Only the meta is left of it.
+    var earlier = StoredValue.gone(1, .old(1))
+    earlier.meta?.writer = "me"
+    earlier.meta?.parent = .none
+    _ = replica.stored(earlier, vitals: .successor)
+    _ = replica.takeDraft(vitals: .successor) { .number(99) }
+    _ = replica.committed(.conflict(earlier), operation: .number(7), vitals: .successor)
+    #expect(replica.hasPendingChange)
+  }
+
   @Test("a merge that is overtaken while it is made is made anew")
   func overtakenMerge() throws {
     var replica = failedOver()

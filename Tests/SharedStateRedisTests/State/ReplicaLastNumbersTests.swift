@@ -10,10 +10,10 @@ struct ReplicaLastNumbersTests {
   private static let now: UInt64 = 1_800_000_000_000_000
 
   /// What has come behind the last one, in a line of its own.
-  private static func restarted(_ revision: UInt64) -> Lineage {
+  private static func restarted(_ revision: UInt64, _ line: LineID = .new) -> Lineage {
     Lineage(
       era: Era(1),
-      lines: [.init(id: .new, revision: Revision(revision)), .init(id: .old, revision: .largest)]
+      lines: [.init(id: line, revision: Revision(revision)), .init(id: .old, revision: .largest)]
     )
   }
 
@@ -119,7 +119,7 @@ struct ReplicaLastNumbersTests {
         parent: .largest,
         kind: .set,
         writer: "me",
-        lineage: Self.restarted(Self.now)
+        lineage: Self.restarted(Self.now, LineID(openedBy: .number(1), in: Era(1)))
       ),
       content: .document(Data("b".utf8))
     )
