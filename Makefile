@@ -1,6 +1,6 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo test check soak soak-simulation soak-orders soak-chaos mutations bench docs clean
+.PHONY: demo test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-threads
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
@@ -34,6 +34,10 @@ test:
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
 check: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-threads
+
+# Looks for inputs that break the parser, the decoder or the merge, for FUZZ_SECONDS altogether.
+fuzz:
+	scripts/fuzz $(FUZZ)
 
 # Long runs of what the tests do for seconds.
 soak: soak-orders soak-simulation soak-chaos
@@ -70,10 +74,10 @@ docs:
 	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
 clean:
-	rm -rf .build .build-check .build-core .build-mutations Benchmarks/.build Soak/.build
+	rm -rf .build .build-check .build-core .build-mutations Benchmarks/.build Fuzz/.build Soak/.build
 
-SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift Benchmarks/Sources \
-	Soak/Package.swift Soak/Sources/soak)
+SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift \
+	Benchmarks/Sources/bench Fuzz/Package.swift Fuzz/Sources/fuzz Soak/Package.swift Soak/Sources/soak)
 
 check-format:
 	swift format lint --strict --parallel --recursive $(SWIFT_FILES)

@@ -1,0 +1,54 @@
+// swift-tools-version: 6.2
+
+// A package of its own, so that nobody who uses the library ever builds it, and so that the library can be built with
+// what guides the fuzzer and with what finds it reading memory that is not its own. Its folders are links to those of
+// the library.
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .unsafeFlags([
+    // What `-sanitize=fuzzer` alone makes of the code is a form of coverage that libFuzzer does not read any more.
+    "-sanitize=fuzzer", "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table", "-sanitize=address",
+    "-enable-testing",
+  ]),
+]
+
+let package = Package(
+  name: "fuzz",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
+    .package(url: "https://github.com/pointfreeco/swift-custom-dump", from: "1.7.3"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+  ],
+  targets: [
+    .target(
+      name: "SharedStateDependencies",
+      dependencies: [.product(name: "IssueReporting", package: "xctest-dynamic-overlay")],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "SharedState",
+      dependencies: [
+        "SharedStateDependencies",
+        .product(name: "CustomDump", package: "swift-custom-dump"),
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+        .product(name: "OrderedCollections", package: "swift-collections"),
+      ],
+      swiftSettings: settings
+    ),
+    // The declaration of what libFuzzer, which comes with the toolchain, begins with.
+    .target(name: "CFuzzer"),
+    .executableTarget(
+      name: "fuzz",
+      dependencies: ["CFuzzer", "SharedState"],
+      swiftSettings: settings,
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-sanitize=address", "-use-ld=lld"])]
+    ),
+  ],
+  swiftLanguageModes: [.v6]
+)
