@@ -42,7 +42,6 @@ struct RedisLandingPageTests {
   @Test func twoStoresAreTwoServices() async {
     let server = InProcessRedis()
     let (checkout, catalog) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
-    defer { for store in [checkout, catalog] { store.stop() } }
     @Shared(.redis("checkout:config", store: checkout)) var config = CheckoutConfig()
     @Shared(.redis("checkout:config", store: catalog)) var copy = CheckoutConfig()
     $config.withLock { $0.maximumItems = 20 }
