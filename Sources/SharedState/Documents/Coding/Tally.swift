@@ -1,6 +1,7 @@
 /// A number to which several services add: what each of them has added counts.
 ///
-/// In the document it is a plain number.
+/// In the document it is a plain number. Setting it back to zero subtracts what it was, and two services that do so at
+/// the same time subtract it twice: begin a new tally under a new key instead.
 public struct Tally: Hashable, Sendable {
   /// The sum of all that was added.
   public var value: Int
