@@ -41,7 +41,7 @@ enum DecoderTarget {
     document.nodes.indices.contains { node in
       switch document.nodes[node].kind {
       case .number: isInexact(document.text(of: node))
-      case .string: isOddInteger(String(decoding: document.contents(of: node), as: UTF8.self))
+      case .string: isOddInteger(Array(JSONStringBytes(document.contents(of: node))))
       default: false
       }
     }
@@ -57,7 +57,8 @@ enum DecoderTarget {
   }
 
   /// Of several names that are the same integer, such as `0` and `-0`, one counts by chance.
-  private static func isOddInteger(_ text: String) -> Bool {
-    text.contains("\\") || (Int(text).map { $0.description != text } ?? false)
+  private static func isOddInteger(_ name: [UInt8]) -> Bool {
+    let name = String(decoding: name, as: UTF8.self)
+    return Int(name).map { $0.description != name } ?? false
   }
 }
