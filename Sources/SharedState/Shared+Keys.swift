@@ -17,7 +17,9 @@ extension Shared where Value: Sendable {
     )
   }
 
-  /// Shares an optional value that a key keeps; `nil` when nothing is stored.
+  /// Shares an optional value that a key keeps; `nil` when nothing is stored. A key with a default of the same name comes
+  /// first.
+  @_disfavoredOverload
   public init<Wrapped>(
     _ key: some SharedKey<Value>,
     fileID: StaticString = #fileID,
@@ -106,7 +108,9 @@ extension SharedReader where Value: Sendable {
     self.init(readOnlyReference(of: key, default: wrappedValue).place)
   }
 
-  /// Reads an optional value that a key keeps; `nil` when nothing is stored.
+  /// Reads an optional value that a key keeps; `nil` when nothing is stored. A key with a default of the same name comes
+  /// first.
+  @_disfavoredOverload
   public init<Wrapped>(_ key: some SharedReaderKey<Value>) where Value == Wrapped? {
     self.init(wrappedValue: nil, key)
   }

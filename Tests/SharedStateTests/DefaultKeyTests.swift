@@ -6,8 +6,20 @@ extension SharedReaderKey where Self == InMemoryKey<Int>.Default {
   fileprivate static var count: Self { Self[.inMemory("count"), default: 42] }
 }
 
+extension SharedReaderKey where Self == InMemoryKey<Int?> {
+  fileprivate static var count: Self { .inMemory("optional count") }
+}
+
 @Suite(.timeLimit(.minutes(1)))
 struct DefaultKeyTests {
+  @Test func comesBeforeAnOptionalKeyOfTheSameName() {
+    @Shared(.count) var count
+    @SharedReader(.count) var reader
+    #expect(count + reader == 84)
+    @Shared(.count) var optional: Int?
+    #expect(optional == nil)
+  }
+
   @Test func bringsItsDefault() {
     @Shared(.count) var count
     @SharedReader(.count) var reader

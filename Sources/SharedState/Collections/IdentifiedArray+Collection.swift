@@ -22,15 +22,32 @@ extension IdentifiedArray: RandomAccessCollection, MutableCollection {
 
   /// The element at an index.
   ///
-  /// - Precondition: An assigned element has the identity of the one that it replaces. Algorithms of `MutableCollection`
-  ///   that permute elements by assigning them do not work therefore; the methods of this type do.
+  /// Assigning an element of another identity replaces the one that is there.
+  ///
+  /// - Precondition: No other element has the identity of an assigned one.
+  /// - Complexity: O(1), and O(n) to assign another identity.
   @inlinable
   public subscript(position: Int) -> Element {
     get { dictionary.values[position] }
     _modify {
       yield &dictionary.values[position]
-      requireIdentity(dictionary.keys[position], of: dictionary.values[position])
+      if identify(dictionary.values[position]) != dictionary.keys[position] { replaceIdentity(at: position) }
     }
+  }
+
+  @usableFromInline
+  mutating func replaceIdentity(at position: Int) {
+    let element = dictionary.values[position]
+    let id = identify(element)
+    precondition(
+      dictionary[id] == nil,
+      """
+      An element was assigned to an index of an IdentifiedArray, and another element has its identity. Remove that first, \
+      or assign to 'subscript(id:)'.
+      """
+    )
+    dictionary.remove(at: position)
+    dictionary.updateValue(element, forKey: id, insertingAt: position)
   }
 
   /// Calls a closure with the memory of the elements.
@@ -41,5 +58,23 @@ extension IdentifiedArray: RandomAccessCollection, MutableCollection {
     _ body: (UnsafeBufferPointer<Element>) throws -> Result
   ) rethrows -> Result? {
     try dictionary.values.withContiguousStorageIfAvailable(body)
+  }
+
+  /// Calls a closure with the memory of the elements, which it may put into another order.
+  ///
+  /// - Throws: What the closure throws.
+  /// - Precondition: No two elements have the same identity afterwards.
+  /// - Complexity: O(n), apart from the closure.
+  @inlinable
+  public mutating func withContiguousMutableStorageIfAvailable<Result>(
+    _ body: (inout UnsafeMutableBufferPointer<Element>) throws -> Result
+  ) rethrows -> Result? {
+    var elements = elements
+    // What is changed is not shared with anybody.
+    dictionary.removeAll()
+    defer {
+      dictionary = OrderedDictionary(uniqueKeysWithValues: elements.lazy.map { [identify] in (identify($0), $0) })
+    }
+    return try elements.withContiguousMutableStorageIfAvailable(body)
   }
 }

@@ -10,7 +10,8 @@ public import OrderedCollections
 ///
 /// It is ordered and indexed by integers like an array. An element that is added under an identity that is there already
 /// is ignored, unless the method's name says that it updates: ``updateOrAppend(_:)``, ``updateOrInsert(_:at:)``,
-/// ``subscript(id:)``. The identity of an element may not change while it is in the array: that traps.
+/// ``subscript(id:)``. An element that is changed by its identity keeps that: anything else traps. An element that is
+/// assigned to an index may have another identity, unless another element has it.
 public struct IdentifiedArray<ID: Hashable, Element> {
   /// The elements in their order, by their identities.
   @usableFromInline

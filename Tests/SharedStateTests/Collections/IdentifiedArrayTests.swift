@@ -55,6 +55,41 @@ import Testing
     #expect(todos.ids == [1, 2, 3])
   }
 
+  @Test func anElementIsReplacedByOneOfAnotherIdentity() {
+    var todos = todos
+    todos[1] = Todo(4, "four")
+    #expect(todos.elements == [Todo(1, "one"), Todo(4, "four"), Todo(3, "three")])
+    #expect(todos.ids == [1, 4, 3])
+    #expect(todos[id: 2] == nil)
+    todos[1] = Todo(4, "vier")
+    #expect(todos[id: 4]?.title == "vier")
+  }
+
+  /// What generic code does, which knows nothing of identities.
+  private func permute<Elements: MutableCollection & RandomAccessCollection>(
+    _ elements: inout Elements
+  ) -> [[Elements.Element]] where Elements.Element == Todo, Elements.Index == Int {
+    var seen: [[Todo]] = []
+    elements.swapAt(0, 2)
+    seen.append(Array(elements))
+    elements.sort { $0.title < $1.title }
+    seen.append(Array(elements))
+    elements.reverse()
+    seen.append(Array(elements))
+    elements.shuffle()
+    seen.append(elements.sorted { $0.id < $1.id })
+    _ = elements.partition { $0.id != 2 }
+    seen.append([elements[0]])
+    return seen
+  }
+
+  @Test func genericCodeMayPermuteTheElements() {
+    var (todos, array) = (todos, todos.elements)
+    #expect(permute(&todos) == permute(&array))
+    #expect(todos.ids.allSatisfy { todos[id: $0]?.id == $0 })
+    #expect(Set(todos.ids) == [1, 2, 3])
+  }
+
   @Test func updatingReturnsTheOriginal() {
     var todos = todos
     #expect(todos.update(Todo(2, "zwei"), at: 1) == Todo(2, "two"))

@@ -17,11 +17,16 @@ import Testing
     }
   }
 
-  @Test func changingAnIdentityThroughTheIndexTraps() async {
+  @Test func assigningAnIdentityThatStandsElsewhereTraps() async {
     await #expect(processExitsWith: .failure) {
       Watchdog.start(endingWith: 0)
-      var todos: IdentifiedArrayOf<Todo> = [Todo(1)]
+      var todos: IdentifiedArrayOf<Todo> = [Todo(1), Todo(2)]
       todos[0] = Todo(2)
+    }
+    await #expect(processExitsWith: .failure) {
+      Watchdog.start(endingWith: 0)
+      var todos: IdentifiedArrayOf<Todo> = [Todo(1), Todo(2)]
+      _ = todos.withContiguousMutableStorageIfAvailable { $0[0] = Todo(2) }
     }
   }
 
