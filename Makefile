@@ -114,7 +114,10 @@ EXIT_TESTS = '(NestedUseTests|IdentifiedArrayTrapTests|FileStorageCrashTests|nor
 # sanitizer, in which those who wait have lost their patience. It runs in the ordinary run.
 MEMORY_TESTS = EvictionTests/pressure
 
+# Keep the processors busy with code that is in nobody's way. Under the sanitizer that takes minutes.
+SLOW_CODE_TESTS = ManySlowValuesTests
+
 check-threads: check-build
 	@scripts/require hiredis redis-server
 	$(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) scripts/in-time 60 swift test $(CHECK_FLAGS) --skip-build --skip $(EXIT_TESTS) \
-		--skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS)
+		--skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS)
