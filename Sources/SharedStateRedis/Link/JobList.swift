@@ -38,7 +38,8 @@ final class JobList: Sendable {
     var running: Running?
     /// How often jobs were seen since something was reported.
     var ticks = 0
-    /// How often jobs were seen since there was none left, or another thread has begun.
+    /// How often jobs were seen since there was none left, whichever threads did them: many that take too long one by one
+    /// are too many as well.
     var ticksOfAll = 0
   }
 
@@ -46,7 +47,7 @@ final class JobList: Sendable {
 
   /// Another thread goes on.
   func begin(_ turn: UInt64) {
-    state.withLock { ($0.turn, $0.ticksOfAll) = (turn, 0) }
+    state.withLock { $0.turn = turn }
   }
 
   /// Adds jobs; whether there are any.

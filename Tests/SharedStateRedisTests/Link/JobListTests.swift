@@ -48,6 +48,18 @@ struct JobListTests {
     #expect(list.takeRest().isEmpty)
   }
 
+  @Test("where one after the other takes too long, those that wait are taken away when the second one is seen")
+  func manyTooLong() {
+    let list = list(of: 1, 2, 3)
+    #expect(list.tick() == JobList.Delay.none)
+    #expect(list.tick() == .ofOne)
+    #expect(list.relieve()?.owner == .value(1))
+    list.begin(2)
+    #expect(owner(of: list.next(for: 2, after: nil)) == .value(2))
+    #expect(list.tick() == .ofMany)
+    #expect(list.takeRest().map(\.owner) == [.value(3)])
+  }
+
   @Test("helpers are few as long as they get on, and one more each time that they do not")
   func helpers() {
     var backlog = Backlog()
