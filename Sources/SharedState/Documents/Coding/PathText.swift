@@ -36,13 +36,16 @@ package enum PathText {
   private enum Kind { case index(Int), member(String), entry }
 
   private static func kind(of key: any CodingKey) -> Kind {
-    if let key = key as? PathKey {
-      return key.index.map { .index($0) } ?? (key.isEntry ? .entry : .member(key.stringValue))
-    }
+    if let key = key as? PathKey { return kind(of: key) }
     if let index = key.intValue, key.stringValue == "Index \(index)" { return .index(index) }
     // A case without a payload is in the source code. Anything else may have been made of a value.
     let mirror = Mirror(reflecting: key)
     return mirror.displayStyle == .enum && mirror.children.isEmpty ? .member(key.stringValue) : .entry
+  }
+
+  private static func kind(of key: PathKey) -> Kind {
+    if let index = key.index { return .index(index) }
+    return key.isEntry ? .entry : .member(key.stringValue)
   }
 
   /// A name without what disturbs those who read it.
