@@ -254,7 +254,8 @@ struct HostileDocumentTests {
     )
     let expected = text(moved, changed: 300).replacing(#""id":500,"n":1"#, with: #""id":500,"n":2"#)
     #expect(String(decoding: outcome.document, as: UTF8.self) == expected)
-    #expect(counter.value <= 5)
+    // One of mine, and those that differ, each twice, because an identity might be another one each time.
+    #expect(counter.value <= 1 + 2 * 5)
   }
 
   private final class Counter: @unchecked Sendable {

@@ -187,6 +187,32 @@ import Testing
     #expect(both == #"{"lower":0,"upper":9,"isMerged":true,"unknown":2}"#)
   }
 
+  @Test func whatTheyHaveRemovedBeforeStaysRemovedWhenMineIsMoved() throws {
+    struct Item: Codable, Identifiable, Sendable { var id: Int }
+    let coders = try Coders()
+    func formed(_ ids: Int...) throws -> FormedDocument {
+      try coders.encoder.encode(ids.map(Item.init), formsReadBy: coders.decoder).formed()
+    }
+    // My value was committed beside the removal, and does not show it yet.
+    let outcome = try ThreeWayMerge.merge(
+      raw: document("[]"),
+      base: formed(2, 4, 3),
+      mine: formed(3, 2, 4),
+      theirs: document("[]")
+    )
+    #expect(outcome.document == Data("[]".utf8))
+  }
+
+  @Test func whatWasMergedBeforeCountsOnce() throws {
+    // My value is still made of 0, and what is stored is 2 since an earlier change of mine was merged.
+    let coders = try Coders()
+    func formed(_ tally: Tally) throws -> FormedDocument {
+      try coders.encoder.encode(tally, formsReadBy: coders.decoder).formed()
+    }
+    let outcome = try ThreeWayMerge.merge(raw: document("2"), base: formed(0), mine: formed(2), theirs: document("2"))
+    #expect(outcome.document == Data("4".utf8))
+  }
+
   @Test func whatATypeCannotReadIsReplaced() throws {
     let merged = try merge(range(3, 4), "[]") { (range: inout Range) in range.lower = 1 }
     #expect(merged == range(1, 4))

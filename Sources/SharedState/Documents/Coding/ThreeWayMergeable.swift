@@ -48,11 +48,12 @@ private final class MergeableEncoding<Value: ThreeWayMergeable>: ValueEncoding<V
       guard let mine = read(values.mine), let theirs = read(values.theirs) else { return nil }
       let base = values.base.flatMap(read)
       guard base != nil || values.base == nil else { return nil }
+      func text(_ value: Value) -> [UInt8]? { try? coders.encoder.text(of: value) }
+      guard let theirText = text(theirs) else { return nil }
+      // They have what mine was made of, so that there is nothing to be merged with.
+      if let base, text(base) == theirText { return text(mine).map { MergedValue(theirs: theirText, merged: $0) } }
       let merged = Value.merged(base: base, mine: mine, theirs: theirs)
-      guard let text = try? coders.encoder.text(of: merged), let theirText = try? coders.encoder.text(of: theirs) else {
-        return nil
-      }
-      return MergedValue(theirs: theirText, merged: text)
+      return text(merged).map { MergedValue(theirs: theirText, merged: $0) }
     }
     return { merge($0) }
   }

@@ -7,12 +7,17 @@ extension ThreeWayMerge {
     let stored = document(.stored)
     let baseElements = numbers.elements(of: values.base, in: base, form)
     let myElements = numbers.elements(of: values.mine, in: mine, like: baseElements, form)
-    let storedElements = numbers.elements(of: values.stored, in: stored, like: baseElements) { form.read(stored, $1) }
-    guard areIdentified(base: baseElements, stored: storedElements, of: values, form) else {
+    var reader = IdentityReader(form, of: values.mine, in: mine.document)
+    let storedElements = numbers.elements(of: values.stored, in: stored, like: baseElements) {
+      reader.read($1, of: stored)
+    }
+    let theirElements = numbers.elements(of: values.theirs, in: theirs, like: storedElements) {
+      reader.read($1, of: theirs)
+    }
+    guard reader.areIdentified else {
       replaceLeaf(values)
       return
     }
-    let theirElements = numbers.elements(of: values.theirs, in: theirs, like: storedElements) { form.read(theirs, $1) }
     let (baseOrder, myOrder) = (numbers.numbers(of: baseElements), numbers.numbers(of: myElements))
     let (storedOrder, theirOrder) = (numbers.numbers(of: storedElements), numbers.numbers(of: theirElements))
     let count = numbers.count
@@ -73,12 +78,17 @@ extension ThreeWayMerge {
     let (baseNodes, myNodes) = (baseElements.firstNodes, myElements.firstNodes)
     guard baseNodes.keys != myNodes.keys else { return }
     let stored = document(.stored)
-    let storedElements = numbers.elements(of: values.stored, in: stored, like: baseElements) { form.read(stored, $1) }
-    guard areIdentified(base: baseElements, stored: storedElements, of: values, form) else {
+    var reader = IdentityReader(form, of: values.mine, in: mine.document)
+    let storedElements = numbers.elements(of: values.stored, in: stored, like: baseElements) {
+      reader.read($1, of: stored)
+    }
+    let theirElements = numbers.elements(of: values.theirs, in: theirs, like: storedElements) {
+      reader.read($1, of: theirs)
+    }
+    guard reader.areIdentified else {
       replaceLeaf(values)
       return
     }
-    let theirElements = numbers.elements(of: values.theirs, in: theirs, like: storedElements) { form.read(theirs, $1) }
     let theirNodes = theirElements.firstNodes
     var removed = Set(baseNodes.keys.filter { myNodes[$0] == nil && theirNodes[$0] != nil })
     if removal == .changeWins, !removed.isEmpty {
@@ -115,19 +125,25 @@ extension ThreeWayMerge {
     text.close(behind: items.last)
     self.text.replace(values.source, values.theirs, with: text.pieces, isChange: true)
   }
+}
 
-  /// Whether what tells elements apart is in the documents, so that it is the same whoever reads them.
-  ///
-  /// Otherwise the elements of a list are other ones in each document, and each merge would double them.
-  private func areIdentified(
-    base: ElementNumbers.Elements,
-    stored: ElementNumbers.Elements,
-    of values: Values,
-    _ form: ElementForm
-  ) -> Bool {
-    guard form.isRead(in: mine.document, values.mine) else { return false }
-    guard values.base != nil, values.stored != nil else { return true }
-    let known = stored.firstNodes
-    return base.identities.allSatisfy { identity in identity.map { known[$0] != nil } ?? true }
+/// Reads what tells the elements of documents apart, and notices when that is not in them, so that it is another one
+/// whenever an element is read: an `id` that is made anew, or the address of an object. Each merge of such a list would
+/// double its elements.
+private struct IdentityReader {
+  private let form: ElementForm
+  private(set) var areIdentified: Bool
+
+  /// - Parameter array: The array in a document of our own that the form was made of.
+  init(_ form: ElementForm, of array: Int, in document: JSONDocument) {
+    self.form = form
+    areIdentified = form.isRead(in: document, array)
+  }
+
+  /// Reads an element, and once more to see whether it has the same identity.
+  mutating func read(_ node: Int, of document: JSONDocument) -> Reading? {
+    guard let reading = form.read(document, node) else { return nil }
+    if form.read(document, node)?.identity != reading.identity { areIdentified = false }
+    return reading
   }
 }

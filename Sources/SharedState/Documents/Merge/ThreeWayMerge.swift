@@ -267,21 +267,13 @@ package struct ThreeWayMerge {
   private mutating func replace(_ values: Values, by merge: (MergeableValues) -> MergedValue?) -> Bool {
     if isUnchanged(base: values.base, mine: values.mine) { return false }
     let theirs = document(values.source)
-    let mine = mine.document.text(of: values.mine)
-    var change: MergedValue?
-    if let value = values.base,
-      isUnchanged(base: value, stored: values.stored, theirs: values.theirs, in: values.source)
-    {
-      change = MergedValue(theirs: Array(base.document.text(of: value)), merged: Array(mine))
-    } else {
-      change = merge(
-        MergeableValues(
-          base: values.base.map { (base.document, $0) },
-          mine: (self.mine.document, values.mine),
-          theirs: (theirs, values.theirs)
-        )
+    let change = merge(
+      MergeableValues(
+        base: values.base.map { (base.document, $0) },
+        mine: (mine.document, values.mine),
+        theirs: (theirs, values.theirs)
       )
-    }
+    )
     guard let change else { return replaceLeaf(values) }
     let outcome = try? Self.merge(
       base: Data(change.theirs),
