@@ -80,6 +80,8 @@ struct LockedValueTests {
     held.end()
     try await save.value
     try await flush.value
+    // What the closure does is a change of its own, which a flush waits for once it is made.
+    try await eventually("the closure has ended") { held.hasReturned }
     try await pair.settle()
     let merged = Limits(maximum: 1, note: "before")
     #expect(pair.first.wrappedValue == merged)
@@ -106,6 +108,7 @@ struct LockedValueTests {
     }
     try await save.value
     held.end()
+    try await eventually("the closure has ended") { [held] in held.hasReturned }
     try await pair.settle()
     #expect(pair.first.wrappedValue == pair.second.wrappedValue)
     #expect(pair.first.wrappedValue.maximum == round)
