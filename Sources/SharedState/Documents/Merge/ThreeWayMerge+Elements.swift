@@ -4,17 +4,9 @@ extension ThreeWayMerge {
   mutating func mergeList(_ values: Values, _ form: ElementForm) {
     let theirs = document(values.source)
     var numbers = ElementNumbers()
-    let stored = document(.stored)
     let baseElements = numbers.elements(of: values.base, in: base, form)
     let myElements = numbers.elements(of: values.mine, in: mine, like: baseElements, form)
-    var reader = IdentityReader(form, of: values.mine, in: mine.document)
-    let storedElements = numbers.elements(of: values.stored, in: stored, like: baseElements) {
-      reader.read($1, of: stored)
-    }
-    let theirElements = numbers.elements(of: values.theirs, in: theirs, like: storedElements) {
-      reader.read($1, of: theirs)
-    }
-    guard reader.areIdentified else {
+    guard let (storedElements, theirElements) = otherElements(of: values, like: baseElements, form, &numbers) else {
       replaceLeaf(values)
       return
     }
@@ -77,15 +69,7 @@ extension ThreeWayMerge {
     let myElements = numbers.elements(of: values.mine, in: mine, like: baseElements, form)
     let (baseNodes, myNodes) = (baseElements.firstNodes, myElements.firstNodes)
     guard baseNodes.keys != myNodes.keys else { return }
-    let stored = document(.stored)
-    var reader = IdentityReader(form, of: values.mine, in: mine.document)
-    let storedElements = numbers.elements(of: values.stored, in: stored, like: baseElements) {
-      reader.read($1, of: stored)
-    }
-    let theirElements = numbers.elements(of: values.theirs, in: theirs, like: storedElements) {
-      reader.read($1, of: theirs)
-    }
-    guard reader.areIdentified else {
+    guard let (storedElements, theirElements) = otherElements(of: values, like: baseElements, form, &numbers) else {
       replaceLeaf(values)
       return
     }
@@ -124,6 +108,22 @@ extension ThreeWayMerge {
     add { _ in true }
     text.close(behind: items.last)
     self.text.replace(values.source, values.theirs, with: text.pieces, isChange: true)
+  }
+
+  /// The elements of what was stored, and of theirs; `nil` when nothing in the documents tells them apart.
+  private func otherElements(
+    of values: Values,
+    like base: ElementNumbers.Elements,
+    _ form: ElementForm,
+    _ numbers: inout ElementNumbers
+  ) -> (stored: ElementNumbers.Elements, theirs: ElementNumbers.Elements)? {
+    let (stored, theirs) = (document(.stored), document(values.source))
+    var reader = IdentityReader(form, of: values.mine, in: mine.document)
+    let storedElements = numbers.elements(of: values.stored, in: stored, like: base) { reader.read($1, of: stored) }
+    let theirElements = numbers.elements(of: values.theirs, in: theirs, like: storedElements) {
+      reader.read($1, of: theirs)
+    }
+    return reader.areIdentified ? (storedElements, theirElements) : nil
   }
 }
 
