@@ -153,6 +153,11 @@ extension Replica {
     if outcome == .shown {
       baseRevision = delivery.state.revision
       base = if case .document(let document) = delivery.state.content { .stored(document) } else { .defaultValue }
+      // What came in meanwhile is there already.
+      if delivery.state != confirmed, changesNothing(after: delivery.state.content) {
+        baseRevision = confirmed.revision
+        sight = .reflected
+      }
     }
     guard delivery.state == confirmed else { return advance() }
     var actions: [Action] = []
@@ -455,18 +460,22 @@ extension Replica {
     left = nil
     // What a repair was for has been overtaken.
     if revision > confirmed.revision { repair = nil }
-    // Where nothing was, a tombstone that was put in the place of a lost one deletes nothing.
-    let isReplaced = confirmed.content == .absent && meta?.writer.hasPrefix(Meta.foreignMark) ?? false
-    let isYielding = hasPendingChange && meta?.kind == .deleted && baseRevision != .none && !isReplaced
-    if content == confirmed.content, sight == .reflected, !isYielding {
-      // Somebody wrote what was there: nothing to be told to anybody.
-      confirmed.revision = revision
+    let before = confirmed
+    confirmed = State(revision: revision, content: content)
+    if sight == .reflected, changesNothing(after: before.content) {
       baseRevision = revision
     } else {
-      confirmed = State(revision: revision, content: content)
       sight = .unknown
     }
     return policy.timeToLive > 0 && content != .absent ? [.readLater(milliseconds: policy.timeToLive)] : []
+  }
+
+  /// Whether the confirmed state is the same as the one before it, so that nobody has to be told of it.
+  private func changesNothing(after content: StoredValue.Content) -> Bool {
+    // Where nothing was, a tombstone that was put in the place of a lost one deletes nothing.
+    let isReplaced = content == .absent && meta?.writer.hasPrefix(Meta.foreignMark) ?? false
+    let isYielding = hasPendingChange && meta?.kind == .deleted && baseRevision != .none && !isReplaced
+    return content == confirmed.content && !isYielding
   }
 
   /// Whether it is known when what this service commits expires: otherwise the server computes that by its own clock.

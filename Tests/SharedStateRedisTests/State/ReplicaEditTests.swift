@@ -34,6 +34,24 @@ struct ReplicaEditTests {
     #expect(replica.takeDraft()?.isAdoption == true)
   }
 
+  @Test("PendingSurvives: a change of what is seen to be deleted stays when somebody tells of the deletion after it")
+  func toldOfADeletion() {
+    var replica = Replica.reading()
+    deliver(replica.stored(.document(7, "1"), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.stored(.absent, vitals: .calm).contains(.count))
+    let actions = replica.counted(.calm)
+    #expect(actions.contains { $0.delivery?.state.content == .absent })
+    // Another service has adopted the deletion meanwhile, and whoever sees it here changes the value.
+    var tombstone = ChangeMessage.deleted(8)
+    tombstone.writer = Meta.foreignMark + tombstone.writer
+    #expect(replica.announced(tombstone) == [])
+    _ = replica.changed()
+    deliver(deliver(actions, to: &replica, outcome: .shown), to: &replica, outcome: .superseded)
+    _ = replica.stored(.tombstone(8), vitals: .calm)
+    replica.encodeAndSend("4", stamp: 1, number: 1)
+    #expect(replica.committed(.committed(9), operation: .number(1)).contains(.settled))
+  }
+
   /// An update was run when the connection broke, and not sent.
   private static func unsent(detectsForeignEdits: Bool = true) -> Replica {
     var replica = Replica.live(at: 7, "1", detectsForeignEdits: detectsForeignEdits)
