@@ -203,12 +203,13 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     }
     // Then it is only asked whether the state can be decoded, and nothing has to be waited for.
     if delivery.stamp == nil { return .superseded }
-    let (number, isInitial) = (delivery.sequence, delivery.sequence == 1)
-    let outcome = reference.replace(with: value, number: number, isInitial: isInitial) { [self] versions in
-      decide(delivery, versions)
-    } whenUnlocked: {
-      whenUnlocked(Replica.DeliveryOutcome($0))
-    }
+    let outcome = reference.replace(
+      with: value,
+      number: delivery.sequence,
+      isInitial: delivery.isInitial,
+      if: { [self] versions in decide(delivery, versions) },
+      whenUnlocked: { whenUnlocked(Replica.DeliveryOutcome($0)) }
+    )
     return outcome.map { Replica.DeliveryOutcome($0) }
   }
 

@@ -38,6 +38,8 @@ package struct Replica: Sendable {
     package var stamp: UInt64?
     /// Show it only if nothing with a higher number was shown.
     package var sequence: UInt64
+    /// Whether it is what was stored all along, and not a change.
+    package var isInitial = false
   }
 
   package enum DeliveryOutcome: Hashable, Sendable {
@@ -282,6 +284,8 @@ package struct Replica: Sendable {
 
   /// Counts the deliveries.
   var sequence: UInt64 = 0
+  /// Whether the box has been up to date, so that what is shown from now on is a change.
+  var isLoaded = false
   /// The delivery whose outcome is awaited; until then nothing is committed, because it may turn out unreadable.
   var showing: UInt64?
 
@@ -504,7 +508,12 @@ package struct Replica: Sendable {
     }
     sequence += 1
     showing = sequence
-    return Delivery(state: confirmed, stamp: isSavePending ? nil : settledStamp, sequence: sequence)
+    return Delivery(
+      state: confirmed,
+      stamp: isSavePending ? nil : settledStamp,
+      sequence: sequence,
+      isInitial: !isLoaded
+    )
   }
 
   /// Whether what the box holds is to be kept, although its stamp may be the settled one: an unchanged value is saved.
@@ -582,6 +591,7 @@ package struct Replica: Sendable {
   /// The box is up to date, or what is stored cannot be read: says so, once nothing is on its way into the box.
   private mutating func loaded() -> [Action] {
     guard phase == .live, sight != .unknown, absence == nil, !isDoubted, !isMerging else { return [] }
+    isLoaded = true
     let finished = loadWaiters.filter { $0.value <= answeredRead }.keys.sorted()
     for waiter in finished { loadWaiters[waiter] = nil }
     let resumed = resume(finished, unreadable)

@@ -20,7 +20,7 @@ struct ReplicaTests {
   @Test("shows what is stored, and is up to date once that is decoded")
   func showsWhatIsStored() {
     var replica = Replica.reading()
-    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1)
+    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
     #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
     #expect(replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil)])
   }
@@ -28,7 +28,7 @@ struct ReplicaTests {
   @Test("Ordered: a message that overtakes the reply to the first read is not undone by it")
   func messageOvertakesFirstRead() {
     var replica = Replica.reading()
-    let newer = Replica.Delivery(state: .document(9, "2"), stamp: 0, sequence: 1)
+    let newer = Replica.Delivery(state: .document(9, "2"), stamp: 0, sequence: 1, isInitial: true)
     let read = replica.beginRead()
     #expect(replica.announced(.set(9, "2")) == [.show(newer)])
     #expect(replica.delivered(newer, outcome: .shown) == [])
@@ -235,7 +235,7 @@ struct ReplicaTests {
     var replica = Replica.reading()
     #expect(replica.changed() == [])
     #expect(replica.beginsEncoding() == false)
-    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1)
+    let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
     #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
     // Not before it is known that what is stored can be read.
     #expect(replica.beginsEncoding() == false)
