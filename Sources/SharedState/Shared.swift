@@ -180,8 +180,14 @@ extension Shared: @unchecked Sendable where Value: Sendable {}
 
 extension Shared: Equatable where Value: Equatable {
   /// Whether the two values are equal now.
+  ///
+  /// While a test asserts changes, a share equals itself once the value that is expected is the present one: see
+  /// ``SharedChangeTracker/assert(_:fileID:filePath:line:column:)-swift.method``.
   public static func == (lhs: Shared, rhs: Shared) -> Bool {
-    lhs.wrappedValue == rhs.wrappedValue
+    guard ChangeTracking.isActive, lhs.projection.place.isSame(as: rhs.projection.place) else {
+      return lhs.wrappedValue == rhs.wrappedValue
+    }
+    return lhs.projection.place.expectedValue ?? lhs.wrappedValue == rhs.wrappedValue
   }
 }
 
@@ -191,6 +197,6 @@ extension Shared: Identifiable where Value: Identifiable {
 }
 
 extension Shared: CustomStringConvertible {
-  /// The type and the value.
-  public var description: String { "Shared<\(Value.self)>(\(String(reflecting: wrappedValue)))" }
+  /// How the share is made: its type and its key, or the value when no key keeps it.
+  public var description: String { "Shared<\(Value.self)>(\(projection.place))" }
 }

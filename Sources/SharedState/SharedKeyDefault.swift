@@ -44,6 +44,11 @@ public struct SharedKeyDefault<Base: SharedReaderKey>: SharedReaderKey {
   }
 }
 
+extension SharedKeyDefault: CustomStringConvertible {
+  /// How the key is made; the default is not shown.
+  public var description: String { String(describing: base) }
+}
+
 extension SharedKeyDefault: SharedKey where Base: SharedKey {
   /// Saves by way of the key.
   public func save(_ value: Base.Value, context: SaveContext, continuation: SaveContinuation) {

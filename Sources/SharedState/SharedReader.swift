@@ -78,6 +78,6 @@ extension SharedReader: Identifiable where Value: Identifiable {
 }
 
 extension SharedReader: CustomStringConvertible {
-  /// The type and the value.
-  public var description: String { "SharedReader<\(Value.self)>(\(String(reflecting: wrappedValue)))" }
+  /// How the reader is made: its type and its key, or the value when no key keeps it.
+  public var description: String { "SharedReader<\(Value.self)>(\(projection.place))" }
 }

@@ -137,7 +137,9 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
 
   var delivery: DeliveryThreads { key.store.delivery }
 
-  func observerIsBlocked(sharedAt place: String?) {
+  var keyDescription: String { key.description }
+
+  func observerIsBlocked(of share: String, sharedAt place: String?) {
     key.store.watch.observerIsBlocked(of: key.name, sharedAt: place)
   }
 

@@ -49,7 +49,7 @@ extension SharedReaderKey {
 }
 
 /// Shares a value through Redis; made with `.redis(_:store:options:)`.
-public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
+public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomStringConvertible {
   /// How a value is kept.
   ///
   /// All shares of one name, in one store, are one value, so the options of the first of them hold for as long as any of
@@ -154,6 +154,9 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey {
   public var id: RedisKeyID {
     RedisKeyID(name: Name(name), store: ObjectIdentifier(store))
   }
+
+  /// How the key is made.
+  public var description: String { ".redis(\(String(reflecting: name)))" }
 
   /// The reference that the store's registry holds.
   @_documentation(visibility: private)

@@ -153,8 +153,8 @@ struct SharedTests {
   }
 
   @Test func describesTypeAndValue() {
-    #expect(String(describing: Shared(value: "a")) == #"Shared<String>("a")"#)
-    #expect(String(describing: SharedReader(value: "a")) == #"SharedReader<String>("a")"#)
+    #expect(String(describing: Shared(value: "a")) == #"Shared<String>(value: "a")"#)
+    #expect(String(describing: SharedReader(value: "a")) == #"SharedReader<String>(value: "a")"#)
   }
 
   @Test func inMemoryOnlyHasNothingToLoadOrSave() async throws {

@@ -22,6 +22,12 @@ final class ChangeAssertion: Sendable {
     }
   }
 
+  /// What the reference is expected to be up to now; `nil` when it has not changed, and nobody expects it to.
+  func presentExpectation(of reference: Reference) -> Expectation? {
+    let stated = expectations.withLock { $0[ObjectIdentifier(reference)] }
+    return stated ?? tracker.change(of: reference)?.makeExpectation()
+  }
+
   /// What is wrong: with the expectations, and with the changes that none of them is about.
   func failures(changes: [TrackedChange]) -> [String] {
     var stated = expectations.withLock { $0 }

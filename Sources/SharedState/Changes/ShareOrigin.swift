@@ -1,5 +1,5 @@
 /// Where a share is declared. Every reference has one, so it is packed.
-struct ShareOrigin: @unchecked Sendable {
+struct ShareOrigin: CustomStringConvertible, @unchecked Sendable {
   // `@unchecked Sendable` is right because the bytes belong to a literal, which nobody ever changes or releases.
   private let fileIDBytes: UnsafePointer<UInt8>?
   private let packedLine: UInt32
@@ -16,4 +16,6 @@ struct ShareOrigin: @unchecked Sendable {
   }
 
   var line: UInt { UInt(packedLine) }
+
+  var description: String { "\(fileID):\(line)" }
 }

@@ -36,15 +36,9 @@ extension Place {
   fileprivate func settle(_ updateToExpectedResult: (inout Value) throws -> Void) rethrows -> String? {
     guard let (tracker, change) = reference.trackedChange() else { return ChangeAssertion.nothingChanged }
     let whole = change.makeExpectation()
-    var values: (before: Value, expected: Value)?
-    whole.withExpectedValueInPlace {
-      _ = modifyLocked { value in
-        values = (value, value)
-        return false
-      }
-    }
-    guard var values else { return ChangeAssertion.nothingChanged }
-    try updateToExpectedResult(&values.expected)
+    guard let before = value(expectedBy: whole) else { return ChangeAssertion.nothingChanged }
+    var expected = before
+    try updateToExpectedResult(&expected)
     let actual = read()
     whole.withExpectedValueInPlace {
       _ = modifyLocked { value in
@@ -53,10 +47,10 @@ extension Place {
       }
     }
     tracker.replaceChange(of: reference, by: whole.remainingChange(at: change.location))
-    if !Difference.areEqual(values.expected, actual) {
-      return ChangeAssertion.unexpected(expected: values.expected, actual: actual)
+    if !Difference.areEqual(expected, actual) {
+      return ChangeAssertion.unexpected(expected: expected, actual: actual)
     }
-    return Difference.areEqual(values.before, actual) ? ChangeAssertion.nothingChanged : nil
+    return Difference.areEqual(before, actual) ? ChangeAssertion.nothingChanged : nil
   }
 }
 

@@ -49,16 +49,15 @@ final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
   }
 
   override var failure: String {
-    let type = "Shared<\(Value.self)>"
-    let origin = reference.origin.map { "@\($0.fileID):\($0.line)" } ?? location.map { "@\($0.fileID):\($0.line)" }
+    let place = reference.declaration == nil ? location.map { "@\($0.fileID):\($0.line)" } ?? "" : ""
     return """
-      Tracked changes to '\(type)\(origin ?? "")' but failed to assert: …
+      Tracked changes to '\(reference.name)\(place)' but failed to assert: …
 
       \(Difference.text(before, valueReference.value, indentation: 2))
 
       (Before: −, After: +)
 
-      Call '\(type).assert' to exhaustively test these changes, or call 'skipChanges' to ignore them.
+      Call 'Shared<\(Value.self)>.assert' to exhaustively test these changes, or call 'skipChanges' to ignore them.
       """
   }
 

@@ -10,6 +10,11 @@ final class ClosureAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
     self.compute = compute
   }
 
+  override var text: String { whole.partText + ".read(…)" }
+
+  /// Nobody can tell whether two closures compute the same.
+  override func isSame(as other: Accessor<Value>) -> Bool { self === other }
+
   override func snapshot() -> (value: Value, version: UInt64) {
     let (whole, version) = whole.snapshot()
     return (compute(whole), version)

@@ -1,7 +1,10 @@
 /// Finds a part of a value that is not always there: an element of a collection, the value of an optional.
-protocol FailablePart<Whole, Value>: Sendable {
+protocol FailablePart<Whole, Value>: Sendable, Equatable {
   associatedtype Whole
   associatedtype Value
+
+  /// How it is written behind the whole.
+  var text: String { get }
 
   /// The part, or `nil` when it is not there.
   func value(in whole: Whole) -> Value?

@@ -19,6 +19,13 @@ final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unc
     last = (value, version)
   }
 
+  override var text: String { whole.partText + part.text }
+
+  override func isSame(as other: Accessor<Part.Value>) -> Bool {
+    guard let other = other as? FailablePartAccessor else { return false }
+    return part == other.part && whole.isSame(as: other.whole)
+  }
+
   override func snapshot() -> (value: Part.Value, version: UInt64) {
     let (whole, version) = whole.snapshot()
     guard let value = part.value(in: whole) else { return (lastValue, version) }

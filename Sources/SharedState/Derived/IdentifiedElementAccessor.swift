@@ -11,6 +11,13 @@ where Whole.ID: Sendable {
     self.id = id
   }
 
+  override var text: String { whole.partText + "[id: \(String(reflecting: id))]" }
+
+  override func isSame(as other: Accessor<Whole.Element?>) -> Bool {
+    guard let other = other as? IdentifiedElementAccessor else { return false }
+    return id == other.id && whole.isSame(as: other.whole)
+  }
+
   override func snapshot() -> (value: Whole.Element?, version: UInt64) {
     let (whole, version) = whole.snapshot()
     return (whole[id: id], version)

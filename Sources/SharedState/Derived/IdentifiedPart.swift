@@ -2,6 +2,8 @@
 struct IdentifiedPart<Whole: IdentifiedCollection>: FailablePart where Whole.ID: Sendable {
   let id: Whole.ID
 
+  var text: String { "[id: \(String(reflecting: id))]!" }
+
   func value(in whole: Whole) -> Whole.Element? {
     whole[id: id]
   }

@@ -3,6 +3,8 @@ struct MutableIndexedPart<Whole: MutableCollection & RandomAccessCollection>: Fa
 where Whole.Index: Sendable {
   let index: Whole.Index
 
+  var text: String { "[\(index)]" }
+
   func value(in whole: Whole) -> Whole.Element? {
     IndexedPart(index: index).value(in: whole)
   }

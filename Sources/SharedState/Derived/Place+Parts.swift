@@ -1,7 +1,7 @@
 extension Place {
   /// The place of what a closure computes from this value.
   func mapping<Member>(_ compute: @escaping @Sendable (Value) -> Member) -> Place<Member> {
-    Place<Member>(reference: reference, pointer: nil, accessor: ClosureAccessor(whole: self, compute: compute))
+    Place<Member>(reference: reference, accessor: ClosureAccessor(whole: self, compute: compute))
   }
 
   /// The place of a part that was seen in a snapshot of this value.
@@ -11,7 +11,7 @@ extension Place {
     version: UInt64
   ) -> Place<Part.Value> where Part.Whole == Value {
     let accessor = FailablePartAccessor(whole: self, part: part, seen: value, version: version)
-    return Place<Part.Value>(reference: reference, pointer: nil, accessor: accessor)
+    return Place<Part.Value>(reference: reference, accessor: accessor)
   }
 
   /// The place of a part that may vanish, or `nil` when it is not there now.
@@ -36,7 +36,7 @@ extension Place where Value: IdentifiedCollection, Value.ID: Sendable {
   /// The place of the element that has an identity, or `nil` as its value.
   func element(id: Value.ID) -> Place<Value.Element?> {
     let accessor = IdentifiedElementAccessor(whole: self, id: id)
-    return Place<Value.Element?>(reference: reference, pointer: nil, accessor: accessor)
+    return Place<Value.Element?>(reference: reference, accessor: accessor)
   }
 
   /// The places of all elements, each of which follows its element wherever it moves.

@@ -13,6 +13,17 @@ extension Shared: CustomDumpRepresentable {
   public var customDumpValue: Any { wrappedValue }
 }
 
+extension Shared: _CustomDiffObject {
+  /// What a test expects the value to be while it asserts changes, otherwise the value; and the value.
+  public var _customDiffValues: (Any, Any) {
+    let value = wrappedValue
+    return (projection.place.expectedValue ?? value, value)
+  }
+
+  /// The same for all copies of a share.
+  public var _objectIdentifier: ObjectIdentifier { projection.place.identity }
+}
+
 extension Shared: Observable {}
 
 extension SharedReader: CustomReflectable {
@@ -25,6 +36,17 @@ extension SharedReader: CustomReflectable {
 extension SharedReader: CustomDumpRepresentable {
   /// The value.
   public var customDumpValue: Any { wrappedValue }
+}
+
+extension SharedReader: _CustomDiffObject {
+  /// As for a share.
+  public var _customDiffValues: (Any, Any) {
+    let value = wrappedValue
+    return (projection.place.expectedValue ?? value, value)
+  }
+
+  /// The same for all copies of a reader.
+  public var _objectIdentifier: ObjectIdentifier { projection.place.identity }
 }
 
 extension SharedReader: Observable {}

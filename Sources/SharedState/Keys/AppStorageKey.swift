@@ -105,6 +105,11 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
   }
 }
 
+extension AppStorageKey: CustomStringConvertible {
+  /// How the key is made.
+  public var description: String { ".appStorage(\(String(reflecting: name.text)))" }
+}
+
 extension AppStorageKey: SynchronousKey {
   package func storedValue() throws -> Value? {
     try value(from: domain.read(name))

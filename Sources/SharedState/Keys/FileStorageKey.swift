@@ -131,6 +131,11 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
   }
 }
 
+extension FileStorageKey: CustomStringConvertible {
+  /// How the key is made.
+  public var description: String { ".fileStorage(\(URL(fileURLWithPath: document.path).absoluteString))" }
+}
+
 extension FileStorageKey: SynchronousKey {
   package func storedValue() throws -> Value? {
     try value(from: Result { try document.read() }).get()

@@ -59,6 +59,11 @@ public struct InMemoryKey<Value: Sendable>: SharedKey {
   }
 }
 
+extension InMemoryKey: CustomStringConvertible {
+  /// How the key is made.
+  public var description: String { ".inMemory(\(String(reflecting: name.text)))" }
+}
+
 /// What tells one value in memory from another.
 public struct InMemoryKeyID: Hashable, Sendable {
   let name: Name
@@ -92,7 +97,7 @@ public final class InMemoryStorage: Sendable {
     let (existing, count) = state.withLock { ($0.reference(type, name), $0.count) }
     if let existing { return Self.unwrap(existing) }
     // The default is somebody else's code, so it runs without the lock; the first one to arrive with a value wins.
-    let made = ValueReference(initialValue(), hasDefault: true)
+    let made = ValueReference(of: InMemoryEntry(name: name, initialValue: initialValue()))
     let kept = state.withLock { state -> Reference in
       // Looked for again only if something has come in meanwhile.
       if state.count != count, let existing = state.reference(type, name) { return existing }

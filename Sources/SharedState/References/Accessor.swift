@@ -6,6 +6,16 @@ package class Accessor<Value>: @unchecked Sendable {
 
   init() {}
 
+  /// The way from the value of the reference to this part, as Swift code that derives it.
+  var text: String {
+    preconditionFailure("A subclass of Accessor does not implement text. This is a bug in SharedState.")
+  }
+
+  /// Whether another accessor of the same reference has the same part.
+  func isSame(as other: Accessor<Value>) -> Bool {
+    preconditionFailure("A subclass of Accessor does not implement isSame(as:). This is a bug in SharedState.")
+  }
+
   /// The value, and the version of the reference that it belongs to. Called without the reference's lock, because
   /// computing it is somebody else's code.
   func snapshot() -> (value: Value, version: UInt64) {
@@ -37,6 +47,13 @@ final class KeyPathAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
   init(whole: Place<Whole>, keyPath: KeyPath<Whole, Value>) {
     self.whole = whole
     self.keyPath = keyPath
+  }
+
+  override var text: String { whole.partText + PartPath.text(of: keyPath) }
+
+  override func isSame(as other: Accessor<Value>) -> Bool {
+    guard let other = other as? KeyPathAccessor else { return false }
+    return keyPath == other.keyPath && whole.isSame(as: other.whole)
   }
 
   override func snapshot() -> (value: Value, version: UInt64) {

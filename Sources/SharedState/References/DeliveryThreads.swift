@@ -167,11 +167,10 @@ package final class DeliveryThreads: Sendable {
 
 /// For values that nobody keeps a log of.
 ///
-/// - Parameter place: Where the first share of the value is declared.
-func warnOfBlockedObserver(sharedAt place: String?) {
+/// - Parameter share: The name of its share.
+func warnOfBlockedObserver(of share: String) {
   let text = """
-    SharedState: An observer of the value that is shared at \(place ?? "an unknown place") has blocked for a second. \
-    The other observers of this value wait for it.
+    SharedState: An observer of '\(share)' has blocked for a second. The other observers of this value wait for it.
 
     """
   try? FileHandle.standardError.write(contentsOf: Data(text.utf8))

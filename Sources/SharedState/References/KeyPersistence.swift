@@ -90,6 +90,8 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     state.withLock { $0.reference }
   }
 
+  var keyDescription: String { String(describing: key) }
+
   // MARK: Loading
 
   func load() async throws {

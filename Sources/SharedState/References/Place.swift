@@ -16,11 +16,22 @@ package struct Place<Value> {
   @usableFromInline
   let accessor: Accessor<Value>?
 
+  /// The way to a part that has memory; `nil` for the whole value, and where the accessor knows it.
   @usableFromInline
-  init(reference: Reference, pointer: UnsafeMutablePointer<Value>?, accessor: Accessor<Value>?) {
+  let path: PartPath?
+
+  init(reference: Reference, pointer: UnsafeMutablePointer<Value>, path: PartPath? = nil) {
     self.reference = reference
     self.pointer = pointer
+    self.path = path
+    accessor = nil
+  }
+
+  init(reference: Reference, accessor: Accessor<Value>) {
+    self.reference = reference
     self.accessor = accessor
+    pointer = nil
+    path = nil
   }
 
   /// The value, without registering an access with Observation.
@@ -173,13 +184,9 @@ extension Place {
     if let pointer, let offset = MemoryLayout<Value>.offset(of: keyPath) {
       // `offset(of:)` answers only for stored properties, whose memory is a `Member` for as long as the whole lives.
       let member = (UnsafeMutableRawPointer(pointer) + offset).assumingMemoryBound(to: Member.self)
-      return Place<Member>(reference: reference, pointer: member, accessor: nil)
+      return Place<Member>(reference: reference, pointer: member, path: PartPath(whole: path, keyPath: keyPath))
     }
-    return Place<Member>(
-      reference: reference,
-      pointer: nil,
-      accessor: KeyPathAccessor(whole: self, keyPath: keyPath)
-    )
+    return Place<Member>(reference: reference, accessor: KeyPathAccessor(whole: self, keyPath: keyPath))
   }
 
   /// Runs the closure on the value with the lock held. The closure says whether it changed anything.
@@ -225,8 +232,10 @@ extension Place {
     reference.observeSnapshots({ body(project($0)) }, onSwap: onSwap)
   }
 
-  /// Whether both are the same value in the same memory.
+  /// Whether both are the same part of the same value.
   func isSame(as other: Place<Value>) -> Bool {
-    reference === other.reference && pointer == other.pointer && accessor === other.accessor
+    guard reference === other.reference, pointer == other.pointer else { return false }
+    guard let accessor, let otherAccessor = other.accessor else { return true }
+    return accessor === otherAccessor || accessor.isSame(as: otherAccessor)
   }
 }

@@ -17,7 +17,7 @@ package class Reference: Observable, @unchecked Sendable {
   private final var rarities: ReferenceRarities?
 
   /// Where the share that made this reference is declared. Guarded by `lock.side`.
-  private(set) final var origin: ShareOrigin?
+  private final var origin: ShareOrigin?
 
   // Three bytes, for which there is room behind the origin.
 
@@ -481,14 +481,12 @@ package class Reference: Observable, @unchecked Sendable {
     let rarities = madeRarities
     let isFirst = !rarities.hasBlockedObserver
     rarities.hasBlockedObserver = true
-    let origin = origin
     lock.side.unlock()
     guard isFirst else { return }
-    let place = origin.map { "\($0.fileID):\($0.line)" }
     if let persistence {
-      persistence.observerIsBlocked(sharedAt: place)
+      persistence.observerIsBlocked(of: name, sharedAt: declaration?.description)
     } else {
-      warnOfBlockedObserver(sharedAt: place)
+      warnOfBlockedObserver(of: name)
     }
   }
 
@@ -499,6 +497,34 @@ package class Reference: Observable, @unchecked Sendable {
 
   final func deliverRestOfSnapshots() {
     deliver(.snapshots)
+  }
+
+  // MARK: Descriptions
+
+  /// The type of the value.
+  var valueType: Any.Type {
+    preconditionFailure("A subclass of Reference has no value. This is a bug in SharedState.")
+  }
+
+  /// The key of the value, as Swift code that makes it; `nil` when no key keeps it.
+  var keyDescription: String? { persistence?.keyDescription }
+
+  /// The key, or the value.
+  var description: String {
+    preconditionFailure("A subclass of Reference has no value. This is a bug in SharedState.")
+  }
+
+  /// What a share of the value is called in messages: its type, its key, and where it is declared. Never the value.
+  final var name: String {
+    let place = declaration.map { "@\($0)" } ?? ""
+    return "Shared<\(valueType)>" + (keyDescription.map { "(\($0))" } ?? "") + place
+  }
+
+  /// Where the share that made this reference is declared.
+  final var declaration: ShareOrigin? {
+    lock.side.lock()
+    defer { lock.side.unlock() }
+    return origin
   }
 
   // MARK: Status

@@ -2,6 +2,8 @@
 ///
 /// Its methods are called without the reference's lock.
 package protocol ReferencePersistence: AnyObject, Sendable {
+  /// The key, as Swift code that makes it.
+  var keyDescription: String { get }
   /// A local mutation is visible. Called on the mutating thread, when the reference asks for attention.
   func referenceDidMutate()
   /// Loads the value again.
@@ -16,14 +18,16 @@ package protocol ReferencePersistence: AnyObject, Sendable {
   var delivery: DeliveryThreads { get }
   /// An observer of the value has blocked one of those threads for a second. Called once for each reference.
   ///
-  /// - Parameter place: Where the first share of the value is declared.
-  func observerIsBlocked(sharedAt place: String?)
+  /// - Parameters:
+  ///   - share: The name of the share.
+  ///   - place: Where the first share of the value is declared.
+  func observerIsBlocked(of share: String, sharedAt place: String?)
 }
 
 extension ReferencePersistence {
   package var delivery: DeliveryThreads { .local }
 
-  package func observerIsBlocked(sharedAt place: String?) {
-    warnOfBlockedObserver(sharedAt: place)
+  package func observerIsBlocked(of share: String, sharedAt place: String?) {
+    warnOfBlockedObserver(of: share)
   }
 }

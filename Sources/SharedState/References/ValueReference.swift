@@ -13,21 +13,26 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   @exclusivity(unchecked)
   private var observers: [ValueObserver<Value>] = []
 
-  /// What ``Reference/returnToDefault()`` returns to; `nil` where that is the business of a persistence, or of nobody.
-  private let initialValue: Value?
+  /// Its entry, if it is held by an ``InMemoryStorage``.
+  private let entry: InMemoryEntry<Value>?
 
-  /// - Parameter hasDefault: Whether the value is also the default.
-  package init(_ value: Value, persistence: (any ReferencePersistence)? = nil, hasDefault: Bool = false) {
-    initialValue = hasDefault ? value : nil
+  package init(_ value: Value, persistence: (any ReferencePersistence)? = nil) {
+    entry = nil
     cell = _Cell(value)
     super.init(persistence: persistence)
+  }
+
+  init(of entry: InMemoryEntry<Value>) {
+    self.entry = entry
+    cell = _Cell(entry.initialValue)
+    super.init(persistence: nil)
   }
 
   /// Where the value lives: the same place as long as this reference lives, so that derived references may point into it.
   var pointer: UnsafeMutablePointer<Value> { cell._address }
 
   var place: Place<Value> {
-    Place(reference: self, pointer: pointer, accessor: nil)
+    Place(reference: self, pointer: pointer)
   }
 
   /// The value, without registering an access with Observation.
@@ -71,7 +76,7 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   }
 
   override func returnToDefault() {
-    if let initialValue { mutate(to: initialValue) }
+    if let entry { mutate(to: entry.initialValue) }
   }
 
   /// Replaces the value as `withLock` does.
@@ -250,6 +255,16 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
     observers.removeAll { $0 === observer }
     lock.side.unlock()
   }
+
+  // MARK: Descriptions
+
+  override var valueType: Any.Type { Value.self }
+
+  override var keyDescription: String? {
+    entry.map { ".inMemory(\(String(reflecting: $0.name.text)))" } ?? super.keyDescription
+  }
+
+  override var description: String { keyDescription ?? "value: \(String(reflecting: value))" }
 
   // MARK: Tracking
 

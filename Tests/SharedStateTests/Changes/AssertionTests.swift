@@ -1,3 +1,4 @@
+import CustomDump
 @testable import SharedState
 import Synchronization
 import Testing
@@ -59,6 +60,79 @@ import Testing
       #expect(!tracker.hasChanges)
     }
     #expect(failures.map(\.message) == [ChangeAssertion.unexpected(expected: 2, actual: 1)])
+  }
+
+  @Test func insideAnAssertionAShareEqualsItselfOnceTheExpectationIsRight() {
+    let (count, other, unchanged) = (Shared(value: 0), Shared(value: 0), Shared(value: 7))
+    let tracker = SharedChangeTracker()
+    tracker.track {
+      for share in [count, other] { share.withLock { $0 = 1 } }
+    }
+    let same = Shared(projectedValue: count)
+    tracker.assert {
+      #expect(count != count)
+      #expect(count != same)
+      #expect(unchanged == unchanged)
+      // Two values are compared as they are.
+      #expect(count == other)
+      count.withLock { $0 = 2 }
+      #expect(count != count)
+      count.withLock { $0 = 1 }
+      #expect(count == count)
+      #expect(count == same)
+      #expect(other != other)
+      other.withLock { $0 = 1 }
+    }
+    #expect(count == count)
+  }
+
+  @Test func insideAnAssertionAPartEqualsItselfOnceTheExpectationIsRight() {
+    let pair = Shared(value: Pair())
+    let tracker = SharedChangeTracker()
+    tracker.track { pair.withLock { $0.first = 1 } }
+    tracker.assert {
+      #expect(pair.first != pair.first)
+      #expect(pair.sum != pair.sum)
+      #expect(pair.second == pair.second)
+      pair.first.withLock { $0 = 1 }
+      #expect(pair.first == pair.first)
+      #expect(pair.sum == pair.sum)
+    }
+  }
+
+  @Test func lookingAtAShareInsideAnAssertionExpectsNothing() {
+    let (count, unchanged) = (Shared(value: 0), Shared(value: 7))
+    let failures = FailureRecorder.failures {
+      let tracker = SharedChangeTracker()
+      tracker.track { count.withLock { $0 = 1 } }
+      tracker.assert {
+        #expect(unchanged == unchanged)
+        #expect(diff(unchanged, unchanged) == nil)
+        count.withLock { $0 = 1 }
+      }
+    }
+    #expect(failures.map(\.message) == [])
+  }
+
+  @Test func insideAnAssertionADifferenceShowsWhatIsExpectedAndWhatIs() {
+    struct Counts: Equatable {
+      @Shared var first: Int
+      @Shared var second: Int
+    }
+    let counts = Counts(first: Shared(value: 0), second: Shared(value: 5))
+    let tracker = SharedChangeTracker()
+    tracker.track {
+      counts.$first.withLock { $0 = 1 }
+      counts.$second.withLock { $0 = 6 }
+    }
+    tracker.assert {
+      let difference = diff(counts, counts, format: .proportional)
+      #expect(difference?.contains("−   _first: 0,\n+   _first: 1,\n") == true)
+      #expect(difference?.contains("−   _second: #1 5\n+   _second: #1 6\n") == true)
+      counts.$first.withLock { $0 = 1 }
+      counts.$second.withLock { $0 = 6 }
+      #expect(diff(counts, counts) == nil)
+    }
   }
 
   @Test func assertingAChangeThatDidNotHappenFails() {

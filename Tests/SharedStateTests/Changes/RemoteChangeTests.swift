@@ -16,7 +16,7 @@ import Testing
       #expect(tracker.hasChanges)
     }
     #expect(failures.map(\.line) == [line])
-    #expect(failures.first?.message.contains("'Shared<Int>@\(#fileID):\(line + 2)'") == true)
+    #expect(failures.first?.message.contains("'Shared<Int>(RemoteKey(count))@\(#fileID):\(line + 2)'") == true)
     #expect(failures.first?.message.contains("  − 0\n  + 5\n") == true)
   }
 
@@ -42,7 +42,7 @@ import Testing
 }
 
 /// A key whose value a test changes from elsewhere.
-struct RemoteKey: SharedKey {
+struct RemoteKey: SharedKey, CustomStringConvertible {
   final class Remote: Sendable {
     private let subscribers = Mutex<[SharedSubscriber<Int>]>([])
 
@@ -59,6 +59,7 @@ struct RemoteKey: SharedKey {
   var stored: Int?
 
   var id: ObjectIdentifier { ObjectIdentifier(remote) }
+  var description: String { "RemoteKey(count)" }
 
   func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {
     if let stored { continuation.resume(returning: stored) } else { continuation.resumeReturningInitialValue() }

@@ -1,7 +1,18 @@
 import CustomDump
+import Foundation
 import Observation
 import SharedState
 import Testing
+
+struct Inner { var count = 0 }
+
+struct Outer {
+  var inner = Inner()
+  var optional: Inner? = Inner()
+  var todos: IdentifiedArrayOf<Todo> = [Todo(7)]
+  var numbers = [1]
+  var sum: Int { numbers.reduce(0, +) }
+}
 
 @Suite(.timeLimit(.minutes(2))) struct ReflectionTests {
   struct State: Equatable {
@@ -11,16 +22,47 @@ import Testing
 
   private let state = State(count: Shared(value: 42), name: SharedReader(value: "Blob"))
 
-  @Test func theDescriptionShowsTheValue() {
-    #expect(state.$count.description == "Shared<Int>(42)")
-    #expect(state.$name.description == "SharedReader<String>(\"Blob\")")
-    #expect("\(state.$count)" == "Shared<Int>(42)")
+  @Test func theDescriptionShowsTheValueThatNoKeyKeeps() {
+    #expect(state.$count.description == "Shared<Int>(value: 42)")
+    #expect(state.$name.description == #"SharedReader<String>(value: "Blob")"#)
+    #expect("\(state.$count)" == "Shared<Int>(value: 42)")
+  }
+
+  @Test func theDescriptionNamesTheKey() {
+    let url = URL(fileURLWithPath: "/a b.json")
+    #expect(Shared(wrappedValue: 0, .inMemory("count")).description == #"Shared<Int>(.inMemory("count"))"#)
+    #expect(Shared(wrappedValue: 0, .appStorage("count")).description == #"Shared<Int>(.appStorage("count"))"#)
+    #expect(Shared(wrappedValue: 0, .fileStorage(url)).description == "Shared<Int>(.fileStorage(file:///a%20b.json))")
+    #expect(SharedReader(wrappedValue: 0, .inMemory("count")).description == #"SharedReader<Int>(.inMemory("count"))"#)
+    let withDefault = InMemoryKey<Int>.Default[.inMemory("count"), default: 0]
+    #expect("\(withDefault)" == #".inMemory("count")"#)
+    #expect(Shared(withDefault).description == #"Shared<Int>(.inMemory("count"))"#)
+    #expect(Shared(wrappedValue: 0, RemoteKey()).description == "Shared<Int>(RemoteKey(count))")
+  }
+
+  @Test func theDescriptionOfADerivedShareTellsTheWay() {
+    let outer = Shared(wrappedValue: Outer(), .inMemory("outer"))
+    func way(_ share: some CustomStringConvertible, _ type: String) -> String? {
+      let (prefix, suffix) = (#"\#(type)(.inMemory("outer")"#, ")")
+      guard share.description.hasPrefix(prefix), share.description.hasSuffix(suffix) else { return nil }
+      return String(share.description.dropFirst(prefix.count).dropLast(suffix.count))
+    }
+    #expect(
+      way(outer.inner.count, "Shared<Int>") == #"[dynamicMember: \Outer.inner][dynamicMember: \Inner.count]"#
+    )
+    // Swift does not tell the name of a computed property on every platform.
+    #expect(way(outer.sum, "SharedReader<Int>")?.hasPrefix(#"[dynamicMember: \Outer."#) == true)
+    #expect(way(outer.numbers[0], "Shared<Int>") == #"[dynamicMember: \Outer.numbers][0]"#)
+    #expect(way(outer.todos[id: 7], "Shared<Optional<Todo>>") == #"[dynamicMember: \Outer.todos][id: 7]"#)
+    #expect(way(outer.todos[0], "Shared<Todo>") == #"[dynamicMember: \Outer.todos][id: 7]!"#)
+    #expect(Shared(outer.optional).flatMap { way($0, "Shared<Inner>") } == #"[dynamicMember: \Outer.optional]!"#)
+    #expect(way(outer.read { $0.sum }, "SharedReader<Int>") == ".read(…)")
   }
 
   @Test func aDumpShowsTheValueAndNotHowItIsShared() {
     var text = ""
     dump(state, to: &text)
-    #expect(text.contains("_count: Shared<Int>(42)"))
+    #expect(text.contains("_count: Shared<Int>(value: 42)"))
     #expect(text.contains("wrappedValue: 42"))
     #expect(text.contains("wrappedValue: \"Blob\""))
     #expect(!text.contains("rojection"))
@@ -31,11 +73,28 @@ import Testing
     #expect(String(customDumping: state).hasSuffix("(\n  _count: 42,\n  _name: \"Blob\"\n)"))
   }
 
+  @Test func aCustomDumpTellsSharesApart() {
+    let (first, second) = (Shared(value: 0), Shared(value: 0))
+    #expect(
+      String(customDumping: [first, second, second, Shared(projectedValue: first)]) == """
+        [
+          [0]: 0,
+          [1]: #1 0,
+          [2]: #1 Int(↩︎),
+          [3]: Int(↩︎)
+        ]
+        """
+    )
+    let pair = Shared(value: [1, 2])
+    let elements = pair.elements
+    #expect(String(customDumping: elements + [elements[1]]).hasSuffix("[1]: #1 2,\n  [2]: #1 Int(↩︎)\n]"))
+  }
+
   @Test func aDifferenceShowsTheValues() throws {
     let other = State(count: Shared(value: 43), name: SharedReader(value: "Blob"))
     let difference = try #require(diff(state, other))
     #expect(difference.contains("-   _count: 42,"))
-    #expect(difference.contains("+   _count: 43,"))
+    #expect(difference.contains("+   _count: #1 43,"))
   }
 
   @Test func sharesAreEqualWhenTheirValuesAre() {

@@ -214,16 +214,17 @@ private class OwnThreads: ReferencePersistence, @unchecked Sendable {
     self.delivery = delivery
   }
 
+  var keyDescription: String { "OwnThreads" }
   func referenceDidMutate() {}
   func load() async throws {}
   func save(replacingUnreadable: Bool) async throws {}
   func reset() async throws {}
-  func observerIsBlocked(sharedAt place: String?) {}
+  func observerIsBlocked(of share: String, sharedAt place: String?) {}
 }
 
 /// Remembers which observers were named.
 private final class Naming: OwnThreads, @unchecked Sendable {
   let places = Log<String?>()
 
-  override func observerIsBlocked(sharedAt place: String?) { places.append(place) }
+  override func observerIsBlocked(of share: String, sharedAt place: String?) { places.append(place) }
 }
