@@ -99,6 +99,21 @@ let package = Package(
       ],
       path: "Tests/ChaosService"
     ),
+    // A program with a main thread, for a test of what runs there.
+    .executableTarget(
+      name: "MainThreadProgram",
+      dependencies: [
+        "SharedState",
+        "SharedStateCombine",
+        "SharedStateRedis",
+        .product(
+          name: "OpenCombine",
+          package: "OpenCombine",
+          condition: .when(platforms: [.linux, .android, .windows])
+        ),
+      ],
+      path: "Tests/MainThreadProgram"
+    ),
     .testTarget(
       name: "SharedStateDependenciesTests",
       dependencies: [
@@ -132,6 +147,8 @@ let package = Package(
       dependencies: [
         "SharedState",
         "SharedStateCombine",
+        "SharedStateDependencies",
+        "SharedStateTesting",
         .product(
           name: "OpenCombine",
           package: "OpenCombine",
@@ -169,6 +186,7 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "ChaosService",
+        "MainThreadProgram",
         "SharedState",
         "SharedStateDependencies",
         "SharedStateRedis",

@@ -81,10 +81,10 @@ extension Shared where Value: Sendable {
 
   /// Points this share and its copies to what another key keeps, and loads that.
   ///
-  /// Until it is loaded, the value is the one of before.
+  /// Until it is loaded, the value is the one of before, or what other shares of the key have.
   /// - Throws: What the key says, or `CancellationError`.
   public func load(_ key: some SharedKey<Value>) async throws {
-    projection.swap(reference(of: key, loads: false, default: { projection.place.read() }).place)
+    projection.swap { reference(of: key, loads: false, default: $0) }
     try await load()
   }
 
@@ -92,7 +92,7 @@ extension Shared where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load<Key: SharedKey<Value>>(_ key: Key.Default) async throws {
-    projection.swap(reference(of: key.base, loads: false, default: key.initialValue).place)
+    projection.swap { _ in reference(of: key.base, loads: false, default: key.initialValue) }
     try await load()
   }
 }
@@ -150,7 +150,7 @@ extension SharedReader where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load(_ key: some SharedReaderKey<Value>) async throws {
-    projection.swap(readOnlyReference(of: key, loads: false, default: { projection.place.read() }).place)
+    projection.swap { readOnlyReference(of: key, loads: false, default: $0) }
     try await load()
   }
 
@@ -158,8 +158,26 @@ extension SharedReader where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load<Key: SharedReaderKey<Value>>(_ key: Key.Default) async throws {
-    projection.swap(readOnlyReference(of: key.base, loads: false, default: key.initialValue).place)
+    projection.swap { _ in readOnlyReference(of: key.base, loads: false, default: key.initialValue) }
     try await load()
+  }
+}
+
+extension Projection {
+  /// Points to what a key keeps from now on, and tells nobody of a value that is the present one.
+  ///
+  /// - Parameter find: Finds the reference of the key; takes the present value, for the default.
+  fileprivate func swap(_ find: (() -> Value) -> ValueReference<Value>) {
+    let present = place.read()
+    var isMade = false
+    let place = find {
+      isMade = true
+      return present
+    }.place
+    let (value, version) = place.snapshot()
+    // What was made of the present value is that, until it changes.
+    let isSame = isMade && version == 0 || Equality.areEqual(value, present) == true
+    swap(place, versionOfSameValue: isSame ? version : nil)
   }
 }
 

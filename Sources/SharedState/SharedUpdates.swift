@@ -35,16 +35,18 @@ public struct SharedUpdates<Value: Sendable>: AsyncSequence, Sendable {
     /// The newest value, as soon as there is one that this iterator has not returned; `nil` when the task is cancelled.
     public mutating func next() async -> Value? {
       while !Task.isCancelled {
-        let (place, swaps) = projection.placeAndSwaps
-        let reference = place.reference
+        let position = projection.position
+        let (place, swaps, reference) = (position.place, position.swaps, position.place.reference)
         // The version is read before the value: a change in between is then returned twice rather than never.
         let version = reference.version
+        let isSame = seen.map { position.versionSeen(after: $0.swaps) == version } ?? false
+        if isSame { seen = (swaps, version) }
         guard let seen, seen == (swaps, version) else {
           seen = (swaps, version)
           return place.read()
         }
         let waiter = ChangeWaiter()
-        reference.wait(for: waiter, after: version) { projection.placeAndSwaps.swaps == swaps }
+        reference.wait(for: waiter, after: version) { projection.position.swaps == swaps }
         await withTaskCancellationHandler {
           await waiter.wait()
         } onCancel: {

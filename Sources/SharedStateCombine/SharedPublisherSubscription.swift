@@ -1,3 +1,4 @@
+import Dispatch
 import SharedState
 import Synchronization
 
@@ -35,6 +36,9 @@ where Downstream.Failure == Never {
   /// How many values may wait while another thread hands over an earlier one; the newest replaces the last of more.
   private static var capacity: Int { 256 }
 
+  /// Whether it was subscribed to on the main thread, and so delivers there.
+  private let isOnMainThread = MainThread.isCurrent
+
   init(_ downstream: Downstream) {
     self.downstream = downstream
   }
@@ -52,8 +56,13 @@ where Downstream.Failure == Never {
   }
 
   func request(_ demand: Subscribers.Demand) {
-    locked { self.demand += demand }
-    deliver()
+    let isDue = locked {
+      self.demand += demand
+      return !waiting.isEmpty
+    }
+    guard isDue else { return }
+    guard isOnMainThread, !MainThread.isCurrent else { return deliver() }
+    DispatchQueue.main.async { self.deliver() }
   }
 
   func cancel() {

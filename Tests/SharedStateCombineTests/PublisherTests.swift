@@ -92,6 +92,16 @@ import Testing
     withExtendedLifetime(cancellable) {}
   }
 
+  @Test func assigningAShareOfTheSameValuePublishesItAgain() {
+    let share = Shared(wrappedValue: 1, .inMemory("count"))
+    var received: [Int] = []
+    let cancellable = share.publisher.sink { received.append($0) }
+    share.projectedValue = Shared(wrappedValue: 0, .inMemory("count"))
+    share.withLock { $0 = 2 }
+    #expect(received == [1, 1, 2])
+    withExtendedLifetime(cancellable) {}
+  }
+
   @Test func aSubscriptionKeepsTheValueAliveAndLetsItGo() {
     final class Object: Sendable {}
     weak var released: Object?

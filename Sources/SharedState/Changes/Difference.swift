@@ -4,8 +4,7 @@ import CustomDump
 enum Difference {
   /// Whether the values are equal: by their own `==`, and by their dumps when they have none.
   static func areEqual<Value>(_ lhs: Value, _ rhs: Value) -> Bool {
-    if let lhs = lhs as? any Equatable { return isEqual(lhs, to: rhs) }
-    return diff(lhs, rhs) == nil
+    Equality.areEqual(lhs, rhs) ?? (diff(lhs, rhs) == nil)
   }
 
   /// Where the values differ: the first one's lines after `−`, the second one's after `+`.
@@ -29,10 +28,5 @@ enum Difference {
     return text.split(separator: "\n", omittingEmptySubsequences: false)
       .map { indentation + $0 }
       .joined(separator: "\n")
-  }
-
-  private static func isEqual<Value: Equatable>(_ lhs: Value, to rhs: Any) -> Bool {
-    guard let rhs = rhs as? Value else { return false }
-    return lhs == rhs
   }
 }

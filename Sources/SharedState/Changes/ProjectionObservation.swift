@@ -10,6 +10,8 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
     /// Counts how often the share was followed elsewhere.
     var turn = 0
     var isCancelled = false
+    /// Whether it was started on the main thread, and so tells there.
+    var isOnMainThread = false
   }
 
   private let projection: Projection<Value>
@@ -22,20 +24,34 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
   }
 
   /// Tells of the present value before this method returns, and of each change from then on.
+  ///
+  /// Whoever starts it on the main thread is told there.
   package func start() {
-    let turn: Int? = state.withLock { state in
+    state.withLock { $0.isOnMainThread = MainThread.isCurrent }
+    follow(after: nil)
+  }
+
+  /// - Parameter swaps: How often the projection was swapped when it was looked at last.
+  private func follow(after swaps: UInt64?) {
+    let turnAndThread: (Int, Bool)? = state.withLock { state in
       guard !state.isCancelled else { return nil }
       state.turn += 1
-      return state.turn
+      return (state.turn, state.isOnMainThread)
     }
-    guard let turn else { return }
-    let place = projection.place
-    let observation = place.observe { [weak self] value in
+    guard let (turn, isOnMainThread) = turnAndThread else { return }
+    let position = projection.position
+    let followNext = { [weak self] in
+      guard let self, isCurrent(turn), projection.position.swaps != position.swaps else { return }
+      follow(after: position.swaps)
+    }
+    let observation = position.place.observe(
+      onMainThread: isOnMainThread,
+      after: swaps.flatMap(position.versionSeen)
+    ) { [weak self] value in
       guard let self, isCurrent(turn) else { return }
       body(value)
-    } onSwap: { [weak self] in
-      guard let self, isCurrent(turn), !projection.place.isSame(as: place) else { return }
-      start()
+    } onSwap: {
+      followNext()
     }
     let superseded: ValueObservation? = state.withLock { state in
       guard state.turn == turn, !state.isCancelled else { return observation }
@@ -44,7 +60,7 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
     }
     superseded?.cancel()
     // The share may have been made to point elsewhere before there was anybody to be told.
-    if isCurrent(turn), !projection.place.isSame(as: place) { start() }
+    followNext()
   }
 
   /// Ends the observation; so does releasing it.
@@ -65,8 +81,9 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
 extension Shared {
   /// What tells of the present value and of every change, once it is started.
   ///
-  /// - Parameter body: Takes the value. Called with no lock held, on the thread that makes the change or on a delivery
-  ///   thread; two calls overlap only when the share is made to point elsewhere.
+  /// - Parameter body: Takes the value. Called with no lock held: on the main thread when it is started there, otherwise on
+  ///   the thread that makes the change or on a delivery thread. Two calls overlap only when the share is made to point
+  ///   elsewhere.
   package func observation(_ body: @escaping (Value) -> Void) -> ProjectionObservation<Value> {
     ProjectionObservation(projection, body: body)
   }

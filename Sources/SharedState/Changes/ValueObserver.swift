@@ -23,13 +23,17 @@ final class ValueObserver<Value>: @unchecked Sendable {
   private let isCancelled = Atomic(false)
   private let body: (Value) -> Void
 
+  /// Whether it is told on the main thread, and nowhere else.
+  let isOnMainThread: Bool
+
   /// Called when a projection does not point to the reference any more.
   let onSwap: () -> Void
 
   /// How many changes may wait to be told. When there are more, those in between are skipped; the newest never is.
   static var capacity: Int { 256 }
 
-  init(onSwap: @escaping () -> Void, body: @escaping (Value) -> Void) {
+  init(onMainThread: Bool, onSwap: @escaping () -> Void, body: @escaping (Value) -> Void) {
+    isOnMainThread = onMainThread
     self.onSwap = onSwap
     self.body = body
   }
@@ -56,6 +60,9 @@ final class ValueObserver<Value>: @unchecked Sendable {
     isDraining = true
     return true
   }
+
+  /// Whether something waits that nobody is telling.
+  var isWaitingForThread: Bool { !isDraining && !waiting.isEmpty }
 
   /// Moves what waits into an empty batch. Returns `false` when nothing does, and the draining has ended.
   func takeBatch(_ batch: inout [Value]) -> Bool {

@@ -123,10 +123,12 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
         return end()
       }
       let isCrossed = hasCrossedSaves(since: savesBefore)
+      let loaded = result.map { isCrossed ? nil : $0 ?? valueOfNothing }
+      let versionsOfSameValue = reference.versions(of: try? loaded.get())
       // A value that was asked for before a change never replaces it.
-      show(result.map { isCrossed ? nil : $0 ?? valueOfNothing }, number, isInitial: isInitial) { [weak self] in
+      show(loaded, number, isInitial: isInitial) { [weak self] in
         guard let self, $0.local == stamp, advance(shownValue, to: number) else { return .outdated }
-        return .done
+        return $0 == versionsOfSameValue ? .outdated : .done
       } status: {
         $0.loadsUnderWay -= 1
       } completion: {

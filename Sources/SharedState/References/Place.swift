@@ -225,11 +225,18 @@ extension Place {
   /// Tells of the present value before this method returns, then of every change of the whole, in order.
   ///
   /// - Parameters:
+  ///   - onMainThread: Whether the observer belongs to the main thread, and is told there.
+  ///   - version: The present value is not told if the reference has this version.
   ///   - body: Takes the value. Called with no lock held, one call at a time; it may read, mutate and drop shares.
-  ///   - onSwap: Called when a projection that pointed here does not any more.
+  ///   - onSwap: Called when something was assigned to a projection that pointed here.
   /// - Returns: Ends the observation when it is released. It keeps the value alive.
-  func observe(_ body: @escaping (Value) -> Void, onSwap: @escaping () -> Void = {}) -> ValueObservation {
-    reference.observeSnapshots({ body(project($0)) }, onSwap: onSwap)
+  func observe(
+    onMainThread: Bool = false,
+    after version: UInt64? = nil,
+    _ body: @escaping (Value) -> Void,
+    onSwap: @escaping () -> Void = {}
+  ) -> ValueObservation {
+    reference.observeSnapshots(onMainThread: onMainThread, after: version, { body(project($0)) }, onSwap: onSwap)
   }
 
   /// Whether both are the same part of the same value.

@@ -16,6 +16,10 @@ package final class Projection<Value>: @unchecked Sendable {
   @exclusivity(unchecked)
   var swaps: UInt64 = 0
 
+  /// The version of the present reference whose value is the one of before the last swap, if that is known.
+  @exclusivity(unchecked)
+  private var versionOfSameValue: UInt64?
+
   @usableFromInline
   @exclusivity(unchecked)
   var storage: Place<Value>
@@ -32,11 +36,25 @@ package final class Projection<Value>: @unchecked Sendable {
     return storage
   }
 
-  /// Where the value lives at the moment, and the number of swaps that led there.
-  var placeAndSwaps: (place: Place<Value>, swaps: UInt64) {
+  /// Where the value lives at the moment.
+  struct Position {
+    let place: Place<Value>
+    /// The number of swaps that led there.
+    let swaps: UInt64
+    /// The version of the reference whose value is the one of before the last swap, if that is known.
+    let versionOfSameValue: UInt64?
+
+    /// The version whose value is not news to those who have seen what the projection had after so many swaps.
+    func versionSeen(after swaps: UInt64) -> UInt64? {
+      self.swaps == swaps &+ 1 ? versionOfSameValue : nil
+    }
+  }
+
+  /// Where the value lives at the moment, and how it got there.
+  var position: Position {
     lock.lock()
     defer { lock.unlock() }
-    return (storage, swaps)
+    return Position(place: storage, swaps: swaps, versionOfSameValue: versionOfSameValue)
   }
 
   /// The value; the access is registered with Observation.
@@ -114,15 +132,17 @@ package final class Projection<Value>: @unchecked Sendable {
   }
 
   /// Points to another place from now on, and tells those who observe the old one.
-  func swap(_ place: Place<Value>) {
+  ///
+  /// - Parameter version: The version of the place's reference whose value is the present one: that is not told again.
+  func swap(_ place: Place<Value>, versionOfSameValue version: UInt64? = nil) {
     lock.lock()
     let before = storage
     storage = place
     swaps &+= 1
+    versionOfSameValue = version
     for _ in 0..<uses { _ = Unmanaged.passRetained(before.reference) }
     uses = 0
     lock.unlock()
-    guard !before.isSame(as: place) else { return }
     before.reference.notifyObservers()
     if before.reference !== place.reference { before.reference.notifyStatusObservers() }
     before.reference.resumeWaiters()

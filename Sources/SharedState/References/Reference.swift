@@ -235,8 +235,15 @@ package class Reference: Observable, @unchecked Sendable {
     preconditionFailure("A subclass of Reference has no value observers. This is a bug in SharedState.")
   }
 
+  /// Tells those of them that belong to the main thread. Called there.
+  func deliverSnapshotsOfMainThread() {
+    preconditionFailure("A subclass of Reference has no value observers. This is a bug in SharedState.")
+  }
+
   /// Tells of the present value, and of every change; see ``ValueReference``.
   func observeSnapshots(
+    onMainThread: Bool,
+    after version: UInt64?,
     _ body: @escaping (UnsafeRawPointer) -> Void,
     onSwap: @escaping () -> Void
   ) -> ValueObservation {
@@ -475,6 +482,24 @@ package class Reference: Observable, @unchecked Sendable {
     return !deliveries.isEmpty
   }
 
+  /// Has the main thread tell the value observers that belong to it.
+  final func deliverOnMainThread() {
+    lock.side.lock()
+    let rarities = madeRarities
+    let isFirst = !rarities.isMainThreadDeliveryDue
+    rarities.isMainThreadDeliveryDue = true
+    lock.side.unlock()
+    if isFirst { MainThreadDelivery.shared.append(self) }
+  }
+
+  /// Called on the main thread.
+  final func performMainThreadDelivery() {
+    lock.side.lock()
+    rarities?.isMainThreadDeliveryDue = false
+    lock.side.unlock()
+    deliverSnapshots()
+  }
+
   /// An observer that a delivery thread has called has not returned for a second: says so, once.
   final func noteBlockedObserver() {
     lock.side.lock()
@@ -491,8 +516,14 @@ package class Reference: Observable, @unchecked Sendable {
   }
 
   /// Tells observers of a remote change on the delivery threads, so that no user code runs on the one that brought it.
+  ///
+  /// The main thread is no thread that others depend on: a change that it brings it has told its own observers of when
+  /// it goes on.
   final func announceRemoteChange() {
-    deliver(.change)
+    guard MainThread.isCurrent else { return deliver(.change) }
+    notifyObservers()
+    deliverSnapshotsOfMainThread()
+    deliver(.snapshots)
   }
 
   final func deliverRestOfSnapshots() {

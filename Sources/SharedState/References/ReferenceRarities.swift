@@ -17,6 +17,9 @@ final class ReferenceRarities {
   /// Whether it was told that an observer has blocked a delivery thread.
   var hasBlockedObserver = false
 
+  /// Whether the main thread is about to tell the observers that belong to it.
+  var isMainThreadDeliveryDue = false
+
   /// Those who track the changes made to the reference, by whoever makes them.
   var trackers = AttachedTrackers()
 

@@ -96,6 +96,14 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
     withExtendedLifetime(value) {}
   }
 
+  /// The changes that have led to a value, if that is the present one; `nil` also when nobody can tell.
+  func versions(of value: Value?) -> Versions? {
+    guard let value, lock.lockUnlessClosure() else { return nil }
+    let (present, versions) = (pointer.pointee, versions)
+    unlock()
+    return Equality.areEqual(value, present) == true ? versions : nil
+  }
+
   /// The changes so far.
   package var versions: Versions { Versions(local: stamp, remote: remoteChanges) }
 
@@ -169,17 +177,29 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   }
 
   override func deliverSnapshots() {
+    deliverSnapshots { _ in true }
+  }
+
+  override func deliverSnapshotsOfMainThread() {
+    deliverSnapshots(to: \.isOnMainThread)
+  }
+
+  private func deliverSnapshots(to isTold: (ValueObserver<Value>) -> Bool) {
     lock.side.lock()
     let observers = observers
     lock.side.unlock()
-    for observer in observers {
+    var isLeftToMainThread = false
+    for observer in observers where isTold(observer) {
+      let isElsewhere = observer.isOnMainThread && !MainThread.isCurrent
       lock.side.lock()
-      let isDrainer = observer.beginDraining()
+      isLeftToMainThread = isLeftToMainThread || isElsewhere && observer.isWaitingForThread
+      let isDrainer = !isElsewhere && observer.beginDraining()
       let skipped = observer.takeSkipped()
       lock.side.unlock()
       withExtendedLifetime(skipped) {}
       if isDrainer { drain(observer) }
     }
+    if isLeftToMainThread { deliverOnMainThread() }
   }
 
   private func releaseSkipped() {
@@ -191,27 +211,32 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
 
   /// Tells of the present value before this method returns, then of every change, in order.
   ///
-  /// Changes made here are told on the thread that makes them, before its `withLock` returns, unless another thread is
+  /// An observer of the main thread is told there, by this method, too. For any other: changes made here are told on the thread that makes them, before its `withLock` returns, unless another thread is
   /// telling the same observer already: that one goes on then, for ``Reference/roundsOfTelling``, and hands what comes
-  /// behind that over to the delivery threads. Changes that come from elsewhere are told on those. An observer that is slower than the changes has ``ValueObserver/capacity`` of them waiting, and
-  /// gets the newest value after those.
+  /// behind that over to the delivery threads. Changes that come from elsewhere are told on those. An observer that is
+  /// slower than the changes has ``ValueObserver/capacity`` of them waiting, and gets the newest value after those.
   /// - Parameters:
+  ///   - onMainThread: Whether the observer belongs to the main thread.
+  ///   - version: The present value is not told if it has this version.
   ///   - body: Takes a pointer to a copy of the value. Called with no lock held, one call at a time; it may read,
   ///     mutate and drop shares, and cancel the observation.
   ///   - onSwap: Called when a projection that pointed to this reference does not any more.
   /// - Returns: Ends the observation when it is released. It keeps this reference alive.
   override func observeSnapshots(
+    onMainThread: Bool,
+    after version: UInt64?,
     _ body: @escaping (UnsafeRawPointer) -> Void,
     onSwap: @escaping () -> Void
   ) -> ValueObservation {
-    let observer = ValueObserver<Value>(onSwap: onSwap) { value in
+    let observer = ValueObserver<Value>(onMainThread: onMainThread, onSwap: onSwap) { value in
       withUnsafePointer(to: value) { body(UnsafeRawPointer($0)) }
     }
     lock.lock()
     lock.side.lock()
-    observer.queue(pointer.pointee)
+    if version != self.version { observer.queue(pointer.pointee) }
+    let isElsewhere = onMainThread && !MainThread.isCurrent
     // Claimed before anybody else sees the observer, so that the present value is told on this thread.
-    _ = observer.beginDraining()
+    let isDrainer = !isElsewhere && observer.beginDraining()
     observers.append(observer)
     lock.side.unlock()
     attention.insert(.valueObservers)
@@ -220,7 +245,8 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
       observer.cancel()
       remove(observer)
     }
-    drain(observer)
+    if isDrainer { drain(observer) }
+    if isElsewhere { deliverOnMainThread() }
     return observation
   }
 
@@ -245,7 +271,8 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
     lock.side.lock()
     let hasMore = observer.endDraining()
     lock.side.unlock()
-    if hasMore { deliverRestOfSnapshots() }
+    guard hasMore else { return }
+    if observer.isOnMainThread { deliverOnMainThread() } else { deliverRestOfSnapshots() }
   }
 
   /// May be called inside a `withLock`, where this thread cannot take the lock: the next mutation finds out that nobody

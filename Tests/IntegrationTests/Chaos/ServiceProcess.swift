@@ -19,9 +19,7 @@ final class ServiceProcess: Sendable {
       _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC)
     }
     let process = Process()
-    // It is built beside this program. /proc is the only place that knows where that is.
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().appendingPathComponent("ChaosService")
+    process.executableURL = URL(fileURLWithPath: CommandLineTool.program("ChaosService"))
     process.arguments = [url, String(index)]
     process.standardInput = input
     process.standardOutput = output

@@ -20,6 +20,12 @@ enum CommandLineTool {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
+  /// The path of a program of this package.
+  static func program(_ name: String) -> String {
+    // It is built beside this program. /proc is the only place that knows where that is.
+    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path + "/" + name
+  }
+
   /// A service in Python that speaks to Redis over a plain socket: it reads a document, changes it, and writes it.
   static let pythonService = """
     import json, socket, sys

@@ -1,0 +1,37 @@
+import Dispatch
+import Foundation
+
+/// Watches a share on the main actor while others change it: `MainThreadProgram watch LOOP STRATEGY PLACE`.
+///
+/// `LOOP` says how the main thread waits: `dispatch` or `runLoop`. The changes are made by another process, which is this
+/// program again, as `MainThreadProgram change STRATEGY PLACE VALUE`, or by another thread where nobody else can.
+@main
+struct MainThreadProgram {
+  static func main() {
+    let arguments = CommandLine.arguments.dropFirst()
+    switch arguments.first {
+    case "change" where arguments.count == 4:
+      guard let strategy = Strategy(rawValue: arguments[2]), let value = Int(arguments[4]) else { exit(2) }
+      run { try await strategy.change(to: value, at: arguments[3]) }
+      dispatchMain()
+    case "watch" where arguments.count == 4:
+      guard let strategy = Strategy(rawValue: arguments[3]) else { exit(2) }
+      run { try await Watch(strategy, at: arguments[4]).run() }
+      if arguments[2] == "runLoop" { while true { RunLoop.main.run() } }
+      dispatchMain()
+    default: exit(2)
+    }
+  }
+
+  private static func run(_ body: @escaping @MainActor @Sendable () async throws -> Void) {
+    Task { @MainActor in
+      do {
+        try await body()
+        exit(0)
+      } catch {
+        try? FileHandle.standardError.write(contentsOf: Data("\(error)\n".utf8))
+        exit(1)
+      }
+    }
+  }
+}

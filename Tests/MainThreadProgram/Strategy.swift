@@ -1,0 +1,59 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+
+/// Where the value is kept.
+enum Strategy: String {
+  case inMemory, appStorage, fileStorage, redis
+
+  /// A share of the value.
+  ///
+  /// - Parameter place: A folder, or the URL of a server.
+  func share(at place: String) throws -> Shared<Int> {
+    switch self {
+    case .inMemory: Shared(wrappedValue: 0, .inMemory("count"))
+    case .appStorage: Shared(wrappedValue: 0, .appStorage("count", store: try Self.defaults(in: place)))
+    case .fileStorage: Shared(wrappedValue: 0, .fileStorage(Self.file(in: place)))
+    case .redis: Shared(wrappedValue: 0, .redis("count", store: try RedisStore(RedisConfiguration(url: place))))
+    }
+  }
+
+  /// Has somebody else change the value.
+  func changeElsewhere(to value: Int, at place: String) async throws {
+    if self == .inMemory {
+      return try await Task.detached { try await change(to: value, at: place) }.value
+    }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = ["change", rawValue, place, String(value)]
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      process.terminationHandler = { _ in continuation.resume() }
+      do { try process.run() } catch { continuation.resume(throwing: error) }
+    }
+  }
+
+  /// Changes the value as another program does.
+  func change(to value: Int, at place: String) async throws {
+    switch self {
+    case .inMemory: try share(at: place).withLock { $0 = value }
+    case .appStorage:
+      let defaults = try Self.defaults(in: place)
+      defaults.set(value, forKey: "count")
+      _ = defaults.synchronize()
+    case .fileStorage: try Data("\(value)".utf8).write(to: Self.file(in: place), options: .atomic)
+    case .redis:
+      let share = try share(at: place)
+      share.withLock { $0 = value }
+      try await share.save()
+    }
+  }
+
+  private static func defaults(in folder: String) throws -> UserDefaults {
+    guard let defaults = UserDefaults(suiteName: folder + "/defaults") else { throw CocoaError(.fileNoSuchFile) }
+    return defaults
+  }
+
+  private static func file(in folder: String) -> URL {
+    URL(fileURLWithPath: folder).appendingPathComponent("count.json")
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import OpenCombine
+import SharedState
+import SharedStateCombine
+import SharedStateTesting
+import Synchronization
+import Testing
+
+@Suite("A share that loads another key", .timeLimit(.minutes(2)), .dependencies)
+struct LoadedKeyTests {
+  enum Kind: CaseIterable {
+    case appStorage, fileStorage, inMemory, custom
+
+    var key: any SharedKey<Int> {
+      switch self {
+      case .appStorage: AppStorageKey<Int>.appStorage("count")
+      case .fileStorage: FileStorageKey<Int>.fileStorage(URL(fileURLWithPath: "/count.json"))
+      case .inMemory: InMemoryKey<Int>.inMemory("count")
+      case .custom: AnswerKey()
+      }
+    }
+  }
+
+  private func share(_ key: some SharedKey<Int>) -> Shared<Int> { Shared(wrappedValue: 0, key) }
+
+  @Test("publishes what it finds once", arguments: Kind.allCases, [true, false])
+  func publishes(kind: Kind, isShared: Bool) async throws {
+    var other: Shared<Int>? = share(kind.key)
+    other?.withLock { $0 = 42 }
+    try await other?.save()
+    if !isShared { other = nil }
+    let share = Shared(value: 0)
+    let received = Mutex<[Int]>([])
+    let cancellable = share.publisher.sink { value in received.withLock { $0.append(value) } }
+    let updates = Mutex<[Int]>([])
+    let task = Task {
+      for await value in share.updates { updates.withLock { $0.append(value) } }
+    }
+    try await eventually("the loop has begun") { updates.withLock { $0.count == 1 } }
+    try await share.load(kind.key)
+    try await eventually("the loaded value is told") { received.withLock { $0.contains(42) } }
+    // What came before this has been told by then.
+    share.withLock { $0 = 43 }
+    try await eventually("the last change is told") {
+      received.withLock { $0.last } == 43 && updates.withLock { $0.last } == 43
+    }
+    #expect(received.withLock { $0 } == [0, 42, 43])
+    #expect([[0, 42, 43], [0, 43]].contains(updates.withLock { $0 }))
+    task.cancel()
+    withExtendedLifetime((cancellable, other)) {}
+  }
+
+  @Test("publishes nothing when it finds the present value", arguments: Kind.allCases)
+  func present(kind: Kind) async throws {
+    let other = share(kind.key)
+    other.withLock { $0 = 42 }
+    try await other.save()
+    let share = Shared(value: 42)
+    let received = Mutex<[Int]>([])
+    let cancellable = share.publisher.sink { value in received.withLock { $0.append(value) } }
+    try await share.load(kind.key)
+    other.withLock { $0 = 43 }
+    try await eventually("the change is told") { received.withLock { $0.last == 43 } }
+    #expect(received.withLock { $0 } == [42, 43])
+    withExtendedLifetime(cancellable) {}
+  }
+
+  @Test("a load that finds the present value publishes nothing")
+  func again() async throws {
+    let share = share(AnswerKey())
+    #expect(share.wrappedValue == 42)
+    let received = Mutex<[Int]>([])
+    let cancellable = share.publisher.sink { value in received.withLock { $0.append(value) } }
+    try await share.load()
+    share.withLock { $0 = 43 }
+    try await eventually("the change is told") { received.withLock { $0.last == 43 } }
+    #expect(received.withLock { $0 } == [42, 43])
+    withExtendedLifetime(cancellable) {}
+  }
+}
+
+/// Always finds 42.
+private struct AnswerKey: SharedKey, Hashable {
+  func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {
+    continuation.resume(returning: 42)
+  }
+
+  func subscribe(context: LoadContext<Int>, subscriber: SharedSubscriber<Int>) -> SharedSubscription {
+    SharedSubscription {}
+  }
+
+  func save(_ value: Int, context: SaveContext, continuation: SaveContinuation) {
+    continuation.resume()
+  }
+}
