@@ -14,6 +14,10 @@ import SharedStateDependencies
 ///
 /// Two names that Unicode regards as equal are two values; user defaults on the disk may keep one entry for both.
 ///
+/// The first use stores the default where nothing is stored, so that others who read the user defaults see it; `nil` is
+/// not stored. What was removed later, by ``Shared/reset()`` or by somebody else, stays removed as long as it is shared.
+/// Defaults that were registered count as stored.
+///
 /// A stored value of another type is left alone: the share has its default and a `loadError`, and replaces what is
 /// stored only when somebody calls `save(replacingUnreadable: true)`. A member that stored JSON lacks and the type
 /// requires has its value by default.
@@ -36,9 +40,10 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     AppStorageKeyID(name: name, domain: ObjectIdentifier(domain))
   }
 
-  /// Hands over what is stored, at once.
+  /// Hands over what is stored, at once. At first use the default is stored where nothing is.
   public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
-    continuation.resume(with: Result { try storedValue() })
+    let stored = domain.read(name) ?? context.initialValue.flatMap(storeDefault)
+    continuation.resume(with: Result { try value(from: stored) })
   }
 
   /// Yields what others store.
@@ -70,6 +75,13 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
   /// Removes what is stored.
   public func reset(to initialValue: Value, continuation: SaveContinuation) {
     domain.save(nil, name, as: ObjectIdentifier(Value.self), context: .replacingUnreadable, continuation: continuation)
+  }
+
+  /// - Returns: What somebody else has stored meanwhile.
+  private func storeDefault(_ initialValue: Value) -> PropertyListValue? {
+    // A default that cannot be encoded is a value like any other; what is saved later tells of the error.
+    guard let object = try? coding.encode(initialValue) else { return nil }
+    return domain.storeDefault(object, name, as: ObjectIdentifier(Value.self))
   }
 
   private func value(from stored: PropertyListValue?) throws -> Value? {

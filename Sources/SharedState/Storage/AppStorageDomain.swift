@@ -99,8 +99,35 @@ final class AppStorageDomain: Sendable {
       return continuation.resume(throwing: AppStorageError.wouldReplaceUnreadable(key: name.text))
     }
     for other in others { other.observer(value) }
+    write(name, isUrgent: context != .didSet, continuation: continuation)
+  }
+
+  /// Stores an object, unless something is stored by now.
+  ///
+  /// - Parameter type: The type of the value, whose own observers are not told.
+  /// - Returns: What somebody else has stored meanwhile.
+  func storeDefault(_ object: Any, _ name: Name, as type: ObjectIdentifier) -> PropertyListValue? {
+    let value = PropertyListValue(object)
+    access.lock()
+    let stored = present(name)
+    let others = state.withLock { state in
+      state.seen[name] = .some(stored ?? value)
+      return state.observations.values.filter { $0.name == name && $0.type != type }
+    }
+    if stored == nil { store.set(object, forKey: name.text) }
+    access.unlock()
+    if let stored { return stored }
+    for other in others { other.observer(value) }
+    // Urgent, because what another process stores before it is written is lost. A failure is told by the next save: the
+    // value is what it would be anyway.
+    write(name, isUrgent: true, continuation: SaveContinuation { _ in })
+    return nil
+  }
+
+  /// Brings what was set to the file, if there is one.
+  private func write(_ name: Name, isUrgent: Bool, continuation: SaveContinuation) {
     guard path != nil else { return continuation.resume() }
-    writer.submit(isUrgent: context != .didSet, continuation: continuation) { [self] in
+    writer.submit(isUrgent: isUrgent, continuation: continuation) { [self] in
       guard synchronize() else { throw AppStorageError.notWritten(key: name.text) }
     }
   }
