@@ -114,6 +114,18 @@ public final class InMemoryStorage: Sendable {
   }
 }
 
+extension InMemoryStorage: Hashable {
+  /// Whether both are the same storage.
+  public static func == (lhs: InMemoryStorage, rhs: InMemoryStorage) -> Bool {
+    lhs === rhs
+  }
+
+  /// Hashes which storage it is.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(self))
+  }
+}
+
 extension DependencyValues {
   /// Holds the values of ``SharedReaderKey/inMemory(_:)`` keys. In a test every test has its own.
   public var defaultInMemoryStorage: InMemoryStorage {
