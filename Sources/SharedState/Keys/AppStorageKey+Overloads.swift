@@ -152,11 +152,36 @@ extension SharedReaderKey {
   }
 
   /// Keeps a value in user defaults as JSON data, under a name; `nil` as nothing.
+  ///
+  /// - Parameters:
+  ///   - name: What tells this value from others in the user defaults.
+  ///   - store: The user defaults; `nil` for those of the dependency `\.defaultAppStorage`.
+  ///   - decoder: How the data is read: its settings count. A subclass is used as it is.
+  ///   - encoder: How the data is made, likewise.
   @_disfavoredOverload
   public static func appStorage<Value: Codable>(
     _ name: String,
-    store: UserDefaults? = nil
+    store: UserDefaults? = nil,
+    decoder: JSONDecoder = JSONDecoder(),
+    encoder: JSONEncoder = JSONEncoder()
   ) -> Self where Self == AppStorageKey<Value> {
-    AppStorageKey(name, store: store, coding: .json())
+    AppStorageKey(name, store: store, coding: .json(encoder, decoder))
+  }
+
+  /// Keeps a value in user defaults as data of any format, under a name; `nil` as nothing.
+  ///
+  /// As with ``SharedReaderKey/fileStorage(_:decode:encode:)``, closures after a leading dot need `@Sendable in`.
+  /// - Parameters:
+  ///   - name: What tells this value from others in the user defaults.
+  ///   - store: The user defaults; `nil` for those of the dependency `\.defaultAppStorage`.
+  ///   - decode: Reads the data. Called on any thread.
+  ///   - encode: Makes the data. Called on any thread.
+  public static func appStorage<Value>(
+    _ name: String,
+    store: UserDefaults? = nil,
+    decode: @escaping @Sendable (Data) throws -> Value,
+    encode: @escaping @Sendable (Value) throws -> Data
+  ) -> Self where Self == AppStorageKey<Value> {
+    AppStorageKey(name, store: store, coding: .data(decode: decode, encode: encode))
   }
 }

@@ -25,15 +25,28 @@ extension AppStorageCoding {
   }
 
   /// Stores JSON, as data; nothing for `nil`.
-  static func json(completedBy defaultValue: Value? = nil) -> Self where Value: Codable {
-    let coder = ValueCoder(JSONEncoder(), JSONDecoder(), completedBy: defaultValue)
-    return AppStorageCoding(
-      decode: { try $0.data.map { try coder.decode($0).value } },
+  static func json(
+    _ encoder: JSONEncoder,
+    _ decoder: JSONDecoder,
+    completedBy defaultValue: Value? = nil
+  ) -> Self where Value: Codable {
+    let coder = ValueCoder(encoder, decoder, completedBy: defaultValue)
+    var coding = data(decode: { try coder.decode($0).value }, encode: { try coder.encode($0) })
+    coding.completed = { json(encoder, decoder, completedBy: $0) }
+    return coding
+  }
+
+  /// Stores data; nothing for `nil`.
+  static func data(
+    decode: @escaping @Sendable (Data) throws -> Value,
+    encode: @escaping @Sendable (Value) throws -> Data
+  ) -> Self {
+    AppStorageCoding(
+      decode: { try $0.data.map(decode) },
       encode: { value in
         if let optional = value as? any OptionalValue, optional.isNil { return nil }
-        return try coder.encode(value)
-      },
-      completed: { json(completedBy: $0) }
+        return try encode(value)
+      }
     )
   }
 }
