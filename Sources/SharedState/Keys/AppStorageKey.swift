@@ -4,19 +4,21 @@ import SharedStateDependencies
 
 /// Keeps a value in user defaults; made with `appStorage(_:store:)`, which has an overload for each type.
 ///
-/// Values that a property list knows are stored as such, so that plain `UserDefaults` reads them; raw values in place of
-/// their enumerations; a `nil` removes the key; anything else is stored as JSON data.
+/// Values that a property list knows are stored as such, so that plain `UserDefaults` reads them; raw values in place
+/// of their enumerations; a `nil` removes the key; anything else is stored as JSON data. A decoder and an encoder, or
+/// two closures, decide otherwise.
 ///
-/// All shares of one key, type and user defaults are one value. What is changed by other processes is played back as soon
-/// as they synchronise their user defaults. What is changed in this process by calling `UserDefaults` directly is seen,
-/// on Linux, when those are synchronised, or when something of them is loaded or saved through a share; at once with the
-/// user defaults of tests.
+/// All shares of one key, type and user defaults are one value. Two `UserDefaults` objects of one suite are the same
+/// user defaults; two objects of a subclass, which may keep their values elsewhere, are not. What is changed by other
+/// processes is played back as soon as they synchronise their user defaults. What is changed in this process by calling
+/// `UserDefaults` directly is seen, on Linux, when those are synchronised, or when something of them is loaded or saved
+/// through a share; at once with the user defaults of tests.
 ///
 /// Two names that Unicode regards as equal are two values; user defaults on the disk may keep one entry for both.
 ///
 /// The first use stores the default where nothing is stored, so that others who read the user defaults see it; `nil` is
-/// not stored. What was removed later, by ``Shared/reset()`` or by somebody else, stays removed as long as it is shared.
-/// Defaults that were registered count as stored.
+/// not stored. What was removed later, by ``Shared/reset()`` or by somebody else, stays removed as long as it is
+/// shared. Defaults that were registered count as stored.
 ///
 /// A stored value of another type is left alone: the share has its default and a `loadError`, and replaces what is
 /// stored only when somebody calls `save(replacingUnreadable: true)`. A member that stored JSON lacks and the type

@@ -1,4 +1,5 @@
 import Foundation
+import IssueReporting
 import Synchronization
 
 /// Finds the one domain of each user defaults, of which there may be several `UserDefaults` objects.
@@ -12,28 +13,62 @@ final class AppStorageDomains: Sendable {
     weak var domain: AppStorageDomain?
   }
 
-  private let domains = Mutex<[Identity: Entry]>([:])
+  private struct State {
+    var domains: [Identity: Entry] = [:]
+    /// Plain user defaults that may be of one suite.
+    weak var unknown: AppStorageDomain?
+    var hasReported = false
+  }
+
+  private let file: @Sendable (UserDefaults) -> String?
+  private let state = Mutex(State())
+
+  /// - Parameter file: The file of some user defaults; `nil` when that cannot be told.
+  init(file: @escaping @Sendable (UserDefaults) -> String?) {
+    self.file = file
+  }
 
   /// Those of this process.
-  static let shared = AppStorageDomains()
+  static let shared = AppStorageDomains(file: path)
 
   func domain(of store: UserDefaults) -> AppStorageDomain {
-    let path = store is InMemoryUserDefaults ? nil : Self.path(of: store)
-    let identity = path.map { Identity.file(Name($0)) } ?? .object(ObjectIdentifier(store))
+    let path = store is InMemoryUserDefaults ? nil : file(store)
+    // A subclass may keep its values elsewhere, so two of its objects need not be the same.
+    let isPlain = type(of: store) == UserDefaults.self
+    let identity =
+      if isPlain, let path { Identity.file(Name(path)) } else { Identity.object(ObjectIdentifier(store)) }
     let made = AppStorageDomain(store: store, path: path)
-    return domains.withLock { domains in
+    let (domain, isReported) = state.withLock { state in
       // A domain keeps its store alive, so a store that is found by its address is the same one.
-      if let domain = domains[identity]?.domain { return domain }
+      if let domain = state.domains[identity]?.domain { return (domain, false) }
       // Few user defaults come into being; those that are gone are forgotten now and then.
-      if domains.count % 64 == 63 { domains = domains.filter { $0.value.domain != nil } }
-      domains[identity] = Entry(domain: made)
+      if state.domains.count % 64 == 63 { state.domains = state.domains.filter { $0.value.domain != nil } }
+      state.domains[identity] = Entry(domain: made)
       // Not when it is made: the one that is found would not be told any more.
       (store as? InMemoryUserDefaults)?.tell(made)
-      return made
+      guard isPlain, path == nil else { return (made, false) }
+      defer { state.unknown = made }
+      guard state.unknown != nil, !state.hasReported else { return (made, false) }
+      state.hasReported = true
+      return (made, true)
     }
+    if isReported { reportUnknownSuite() }
+    return domain
+  }
+
+  private func reportUnknownSuite() {
+    #if os(Linux)
+      reportIssue(
+        """
+        Two 'UserDefaults' objects are used for app storage, and their suites cannot be told. If they are of one suite, \
+        shares of its keys are not one value: use one object for each suite.
+        """
+      )
+    #endif
   }
 
   /// The file that corelibs keeps user defaults in.
+  @Sendable
   private static func path(of store: UserDefaults) -> String? {
     #if os(Linux)
       // There is no other way to learn the name of a suite than to look at the object. Were the property renamed, every

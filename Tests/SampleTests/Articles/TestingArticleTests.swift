@@ -49,6 +49,7 @@ import Testing
 
   @Test func aProgramIsPreparedForTests() async throws {
     prepareDependencies {
+      $0.defaultAppStorage = .inMemory
       $0.defaultFileStorage = .inMemory
     }
     @Shared(.fileStorage(.users)) var users: [User] = []
