@@ -18,10 +18,43 @@ struct InMemoryKeyTests {
   @Test func keepsNamesAndTypesApart() {
     @Shared(.inMemory("a")) var a = 1
     @Shared(.inMemory("b")) var b = 2
-    @Shared(.inMemory("a")) var text = "a"
-    #expect((a, b, text) == (1, 2, "a"))
+    #expect((a, b) == (1, 2))
+    withKnownIssue {
+      @Shared(.inMemory("a")) var text = "a"
+      #expect((a, text) == (1, "a"))
+    } matching: {
+      $0.description.contains("The name 'a' is used in memory with two types of value, 'Int' and 'String'.")
+    }
     #expect(InMemoryKey<Int>("a").id == InMemoryKey<Int>("a").id)
     #expect(InMemoryKey<Int>("a").id != InMemoryKey<Int>("b").id)
+  }
+
+  @Test func reportsANameOfTwoTypesOnce() {
+    let reports = Recorder<String>()
+    withKnownIssue {
+      for _ in 0..<2 {
+        @Shared(.inMemory("a")) var optional: Int?
+        @Shared(.inMemory("a")) var number = 1
+        @Shared(.inMemory("a")) var text = ""
+        #expect((optional, number, text) == (nil, 1, ""))
+      }
+    } matching: {
+      reports.append($0.description)
+      return $0.description.contains("'Optional<Int>' and 'Int'")
+    }
+    #expect(reports.count == 1)
+    @Shared(.inMemory("b")) var number = 2
+    withDependencies {
+      $0.defaultInMemoryStorage = InMemoryStorage()
+    } operation: {
+      @Shared(.inMemory("b")) var text = "b"
+      #expect((number, text) == (2, "b"))
+    }
+    withKnownIssue {
+      @Shared(.inMemory("b")) var text = "b"
+    } matching: {
+      $0.description.contains("The name 'b'")
+    }
   }
 
   @Test func outlivesItsShares() {

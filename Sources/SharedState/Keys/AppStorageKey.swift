@@ -20,6 +20,8 @@ import SharedStateDependencies
 /// not stored. What was removed later, by ``Shared/reset()`` or by somebody else, stays removed as long as it is
 /// shared. Defaults that were registered count as stored.
 ///
+/// A name that is used with two types is reported once, unless one of them is the other as an optional.
+///
 /// A stored value of another type is left alone: the share has its default and a `loadError`, and replaces what is
 /// stored only when somebody calls `save(replacingUnreadable: true)`. A member that stored JSON lacks and the type
 /// requires has its value by default.
@@ -51,6 +53,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
   /// Yields what others store.
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
     reportFormat()
+    reportTypes()
     return domain.observe(name, as: ObjectIdentifier(Value.self)) { stored in
       subscriber.yield(with: Result { try value(from: stored) })
     }
@@ -114,6 +117,18 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
       The app storage key '\(name)' contains '\(name.text.contains(".") ? "." : "@")'. Key-value observing on Apple platforms \
       cannot observe such a key, so that changes from elsewhere are noticed late there. Choose another name, or turn \
       this report off with '\\.appStorageKeyFormatWarningEnabled'.
+      """
+    )
+  }
+
+  private func reportTypes() {
+    // What is stored for a value is also what is stored for an optional one.
+    let type = (Value.self as? any OptionalValue.Type)?.wrappedType ?? Value.self
+    guard let other = domain.didUse(name, as: type) else { return }
+    reportIssue(
+      """
+      The app storage key '\(name)' is used with two types of value, '\(other)' and '\(type)'. What a share of one type \
+      stores may be unreadable to a share of the other. Use one type, or two names.
       """
     )
   }

@@ -1,8 +1,11 @@
+import IssueReporting
 public import SharedStateDependencies
 import Synchronization
 
 extension SharedReaderKey {
   /// Holds a value in memory, for all shares of the same name and type, as long as the process runs.
+  ///
+  /// A name that is used with two types is two values, which is reported once.
   ///
   /// In a test every test has its own.
   /// - Parameter name: What tells this value from others of its type.
@@ -77,9 +80,26 @@ public final class InMemoryStorage: Sendable {
     var references: [ObjectIdentifier: [Name: Reference]] = [:]
     /// Counts the references.
     var count = 0
+    var typeNames: [ObjectIdentifier: String] = [:]
+    var namesOfTwoTypes: Set<Name> = []
 
     func reference(_ type: ObjectIdentifier, _ name: Name) -> Reference? {
       references[type]?[name]
+    }
+
+    /// Holds a new reference.
+    ///
+    /// - Returns: The type of another value of the same name, for the first time only. It is looked for here, because a
+    ///   name costs no memory for it then.
+    mutating func insert(_ reference: Reference, as valueType: Any.Type, _ name: Name) -> String? {
+      let type = ObjectIdentifier(valueType)
+      if references[type] == nil { typeNames[type] = "\(valueType)" }
+      references[type, default: [:]][name] = reference
+      count += 1
+      guard typeNames.count > 1, !namesOfTwoTypes.contains(name) else { return nil }
+      let other = typeNames.first { $0.key != type && references[$0.key]?[name] != nil }
+      if other != nil { namesOfTwoTypes.insert(name) }
+      return other?.value
     }
   }
 
@@ -98,12 +118,18 @@ public final class InMemoryStorage: Sendable {
     if let existing { return Self.unwrap(existing) }
     // The default is somebody else's code, so it runs without the lock; the first one to arrive with a value wins.
     let made = ValueReference(of: InMemoryEntry(name: name, initialValue: initialValue()))
-    let kept = state.withLock { state -> Reference in
+    let (kept, otherType) = state.withLock { state -> (Reference, String?) in
       // Looked for again only if something has come in meanwhile.
-      if state.count != count, let existing = state.reference(type, name) { return existing }
-      state.references[type, default: [:]][name] = made
-      state.count += 1
-      return made
+      if state.count != count, let existing = state.reference(type, name) { return (existing, nil) }
+      return (made, state.insert(made, as: Value.self, name))
+    }
+    if let otherType {
+      reportIssue(
+        """
+        The name '\(name)' is used in memory with two types of value, '\(otherType)' and '\(Value.self)'. These are two \
+        values, and neither hears of the other. Use one type, or two names.
+        """
+      )
     }
     return Self.unwrap(kept)
   }

@@ -171,11 +171,3 @@ extension AppStorageCoding<URL> {
     return try? NSKeyedArchiver.archivedData(withRootObject: url as NSURL, requiringSecureCoding: true)
   }
 }
-
-private protocol OptionalValue {
-  var isNil: Bool { get }
-}
-
-extension Optional: OptionalValue {
-  fileprivate var isNil: Bool { if case .none = self { true } else { false } }
-}

@@ -23,6 +23,7 @@ final class AppStorageDomain: Sendable {
     var unreadableAs: [Name: Set<ObjectIdentifier>] = [:]
     var observations: [UInt64: Observation] = [:]
     var observationsEver: UInt64 = 0
+    var names = NamesByType()
     var watch: SharedSubscription?
     var isCheckQueued = false
   }
@@ -130,6 +131,11 @@ final class AppStorageDomain: Sendable {
     writer.submit(isUrgent: isUrgent, continuation: continuation) { [self] in
       guard synchronize() else { throw AppStorageError.notWritten(key: name.text) }
     }
+  }
+
+  /// Remembers that a name is used with a type of value; see ``NamesByType/insert(_:as:)``.
+  func didUse(_ name: Name, as type: Any.Type) -> String? {
+    state.withLock { $0.names.insert(name, as: type) }
   }
 
   // MARK: Watching

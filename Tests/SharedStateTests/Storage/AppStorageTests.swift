@@ -181,6 +181,31 @@ struct AppStorageTests {
     #expect(defaults.string(forKey: "count") == "text")
   }
 
+  @Test("A name that is used with two types is reported once, and an optional one is no other")
+  func typesOfOneName() {
+    @Shared(.appStorage("count")) var count = 1
+    @Shared(.appStorage("count")) var optional: Int?
+    let reports = Recorder<String>()
+    withKnownIssue {
+      for _ in 0..<2 {
+        @Shared(.appStorage("count")) var text: String?
+        @Shared(.appStorage("count")) var real = 2.0
+        #expect((text, real) == (nil, 1))
+      }
+    } matching: {
+      reports.append($0.description)
+      return $0.description.contains("key 'count' is used with two types of value, 'Int' and 'String'.")
+    }
+    #expect(reports.count == 1)
+    @Shared(.appStorage("text")) var text = ""
+    @Shared(.appStorage("text", store: .inMemory)) var elsewhere = 0
+    withKnownIssue {
+      @Shared(.appStorage("text")) var color = Color.red
+    } matching: {
+      $0.description.contains("'String' and 'Color'")
+    }
+  }
+
   @Test("A name that key-value observing does not understand is reported once")
   func format() {
     withKnownIssue { _ = Shared(wrappedValue: 0, .appStorage("a.b")) }
