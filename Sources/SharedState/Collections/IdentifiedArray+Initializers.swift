@@ -7,7 +7,7 @@ extension IdentifiedArray {
   ///   - id: The property that is an element's identity.
   ///   - minimumCapacity: How many elements to make room for.
   @inlinable
-  public init(id: any KeyPath<Element, ID> & Sendable, minimumCapacity: Int = 0) {
+  public init(id: KeyPath<Element, ID>, minimumCapacity: Int = 0) {
     self.init(dictionary: OrderedDictionary(minimumCapacity: minimumCapacity)) { $0[keyPath: id] }
   }
 
@@ -15,7 +15,7 @@ extension IdentifiedArray {
   ///
   /// - Precondition: No two elements have the same identity.
   @inlinable
-  public init(uniqueElements elements: some Sequence<Element>, id: any KeyPath<Element, ID> & Sendable) {
+  public init(uniqueElements elements: some Sequence<Element>, id: KeyPath<Element, ID>) {
     self.init(unique: elements) { $0[keyPath: id] }
   }
 
@@ -23,13 +23,13 @@ extension IdentifiedArray {
   ///
   /// - Precondition: No two elements have the same identity. This is checked in debug builds only.
   @inlinable
-  public init(uncheckedUniqueElements elements: some Sequence<Element>, id: any KeyPath<Element, ID> & Sendable) {
+  public init(uncheckedUniqueElements elements: some Sequence<Element>, id: KeyPath<Element, ID>) {
     self.init(uncheckedUnique: elements) { $0[keyPath: id] }
   }
 
   /// Makes an array of elements, of which the first with each identity is kept.
   @inlinable
-  public init(_ elements: some Sequence<Element>, id: any KeyPath<Element, ID> & Sendable) {
+  public init(_ elements: some Sequence<Element>, id: KeyPath<Element, ID>) {
     self.init(elements, id: id) { first, _ in first }
   }
 
@@ -43,7 +43,7 @@ extension IdentifiedArray {
   @inlinable
   public init(
     _ elements: some Sequence<Element>,
-    id: any KeyPath<Element, ID> & Sendable,
+    id: KeyPath<Element, ID>,
     uniquingIDsWith combine: (Element, Element) throws -> Element
   ) rethrows {
     self.init(id: id)

@@ -17,6 +17,19 @@ extension IdentifiedArray {
     try dictionary.sort { try areInIncreasingOrder($0.value, $1.value) }
   }
 
+  /// The elements in sorted order, as an identified array where one is wanted. Where nothing says so it is a plain array,
+  /// as with other collections.
+  ///
+  /// - Parameter areInIncreasingOrder: Whether its first argument comes before its second.
+  /// - Throws: What the predicate throws.
+  @_disfavoredOverload
+  @inlinable
+  public func sorted(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows -> Self {
+    var sorted = self
+    try sorted.sort(by: areInIncreasingOrder)
+    return sorted
+  }
+
   /// Reverses the order of the elements.
   @inlinable
   public mutating func reverse() {
@@ -68,5 +81,13 @@ extension IdentifiedArray where Element: Comparable {
   @inlinable
   public mutating func sort() {
     sort(by: <)
+  }
+
+  /// The elements in ascending order, as an identified array where one is wanted. Where nothing says so it is a plain
+  /// array, as with other collections.
+  @_disfavoredOverload
+  @inlinable
+  public func sorted() -> Self {
+    sorted(by: <)
   }
 }

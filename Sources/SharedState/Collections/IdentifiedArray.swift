@@ -12,6 +12,10 @@ public import OrderedCollections
 /// is ignored, unless the method's name says that it updates: ``updateOrAppend(_:)``, ``updateOrInsert(_:at:)``,
 /// ``subscript(id:)``. An element that is changed by its identity keeps that: anything else traps. An element that is
 /// assigned to an index may have another identity, unless another element has it.
+///
+/// An element without an identity is wrapped in an ``Identified``, or a key path tells its identity. When the key path
+/// leads through a subscript with an argument that is not `Sendable`, or to a property of a global actor, keep the array
+/// where it was made.
 public struct IdentifiedArray<ID: Hashable, Element> {
   /// The elements in their order, by their identities.
   @usableFromInline
@@ -83,6 +87,9 @@ public struct IdentifiedArray<ID: Hashable, Element> {
 /// An identified array of elements that say themselves what their identity is.
 public typealias IdentifiedArrayOf<Element: Identifiable> = IdentifiedArray<Element.ID, Element>
 
-// `@unchecked` is right because `identify`, the one property that is not `Sendable` by itself, captures nothing but a key
-// path that is, or nothing at all.
+// `@unchecked` is right because `identify`, the one property that is not `Sendable` by itself, captures nothing, or a key
+// path. A key path never changes, and evaluating it touches the element, which is `Sendable`, and what the key path
+// captures: arguments of subscripts. Most variables and parameters are declared as plain key paths, whatever the literal
+// behind them captures, so the compiler cannot prove that these arguments are `Sendable`, nor that no global actor owns
+// the property: it is asked of the caller, in the documentation above.
 extension IdentifiedArray: @unchecked Sendable where ID: Sendable, Element: Sendable {}

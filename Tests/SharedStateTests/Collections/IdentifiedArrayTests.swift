@@ -45,6 +45,68 @@ import Testing
     #expect(todos.filter { $0.id == 1 }.ids == ["one", "three"])
   }
 
+  private static func identified<ID: Hashable>(_ todos: [Todo], by id: KeyPath<Todo, ID>) -> IdentifiedArray<ID, Todo> {
+    IdentifiedArray(uncheckedUniqueElements: todos, id: id)
+  }
+
+  @Test func aKeyPathNeedNotBeKnownToBeSendable() async {
+    let path: KeyPath<Todo, String> = \.title
+    let elements = [Todo(1, "one"), Todo(2, "two"), Todo(3, "one")]
+    var empty = IdentifiedArray(id: path)
+    empty.append(contentsOf: elements)
+    #expect(empty.ids == ["one", "two"])
+    #expect(IdentifiedArray(elements, id: path).elements == empty.elements)
+    #expect(IdentifiedArray(elements, id: path) { $1 }.elements == [elements[2], elements[1]])
+    #expect(IdentifiedArray(uniqueElements: elements.prefix(2), id: path) == empty)
+    let titles = Self.identified(Array(elements.prefix(2)), by: path)
+    let ids = Self.identified(elements, by: \.id)
+    // Both come to other threads all the same.
+    await withTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask { titles.id(of: Todo(4, "four")) == "four" && ids[id: 3]?.title == "one" }
+      }
+      for await isRight in group { #expect(isRight) }
+    }
+  }
+
+  @Test func sortedKeepsTheTypeWhereThatIsWanted() {
+    let todos: IdentifiedArrayOf<Todo> = [Todo(3, "a"), Todo(1, "c"), Todo(2, "b")]
+    var kept: IdentifiedArrayOf<Todo> = todos.sorted { $0.id < $1.id }
+    #expect(kept.ids == [1, 2, 3])
+    kept.append(Todo(1, "d"))
+    #expect(kept.count == 3)
+    kept = kept.sorted { $0.title < $1.title }
+    #expect(kept.ids == [3, 2, 1])
+    #expect(todos.sorted { $0.id < $1.id }.ids == [1, 2, 3])
+    let plain: [Todo] = todos.sorted { $0.id < $1.id }
+    let undecided = todos.sorted { $0.id < $1.id }
+    let elements: [Todo] = undecided
+    #expect(plain == elements)
+    #expect(todos.sorted { $0.id < $1.id } == [Todo(1, "c"), Todo(2, "b"), Todo(3, "a")])
+    #expect(throws: CancellationError.self) {
+      let _: IdentifiedArrayOf<Todo> = try todos.sorted { _, _ in throw CancellationError() }
+    }
+  }
+
+  @Test func sortedNeedsNoPredicateForComparableElements() {
+    let numbers = IdentifiedArray(uniqueElements: [3, 1, 2], id: \.self)
+    let kept: IdentifiedArray<Int, Int> = numbers.sorted()
+    let plain: [Int] = numbers.sorted()
+    #expect(kept.elements == plain)
+    #expect(kept.ids == [1, 2, 3])
+    #expect(numbers.sorted().map(\.description) == ["1", "2", "3"])
+    let share = Shared(value: numbers)
+    share.withLock { $0 = $0.sorted() }
+    #expect(share.wrappedValue == kept)
+  }
+
+  @Test func filterKeepsTheType() {
+    let odd = todos.filter { $0.id % 2 == 1 }
+    #expect(odd.ids == [1, 3])
+    let plain: [Todo] = todos.filter { $0.id == 2 }
+    #expect(plain == [Todo(2, "two")])
+  }
+
   @Test func anElementIsChangedInPlaceThroughItsIdentity() {
     var todos = todos
     todos[id: 2]?.title = "zwei"
