@@ -112,6 +112,19 @@ extension SharedKeyContract where Key: SharedKey {
         }
       },
 
+      SharedKeyContract("what is stored before the first use is not the default") { scene in
+        let (initial, first) = (scene.initial, scene.first)
+        for name in ["a", "b"] { try await scene.outsider.write(name, first) }
+        let (share, other) = (scene.share(), scene.share("b"))
+        try await scene.wait("the value is not loaded") { share.wrappedValue == first && other.wrappedValue == first }
+        try await share.reset()
+        try scene.expect(share.wrappedValue == initial, otherwise: "a reset does not lead to the default")
+        let loaded = try await scene.load()
+        try scene.expect(loaded == nil || loaded == initial, otherwise: "a reset leaves it stored")
+        try await scene.outsider.remove("b")
+        try await scene.wait("a removal does not lead to the default") { other.wrappedValue == initial }
+      },
+
       SharedKeyContract("the last change wins, whoever makes it") { scene in
         let (share, other) = (scene.share(), scene.reader())
         let (first, second, third) = (scene.first, scene.second, scene.third)

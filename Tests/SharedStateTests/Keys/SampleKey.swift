@@ -66,6 +66,11 @@ struct SampleKey: SharedKey {
     if fault == .resumesSaveTwice { continuation.resume() }
   }
 
+  func reset(to initialValue: Int, continuation: SaveContinuation) {
+    if fault == .ignoresResets { return continuation.resume() }
+    save(initialValue, context: .replacingUnreadable, continuation: continuation)
+  }
+
   private var fault: Fault? { storage.fault }
 }
 
@@ -75,7 +80,7 @@ extension SampleKey {
     case changesIdentifiers, mixesIdentifiers, storesDefault, resumesLoadTwice, leaksLoad, ignoresExplicitLoads
     case ignoresDamage, ignoresChanges, ignoresRemovals, repeatsChanges, delaysChanges, ignoresCancellation
     case dropsSaves, savesOnRequestOnly, savesInReverse, resumesSaveTwice, leaksSave, echoesLate, mixesDocuments
-    case keepsToItself
+    case keepsToItself, ignoresResets
 
     /// The check that has to find it.
     var check: String {
@@ -97,6 +102,7 @@ extension SampleKey {
       case .echoesLate: "what was saved never comes back over a newer change"
       case .mixesDocuments: "each state is stored by itself"
       case .keepsToItself: "others see what was saved"
+      case .ignoresResets: "what is stored before the first use is not the default"
       }
     }
   }
