@@ -34,6 +34,8 @@ final class OneShot<Outcome: Sendable>: Sendable {
 }
 
 /// A key dropped a continuation without resuming it.
+///
+/// The callback of the continuation takes it. A share goes on with the value that it has: the mistake was reported.
 public struct ContinuationLeakedError: Error, Sendable, CustomStringConvertible {
   let continuation: String
 

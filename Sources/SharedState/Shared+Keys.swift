@@ -40,7 +40,7 @@ extension Shared where Value: Sendable {
     fileID: StaticString = #fileID,
     line: UInt = #line
   ) {
-    self.init(wrappedValue: key.initialValue(), key.base, fileID: fileID, line: line)
+    self.init(wrappedValue: key.initialValue, key.base, fileID: fileID, line: line)
   }
 
   /// Shares a value that a key with a default keeps, with another default here.
@@ -92,7 +92,7 @@ extension Shared where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load<Key: SharedKey<Value>>(_ key: Key.Default) async throws {
-    projection.swap { _ in reference(of: key.base, loads: false, default: key.initialValue) }
+    projection.swap { _ in reference(of: key.base, loads: false, default: { key.initialValue }) }
     try await load()
   }
 }
@@ -123,7 +123,7 @@ extension SharedReader where Value: Sendable {
 
   /// Reads a value that a key with a default keeps.
   public init<Key: SharedReaderKey<Value>>(_ key: Key.Default) {
-    self.init(wrappedValue: key.initialValue(), key.base)
+    self.init(wrappedValue: key.initialValue, key.base)
   }
 
   /// Reads a value that a key with a default keeps, with another default here.
@@ -158,7 +158,7 @@ extension SharedReader where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load<Key: SharedReaderKey<Value>>(_ key: Key.Default) async throws {
-    projection.swap { _ in readOnlyReference(of: key.base, loads: false, default: key.initialValue) }
+    projection.swap { _ in readOnlyReference(of: key.base, loads: false, default: { key.initialValue }) }
     try await load()
   }
 }

@@ -1,7 +1,7 @@
 /// A value that many parts of a program share, and that many services may share.
 ///
 /// All copies of a share, and all shares of one key, are one value: a change made through one is seen by the others at
-/// once. Reading is a local memory read and never I/O. Change the value with ``withLock(fileID:filePath:line:column:_:)``.
+/// once. Reading is a local memory read and never I/O. Change the value with ``withLock(_:fileID:filePath:line:column:)``.
 ///
 /// ```swift
 /// @Shared(.inMemory("count")) var count = 0
@@ -36,7 +36,7 @@ public struct Shared<Value> {
     self.init(projectedValue.projection.place)
   }
 
-  /// The value. Reading it is observed; change it with ``withLock(fileID:filePath:line:column:_:)``.
+  /// The value. Reading it is observed; change it with ``withLock(_:fileID:filePath:line:column:)``.
   @inlinable
   public var wrappedValue: Value {
     get { projection.read() }
@@ -70,11 +70,11 @@ public struct Shared<Value> {
   @inlinable
   @discardableResult
   public func withLock<Result, Failure: Error>(
+    _ operation: (inout Value) throws(Failure) -> Result,
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
     line: UInt = #line,
-    column: UInt = #column,
-    _ operation: (inout Value) throws(Failure) -> Result
+    column: UInt = #column
   ) throws(Failure) -> Result {
     if ChangeTracking.isActive {
       let location = ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column)
@@ -159,16 +159,16 @@ public struct Shared<Value> {
   @inlinable
   @discardableResult
   public func updateAtomically<Result: Sendable>(
+    _ operation: @escaping @Sendable (inout Value) throws -> Result,
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
     line: UInt = #line,
-    column: UInt = #column,
-    _ operation: @escaping @Sendable (inout Value) throws -> Result
+    column: UInt = #column
   ) async throws -> Result {
     let place = projection.place
     let update = AtomicUpdate(place, operation)
     if try await place.reference.performAtomically({ update.run(in: $0) }) { return try update.outcome() }
-    let result = try withLock(fileID: fileID, filePath: filePath, line: line, column: column, operation)
+    let result = try withLock(operation, fileID: fileID, filePath: filePath, line: line, column: column)
     try await save()
     return result
   }

@@ -14,11 +14,14 @@ extension SharedReaderKey {
 /// A key together with the default of its value.
 public struct SharedKeyDefault<Base: SharedReaderKey>: SharedReaderKey {
   let base: Base
-  let initialValue: @Sendable () -> Base.Value
+  private let evaluate: @Sendable () -> Base.Value
+
+  /// The default; each time that it is read it is evaluated.
+  public var initialValue: Base.Value { evaluate() }
 
   /// Bakes a default into a key. It is evaluated each time that it is needed, and only then.
   public static subscript(_ key: Base, default value: @autoclosure @escaping @Sendable () -> Base.Value) -> Self {
-    Self(base: key, initialValue: value)
+    Self(base: key, evaluate: value)
   }
 
   /// The key's own identity: with or without a default, it is the same state.

@@ -1,18 +1,18 @@
 /// How a key hands over the changes that it hears of. It may be used from any thread, any number of times.
 public struct SharedSubscriber<Value: Sendable>: Sendable {
-  private let onResult: @Sendable (Result<Value?, any Error>) -> Void
+  private let callback: @Sendable (Result<Value?, any Error>) -> Void
   private let onLoading: @Sendable (Bool) -> Void
 
   /// Makes a subscriber; useful to test a key, or to build one on top of another.
   ///
   /// - Parameters:
-  ///   - onResult: Takes each change; `nil` when the stored value is gone.
+  ///   - callback: Takes each change; `nil` when the stored value is gone.
   ///   - onLoading: Takes whether the key is loading.
   public init(
-    onResult: @escaping @Sendable (Result<Value?, any Error>) -> Void,
+    callback: @escaping @Sendable (Result<Value?, any Error>) -> Void,
     onLoading: @escaping @Sendable (Bool) -> Void = { _ in }
   ) {
-    self.onResult = onResult
+    self.callback = callback
     self.onLoading = onLoading
   }
 
@@ -33,7 +33,7 @@ public struct SharedSubscriber<Value: Sendable>: Sendable {
 
   /// Hands over a result; `nil` says that the stored value is gone.
   public func yield(with result: Result<Value?, any Error>) {
-    onResult(result)
+    callback(result)
   }
 
   /// Says whether the key is loading.

@@ -63,7 +63,7 @@ extension SharedKeyContract {
       let changes = Journal<Value?>()
       let subscription = key(name).subscribe(
         context: .initialValue(initial),
-        subscriber: SharedSubscriber(onResult: { result in
+        subscriber: SharedSubscriber(callback: { result in
           if case .success(let value) = result { changes.append(value) }
         })
       )

@@ -64,7 +64,7 @@ struct MainThreadTests {
   func synchronous() {
     @Dependency(\.defaultAppStorage) var defaults
     let count = Shared(wrappedValue: 0, .appStorage("count"))
-    let text = Shared(wrappedValue: nil, .appStorage("count") as AppStorageKey<Double?>)
+    let optional = Shared(wrappedValue: nil, .appStorage("count") as AppStorageKey<Int?>)
     let heard = Heard()
     let observed = Atomic(0)
     let cancellable = count.publisher.sink(receiveValue: heard.append)
@@ -76,7 +76,7 @@ struct MainThreadTests {
     defaults.set(1, forKey: "count")
     #expect(heard.values == [0, 1])
     #expect(observed.load(ordering: .relaxed) == 1)
-    text.withLock { $0 = 2 }
+    optional.withLock { $0 = 2 }
     #expect(heard.values == [0, 1, 2])
     count.projectedValue = Shared(value: 3)
     #expect(heard.values == [0, 1, 2, 3])

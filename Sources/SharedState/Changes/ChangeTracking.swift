@@ -1,3 +1,4 @@
+import SharedStateDependencies
 public import Synchronization
 
 /// Says who tracks changes at the moment.
@@ -11,8 +12,16 @@ package enum ChangeTracking {
   @inlinable
   static var isActive: Bool { openScopes.load(ordering: .relaxed) != 0 }
 
-  /// The tracker of the innermost `track` scope of this task.
-  @TaskLocal static var currentTracker: SharedChangeTracker?
+  /// The tracker of the innermost `track` closure of this task.
+  @TaskLocal static var scopedTracker: SharedChangeTracker?
+
+  /// The tracker of this task: of its closure or its dependencies, whichever is inside the other.
+  static var currentTracker: SharedChangeTracker? {
+    guard isActive else { return nil }
+    guard let tracker = DependencyValues.current.tracking?.tracker else { return scopedTracker }
+    guard let scopedTracker, !tracker.isInside(scopedTracker) else { return tracker }
+    return scopedTracker
+  }
 
   /// The assertion that this task is in the middle of.
   @TaskLocal private static var assertion: ChangeAssertion?

@@ -1,3 +1,4 @@
+public import SharedStateDependencies
 import Synchronization
 
 /// Proves in a test that shared values change as expected, and that nothing else does.
@@ -48,7 +49,7 @@ public final class SharedChangeTracker: Sendable {
     for change in takeUnassertedChanges() { (change.location ?? location).report(change.message) }
   }
 
-  /// The tracker whose ``track(_:)`` scope the current task is in.
+  /// The tracker that sees what the current task changes.
   public static var current: SharedChangeTracker? { ChangeTracking.currentTracker }
 
   /// Whether a value differs from what it was before its first change.
@@ -73,7 +74,7 @@ public final class SharedChangeTracker: Sendable {
   public func track<Result>(_ operation: () throws -> Result) rethrows -> Result {
     openScope()
     defer { closeScope() }
-    return try ChangeTracking.$currentTracker.withValue(self, operation: operation)
+    return try ChangeTracking.$scopedTracker.withValue(self, operation: operation)
   }
 
   /// Tracks the changes that are made during the operation.
@@ -86,7 +87,17 @@ public final class SharedChangeTracker: Sendable {
   ) async rethrows -> Result {
     openScope()
     defer { closeScope() }
-    return try await ChangeTracking.$currentTracker.withValue(self, operation: operation)
+    return try await ChangeTracking.$scopedTracker.withValue(self, operation: operation)
+  }
+
+  /// Tracks the changes that are made with these dependencies, by whatever task, as long as anybody holds them.
+  ///
+  /// ```swift
+  /// let tracker = SharedChangeTracker()
+  /// withDependencies { tracker.track(&$0) } operation: { model.incrementButtonTapped() }
+  /// ```
+  public func track(_ dependencies: inout DependencyValues) {
+    dependencies.tracking = DependencyTracking(tracker: self)
   }
 
   /// Asserts all changes so far: each value has to be what the closure makes of the one of before.
@@ -153,7 +164,7 @@ public final class SharedChangeTracker: Sendable {
     return false
   }
 
-  private func openScope() {
+  func openScope() {
     let isFirst = openScopes.wrappingAdd(1, ordering: .relaxed).oldValue == 0
     // A tracker that is already around this scope is not around itself.
     if isFirst, let current = ChangeTracking.currentTracker, current !== self, !current.isInside(self) {
@@ -162,7 +173,7 @@ public final class SharedChangeTracker: Sendable {
     ChangeTracking.openScope()
   }
 
-  private func closeScope() {
+  func closeScope() {
     ChangeTracking.closeScope()
     let isLast = openScopes.wrappingSubtract(1, ordering: .relaxed).newValue == 0
     guard isLast else { return }
@@ -227,5 +238,15 @@ public final class SharedChangeTracker: Sendable {
 
   private func check(_ assertion: ChangeAssertion, at location: ChangeLocation) {
     for failure in assertion.failures(changes: takeChanges()) { location.report(failure) }
+  }
+}
+
+extension SharedChangeTracker: Hashable {
+  /// Whether both are the same tracker.
+  public static func == (lhs: SharedChangeTracker, rhs: SharedChangeTracker) -> Bool { lhs === rhs }
+
+  /// Hashes the identity of the tracker.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(self))
   }
 }

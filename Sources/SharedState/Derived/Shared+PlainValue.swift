@@ -25,6 +25,6 @@ extension Shared {
         column: column
       )
     }
-    self.init(value: value)
+    self.init(value: value, fileID: fileID, line: line)
   }
 }

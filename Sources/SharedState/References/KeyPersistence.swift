@@ -73,7 +73,7 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   func start(_ reference: ValueReference<Key.Value>, loads: Bool) {
     state.withLock { $0.reference = reference }
     let subscriber = SharedSubscriber<Key.Value>(
-      onResult: { [weak self] result in self?.receiveChange(result) },
+      callback: { [weak self] result in self?.receiveChange(result) },
       onLoading: { [weak self] isLoading in self?.reference?.updateStatus { $0.isLoading = isLoading } }
     )
     KeyTasks.$current.withValue(tasks) {
@@ -115,10 +115,11 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     reference.updateStatus { $0.loadsUnderWay += 1 }
     let (tasks, savesBefore) = (KeyTasks.current, savesBefore)
     let continuation = LoadContinuation<Key.Value>("The LoadContinuation of \(Key.self)") { [weak self] result in
-      let end = { @Sendable in completion(result.map { _ in }) }
+      let isDropped = result.failure is ContinuationLeakedError
+      let end = { @Sendable in completion(isDropped ? .success(()) : result.map { _ in }) }
       guard let self, let reference = self.reference else { return end() }
-      if result.failure != nil, tasks?.areCancelled == true {
-        // A load that was called off says nothing.
+      if isDropped || result.failure != nil && tasks?.areCancelled == true {
+        // A load that was called off says nothing, nor does one that the key has forgotten.
         reference.updateStatus { $0.loadsUnderWay -= 1 }
         return end()
       }
@@ -321,6 +322,7 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     let stamp = snapshot.versions.local
     savedStamp.store(stamp, ordering: .relaxed)
     let continuation = SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self] result in
+      let result = result.failure is ContinuationLeakedError ? .success(()) : result
       self?.finishSave(round.number, result, tasks: tasks)
       for waiter in requests.waiters { waiter.resume(with: result) }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import SharedState
+import SharedStateDependencies
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct SharedChangeTrackerTests {
@@ -265,6 +266,30 @@ import Testing
       #expect(outer.hasChanges)
       outer.assert { count.withLock { $0 = 2 } }
     }
+  }
+
+  @Test func dependenciesTrackAsLongAsTheyAreHeld() {
+    let (count, other) = (Shared(value: 0), Shared(value: 0))
+    let (outer, tracker) = (SharedChangeTracker(), SharedChangeTracker())
+    outer.track {
+      withDependencies {
+        tracker.track(&$0)
+      } operation: {
+        #expect(SharedChangeTracker.current == tracker)
+        count.withLock { $0 = 1 }
+        outer.track { other.withLock { $0 = 2 } }
+      }
+      #expect(SharedChangeTracker.current == outer)
+    }
+    count.withLock { $0 = 3 }
+    tracker.assert {
+      count.withLock { $0 = 3 }
+      other.withLock { $0 = 2 }
+    }
+    #expect(!outer.hasChanges)
+    other.withLock { $0 = 4 }
+    #expect(!tracker.hasChanges)
+    #expect(Set([tracker, outer, tracker]).count == 2)
   }
 
   @Test func derivedSharesAreTrackedAsPartsOfTheWhole() {

@@ -89,7 +89,7 @@ struct AppStorageDefaultTests {
     let heard = Recorder<Int?>()
     let subscription = AppStorageKey<Int>.appStorage("count").subscribe(
       context: .initialValue(42),
-      subscriber: SharedSubscriber(onResult: { heard.append(try? $0.get()) })
+      subscriber: SharedSubscriber(callback: { heard.append(try? $0.get()) })
     )
     let tracker = SharedChangeTracker()
     let (share, versions) = tracker.track {
