@@ -16,6 +16,8 @@ package final class DependencyCache: Sendable {
     /// Whether somebody depends on this very value, so that it is too late to prepare another one. Not so when it was
     /// read only to be changed, as `$0.client.timeout = 1` does.
     var isSettled: Bool
+    /// What is to be reported when it is settled.
+    var issue: PostponedIssue?
   }
 
   private struct State {
@@ -72,37 +74,48 @@ package final class DependencyCache: Sendable {
     settles: Bool,
     default makeDefault: (DependencyContext) -> Key.Value
   ) -> Key.Value {
-    let (found, id) = state.withLock { state in
+    let (found, issue, id) = state.withLock { state in
       let id = ID(key: ObjectIdentifier(key), context: state.context(or: context))
       let entry = state.entries[id]
-      if let entry, settles, !entry.isSettled {
-        state.entries[id]?.isSettled = true
-      }
-      return (entry?.box, id)
+      guard settles, let entry, !entry.isSettled else { return (entry?.box, PostponedIssue?.none, id) }
+      state.entries[id] = Entry(box: entry.box, isSettled: true)
+      return (entry.box, entry.issue, id)
     }
     if let found {
+      issue?.report()
       return found.value(of: key)
     }
-    let made = DependencyBox<Key>(makeDefault(id.context))
+    let postponed = settles ? nil : PostponedIssue()
+    let made = PostponedIssue.$current.withValue(postponed) { DependencyBox<Key>(makeDefault(id.context)) }
     let kept = state.withLock { state in
-      let box = state.entries[id]?.box ?? made
-      let isSettled = state.entries[id]?.isSettled ?? false
-      state.entries[id] = Entry(box: box, isSettled: isSettled || settles)
-      return box
+      var entry = state.entries[id] ?? Entry(box: made, isSettled: settles, issue: postponed)
+      if settles {
+        entry.isSettled = true
+        entry.issue = nil
+      }
+      state.entries[id] = entry
+      return entry.box
     }
     return kept.value(of: key)
   }
 
   /// Takes values over as defaults.
+  /// - Parameters:
+  ///   - scope: The context that they are defaults of, if a scope overrides it.
+  ///   - context: The context from now on; nil: as before.
   /// - Returns: The names of the keys that it is too late for: those keep the value that they have.
-  func prepare(_ boxes: [ObjectIdentifier: any DependencyBoxing], context: DependencyContext?) -> [String] {
+  func prepare(
+    _ boxes: [ObjectIdentifier: any DependencyBoxing],
+    scope: DependencyContext?,
+    context: DependencyContext?
+  ) -> [String] {
     let (late, _) = state.withLock { state in
       var late: [String] = []
       // Released after the lock, as in `reset()`.
       var replaced: [any DependencyBoxing] = []
       state.context = context ?? state.context
       for (key, box) in boxes {
-        let id = ID(key: key, context: state.context(or: nil))
+        let id = ID(key: key, context: state.context(or: scope))
         if let entry = state.entries[id] {
           guard !entry.isSettled else {
             late.append(box.keyName)

@@ -30,9 +30,7 @@ extension DependencyKey {
   /// The default in tests: ``TestDependencyKey/previewValue``, and an issue, since a test that reaches a live
   /// dependency by accident should fail.
   public static var testValue: Value {
-    if !DependencyValues.current.isUpdating {
-      DependencyAccess.reportMissing("test value", of: Self.self, advice: "override it with 'withDependencies'")
-    }
+    DependencyAccess.reportMissing("test value", of: Self.self, advice: "override it with 'withDependencies'")
     return previewValue
   }
 }

@@ -9,6 +9,8 @@ final class DependencyObjects: Sendable {
     // Unchecked for this reference, which is compared and never used.
     weak var object: AnyObject?
     let values: DependencyValues
+    /// How many registrations there were with this one.
+    let count: UInt64
   }
 
   private struct State {
@@ -17,18 +19,27 @@ final class DependencyObjects: Sendable {
   }
 
   private let state = Mutex(State())
+  private let registrations = Atomic<UInt64>(0)
 
   static let shared = DependencyObjects()
 
+  /// How many registrations there were.
+  var registrationCount: UInt64 { registrations.load(ordering: .relaxed) }
+
   /// Remembers the values that an operation ran with, if its result is an object.
-  func register<Result>(_ result: Result, values: DependencyValues) {
+  ///
+  /// An object that was registered meanwhile keeps those values: an operation within has made it.
+  /// - Parameter start: The ``registrationCount`` when the operation began.
+  func register<Result>(_ result: Result, values: DependencyValues, since start: UInt64) {
     // Asked of the type, since on Linux every value converts to an object.
     guard Result.self is AnyClass || type(of: result) is AnyClass else { return }
     let object = result as AnyObject
     let id = ObjectIdentifier(object)
-    let entry = Entry(object: object, values: values)
+    let count = registrations.add(1, ordering: .relaxed).newValue
+    let entry = Entry(object: object, values: values, count: count)
     // Removed entries outlive the lock: deinitialisers of values are user code.
     _ = state.withLock { state in
+      if let present = state.entries[id], present.object === object, present.count > start { return [Entry]() }
       var removed = [state.entries.updateValue(entry, forKey: id)].compactMap(\.self)
       if state.entries.count >= state.sweepCount {
         let gone = state.entries.filter { $0.value.object == nil }
@@ -42,20 +53,17 @@ final class DependencyObjects: Sendable {
     }
   }
 
-  /// The values that an object was created with: those of its registration, or of one of its ``Dependency`` wrappers.
+  /// The values that an object was created with: those of one of its ``Dependency`` wrappers, or of its registration.
   func values(of object: AnyObject) -> DependencyValues? {
-    let id = ObjectIdentifier(object)
-    let entry = state.withLock { $0.entries[id] }
-    if let entry, entry.object === object {
-      return entry.values
-    }
     let mirrors = sequence(first: Mirror(reflecting: object), next: \.superclassMirror)
     for mirror in mirrors {
       for case let holder as any DependencyHolding in mirror.children.lazy.map(\.value) {
         return holder.initialValues
       }
     }
-    return nil
+    let entry = state.withLock { $0.entries[ObjectIdentifier(object)] }
+    guard let entry, entry.object === object else { return nil }
+    return entry.values
   }
 
   /// How many objects are remembered, gone ones included.

@@ -10,17 +10,40 @@ import IssueReporting
 /// use a ``Dependency`` that was created by the test.
 public struct DependencyValues: Sendable {
   /// The values in force for the current task.
-  @TaskLocal package static var current = DependencyValues()
+  @TaskLocal package static var current = DependencyValues(cache: nil)
+  /// Whether values are being changed: reading one is then no use of it.
+  ///
+  /// Not a part of the values, since the closure that changes them may put others in their place.
+  @TaskLocal static var isUpdating = false
 
   private(set) var overrides: [ObjectIdentifier: any DependencyBoxing] = [:]
-  private(set) var contextOverride: DependencyContext?
+  var contextOverride: DependencyContext?
   /// Where defaults come from; nil: from the test that asks, or from the process.
   package private(set) var cache: DependencyCache?
-  /// Whether these values are being changed: reading one is then no use of it.
-  private(set) var isUpdating = false
 
-  /// The defaults, without any override.
-  public init() {}
+  /// Fresh defaults, without any override: they know nothing that was used, overridden or prepared elsewhere.
+  public init() {
+    self.init(cache: DependencyCache())
+  }
+
+  /// The defaults in a cache, without any override; nil: in that of the test that asks, or of the process.
+  package init(cache: DependencyCache?) {
+    self.cache = cache
+  }
+
+  /// Fresh defaults of the running program.
+  public static var live: DependencyValues { DependencyValues(context: .live) }
+
+  /// Fresh defaults of previews.
+  public static var preview: DependencyValues { DependencyValues(context: .preview) }
+
+  /// Fresh defaults of tests.
+  public static var test: DependencyValues { DependencyValues(context: .test) }
+
+  private init(context: DependencyContext) {
+    self.init()
+    contextOverride = context
+  }
 
   /// The value of a dependency: the innermost override, or else the default for the context.
   public subscript<Key: TestDependencyKey>(key: Key.Type) -> Key.Value {
@@ -28,7 +51,7 @@ public struct DependencyValues: Sendable {
       if !overrides.isEmpty, let box = overrides[ObjectIdentifier(key)] {
         return box.value(of: key)
       }
-      return (cache ?? .current).value(of: key, context: contextOverride, settles: !isUpdating) { context in
+      return (cache ?? .current).value(of: key, context: contextOverride, settles: !Self.isUpdating) { context in
         defaultValue(of: key, in: context)
       }
     }
@@ -65,25 +88,42 @@ extension DependencyValues {
     return merged
   }
 
-  /// A copy of these values that a closure has changed.
-  func updated(by update: (inout DependencyValues) throws -> Void) rethrows -> DependencyValues {
-    var values = self
-    values.isUpdating = true
-    try update(&values)
-    values.isUpdating = false
-    return values
+  /// Lets a closure change these values.
+  mutating func update<Result>(
+    by update: (inout DependencyValues) throws -> Result
+  ) rethrows -> Result {
+    try Self.$isUpdating.withValue(true) { try update(&self) }
   }
 
-  /// A copy of these values that an asynchronous closure has changed.
-  func updated(
+  /// Lets an asynchronous closure change these values.
+  mutating func update<Result>(
     isolation: isolated (any Actor)?,
-    by update: (inout DependencyValues) async throws -> Void
-  ) async rethrows -> DependencyValues {
-    var values = self
-    values.isUpdating = true
-    try await update(&values)
-    values.isUpdating = false
-    return values
+    by update: (inout DependencyValues) async throws -> Result
+  ) async rethrows -> Result {
+    try await Self.$isUpdating.withValue(true, operation: { try await update(&self) }, isolation: isolation)
+  }
+
+  /// Runs an operation with these values in force.
+  func inForce<Result>(_ operation: () throws -> Result) rethrows -> Result {
+    try Self.$current.withValue(self) {
+      guard Self.isUpdating else { return try operation() }
+      return try Self.$isUpdating.withValue(false, operation: operation)
+    }
+  }
+
+  /// Runs an asynchronous operation with these values in force.
+  func inForce<Result>(
+    isolation: isolated (any Actor)?,
+    _ operation: () async throws -> Result
+  ) async rethrows -> Result {
+    try await Self.$current.withValue(
+      self,
+      operation: {
+        guard Self.isUpdating else { return try await operation() }
+        return try await Self.$isUpdating.withValue(false, operation: operation, isolation: isolation)
+      },
+      isolation: isolation
+    )
   }
 
   /// These values with a cache of their own, unless they have one.

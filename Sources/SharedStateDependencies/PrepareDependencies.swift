@@ -14,19 +14,29 @@ import IssueReporting
 /// ```
 ///
 /// In a test the values hold for that test. A dependency that was used or prepared before keeps its value, and an
-/// issue is reported. May be called from any thread.
+/// issue is reported. Where the context is overridden, they are the defaults of that context. May be called from any
+/// thread.
 /// - Parameter updateValues: Sets the values; what it only reads stays as it is.
+/// - Returns: What the closure returns.
 /// - Throws: What the closure throws; nothing is set then.
-public func prepareDependencies(
-  _ updateValues: (inout DependencyValues) throws -> Void,
+@discardableResult
+public func prepareDependencies<Result>(
+  _ updateValues: (inout DependencyValues) throws -> Result,
   fileID: StaticString = #fileID,
   filePath: StaticString = #filePath,
   line: UInt = #line,
   column: UInt = #column
-) rethrows {
-  let values = try DependencyValues().updated(by: updateValues)
-  let cache = DependencyValues.current.cache ?? .current
-  for key in cache.prepare(values.overrides, context: values.contextOverride) {
+) rethrows -> Result {
+  let current = DependencyValues.current
+  var values = DependencyValues(cache: current.cache)
+  values.contextOverride = current.contextOverride
+  let result = try values.update(by: updateValues)
+  let late = (current.cache ?? .current).prepare(
+    values.overrides,
+    scope: values.contextOverride,
+    context: values.contextOverride == current.contextOverride ? nil : values.contextOverride
+  )
+  for key in late {
     reportIssue(
       """
       \(key) was used or prepared before, and keeps its value. \
@@ -38,4 +48,5 @@ public func prepareDependencies(
       column: column
     )
   }
+  return result
 }

@@ -11,7 +11,9 @@ import IssueReporting
 /// ```
 ///
 /// The overrides hold for the operation and for the tasks that it starts, and add to those in force. An object that
-/// the operation returns remembers them, for ``withDependencies(from:operation:fileID:filePath:line:column:)``.
+/// the operation returns remembers them, for ``withDependencies(from:operation:fileID:filePath:line:column:)``. Of nested
+/// calls that return the same object it remembers the innermost, and if it holds a ``Dependency``, those in force when
+/// it was created.
 /// - Parameters:
 ///   - updateValues: Changes a copy of the values in force. Reading a value here is no use of it.
 ///   - operation: What runs with the changed values.
@@ -22,9 +24,11 @@ public func withDependencies<Result>(
   _ updateValues: (inout DependencyValues) throws -> Void,
   operation: () throws -> Result
 ) rethrows -> Result {
-  let values = try DependencyValues.captured.updated(by: updateValues)
-  let result = try DependencyValues.$current.withValue(values, operation: operation)
-  DependencyObjects.shared.register(result, values: values)
+  var values = DependencyValues.captured
+  try values.update(by: updateValues)
+  let start = DependencyObjects.shared.registrationCount
+  let result = try values.inForce(operation)
+  DependencyObjects.shared.register(result, values: values, since: start)
   return result
 }
 
@@ -43,9 +47,11 @@ public func withDependencies<Result>(
   _ updateValues: (inout DependencyValues) async throws -> Void,
   operation: () async throws -> Result
 ) async rethrows -> Result {
-  let values = try await DependencyValues.captured.updated(isolation: isolation, by: updateValues)
-  let result = try await DependencyValues.$current.withValue(values, operation: operation, isolation: isolation)
-  DependencyObjects.shared.register(result, values: values)
+  var values = DependencyValues.captured
+  try await values.update(isolation: isolation, by: updateValues)
+  let start = DependencyObjects.shared.registrationCount
+  let result = try await values.inForce(isolation: isolation, operation)
+  DependencyObjects.shared.register(result, values: values, since: start)
   return result
 }
 

@@ -38,7 +38,7 @@ extension DependencyValues {
     /// - Returns: What the operation returns.
     /// - Throws: What the operation throws.
     public func yield<Result>(_ operation: () throws -> Result) rethrows -> Result {
-      try DependencyValues.$current.withValue(values, operation: operation)
+      try values.inForce(operation)
     }
 
     /// Runs an asynchronous operation with the carried dependencies. May be called any number of times.
@@ -51,7 +51,7 @@ extension DependencyValues {
       isolation: isolated (any Actor)? = #isolation,
       _ operation: () async throws -> Result
     ) async rethrows -> Result {
-      try await DependencyValues.$current.withValue(values, operation: operation, isolation: isolation)
+      try await values.inForce(isolation: isolation, operation)
     }
   }
 }

@@ -60,4 +60,12 @@ extension Trait where Self == DependenciesTrait {
   ) -> Self {
     DependenciesTrait { $0[keyPath: keyPath] = try value() }
   }
+
+  /// Fresh dependencies for each test, one of them overridden: one whose type is its key.
+  /// - Parameter value: Its value; evaluated for each test and each case.
+  public static func dependency<Value: TestDependencyKey>(
+    _ value: @autoclosure @escaping @Sendable () throws -> Value
+  ) -> Self where Value.Value == Value {
+    DependenciesTrait { $0[Value.self] = try value() }
+  }
 }

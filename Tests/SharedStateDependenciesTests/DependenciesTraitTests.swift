@@ -44,7 +44,7 @@ struct DependenciesTraitTests {
     let test = try #require(Test.current)
     let trait: DependenciesTrait = .dependencies
     let observed = WeakReference()
-    try await DependencyValues.$current.withValue(DependencyValues()) {
+    try await DependencyValues.$current.withValue(DependencyValues(cache: nil)) {
       try await trait.provideScope(for: test, testCase: Test.Case.current) {
         observed.set(DependencyValues.current.counter)
         #expect(!observed.isReleased)
@@ -59,5 +59,16 @@ struct DependenciesTraitTests {
     await #expect(throws: TestError.self) {
       try await trait.provideScope(for: test, testCase: nil) { Issue.record("not to be run") }
     }
+  }
+
+  @Test(.dependency(WallClock(hour: 5)))
+  func dependencyThatIsItsOwnKey() {
+    @Dependency(WallClock.self) var clock
+    #expect(clock.hour == 5)
+  }
+
+  @Test(.dependency(\.settings.pitch, 9))
+  func propertyOfADependency() {
+    #expect(settings == Settings(volume: 7, pitch: 9))
   }
 }

@@ -54,9 +54,21 @@ import Testing
   }
 
   @Test func modelOfAnotherTestSeesThePresentTest() async {
-    let foreign = DependencyValues().withOwnCache()
+    let foreign = DependencyValues()
     let model = DependencyValues.$current.withValue(foreign) { Model() }
     #expect(model.counter === DependencyValues.current.counter)
     #expect(model.counter !== foreign.counter)
+  }
+
+  @Test func dependencyCanBeSeenAsAnotherType() {
+    @Dependency(\.settings, as: (any Sendable & Equatable).self) var settings
+    @Dependency(WallClock.self, as: (any Equatable).self) var clock
+    withDependencies {
+      $0.settings.volume = 3
+      $0[WallClock.self].hour = 4
+    } operation: {
+      #expect(settings as? Settings == Settings(volume: 3))
+      #expect(clock as? WallClock == WallClock(hour: 4))
+    }
   }
 }

@@ -119,10 +119,10 @@ import Testing
   }
 
   @Test func aTypeCanBeItsOwnKey() {
-    @Dependency(Clock.self) var clock
+    @Dependency(WallClock.self) var clock
     #expect(clock.hour == 12)
     withDependencies {
-      $0[Clock.self].hour = 3
+      $0[WallClock.self].hour = 3
     } operation: {
       #expect(clock.hour == 3)
     }
@@ -163,6 +163,47 @@ import Testing
         #expect(greeting == "Hello, live")
       }
       #expect(greeting == "Hello, live")
+    }
+  }
+
+  @Test func newValuesAreFresh() {
+    prepareDependencies { $0.name = "prepared" }
+    let used = DependencyValues.current.counter
+    withDependencies {
+      $0.nickname = "nick"
+    } operation: {
+      let values = DependencyValues()
+      #expect(values.name == "test")
+      #expect(values.nickname == nil)
+      #expect(values.counter !== used)
+      #expect(values.counter === values.counter)
+      withDependencies {
+        $0 = values
+      } operation: {
+        #expect(name == "test")
+        #expect(DependencyValues.current.counter === values.counter)
+      }
+    }
+  }
+
+  @Test func everyContextHasFreshValues() {
+    prepareDependencies { $0.name = "prepared" }
+    #expect(DependencyValues.live.name == "live")
+    #expect(DependencyValues.preview.name == "preview")
+    #expect(DependencyValues.test.name == "test")
+    #expect(DependencyValues.live.context == .live)
+    withDependencies {
+      $0.name = "override"
+    } operation: {
+      withDependencies {
+        $0 = .live
+        $0.nickname = "other"
+      } operation: {
+        @Dependency(\.nickname) var nickname
+        #expect(name == "live")
+        #expect(nickname == "other")
+      }
+      #expect(name == "override")
     }
   }
 }

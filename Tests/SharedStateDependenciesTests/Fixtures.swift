@@ -37,9 +37,9 @@ enum SettingsKey: DependencyKey {
 }
 
 /// A dependency that is itself its key, and whose live value is elsewhere.
-struct Clock: TestDependencyKey, Equatable {
+struct WallClock: TestDependencyKey, Equatable {
   var hour: Int
-  static var testValue: Clock { Clock(hour: 12) }
+  static var testValue: WallClock { WallClock(hour: 12) }
 }
 
 enum NicknameKey: DependencyKey {

@@ -84,4 +84,40 @@ import Testing
     #expect(name == "preview")
     #expect(DependencyValues.current.context == .preview)
   }
+
+  @Test func resultIsReturned() {
+    #expect(
+      prepareDependencies {
+        $0.name = "prepared"
+        return 42
+      } == 42
+    )
+  }
+
+  @Test func overriddenContextIsTheOneThatIsPrepared() {
+    withDependencies {
+      $0.context = .live
+    } operation: {
+      prepareDependencies {
+        #expect($0.name == "live")
+        $0.name = "prepared"
+      }
+      #expect(name == "prepared")
+    }
+    #expect(name == "test")
+  }
+
+  @Test func contextThatIsSetCountsMoreThanAnOverriddenOne() {
+    withDependencies {
+      $0.context = .live
+    } operation: {
+      prepareDependencies {
+        $0.context = .preview
+        $0.name = "prepared"
+      }
+      #expect(name == "live")
+    }
+    #expect(DependencyValues.current.context == .preview)
+    #expect(name == "prepared")
+  }
 }

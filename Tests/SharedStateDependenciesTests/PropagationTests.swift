@@ -73,12 +73,12 @@ import Testing
     let objects = DependencyObjects()
     let kept = (0..<40).map { _ in Plain() }
     for object in kept {
-      objects.register(object, values: DependencyValues())
+      objects.register(object, values: DependencyValues(), since: 0)
     }
     for _ in 0..<10_000 {
-      objects.register(Plain(), values: DependencyValues())
+      objects.register(Plain(), values: DependencyValues(), since: 0)
     }
-    objects.register("not an object", values: DependencyValues())
+    objects.register("not an object", values: DependencyValues(), since: 0)
     #expect(objects.count <= 2 * (kept.count + 32))
     #expect(kept.allSatisfy { objects.values(of: $0) != nil })
   }
@@ -104,6 +104,77 @@ import Testing
       }
       #expect(onThread.name == "escaped")
       #expect(onThread.counter === counter)
+    }
+  }
+
+  @Test func innermostScopeOfAnObjectIsRemembered() async {
+    func make() -> (model: Model, plain: Plain) {
+      (
+        withDependencies {
+          $0.name = "inner"
+        } operation: {
+          Model()
+        },
+        withDependencies {
+          $0.name = "inner"
+        } operation: {
+          Plain()
+        }
+      )
+    }
+    let model = withDependencies {
+      $0.name = "outer"
+    } operation: {
+      make().model
+    }
+    let plain = withDependencies {
+      $0.name = "outer"
+    } operation: {
+      make().plain
+    }
+    let later = await withDependencies {
+      await Task.yield()
+      $0.name = "outer"
+    } operation: {
+      await Task.yield()
+      return make().plain
+    }
+    #expect(withDependencies(from: model) { Model() }.name == "inner")
+    #expect(withDependencies(from: plain) { Model() }.name == "inner")
+    #expect(withDependencies(from: later) { Model() }.name == "inner")
+  }
+
+  @Test func childOfAChildKeepsTheInnerOverrides() {
+    let parent = withDependencies {
+      $0.name = "parent"
+    } operation: {
+      Model()
+    }
+    let child = withDependencies(from: parent) {
+      withDependencies(from: parent) {
+        $0.name = "child"
+      } operation: {
+        Model()
+      }
+    }
+    let again = withDependencies {
+      $0.name = "again"
+    } operation: {
+      child
+    }
+    #expect(child === again)
+    #expect(withDependencies(from: child) { Model() }.name == "child")
+  }
+
+  @Test func objectWithoutWrappersRemembersTheLatestOfSeveralScopes() {
+    let plain = Plain()
+    for name in ["first", "second"] {
+      let same = withDependencies {
+        $0.name = name
+      } operation: {
+        plain
+      }
+      #expect(withDependencies(from: same) { Model() }.name == name)
     }
   }
 }

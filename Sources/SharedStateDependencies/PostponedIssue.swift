@@ -1,0 +1,20 @@
+import Synchronization
+
+/// What is wrong with a default that was read only to be changed. It is reported when somebody uses the default.
+final class PostponedIssue: Sendable {
+  /// The issue of the default that is being evaluated, if it is not used yet.
+  @TaskLocal static var current: PostponedIssue?
+
+  private let message = Mutex<String?>(nil)
+
+  /// Keeps a message for later.
+  func set(_ message: String) {
+    self.message.withLock { $0 = message }
+  }
+
+  /// Reports the message, if there is one.
+  func report() {
+    guard let message = message.withLock(\.self) else { return }
+    DependencyAccess.report(message)
+  }
+}
