@@ -41,6 +41,36 @@ public struct Dependency<Value>: Sendable {
     access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
   }
 
+  /// A dependency by its property of ``DependencyValues``, seen as another type, such as a protocol that it conforms to.
+  ///
+  /// Reading stops the program if the dependency, or what overrides it, is not of that type.
+  public init<Whole>(
+    _ keyPath: any KeyPath<DependencyValues, Whole> & Sendable,
+    as type: Value.Type,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) {
+    read = { Self.view($0[keyPath: keyPath]) }
+    access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  /// A dependency by its key, seen as another type, such as a protocol that it conforms to.
+  ///
+  /// Reading stops the program if the dependency, or what overrides it, is not of that type.
+  public init<Key: TestDependencyKey>(
+    _ key: Key.Type,
+    as type: Value.Type,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) {
+    read = { Self.view($0[key]) }
+    access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
   /// The value in force.
   public var wrappedValue: Value {
     let values = initialValues.merging(.current)
@@ -50,3 +80,12 @@ public struct Dependency<Value>: Sendable {
 }
 
 extension Dependency: DependencyHolding {}
+
+extension Dependency {
+  private static func view<Whole>(_ value: Whole) -> Value {
+    guard let view = value as? Value else {
+      preconditionFailure("The dependency is a \(type(of: value)) and no \(Value.self). Override it with one that is.")
+    }
+    return view
+  }
+}
