@@ -1,0 +1,55 @@
+public import Foundation
+import Synchronization
+
+/// Makes identifiers, as the dependency `uuid`.
+///
+/// ```swift
+/// @Dependency(\.uuid) var uuid
+/// let todo = Todo(id: uuid())
+/// ```
+///
+/// In a test, override it with `$0.uuid = .incrementing`.
+public struct UUIDGenerator: Sendable {
+  private let generate: @Sendable () -> UUID
+
+  /// A generator that asks a closure each time. The closure is called on any thread.
+  public init(_ generate: @escaping @Sendable () -> UUID) {
+    self.generate = generate
+  }
+
+  /// A generator of always the same identifier.
+  public static func constant(_ uuid: UUID) -> Self {
+    Self { uuid }
+  }
+
+  /// A new generator of `UUID(0)`, `UUID(1)` and so on, whichever threads ask.
+  public static var incrementing: Self {
+    let count = Count()
+    return Self { UUID(count.next()) }
+  }
+
+  /// A new identifier.
+  public func callAsFunction() -> UUID {
+    generate()
+  }
+
+  private final class Count: Sendable {
+    private let count = Atomic(0)
+
+    func next() -> Int {
+      count.wrappingAdd(1, ordering: .relaxed).oldValue
+    }
+  }
+}
+
+extension DependencyValues {
+  /// Makes identifiers. A test that does not override it fails when it uses it.
+  public var uuid: UUIDGenerator {
+    get { self[UUIDGeneratorKey.self] }
+    set { self[UUIDGeneratorKey.self] = newValue }
+  }
+
+  private enum UUIDGeneratorKey: DependencyKey {
+    static var liveValue: UUIDGenerator { UUIDGenerator { UUID() } }
+  }
+}

@@ -1,0 +1,43 @@
+/// Lends a generator of random numbers, as the dependency `withRandomNumberGenerator`.
+///
+/// ```swift
+/// @Dependency(\.withRandomNumberGenerator) var withRandomNumberGenerator
+/// let dice = withRandomNumberGenerator { Int.random(in: 1...6, using: &$0) }
+/// ```
+///
+/// In a test, override it with `$0.withRandomNumberGenerator = .seeded(1)`.
+public struct WithRandomNumberGenerator: Sendable {
+  private let generator: LentGenerator
+
+  /// Lends a generator. All who use the dependency draw from it in turn.
+  public init(_ generator: some RandomNumberGenerator & Sendable) {
+    self.generator = LentGenerator(generator)
+  }
+
+  /// A generator of the same numbers for the same seed, in every process and release.
+  public static func seeded(_ seed: UInt64) -> Self {
+    Self(SeededGenerator(seed: seed))
+  }
+
+  /// Runs a closure with the generator. Others may draw meanwhile, each another number.
+  /// - Returns: What the closure returns.
+  /// - Throws: What the closure throws.
+  public func callAsFunction<Result>(
+    _ work: (inout any RandomNumberGenerator & Sendable) throws -> Result
+  ) rethrows -> Result {
+    var generator: any RandomNumberGenerator & Sendable = generator
+    return try work(&generator)
+  }
+}
+
+extension DependencyValues {
+  /// Lends a generator of random numbers. A test that does not override it fails when it uses it.
+  public var withRandomNumberGenerator: WithRandomNumberGenerator {
+    get { self[WithRandomNumberGeneratorKey.self] }
+    set { self[WithRandomNumberGeneratorKey.self] = newValue }
+  }
+
+  private enum WithRandomNumberGeneratorKey: DependencyKey {
+    static var liveValue: WithRandomNumberGenerator { WithRandomNumberGenerator(SystemRandomNumberGenerator()) }
+  }
+}

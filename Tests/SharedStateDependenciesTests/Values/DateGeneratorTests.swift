@@ -1,0 +1,68 @@
+import Foundation
+import SharedStateDependencies
+import SharedStateTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct DateGeneratorTests {
+  @Dependency(\.date) var date
+  @Dependency(\.date.now) var now
+
+  private static let day = Date(timeIntervalSince1970: 86_400)
+
+  @Test(.dependency(\.date.now, day))
+  func overrideOfNowIsConstantAndReportsNothing() {
+    #expect(date() == Self.day)
+    #expect(date.now == Self.day)
+    #expect(now == Self.day)
+  }
+
+  @Test(.dependencies { $0.date = .constant(day) })
+  func constantIsAlwaysTheSame() {
+    #expect([date(), date(), now] == [Self.day, Self.day, Self.day])
+  }
+
+  @Test func closureIsAskedEachTime() {
+    let uuid = UUIDGenerator.incrementing
+    withDependencies {
+      $0.date = DateGenerator { Date(timeIntervalSince1970: uuid() == UUID(0) ? 1 : 2) }
+    } operation: {
+      #expect(date().timeIntervalSince1970 == 1)
+      #expect(now.timeIntervalSince1970 == 2)
+    }
+  }
+
+  @Test func testThatDoesNotOverrideFails() {
+    withKnownIssue {
+      #expect(date() > Self.day)
+    } matching: {
+      "\($0)".contains("DateGeneratorKey has no test value")
+    }
+  }
+
+  @Test func overrideDoesNotHideALaterUse() {
+    withDependencies {
+      $0.date.now = Self.day
+    } operation: {
+      #expect(now == Self.day)
+    }
+    withKnownIssue {
+      #expect(now > Self.day)
+    } matching: {
+      "\($0)".contains("DateGeneratorKey has no test value")
+    }
+  }
+
+  @Test func preparedNowIsConstant() {
+    prepareDependencies { $0.date.now = Self.day }
+    #expect(date() == Self.day)
+  }
+
+  @Test func liveDateIsThePresent() {
+    let before = Date()
+    withDependencies {
+      $0 = .live
+    } operation: {
+      #expect(date() >= before)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import SharedStateDependencies
+import SharedStateTesting
+import Testing
+
+/// Calendar, locale and time zone.
+@Suite(.timeLimit(.minutes(2))) struct RegionTests {
+  @Dependency(\.calendar) var calendar
+  @Dependency(\.locale) var locale
+  @Dependency(\.timeZone) var timeZone
+
+  @Test(
+    .dependency(\.calendar, Calendar(identifier: .buddhist)),
+    .dependency(\.calendar.firstWeekday, 3),
+    .dependency(\.locale, Locale(identifier: "de_DE")),
+    .dependency(\.timeZone, .gmt)
+  )
+  func overridesCount() {
+    #expect(calendar.identifier == .buddhist)
+    #expect(calendar.firstWeekday == 3)
+    #expect(locale.identifier == "de_DE")
+    #expect(timeZone == .gmt)
+  }
+
+  @Test func testThatDoesNotOverrideFails() {
+    withKnownIssue {
+      _ = calendar
+    } matching: {
+      "\($0)".contains("CalendarDependency has no test value")
+    }
+    withKnownIssue {
+      _ = locale
+    } matching: {
+      "\($0)".contains("LocaleDependency has no test value")
+    }
+    withKnownIssue {
+      _ = timeZone
+    } matching: {
+      "\($0)".contains("TimeZoneDependency has no test value")
+    }
+  }
+
+  @Test func liveOnesAreThoseOfTheUser() {
+    withDependencies {
+      $0 = .live
+    } operation: {
+      #expect(calendar.identifier == Calendar.current.identifier)
+      #expect(locale.identifier == Locale.current.identifier)
+      #expect(timeZone.identifier == TimeZone.current.identifier)
+    }
+  }
+}

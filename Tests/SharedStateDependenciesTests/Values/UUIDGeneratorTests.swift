@@ -1,0 +1,46 @@
+import Foundation
+import SharedStateDependencies
+import SharedStateTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct UUIDGeneratorTests {
+  @Dependency(\.uuid) var uuid
+
+  @Test(.dependency(\.uuid, .incrementing), arguments: 0..<2)
+  func incrementingStartsAtZeroInEachCase(index: Int) {
+    #expect(uuid().uuidString == "00000000-0000-0000-0000-000000000000")
+    #expect(uuid().uuidString == "00000000-0000-0000-0000-000000000001")
+    #expect(uuid() == UUID(2))
+  }
+
+  @Test(.dependency(\.uuid, .constant(UUID(7))))
+  func constantIsAlwaysTheSame() {
+    #expect([uuid(), uuid()] == [UUID(7), UUID(7)])
+  }
+
+  @Test func incrementingGivesNoNumberTwice() async {
+    let uuid = UUIDGenerator.incrementing
+    let made = await withTaskGroup { group in
+      for _ in 0..<100 { group.addTask { uuid() } }
+      return await group.reduce(into: Set<UUID>()) { $0.insert($1) }
+    }
+    #expect(made == Set((0..<100).map { UUID($0) }))
+  }
+
+  @Test(arguments: [
+    (42, "00000000-0000-0000-0000-00000000002A"),
+    (0x1234_5678_9ABC, "00000000-0000-0000-0000-123456789ABC"),
+    (-1, "00000000-0000-0000-FFFF-FFFFFFFFFFFF"),
+  ])
+  func numberIsTheEndOfAnIdentifier(number: Int, text: String) {
+    #expect(UUID(number).uuidString == text)
+  }
+
+  @Test func testThatDoesNotOverrideFails() {
+    withKnownIssue {
+      #expect(uuid() != uuid())
+    } matching: {
+      "\($0)".contains("UUIDGeneratorKey has no test value")
+    }
+  }
+}
