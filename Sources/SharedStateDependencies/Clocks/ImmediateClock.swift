@@ -1,0 +1,53 @@
+import Synchronization
+
+/// A clock on which every sleep ends at once: its time jumps to the deadline.
+///
+/// ```swift
+/// withDependencies {
+///   $0.continuousClock = .immediate
+/// } operation: { … }
+/// ```
+///
+/// Each sleep lets other tasks run, so that a loop of sleeps does not keep them waiting. Its time never goes back. May be
+/// used from any thread.
+public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock {
+  /// A point in the time of the clock.
+  public typealias Instant = OffsetInstant<Duration>
+
+  private let time: Mutex<Instant>
+
+  /// A clock with a time of its own.
+  public init(now: Instant = Instant()) {
+    time = Mutex(now)
+  }
+
+  /// The time: the latest deadline of a sleep.
+  public var now: Instant {
+    time.withLock(\.self)
+  }
+
+  /// Zero: the clock is exact.
+  public var minimumResolution: Duration { .zero }
+
+  /// Lets the time jump to the deadline.
+  /// - Parameter tolerance: Ignored.
+  /// - Throws: `CancellationError` when the task is cancelled.
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    try Task.checkCancellation()
+    time.withLock { $0 = max($0, deadline) }
+    await Turn.give()
+    try Task.checkCancellation()
+  }
+}
+
+extension ImmediateClock where Duration == Swift.Duration {
+  /// A clock whose time begins at zero.
+  public convenience init() {
+    self.init(now: Instant())
+  }
+}
+
+extension Clock where Self == ImmediateClock<Swift.Duration> {
+  /// A new clock on which every sleep ends at once.
+  public static var immediate: Self { ImmediateClock() }
+}

@@ -1,0 +1,79 @@
+import IssueReporting
+
+/// A clock that nobody should use: each use reports an issue, which fails a test, and goes on with another clock.
+///
+/// It is the dependency `continuousClock` in tests. Hand it to code that is to do without a clock. May be used from any
+/// thread.
+public struct UnimplementedClock<Base: Clock>: Clock {
+  private let base: Base
+  private let name: String
+  private let access: DependencyAccess
+
+  /// A clock that reports its uses.
+  /// - Parameters:
+  ///   - base: Tells the time all the same.
+  ///   - name: What the issue says is missing.
+  public init(
+    _ base: Base,
+    name: String = "a clock",
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) {
+    self.init(
+      base,
+      name: name,
+      access: DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
+    )
+  }
+
+  init(_ base: Base, name: String, access: DependencyAccess) {
+    self.base = base
+    self.name = name
+    self.access = access
+  }
+
+  /// The time of the base, and an issue.
+  public var now: Base.Instant {
+    report("now")
+    return base.now
+  }
+
+  /// The resolution of the base, and an issue.
+  public var minimumResolution: Base.Instant.Duration {
+    report("minimumResolution")
+    return base.minimumResolution
+  }
+
+  /// Sleeps on the base, and reports an issue before.
+  /// - Throws: What the base throws.
+  public func sleep(until deadline: Base.Instant, tolerance: Base.Instant.Duration?) async throws {
+    report("sleep(until:)")
+    try await base.sleep(until: deadline, tolerance: tolerance)
+  }
+
+  private func report(_ use: String) {
+    reportIssue(
+      "\(name) is not implemented, but its '\(use)' was used. Override it with a test clock or an immediate one.",
+      fileID: access.fileID,
+      filePath: access.filePath,
+      line: access.line,
+      column: access.column
+    )
+  }
+}
+
+extension UnimplementedClock where Base == ImmediateClock<Swift.Duration> {
+  /// A clock that reports its uses, and ends every sleep at once.
+  /// - Parameter name: What the issue says is missing.
+  public init(
+    name: String = "a clock",
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) {
+    self.init(ImmediateClock(), name: name, fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+}

@@ -1,0 +1,36 @@
+import SharedStateDependencies
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct ImmediateClockTests {
+  @Test func sleepsEndAtOnceAndTheTimeJumps() async throws {
+    let clock = ImmediateClock()
+    try await clock.sleep(for: .seconds(60))
+    #expect(clock.now.offset == .seconds(60))
+    try await clock.sleep(until: .init(offset: .seconds(3600)))
+    #expect(clock.now.offset == .seconds(3600))
+    try await clock.sleep(until: .init(offset: .seconds(1)))
+    #expect(clock.now.offset == .seconds(3600))
+    #expect(clock.minimumResolution == .zero)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func loopOfSleepsLetsOthersRun() async throws {
+    let timer = Task {
+      let clock: any Clock<Duration> = .immediate
+      while true { try await clock.sleep(for: .seconds(1)) }
+    }
+    for _ in 0..<10 { await Task { await Task.yield() }.value }
+    timer.cancel()
+    await #expect(throws: CancellationError.self) { try await timer.end() }
+  }
+
+  @Test func cancelledTaskDoesNotSleep() async {
+    let clock = ImmediateClock()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await clock.sleep(for: .seconds(1))
+    }
+    await #expect(throws: CancellationError.self) { try await task.end() }
+    #expect(clock.now.offset == .zero)
+  }
+}

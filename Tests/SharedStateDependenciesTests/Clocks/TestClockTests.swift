@@ -1,0 +1,189 @@
+import SharedStateTesting
+import Testing
+
+@testable import SharedStateDependencies
+
+@Suite(.timeLimit(.minutes(2)))
+@MainActor final class TestClockTests {
+  private let clock = TestClock()
+  private var log: [Int] = []
+
+  /// Sleeps in a task, and writes a number down afterwards.
+  private func sleeper(_ number: Int, seconds: Int) -> Task<Void, any Error> {
+    Task {
+      try await clock.sleep(for: .seconds(seconds))
+      log.append(number)
+    }
+  }
+
+  /// Waits until tasks sleep: as a test of a user need not.
+  private func sleeps(_ count: Int) async throws {
+    try await eventually("\(count) sleeps") { [clock] in clock.sleepCount == count }
+  }
+
+  private func written(_ numbers: [Int]) async throws {
+    try await eventually("the log \(numbers)") { [self] in await log == numbers }
+  }
+
+  @Test func sleepsEndInTheOrderOfTheirDeadlines() async throws {
+    let tasks = [sleeper(3, seconds: 3), sleeper(1, seconds: 1), sleeper(2, seconds: 2), sleeper(9, seconds: 9)]
+    try await sleeps(4)
+    await clock.advance(by: .seconds(2))
+    try await written([1, 2])
+    #expect(clock.now.offset == .seconds(2))
+    await clock.advance(to: .init(offset: .seconds(4)))
+    try await written([1, 2, 3])
+    #expect(clock.sleepCount == 1)
+    tasks[3].cancel()
+    await #expect(throws: CancellationError.self) { try await tasks[3].end() }
+  }
+
+  @Test func timerThatIsAboutToStartTicksWhileTheTimePasses() async throws {
+    let timer = Task {
+      while true {
+        try await clock.sleep(for: .seconds(1))
+        log.append(log.count + 1)
+      }
+    }
+    await clock.advance(by: .seconds(3))
+    try await written([1, 2, 3])
+    timer.cancel()
+    await #expect(throws: CancellationError.self) { try await timer.end() }
+  }
+
+  @Test func timeStandsStillByItself() async throws {
+    let task = sleeper(1, seconds: 1)
+    try await sleeps(1)
+    await clock.advance(by: .milliseconds(999))
+    #expect(log.isEmpty)
+    #expect(clock.sleepCount == 1)
+    await clock.advance(by: .milliseconds(1))
+    try await task.end()
+    #expect(log == [1])
+  }
+
+  @Test func sleepOfNoTimeEndsWithTheNextAdvance() async throws {
+    let task = sleeper(1, seconds: 0)
+    try await sleeps(1)
+    await clock.advance()
+    try await task.end()
+    #expect(clock.now.offset == .zero)
+  }
+
+  @Test func deadlineInThePastIsNoSleep() async throws {
+    await clock.advance(by: .seconds(2))
+    try await clock.sleep(until: .init(offset: .seconds(1)))
+    #expect(clock.now.offset == .seconds(2))
+  }
+
+  @Test func cancelledSleepEndsAtOnce() async throws {
+    let task = sleeper(1, seconds: 1)
+    try await sleeps(1)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.end() }
+    #expect(clock.sleepCount == 0)
+    try await clock.checkSuspension()
+  }
+
+  @Test func cancelledTaskDoesNotBeginToSleep() async {
+    let task = Task { [clock] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await clock.sleep(for: .seconds(1))
+    }
+    await #expect(throws: CancellationError.self) { try await task.end() }
+    #expect(clock.sleepCount == 0)
+  }
+
+  @Test func sleepsAreNoticed() async throws {
+    try await clock.checkSuspension()
+    let task = sleeper(1, seconds: 1)
+    try await sleeps(1)
+    await #expect(throws: SuspensionError.self) { try await clock.checkSuspension() }
+    await clock.run()
+    try await clock.checkSuspension()
+    try await task.end()
+  }
+
+  @Test func runGoesOnUntilNobodySleeps() async throws {
+    let task = Task {
+      for number in 1...20 {
+        try await clock.sleep(for: .seconds(number))
+        log.append(number)
+      }
+    }
+    try await sleeps(1)
+    await clock.run(timeout: .seconds(60))
+    try await task.end()
+    #expect(log == Array(1...20))
+    #expect(clock.now.offset == .seconds(210))
+  }
+
+  @Test func runThatDoesNotEndIsReported() async throws {
+    let task = sleeper(1, seconds: 1)
+    try await sleeps(1)
+    let line = #line + 2
+    await withKnownIssue {
+      await clock.run(timeout: .zero)
+    } matching: {
+      "\($0)".contains("1 still slept") && $0.sourceLocation?.line == line
+    }
+    await #expect(throws: CancellationError.self) { try await task.end() }
+    #expect(log.isEmpty)
+  }
+
+  @Test func runOfSleepsOfNoTimeIsReportedToo() async throws {
+    let task = Task {
+      while true { try await clock.sleep(for: .zero) }
+    }
+    try await sleeps(1)
+    await withKnownIssue {
+      await clock.run(timeout: .milliseconds(1))
+    } matching: {
+      "\($0)".contains("1 still slept")
+    }
+    await #expect(throws: CancellationError.self) { try await task.end() }
+  }
+
+  @Test func advanceEndsWithItsTask() async throws {
+    let zero = Task {
+      // Never ends: each sleep is due as soon as it begins.
+      while true { try await clock.sleep(for: .zero) }
+    }
+    try await sleeps(1)
+    let advance = Task { await clock.advance() }
+    try await eventually("many sleeps") { [self] in clock.eventCount > 10 }
+    advance.cancel()
+    try await advance.end()
+    zero.cancel()
+    await #expect(throws: CancellationError.self) { try await zero.end() }
+  }
+
+  @Test func clockCanBeAnyClock() async throws {
+    try await withDependencies {
+      $0.continuousClock = clock
+    } operation: {
+      @Dependency(\.continuousClock) var any
+      let task = Task { try await any.sleep(for: .seconds(1)) }
+      try await sleeps(1)
+      await clock.advance(by: .seconds(1))
+      try await task.end()
+    }
+  }
+
+  @Test nonisolated func manySleepersOnManyThreadsWakeOnce() async throws {
+    let clock = TestClock()
+    var awake = 0
+    try await withThrowingTaskGroup { group in
+      for number in 0..<50 {
+        group.addTask {
+          for _ in 0..<2 { try await clock.sleep(for: .seconds(number % 7)) }
+        }
+      }
+      try await eventually("50 sleeps") { clock.sleepCount == 50 }
+      await clock.run(timeout: .seconds(90))
+      for try await _ in group { awake += 1 }
+    }
+    #expect(awake == 50)
+    #expect(clock.sleepCount == 0)
+  }
+}
