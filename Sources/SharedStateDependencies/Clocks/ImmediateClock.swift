@@ -30,7 +30,9 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock 
   public var minimumResolution: Duration { .zero }
 
   /// Lets the time jump to the deadline.
-  /// - Parameter tolerance: Ignored.
+  /// - Parameters:
+  ///   - deadline: The time to jump to.
+  ///   - tolerance: Ignored.
   /// - Throws: `CancellationError` when the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()

@@ -51,7 +51,9 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
   public var minimumResolution: Duration { .zero }
 
   /// Waits until the clock was advanced to the deadline.
-  /// - Parameter tolerance: Ignored.
+  /// - Parameters:
+  ///   - deadline: The time to wait for.
+  ///   - tolerance: Ignored.
   /// - Throws: `CancellationError` when the task is cancelled, or ``run(timeout:fileID:filePath:line:column:)`` gives up.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
