@@ -57,4 +57,26 @@ import Testing
     try await $users.save()
     #expect(!FileManager.default.fileExists(atPath: URL.users.path))
   }
+
+  @Test(.dependency(\.date.now, .distantPast), .dependency(\.uuid, .incrementing))
+  func addNote() {
+    let notebook = Notebook()
+    notebook.addButtonTapped()
+    #expect(notebook.notes == [Note(id: UUID(0), date: .distantPast)])
+  }
+
+  @MainActor @Test func reminderIsShownAfterAMinute() async throws {
+    let clock = TestClock()
+    let reminder = withDependencies {
+      $0.continuousClock = clock
+    } operation: {
+      Reminder()
+    }
+    let task = Task { try await reminder.start() }
+    await clock.advance(by: .seconds(59))
+    #expect(!reminder.isShown)
+    await clock.advance(by: .seconds(1))
+    try await task.value
+    #expect(reminder.isShown)
+  }
 }
