@@ -31,6 +31,7 @@ public func prepareDependencies<Result>(
   var values = DependencyValues(cache: current.cache)
   values.contextOverride = current.contextOverride
   let result = try values.update(by: updateValues)
+  // A context that the closure has left alone is that of the scope, and ends with it.
   let late = (current.cache ?? .current).prepare(
     values.overrides,
     scope: values.contextOverride,

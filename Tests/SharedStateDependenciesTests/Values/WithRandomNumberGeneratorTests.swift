@@ -1,5 +1,6 @@
 import SharedStateDependencies
 import SharedStateTesting
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct WithRandomNumberGeneratorTests {
@@ -12,6 +13,33 @@ import Testing
     mutating func next() -> UInt64 {
       defer { number += 1 }
       return number
+    }
+  }
+
+  /// The same numbers. Something happens while the first one is drawn.
+  private struct InterruptedGenerator: RandomNumberGenerator, Sendable {
+    let interruption: Interruption
+    var numbers = CountingGenerator()
+
+    mutating func next() -> UInt64 {
+      interruption.happen()
+      return numbers.next()
+    }
+  }
+
+  private final class Interruption: Sendable {
+    private let action = Mutex<(@Sendable () -> Void)?>(nil)
+
+    func set(_ action: @escaping @Sendable () -> Void) {
+      self.action.withLock { $0 = action }
+    }
+
+    func happen() {
+      let action = action.withLock { action in
+        defer { action = nil }
+        return action
+      }
+      action?()
     }
   }
 
@@ -38,6 +66,13 @@ import Testing
     #expect(draw() == 0)
     #expect(withRandomNumberGenerator { [$0.next(), draw(), $0.next()] } == [1, 2, 3])
     #expect(draw() == 4)
+  }
+
+  @Test func whoIsOvertakenDrawsAnotherNumber() {
+    let interruption = Interruption()
+    let generator = WithRandomNumberGenerator(InterruptedGenerator(interruption: interruption))
+    interruption.set { #expect(generator { $0.next() } == 0) }
+    #expect(generator { [$0.next(), $0.next()] } == [1, 2])
   }
 
   @Test func nobodyDrawsANumberThatAnotherHasDrawn() async {
