@@ -2,7 +2,7 @@
 
 .PHONY: demo test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-threads
-.PHONY: check-release
+.PHONY: check-consumers check-release
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
 demo:
@@ -34,8 +34,8 @@ test:
 	$(TEST_ENVIRONMENT) $(IN_TIME) swift test --skip-build --filter $(BUSY_TESTS)
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
-check: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-threads \
-	check-release
+check: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-consumers \
+	check-threads check-release
 
 # Looks for inputs that break the parser, the decoder or the merge, for FUZZ_SECONDS altogether.
 fuzz:
@@ -107,6 +107,10 @@ check-docs: check-build
 
 check-core:
 	scripts/check-core
+
+check-consumers:
+	@scripts/require hiredis
+	scripts/check-consumers
 
 # The optimiser compiles what no test has built.
 check-release:

@@ -78,6 +78,8 @@ let package = Package(
         "SharedState",
         "SharedStateDependencies",
         "SharedStateRedis",
+        // Tells a test of its failures. Whoever links this module has it, too.
+        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
     ),
     .executableTarget(
@@ -119,7 +121,6 @@ let package = Package(
       dependencies: [
         "SharedStateDependencies",
         "SharedStateTesting",
-        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
     ),
     .testTarget(
@@ -131,7 +132,6 @@ let package = Package(
         .product(name: "CustomDump", package: "swift-custom-dump"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "OrderedCollections", package: "swift-collections"),
-        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
     ),
     .testTarget(
@@ -154,7 +154,6 @@ let package = Package(
           package: "OpenCombine",
           condition: .when(platforms: [.linux, .android, .windows])
         ),
-        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
     ),
     .testTarget(
@@ -162,7 +161,6 @@ let package = Package(
       dependencies: [
         "SharedStateRedis",
         "SharedStateTesting",
-        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
     ),
     .testTarget(
@@ -178,7 +176,6 @@ let package = Package(
           package: "OpenCombine",
           condition: .when(platforms: [.linux, .android, .windows])
         ),
-        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ],
       exclude: ["README.md", "CompileErrors/Proofs"]
     ),
@@ -194,7 +191,6 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
-        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
     ),
   ],

@@ -49,7 +49,10 @@ package final class DependencyCache: Sendable {
   }
 
   /// Forgets everything, as between two tests. What would go on by itself ends.
-  package func reset() {
+  ///
+  /// - Returns: Holds what was forgotten, for those who choose when it is released.
+  @discardableResult
+  package func reset() -> any Sendable {
     // The old state outlives the lock: a value's deinitialiser is user code.
     let old = state.withLock { state in
       let old = state.entries.values.map(\.box)
@@ -57,6 +60,7 @@ package final class DependencyCache: Sendable {
       return old
     }
     for box in old { box.testDidEnd() }
+    return old
   }
 
   /// The context in force, unless a scope overrides it.

@@ -25,8 +25,20 @@ package final class CurrentTest: TestRunProvider {
 
   /// Gives every test of XCTest fresh values: they run one after the other, and share the cache of the process.
   private final class Observer: NSObject, XCTestObservation {
+    // XCTest ends the program when somebody records a failure now, as a deinitialiser of a value may. The next test, or
+    // the suite, can have it.
+    private var ended: (any Sendable)?
+
     func testCaseDidFinish(_ testCase: XCTestCase) {
-      DependencyCache.process.reset()
+      ended = DependencyCache.process.reset()
+    }
+
+    func testCaseWillStart(_ testCase: XCTestCase) {
+      ended = nil
+    }
+
+    func testSuiteDidFinish(_ testSuite: XCTestSuite) {
+      ended = nil
     }
   }
 }

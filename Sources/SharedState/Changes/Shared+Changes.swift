@@ -18,6 +18,7 @@ extension Shared {
     line: UInt = #line,
     column: UInt = #column
   ) rethrows {
+    AssertionSupport.require()
     let location = ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let failure = try projection.place.settle(updateToExpectedResult) else { return }
     location.report(failure)

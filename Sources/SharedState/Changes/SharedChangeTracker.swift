@@ -46,7 +46,10 @@ public final class SharedChangeTracker: Sendable {
 
   deinit {
     guard reportsUnassertedChanges else { return }
-    for change in takeUnassertedChanges() { (change.location ?? location).report(change.message) }
+    for change in takeUnassertedChanges() {
+      AssertionSupport.require()
+      (change.location ?? location).report(change.message)
+    }
   }
 
   /// The tracker that sees what the current task changes.
@@ -115,6 +118,7 @@ public final class SharedChangeTracker: Sendable {
     line: UInt = #line,
     column: UInt = #column
   ) rethrows -> Result {
+    AssertionSupport.require()
     let assertion = ChangeAssertion(of: self)
     let result = try ChangeTracking.withAssertion(assertion, updateToExpectedResult)
     check(assertion, at: ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column))
@@ -136,6 +140,7 @@ public final class SharedChangeTracker: Sendable {
     line: UInt = #line,
     column: UInt = #column
   ) async rethrows -> Result {
+    AssertionSupport.require()
     let assertion = ChangeAssertion(of: self)
     let result = try await ChangeTracking.withAssertion(assertion, isolation: isolation, updateToExpectedResult)
     check(assertion, at: ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column))

@@ -1,0 +1,21 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// A package whose tests use the library as its users' do. `make check` runs them: some have to fail.
+let package = Package(
+  name: "with-tests",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "swift-shared-state", path: "../../..")],
+  targets: [
+    .testTarget(
+      name: "WithTestsTests",
+      dependencies: [
+        .product(name: "SharedState", package: "swift-shared-state"),
+        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
+        .product(name: "SharedStateTesting", package: "swift-shared-state"),
+      ]
+    )
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,27 @@
+import SharedState
+import SharedStateTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct AssertionTests {
+  @Test(.exhaustiveChanges) func passes() {
+    let count = Shared(value: 0)
+    count.withLock { $0 = 1 }
+    count.assert { $0 = 1 }
+  }
+
+  @Test(.exhaustiveChanges) func failsBecauseItIsWrong() {
+    let count = Shared(value: 0)
+    count.withLock { $0 = 1 }
+    count.assert { $0 = 2 }
+  }
+
+  @Test(.exhaustiveChanges) func failsBecauseItIsIncomplete() {
+    let count = Shared(value: 0)
+    count.withLock { $0 = 1 }
+  }
+
+  @Test func failsBecauseATrackerIsNotAsserted() {
+    let count = Shared(value: 0)
+    SharedChangeTracker().track { count.withLock { $0 = 1 } }
+  }
+}
