@@ -97,17 +97,18 @@ public struct Shared<Value> {
   public var isLoading: Bool { projection.place.reference.observedStatus.isLoading }
 
   /// Why the value could not be loaded, or may be stale; `nil` once it is up to date. Observed.
-  public var loadError: (any Error)? { projection.place.reference.observedStatus.loadError }
+  public var loadError: (any Error)? { projection.place.reference.observedErrors.load }
 
   /// Why the newest change could not be saved; `nil` once it is. Observed.
-  public var saveError: (any Error)? { projection.place.reference.observedStatus.saveError }
+  public var saveError: (any Error)? { projection.place.reference.observedErrors.save }
 
   /// Loads the value again from where it is kept. A value that is held in memory only stays as it is.
   ///
   /// A local change that is made in the meantime is not overwritten.
   /// - Throws: What the key says, or `CancellationError`.
   public func load() async throws {
-    try await projection.place.reference.persistence?.load()
+    let reference = projection.place.reference
+    try await reference.handingErrorsOver { try await reference.persistence?.load() }
   }
 
   /// Saves the value, and returns once it is kept. A value that is held in memory only is kept as it is.
@@ -124,7 +125,10 @@ public struct Shared<Value> {
   ///   that somebody else has written is lost then, with all that it holds.
   /// - Throws: What the key says, or `CancellationError`; the saving itself goes on after a cancellation.
   public func save(replacingUnreadable: Bool) async throws {
-    try await projection.place.reference.persistence?.save(replacingUnreadable: replacingUnreadable)
+    let reference = projection.place.reference
+    try await reference.handingErrorsOver {
+      try await reference.persistence?.save(replacingUnreadable: replacingUnreadable)
+    }
   }
 
   /// Deletes what is stored, so that everybody returns to their default, and returns once that is done.
@@ -134,7 +138,7 @@ public struct Shared<Value> {
   public func reset() async throws {
     let reference = projection.place.reference
     guard let persistence = reference.persistence else { return reference.returnToDefault() }
-    try await persistence.reset()
+    try await reference.handingErrorsOver { try await persistence.reset() }
   }
 
   /// Reads and changes the value as one step that nothing comes between, in whatever process, and returns once it is

@@ -52,13 +52,14 @@ public struct SharedReader<Value> {
   public var isLoading: Bool { projection.place.reference.observedStatus.isLoading }
 
   /// Why the value could not be loaded, or may be stale; `nil` once it is up to date. Observed.
-  public var loadError: (any Error)? { projection.place.reference.observedStatus.loadError }
+  public var loadError: (any Error)? { projection.place.reference.observedErrors.load }
 
   /// Loads the value again from where it is kept.
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load() async throws {
-    try await projection.place.reference.persistence?.load()
+    let reference = projection.place.reference
+    try await reference.handingErrorsOver { try await reference.persistence?.load() }
   }
 }
 

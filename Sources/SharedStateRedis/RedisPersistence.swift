@@ -1,5 +1,6 @@
 import Foundation
 import SharedState
+import SharedStateDependencies
 import Synchronization
 
 /// Keeps the value of one reference in Redis: joins it to its replica, encodes and decodes.
@@ -17,6 +18,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   /// The options of the share that was the first, which hold for all.
   var options: RedisSharedKey<Value>.Options { key.options }
   private let initialValue: Value
+  let reportsUnreadErrors = DependencyValues.current.reportsUnreadErrors
   private let state = Mutex(State())
   /// The number of the newest state that was shown; written with the reference's lock held.
   private let shownSequence = Atomic<UInt64>(0)
@@ -136,6 +138,10 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   var delivery: DeliveryThreads { key.store.delivery }
+
+  func errorIsUnread(_ message: String) {
+    key.store.watch.errorIsUnread(message, of: key.name)
+  }
 
   var keyDescription: String { key.description }
 

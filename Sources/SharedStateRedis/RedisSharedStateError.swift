@@ -1,4 +1,5 @@
 public import Foundation
+import SharedState
 
 /// What can go wrong between a shared value and Redis, with a case for each thing that a caller can act on.
 ///
@@ -140,6 +141,19 @@ extension RedisSharedStateError {
     switch self {
     case .authenticationFailed, .permissionDenied, .protocolViolation, .invalidURL: true
     default: false
+    }
+  }
+}
+
+extension RedisSharedStateError: StoreError {
+  /// What is wrong with the connection is no business of a single value.
+  package var isToldByStore: Bool {
+    switch self {
+    case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .authenticationFailed, .permissionDenied,
+      .notPrimary, .serverError, .protocolViolation, .changesGivenUp, .outcomeUnknown, .notStored, .stopped:
+      true
+    case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch:
+      false
     }
   }
 }

@@ -92,6 +92,8 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
 
   var keyDescription: String { String(describing: key) }
 
+  var reportsUnreadErrors: Bool { dependencies.yield { DependencyValues.current.reportsUnreadErrors } }
+
   // MARK: Loading
 
   func load() async throws {

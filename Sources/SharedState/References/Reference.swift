@@ -65,6 +65,7 @@ package class Reference: Observable, @unchecked Sendable {
 
   deinit {
     rarities?.registration?.end()
+    reportUnreadError()
   }
 
   /// Who has to be told of a change, besides Observation.
@@ -262,7 +263,7 @@ package class Reference: Observable, @unchecked Sendable {
   final func performAtomically(_ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool) async throws -> Bool {
     guard let persistence = persistence as? any RemotePersistence else { return false }
     try Task.checkCancellation()
-    try await persistence.updateAtomically(update)
+    try await handingErrorsOver { try await persistence.updateAtomically(update) }
     return true
   }
 
@@ -573,16 +574,44 @@ package class Reference: Observable, @unchecked Sendable {
   }
 
   /// Whether the value is being loaded, and the newest errors; reading it is observed.
-  package final var observedStatus: ReferenceStatus {
+  package final var observedStatus: ReferenceStatus { observeStatus(readingErrors: false) }
+
+  /// The newest errors; reading them is observed.
+  final var observedErrors: (load: (any Error)?, save: (any Error)?) {
+    let status = observeStatus(readingErrors: true)
+    return (status.loadError, status.saveError)
+  }
+
+  private final func observeStatus(readingErrors: Bool) -> ReferenceStatus {
     registrar.access(self, keyPath: Reference.statusKeyPath)
     lock.side.lock()
     defer { lock.side.unlock() }
+    if readingErrors { madeRarities.errorReport = .unneeded }
     switch statusDelivery {
     case .unneeded: statusDelivery = .needed
     case .scheduled: statusDelivery = .scheduledAndNeeded
     case .needed, .scheduledAndNeeded: break
     }
     return rarities?.status ?? ReferenceStatus()
+  }
+
+  final func noteErrorsAreRead() {
+    lock.side.lock()
+    madeRarities.errorReport = .unneeded
+    lock.side.unlock()
+  }
+
+  /// The error that is to be reported; `nil` when it was read, has gone away, or was reported before.
+  final func takeUnreadError() -> (error: any Error, isOfLoad: Bool)? {
+    lock.side.lock()
+    defer { lock.side.unlock() }
+    guard let rarities, rarities.errorReport == .due else { return nil }
+    guard let error = rarities.status.error else {
+      rarities.errorReport = .possible
+      return nil
+    }
+    rarities.errorReport = .unneeded
+    return (error, rarities.status.saveError == nil)
   }
 
   /// Changes the status and tells its observers on the delivery threads. The closure is called with `lock.side` held, one
@@ -595,8 +624,11 @@ package class Reference: Observable, @unchecked Sendable {
     update(&rarities.status)
     let isWorthTelling = statusDelivery == .needed && !(before.isIdle && rarities.status.isIdle)
     if isWorthTelling { statusDelivery = .scheduled }
+    let isUnread = rarities.errorReport == .possible && rarities.status.error != nil
+    if isUnread { rarities.errorReport = .due }
     lock.side.unlock()
     withExtendedLifetime(before) {}
+    if isUnread { reportUnreadErrorLater() }
     if isWorthTelling { deliver(.status) }
   }
 

@@ -14,6 +14,10 @@ package protocol ReferencePersistence: AnyObject, Sendable {
   func save(replacingUnreadable: Bool) async throws
   /// Deletes what is kept, and returns once the value is the default again.
   func reset() async throws
+  /// Whether an error that nobody reads is reported.
+  var reportsUnreadErrors: Bool { get }
+  /// Writes a message about such an error to the log.
+  func errorIsUnread(_ message: String)
   /// Whose threads tell the observers of changes that were made elsewhere.
   var delivery: DeliveryThreads { get }
   /// An observer of the value has blocked one of those threads for a second. Called once for each reference.

@@ -17,6 +17,18 @@ final class ReferenceRarities {
   /// Whether it was told that an observer has blocked a delivery thread.
   var hasBlockedObserver = false
 
+  /// Whether an error is to be reported that nobody reads.
+  var errorReport = ErrorReport.possible
+
+  enum ErrorReport {
+    /// There was none yet.
+    case possible
+    /// There is one, which somebody may still read.
+    case due
+    /// Somebody reads the errors, or one was reported.
+    case unneeded
+  }
+
   /// Whether the main thread is about to tell the observers that belong to it.
   var isMainThreadDeliveryDue = false
 

@@ -15,6 +15,11 @@ package struct ReferenceStatus: Sendable {
     set { isKeyLoading = newValue }
   }
 
+  /// An error that nobody else tells of.
+  var error: (any Error)? {
+    [loadError, saveError].compactMap(\.self).first { !(($0 as? any StoreError)?.isToldByStore ?? false) }
+  }
+
   /// Whether there is nothing to tell anybody.
   var isIdle: Bool { !isLoading && loadError == nil && saveError == nil }
 }

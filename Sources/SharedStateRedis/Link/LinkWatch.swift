@@ -115,6 +115,11 @@ package final class LinkWatch: Sendable {
     )
   }
 
+  /// Nobody has read an error.
+  func errorIsUnread(_ message: String, of name: String) {
+    tell("\(message)", .warning, of: "unread_errors", ["name": "\(name)"])
+  }
+
   /// What is stored lacks members that the type requires.
   func completed(_ members: [String], of name: String) {
     tell(

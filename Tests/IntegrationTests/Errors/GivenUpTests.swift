@@ -1,10 +1,11 @@
 import Logging
 import SharedState
+import SharedStateDependencies
 import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("What is given up is told", .timeLimit(.minutes(2)), .endsStores)
+@Suite("What is given up is told", .timeLimit(.minutes(2)), .endsStores, .dependency(\.reportsUnreadErrors, false))
 struct GivenUpTests {
   private static func givenUp(_ names: String...) -> RedisSharedStateError {
     .changesGivenUp(names: names, further: 0)

@@ -1,6 +1,7 @@
 import Logging
 import MetricsTestKit
 import SharedState
+import SharedStateDependencies
 import SharedStateRedis
 import SharedStateTesting
 import Testing
@@ -55,7 +56,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("changes that are given up are counted")
+  @Test("changes that are given up are counted", .dependency(\.reportsUnreadErrors, false))
   func givenUp() async throws {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("number", store: store)) var number = 0.5

@@ -80,3 +80,26 @@ import Testing
     #expect(reminder.isShown)
   }
 }
+
+@Suite(.timeLimit(.minutes(2))) struct DamagedFileArticleTests {
+  @Test(.dependency(\.reportsUnreadErrors, false)) func aDamagedFileDoesNoHarm() {
+    @Shared(.fileStorage(.damaged)) var names: [String] = []
+    #expect(names == [])
+  }
+
+  @Test func thatFileIsReallyDamaged() async throws {
+    @Shared(.fileStorage(.damaged)) var names: [String] = []
+    #expect($names.loadError != nil)
+  }
+
+  /// Each test has files of its own.
+  init() async throws {
+    @Shared(.fileStorage(.damaged)) var text = ""
+    $text.withLock { $0 = "no list" }
+    try await $text.save()
+  }
+}
+
+extension URL {
+  fileprivate static let damaged = URL(filePath: "/damaged.json")
+}

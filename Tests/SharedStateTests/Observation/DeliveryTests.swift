@@ -215,6 +215,7 @@ private class OwnThreads: ReferencePersistence, @unchecked Sendable {
   }
 
   var keyDescription: String { "OwnThreads" }
+  var reportsUnreadErrors: Bool { true }
   func referenceDidMutate() {}
   func load() async throws {}
   func save(replacingUnreadable: Bool) async throws {}

@@ -55,7 +55,10 @@ struct AppStorageDefaultTests {
     for key in ["name", "user", "count"] { #expect(defaults.object(forKey: key) == nil) }
   }
 
-  @Test("What is stored stays, also when it cannot be read or is only registered")
+  @Test(
+    "What is stored stays, also when it cannot be read or is only registered",
+    .dependency(\.reportsUnreadErrors, false)
+  )
   func present() {
     defaults.set(1, forKey: "stored")
     defaults.set("text", forKey: "unreadable")

@@ -1,0 +1,94 @@
+import SharedState
+import SharedStateDependencies
+import SharedStateTesting
+import Testing
+
+@Suite("An error that nobody reads", .timeLimit(.minutes(1)))
+struct UnreadErrorTests {
+  private struct Failure: Error {}
+
+  private static func failing(
+    load: Bool = false,
+    save: Bool = false
+  ) -> ScriptedBackend<Int> {
+    ScriptedBackend(
+      onLoad: { load ? $0.continuation.resume(throwing: Failure()) : $0.continuation.resumeReturningInitialValue() },
+      onSave: { save ? $0.continuation.resume(throwing: Failure()) : $0.continuation.resume() }
+    )
+  }
+
+  @Test("is an issue once its last share is gone, which names the share and the remedy")
+  func load() {
+    let line: UInt = #line + 2
+    let failures = FailureRecorder.failures {
+      let count = Shared(wrappedValue: 0, .scripted(Self.failing(load: true)))
+      #expect(count.wrappedValue == 0)
+    }
+    #expect(failures.count == 1)
+    let message = failures.first?.message ?? ""
+    #expect(message.hasPrefix("'Shared<Int>(ScriptedKey<Int>("))
+    #expect(message.contains("@\(#fileID):\(line)' could not be loaded, and nobody has read why."))
+    #expect(message.contains("Read its 'loadError', or await 'load()' and handle what that throws."))
+    #expect(message.contains("'\\.reportsUnreadErrors' turns this off."))
+    #expect(message.contains("Failure()"))
+  }
+
+  @Test("of a save is one as well")
+  func save() {
+    let failures = FailureRecorder.failures {
+      let count = Shared(wrappedValue: 0, .scripted(Self.failing(save: true)))
+      for _ in 1...3 { count.withLock { $0 += 1 } }
+      #expect(count.wrappedValue == 3)
+    }
+    #expect(failures.count == 1)
+    #expect(failures.first?.message.contains("could not be saved") == true)
+    #expect(failures.first?.message.contains("Read its 'saveError', or await 'save()'") == true)
+  }
+
+  @Test("is none when somebody has read it, before it came or after")
+  func read() {
+    let failures = FailureRecorder.failures {
+      let after = Shared(wrappedValue: 0, .scripted(Self.failing(load: true)))
+      #expect(after.loadError is Failure)
+      let before = SharedReader(wrappedValue: 0, .scripted(Self.failing(save: true)))
+      #expect(before.loadError == nil)
+      let backend = Self.failing(save: true)
+      let saved = Shared(wrappedValue: 0, .scripted(backend))
+      #expect(saved.saveError == nil)
+      saved.withLock { $0 = 1 }
+    }
+    #expect(failures.map(\.message) == [])
+  }
+
+  @Test("is none when it was thrown to somebody")
+  func thrown() async {
+    let failures = await FailureRecorder.failures {
+      let loaded = Shared(wrappedValue: 0, .scripted(Self.failing(load: true)))
+      await #expect(throws: Failure.self) { try await loaded.load() }
+      let saved = Shared(wrappedValue: 0, .scripted(Self.failing(save: true)))
+      saved.withLock { $0 = 1 }
+      await #expect(throws: Failure.self) { try await saved.save() }
+    }
+    #expect(failures.map(\.message) == [])
+  }
+
+  @Test("is none when it has gone away")
+  func gone() {
+    let failures = FailureRecorder.failures {
+      let backend = Self.failing(load: true)
+      let count = Shared(wrappedValue: 0, .scripted(backend))
+      backend.yield(1)
+      #expect(count.wrappedValue == 1)
+    }
+    #expect(failures.map(\.message) == [])
+  }
+
+  @Test("is none where that is turned off", .dependency(\.reportsUnreadErrors, false))
+  func turnedOff() {
+    let failures = FailureRecorder.failures {
+      let count = Shared(wrappedValue: 0, .scripted(Self.failing(load: true)))
+      #expect(count.wrappedValue == 0)
+    }
+    #expect(failures.map(\.message) == [])
+  }
+}
