@@ -33,6 +33,29 @@ extension SharedKeyContract {
         }
       },
 
+      SharedKeyContract("each request is one load, which knows who asks") { scene in
+        let (initial, first, second) = (scene.initial, scene.first, scene.second)
+        func expect(_ requests: [CountedKey<Key>.Request], _ key: CountedKey<Key>) throws {
+          let made = key.requests.elements
+          try scene.expect(made == requests, otherwise: "\(made) were made in the place of \(requests)")
+        }
+        try await scene.outsider.write("a", first)
+        let key = CountedKey(base: scene.key())
+        let reader = SharedReader(wrappedValue: initial, key)
+        try await scene.wait("the value is not loaded") { reader.wrappedValue == first && !reader.isLoading }
+        try expect([.first], key)
+        try await reader.load()
+        try expect([.first, .explicit], key)
+        let required = CountedKey(base: scene.key())
+        _ = try await SharedReader(require: required)
+        try expect([.explicit], required)
+        let other = CountedKey(base: scene.key())
+        let changing = SharedReader(value: second)
+        try await changing.load(other)
+        try expect([.explicit], other)
+        try scene.expect(changing.wrappedValue == first, otherwise: "the value of another key is not loaded")
+      },
+
       SharedKeyContract("a change during the first load is not missed") { scene in
         let (first, second, outsider) = (scene.first, scene.second, try scene.outsider)
         for round in 0..<10 {
@@ -78,6 +101,10 @@ extension SharedKeyContract {
         try await scene.wait("the value is not shown") { reader.wrappedValue == first }
         try await scene.outsider.remove("a")
         try await scene.wait("the value stays") { reader.wrappedValue == initial }
+        try await scene.outsider.write("a", first)
+        try await scene.wait("the value that is back is not shown") { reader.wrappedValue == first }
+        try await scene.outsider.remove("a")
+        try await scene.wait("the value stays the second time") { reader.wrappedValue == initial }
       },
 
       SharedKeyContract("a change of another state is not shown") { scene in

@@ -125,6 +125,22 @@ extension SharedKeyContract where Key: SharedKey {
         try await scene.wait("a removal does not lead to the default") { other.wrappedValue == initial }
       },
 
+      SharedKeyContract("a save in the place of what cannot be read ends all errors") { scene in
+        let (share, first, second) = (scene.share(), scene.first, scene.second)
+        try await scene.outsider.write("a", first)
+        try await scene.wait("the value is not shown") { share.wrappedValue == first }
+        try await scene.outsider.damage("a")
+        try await scene.expectError("an explicit load does not fail") { try await share.load() }
+        try await scene.wait("the share has no load error") { share.loadError != nil }
+        share.withLock { $0 = second }
+        // A key may replace it, or leave it alone.
+        try? await share.save()
+        try await share.save(replacingUnreadable: true)
+        try await scene.wait("an error stays") { share.loadError == nil && share.saveError == nil && !share.isLoading }
+        let stored = try await scene.outsider.read("a")
+        try scene.expect(stored == second, otherwise: "others see something else")
+      },
+
       SharedKeyContract("the last change wins, whoever makes it") { scene in
         let (share, other) = (scene.share(), scene.reader())
         let (first, second, third) = (scene.first, scene.second, scene.third)

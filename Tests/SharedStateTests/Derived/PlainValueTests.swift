@@ -18,6 +18,15 @@ import Testing
     #expect(Shared<Int?>(1).wrappedValue == 1)
   }
 
+  @Test func aPlainValueIsDeclaredWhereItIsWritten() {
+    let line: UInt = #line + 2
+    let failures = FailureRecorder.failures {
+      let count = Shared(0)
+      SharedChangeTracker().track { count.withLock { $0 = 1 } }
+    }
+    #expect(failures.first?.message.contains("'Shared<Int>@\(#fileID):\(line)'") == true)
+  }
+
   @Test func aShareOfAKeyAsAPlainValueIsReported() {
     let key = InMemoryKey<Int>.inMemory("count")
     withKnownIssue {
