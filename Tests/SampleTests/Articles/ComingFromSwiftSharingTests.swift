@@ -1,0 +1,45 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import SharedStateTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ComingFromSwiftSharingTests {
+  @Test func aFileIsThereFromTheBeginning() async throws {
+    @Shared(.fileStorage(.users)) var users: [User] = []
+    try await $users.save()
+    @Shared(.fileStorage(.users)) var names: [String] = ["default"]
+    #expect(names == [])
+  }
+
+  @Test func whatCannotBeReadIsReplaced() async throws {
+    @Shared(.fileStorage(.users)) var text = ""
+    $text.withLock { $0 = "no list" }
+    try await $text.save()
+    @Shared(.fileStorage(.users)) var users: [User] = []
+    #expect($users.loadError != nil)
+    $users.withLock { $0.append(User(id: 1, name: "Blob")) }
+    await #expect(throws: FileStorageError.self) { try await $users.save() }
+    try await $users.save(replacingUnreadable: true)
+    #expect($users.loadError == nil)
+    #expect($text.loadError != nil)
+  }
+
+  @Test func aRemovedElementIgnoresWritesAndIsBroughtBack() throws {
+    let todo = Todo(id: 7)
+    @Shared(value: [todo]) var todos: IdentifiedArrayOf<Todo>
+    let element = try #require(Shared($todos[id: 7]))
+    $todos.withLock { $0 = [] }
+    element.withLock { $0.isDone = true }
+    #expect(todos.isEmpty)
+    #expect(element.wrappedValue == todo)
+    $todos.withLock { $0[id: todo.id] = todo }
+    element.withLock { $0.isDone = true }
+    #expect(todos[id: 7]?.isDone == true)
+  }
+
+  private struct Todo: Identifiable, Equatable {
+    let id: Int
+    var isDone = false
+  }
+}
