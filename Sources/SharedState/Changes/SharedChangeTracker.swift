@@ -9,7 +9,7 @@ import Synchronization
 /// tracker.assert { model.$count.withLock { $0 = 1 } }
 /// ```
 ///
-/// A tracker sees the changes that are made while one of its ``track(_:)`` scopes is open: by the task of the scope and
+/// A tracker sees the changes that are made while one of its `track` scopes is open: by the task of the scope and
 /// its child tasks, and, for values that were made or changed by those, by anybody: threads, detached tasks, other
 /// services. It compares the value of before the first change with the present one, so a value that is equal again has
 /// not changed. Values that are not `Equatable` are compared by their dumps.
