@@ -44,6 +44,8 @@ public struct RedisConfiguration: Sendable {
   public var requestTimeout: Duration = .seconds(5)
 
   /// When nothing has arrived for so long, the server is asked whether it is there. 10 seconds by default.
+  ///
+  /// Where a server or a proxy closes connections that are idle for less, it is asked more often, and the log says so.
   public var keepAlive: Duration = .seconds(10)
 
   /// How long `load()`, `save()`, `reset()` and `updateAtomically` wait for the server. 10 seconds by default.
@@ -51,10 +53,11 @@ public struct RedisConfiguration: Sendable {
   /// A change or a reset goes on its way all the same; an atomic update does not, unless it was sent before.
   public var operationTimeout: Duration = .seconds(10)
 
-  /// After how long a value that was not read meanwhile is compared with what is stored: what nobody has announced, or
+  /// After how long a value that was not looked at meanwhile is compared with what is stored: what nobody has announced, or
   /// what was lost on its way, is found then at the latest. A minute by default.
   ///
-  /// Up to an eighth of it is added, so that services do not ask together. At most 16 MiB are compared a second.
+  /// Up to an eighth of it is added, so that services do not ask together. At most 16 MiB are compared a second. Where the
+  /// server tells which keys are written, only revisions are compared.
   public var antiEntropy: Duration = .seconds(60)
 
   /// What to do when the server has lost what it had acknowledged. The newest value that any live service has seen, and

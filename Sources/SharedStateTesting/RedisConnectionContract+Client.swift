@@ -78,6 +78,14 @@ extension RedisConnectionContract {
       return documents
     }
 
+    func readMetas(_ names: KeyNames...) throws -> (metas: [Meta?], documents: Int) {
+      let reply = try request(.readMetas(names))[0]
+      guard case .metas(let metas, let documents) = reply else {
+        throw Violation("a read of metas is answered with \(reply)")
+      }
+      return (metas, documents)
+    }
+
     // MARK: Commits
 
     func nextOperation() -> SharedStateRedis.Operation {

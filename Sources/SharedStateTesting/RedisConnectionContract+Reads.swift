@@ -74,6 +74,23 @@ extension RedisConnectionContract {
       try expect(documents, is: [Data("1".utf8), nil, nil, Data(), Data("1".utf8)], "the documents")
     },
 
+    RedisConnectionContract("metas alone are read, and how many of the documents are there") { scene in
+      let client = try scene.connect()
+      let (first, second, foreign) = (scene.names("first"), scene.names("second"), scene.names("foreign"))
+      let made = try client.commit(first, .text("1"))
+      try client.commit(second, .text("2"))
+      try client.commit(second, .deleted)
+      try scene.foreign("LPUSH", foreign.value, "x")
+      let (metas, documents) = try client.readMetas(first, foreign, second)
+      let meta = Meta(revision: made.revision, parent: .none, kind: .set, writer: client.writer)
+      try expect(metas[0], is: meta, "the first")
+      try expect(metas[1], is: nil, "the meta of what was never committed")
+      try expect(metas[2]?.kind, is: .deleted, "the kind of the tombstone")
+      try expect(documents, is: 2, "the number of documents")
+      let nothing = try client.readMetas()
+      try expect(nothing.metas.count + nothing.documents, is: 0, "the answer to nothing")
+    },
+
     RedisConnectionContract("meta that begins with a revision has it, whatever comes behind") { scene in
       let client = try scene.connect()
       let names = scene.names()

@@ -16,6 +16,7 @@ extension RedisConnectionContract {
       for command in [RedisRequest.Command.read([open, closed]), .read([closed]), .readDocuments([open, closed])] {
         try expectRefusal(client.request(command)[0], of: "MGET")
       }
+      try expectRefusal(client.request(.readMetas([open, closed]))[0], of: "EXISTS")
       try expect(client.read(open).map(\.content), is: [.text("1")], "the permitted key")
       try expect(client.readDocuments(open), is: [Data("1".utf8)], "the permitted document")
       try scene.permit()

@@ -13,6 +13,10 @@ enum Expectation {
   case ignored
   case values(PendingRead)
   case documents(id: UInt64, count: Int)
+  /// The metas of a request that asks how many documents there are, too.
+  case metas(PendingMetas)
+  /// How many there are.
+  case documentCount(PendingMetas)
   /// How many of the keys of a read that MGET had nothing for are there.
   case existing(PendingRead, indices: [Int])
   /// The type of one key of a read.

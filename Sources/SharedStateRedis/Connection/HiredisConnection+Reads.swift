@@ -25,6 +25,25 @@ extension HiredisConnection {
     answer(id, .documents((0..<count).map { reply[$0].kind == .null ? nil : reply[$0].data }))
   }
 
+  func handleMetas(of pending: PendingMetas, _ reply: RedisReplyView) throws(RedisSharedStateError) {
+    if let error = Self.error(reply, "MGET") {
+      pending.failure = error
+    } else {
+      guard reply.kind == .array, reply.count == pending.count else { throw Self.unknownReply("MGET") }
+      pending.metas = (0..<pending.count).map { Meta(reply[$0]) }
+    }
+  }
+
+  func handleDocumentCount(of pending: PendingMetas, _ reply: RedisReplyView) throws(RedisSharedStateError) {
+    if let error = Self.error(reply, "EXISTS") {
+      pending.failure = error
+    } else if reply.kind != .integer {
+      throw Self.unknownReply("EXISTS")
+    }
+    let answered = RedisReply.metas(pending.metas, documents: Int(clamping: reply.integer))
+    answer(pending.id, pending.failure.map { .failure($0) } ?? answered)
+  }
+
   func handleExisting(of read: PendingRead, _ indices: [Int], _ reply: RedisReplyView) {
     read.outstanding -= 1
     // Where it was refused, each is asked for.

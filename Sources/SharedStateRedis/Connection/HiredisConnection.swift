@@ -124,6 +124,14 @@ package final class HiredisConnection: RedisConnection {
       trackNextIfSelective()
       encoder.readDocuments(keys)
       expectations.append(.documents(id: id, count: keys.count))
+    case .readMetas(let keys):
+      requirePurpose(.writer)
+      guard !keys.isEmpty else { return answer(id, .metas([], documents: 0)) }
+      let pending = PendingMetas(id: id, count: keys.count)
+      encoder.readMetas(keys)
+      expectations.append(.metas(pending))
+      encoder.exist(keys.lazy.map(\.value))
+      expectations.append(.documentCount(pending))
     case .commit(let commit):
       addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
     case .restore:
@@ -189,6 +197,10 @@ package final class HiredisConnection: RedisConnection {
       break
     case .values(let read):
       try handleValues(of: read, reply)
+    case .metas(let pending):
+      try handleMetas(of: pending, reply)
+    case .documentCount(let pending):
+      try handleDocumentCount(of: pending, reply)
     case .documents(let id, let count):
       try handleDocuments(id, count, reply)
     case .existing(let read, let indices):
@@ -216,9 +228,13 @@ package final class HiredisConnection: RedisConnection {
     let kind = push[0]
     if kind.isEqual(to: "message"), push.count == 3 {
       if push[1].isEqual(to: KeyNames.invalidationChannel) {
+        switch push[2].kind {
         // A key that is no UTF-8 is no value's: repaired, it might have the name of one.
-        let keys = push[2].kind == .array ? (0..<push[2].count).compactMap { push[2][$0].text } : nil
-        events.append(.invalidated(keys))
+        case .array: events.append(.invalidated((0..<push[2].count).compactMap { push[2][$0].text }))
+        case .null: events.append(.invalidated(nil))
+        // Whoever may publish on this channel can write anything but these two.
+        default: events.append(.message(channel: push[1].string, payload: push[2].data))
+        }
         return true
       }
       events.append(.message(channel: push[1].string, payload: push[2].data))

@@ -63,6 +63,8 @@ package struct RedisRequest: Sendable {
     case read([KeyNames])
     /// The documents of some keys alone: nothing tells an absent key from one of another type.
     case readDocuments([KeyNames])
+    /// The metas of some keys, and then how many of their documents are there.
+    case readMetas([KeyNames])
     /// The commit script.
     case commit(Commit)
     /// The restore script; answered as a commit is.
@@ -96,6 +98,9 @@ package enum RedisReply: Sendable {
   case values([StoredValue])
   /// One for each key of the request, in its order; `nil`: the key is absent, or of another type.
   case documents([Data?])
+  /// One for each key of the request, in its order, and how many of their documents are there, or whatever else has the
+  /// keys of those.
+  case metas([Meta?], documents: Int)
   case commit(CommitReply)
   case subscribed
   case unsubscribed

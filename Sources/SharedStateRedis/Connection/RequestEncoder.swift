@@ -67,6 +67,13 @@ struct RequestEncoder {
     }
   }
 
+  func readMetas(_ keys: [KeyNames]) {
+    formatter.add { command in
+      command.argument("MGET")
+      for key in keys { command.argument(key.meta) }
+    }
+  }
+
   /// How many of the values are there, whatever they are.
   func exist(_ values: some Sequence<String>) {
     formatter.add { command in

@@ -62,8 +62,16 @@ extension StoredValue {
   /// Reads a value as MGET answers it: nothing may also mean another type.
   init(meta: RedisReplyView, document: RedisReplyView) {
     self.init(
-      meta: meta.kind == .string ? Meta(bytes: meta.bytes) : nil,
+      meta: Meta(meta),
       content: document.kind == .string ? .document(document.data) : .absent
     )
+  }
+}
+
+extension Meta {
+  /// Reads a meta as MGET answers it; `nil`: there is none, or it is malformed.
+  init?(_ reply: RedisReplyView) {
+    guard reply.kind == .string else { return nil }
+    self.init(bytes: reply.bytes)
   }
 }

@@ -247,14 +247,21 @@ struct InProcessServer: Sendable {
     case .unsubscribe(let channels):
       clients[id]?.channels.subtract(channels.map { Name($0) })
       return .unsubscribed
-    case .read where isSubscribed, .readDocuments where isSubscribed, .commit where isSubscribed,
-      .restore where isSubscribed:
+    case .read where isSubscribed, .readDocuments where isSubscribed, .readMetas where isSubscribed,
+      .commit where isSubscribed, .restore where isSubscribed:
       // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
       return .failure(.serverError(code: "ERR"))
     case .read(let names) where !names.allSatisfy { faults.permits(key: $0.value) && faults.permits(key: $0.meta) }:
       return .failure(.permissionDenied(operation: "MGET"))
     case .readDocuments(let names) where !names.allSatisfy { faults.permits(key: $0.value) }:
       return .failure(.permissionDenied(operation: "MGET"))
+    case .readMetas(let names) where !names.allSatisfy { faults.permits(key: $0.value) }:
+      return .failure(.permissionDenied(operation: "EXISTS"))
+    case .readMetas(let names) where !names.allSatisfy { faults.permits(key: $0.meta) }:
+      return .failure(.permissionDenied(operation: "MGET"))
+    case .readMetas(let names):
+      let stored = names.map { keyspace.stored($0, at: now) }
+      return .metas(stored.map(\.meta), documents: stored.count { $0.content != .absent })
     case .read(let names):
       if clients[id]?.tracking != nil {
         for name in names { clients[id]?.tracking?.read.formUnion([Name(name.value), Name(name.meta)]) }

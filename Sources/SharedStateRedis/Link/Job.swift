@@ -121,6 +121,8 @@ extension Link.Guarded {
       case .incident(let name, let incident):
         todo.jobs.append(Job(owner: .log, task: .log { $0.happened(incident, to: name) }))
       case .losesAgain(let name): todo.jobs.append(Job(owner: .log, task: .log { $0.losesAgain(name) }))
+      case .closesIdleConnections(let interval):
+        todo.jobs.append(Job(owner: .log, task: .log { $0.closesIdleConnections(askedAfter: interval) }))
       case .trackingRefused(let error): todo.jobs.append(Job(owner: .log, task: .log { $0.trackingRefused(error) }))
       case .vitalsRefused: todo.jobs.append(Job(owner: .log, task: .log { $0.vitalsRefused() }))
       case .malformedMessage(let channel):

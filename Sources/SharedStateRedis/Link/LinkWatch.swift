@@ -146,6 +146,13 @@ package final class LinkWatch: Sendable {
     )
   }
 
+  func closesIdleConnections(askedAfter interval: Duration) {
+    logger.notice(
+      "The server, or a proxy, closes connections that are idle. From now on it is asked more often.",
+      metadata: ["interval": "\(interval)"]
+    )
+  }
+
   func vitalsRefused() {
     logger.notice("Redis does not tell whether it throws keys away. A value that is gone counts as deleted.")
   }

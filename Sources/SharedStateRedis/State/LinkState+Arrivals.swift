@@ -31,7 +31,11 @@ extension LinkState {
   }
 
   mutating func announced(_ payload: Data, on channel: String, now: Instant) {
-    guard let ids = channels[Name(channel)] else { return }
+    guard let ids = channels[Name(channel)] else {
+      // What is published there is no invalidation.
+      if channel == "\(KeyNames.invalidationChannel)" { effects.append(.malformedMessage(channel: channel)) }
+      return
+    }
     guard let message = ChangeMessage(payload: payload) else {
       effects.append(.malformedMessage(channel: channel))
       return
@@ -100,6 +104,11 @@ extension LinkState {
       split(ids, error, now: now)
     case (.compare(let ids), .documents(let documents)) where ids.count == documents.count:
       compared(ids, with: documents, now: now)
+    case (.compareMetas(let ids), .metas(let metas, let documents)) where ids.count == metas.count:
+      compared(ids, with: metas, areComplete: documents == ids.count, now: now)
+    case (.compareMetas(let ids), .failure(let error)) where error.mayConcernOneKey:
+      checked(bytes: 0, now: now)
+      split(ids, error, now: now)
     case (.readOnce(let waiter), .values(let values)) where values.count == 1:
       guard waiters.removeValue(forKey: waiter) != nil else { return }
       effects.append(.answer(waiter, values[0]))

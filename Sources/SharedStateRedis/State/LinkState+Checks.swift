@@ -37,16 +37,28 @@ extension LinkState {
     static let ownPerSecond = 5_000
     /// How much later than after the configured time a value may be compared with what is stored.
     static let antiEntropyJitter = 0.0625..<0.125
+    /// How many times, in the time between two looks at a value, there is one at those whose turn it is.
+    static let antiEntropySlices = 64.0
+    /// How long nobody is asked to look at everything, after somebody was.
+    static let pauseBehindWhole = Duration.seconds(2)
+    /// What a meta is assumed to cost, in bytes.
+    static let bytesOfMeta = 100
 
     var queue = Queue<ReplicaID>()
     /// What was most likely written here: so that nothing else waits behind it.
     var ownQueue = Queue<ReplicaID>()
+    /// Whose metas are to be compared, behind all others.
+    var metaQueue = Queue<ReplicaID>()
     /// Not before.
     var nextAt: Instant?
     /// The same, for what was most likely written here.
     var nextOwnAt: Instant?
     /// Whether the last batch was of those.
     var wasOwn = false
+    /// When everything may be looked at because any key may have been written.
+    var wholeAt: Instant?
+    /// Whether it is to be.
+    var isWholeDue = false
     var isUnderWay = false
     /// When to look again for values that were not read for long.
     var antiEntropyAt: Instant?
@@ -58,7 +70,9 @@ extension LinkState {
     var expiryTimes: [ReplicaID: Instant] = [:]
 
     /// Whether nothing is to be looked at now.
-    var isAtRest: Bool { queue.first == nil && ownQueue.first == nil && !isUnderWay }
+    var isAtRest: Bool {
+      queue.first == nil && ownQueue.first == nil && metaQueue.first == nil && !isUnderWay && !isWholeDue
+    }
     /// How many places that takes.
     var rememberedExpiries: Int { expiries.count + requested.count }
   }
@@ -74,8 +88,8 @@ extension LinkState {
   /// Keys were written, by whomever; `nil`: any key may have been.
   mutating func invalidated(_ keys: [String]?, now: Instant) {
     guard let keys else {
-      for id in members.ids { check(id, .everything, now: now) }
-      return
+      checks.isWholeDue = true
+      return takeWhole(now: now)
     }
     // The keys that belong to a value end with its hash tag, and no name contains a brace.
     for key in keys where key.utf8.last != UInt8(ascii: "}") {
@@ -88,6 +102,27 @@ extension LinkState {
         }
       }
     }
+  }
+
+  /// Looks at everything, but not without end when a neighbour empties a database again and again.
+  private mutating func takeWhole(now: Instant) {
+    guard checks.isWholeDue else { return }
+    guard checks.wholeAt.map({ $0 <= now }) ?? true else { return wake(.writer) }
+    checks.isWholeDue = false
+    checks.wholeAt = now + Checks.pauseBehindWhole
+    for id in members.ids { checkMeta(id, now: now) }
+  }
+
+  /// Looks whether a value is as expected, by its meta where that tells.
+  private mutating func checkMeta(_ id: ReplicaID, now: Instant) {
+    let isTold = tracking == .on && members[id]?.isToldByMeta ?? false
+    guard isTold, !isForbidden(id) else { return check(id, .everything, now: now) }
+    guard members[id]?.queueMetaCheck() ?? false else { return }
+    if checks.metaQueue.first == nil {
+      checks.nextAt = max(checks.nextAt ?? now, now + Checks.pause)
+      wake(.writer)
+    }
+    checks.metaQueue.append(id)
   }
 
   mutating func check(_ id: ReplicaID, _ check: Check, now: Instant) {
@@ -114,11 +149,12 @@ extension LinkState {
   mutating func takeChecks(into work: inout Work, now: Instant) {
     takeExpiries(now: now)
     takeOverdue(now: now)
+    takeWhole(now: now)
     guard !checks.isUnderWay, checks.nextAt.map({ $0 <= now }) ?? true else { return }
     // By turns where both are due, so that neither waits for ever.
     let own = checks.wasOwn ? nil : takeOwnBatch(now: now)
     let other = own == nil ? takeBatch(for: .check) : nil
-    guard let batch = own ?? other ?? takeOwnBatch(now: now) else { return }
+    guard let batch = own ?? other ?? takeOwnBatch(now: now) else { return takeMetas(into: &work, now: now) }
     checks.wasOwn = other == nil
     checks.isUnderWay = true
     switch batch.check {
@@ -127,6 +163,19 @@ extension LinkState {
     case .everything:
       read(batch, isCheck: true, into: &work, now: now)
     }
+  }
+
+  /// Compares the metas of those for whom that is enough.
+  private mutating func takeMetas(into work: inout Work, now: Instant) {
+    var batch = Batch()
+    while batch.ids.count < Self.keysInOneRead, let id = checks.metaQueue.popFirst() {
+      guard let names = members[id]?.leaveMetaQueue(now: now) else { continue }
+      batch.ids.append(id)
+      batch.names.append(names)
+    }
+    guard !batch.ids.isEmpty else { return }
+    checks.isUnderWay = true
+    request(.compareMetas(batch.ids), .readMetas(batch.names), on: .writer, into: &work, now: now)
   }
 
   private mutating func takeOwnBatch(now: Instant) -> Batch? {
@@ -140,19 +189,23 @@ extension LinkState {
     guard checks.antiEntropyAt.map({ $0 <= now }) ?? true else { return }
     var next = now + configuration.antiEntropy
     for id in members.ids {
-      guard let readAt = members[id]?.readAt else { continue }
-      let overdueAt = readAt + configuration.antiEntropy
+      guard let overdueAt = members[id]?.overdueAt(configuration.antiEntropy) else {
+        // Its first read is under way, and may have to be followed by a look soon.
+        next = now
+        continue
+      }
       if overdueAt > now {
         next = min(next, overdueAt)
         continue
       }
+      members[id]?.antiEntropyPart = 1
+      checkMeta(id, now: now)
       // A right that was missing may be there by now.
       members[id]?.replica.mayMend = true
-      check(id, .everything, now: now)
     }
     // Services that were started together are not to ask together for ever.
-    checks.antiEntropyAt =
-      next + configuration.antiEntropy * Double.random(in: Checks.antiEntropyJitter, using: &random)
+    let jitter = configuration.antiEntropy * Double.random(in: Checks.antiEntropyJitter, using: &random)
+    checks.antiEntropyAt = max(next, now + configuration.antiEntropy / Checks.antiEntropySlices) + jitter
   }
 
   private mutating func takeExpiries(now: Instant) {
@@ -194,6 +247,15 @@ extension LinkState {
     checked(bytes: bytes, now: now)
   }
 
+  /// The metas of a batch have come, and whether all documents are there that belong to them.
+  mutating func compared(_ ids: [ReplicaID], with metas: [Meta?], areComplete: Bool, now: Instant) {
+    checked(bytes: ids.count * Checks.bytesOfMeta, now: now)
+    for (id, meta) in zip(ids, metas) {
+      let isExpected = areComplete && members[id]?.replica.compared(with: meta, vitals: vitals) ?? true
+      if !isExpected { check(id, .everything, now: now) }
+    }
+  }
+
   /// A batch was answered: the more it brought, the longer the next one waits.
   mutating func checked(bytes: Int, now: Instant) {
     checks.isUnderWay = false
@@ -207,7 +269,9 @@ extension LinkState {
     if !checks.isUnderWay {
       if checks.queue.first != nil { moments.append(checks.nextAt) }
       if checks.ownQueue.first != nil, let at = checks.nextOwnAt { moments.append(max(at, checks.nextAt ?? at)) }
+      if checks.metaQueue.first != nil { moments.append(checks.nextAt) }
     }
+    if checks.isWholeDue { moments.append(checks.wholeAt) }
     return moments.compactMap(\.self).min()
   }
 
@@ -245,6 +309,28 @@ extension LinkState.Member {
   fileprivate mutating func queueCheck(_ check: LinkState.Check) -> Bool {
     defer { queuedCheck = max(queuedCheck ?? check, check) }
     return queuedCheck == nil
+  }
+
+  /// The same, where its meta tells enough.
+  fileprivate mutating func queueMetaCheck() -> Bool {
+    guard queuedCheck == nil, !isMetaCheckQueued else { return false }
+    isMetaCheckQueued = true
+    return true
+  }
+
+  /// - Returns: `nil`: it is looked at anyway.
+  fileprivate mutating func leaveMetaQueue(now: Instant) -> KeyNames? {
+    isMetaCheckQueued = false
+    guard queuedCheck == nil else { return nil }
+    lookedAt = now
+    return names
+  }
+
+  fileprivate var isToldByMeta: Bool { replica.policy.detectsForeignEdits && replica.isToldByMeta }
+
+  /// When it is to be looked at again.
+  fileprivate func overdueAt(_ interval: Duration) -> Instant? {
+    lookedAt.map { $0 + interval * antiEntropyPart }
   }
 
   /// The same, where it was most likely written here.

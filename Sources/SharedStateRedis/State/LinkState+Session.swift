@@ -93,7 +93,7 @@ extension LinkState {
     exchanges[purpose] = Exchange(
       openedAt: now,
       timeout: configuration.requestTimeout,
-      keepAlive: configuration.keepAlive
+      keepAlive: keepAlive.interval
     )
     guard Set(self.facts.values.compactMap(\.runID)).count < 2 else {
       // What is announced by one server says nothing about what is read from another.
@@ -118,10 +118,23 @@ extension LinkState {
         subscriptionQueue.append(isSuspect(id) ? .subscribeTogether([channel]) : .subscribe(channel))
       }
     }
-    for id in ids { members[id]?.replica.connected(circumstances) }
+    for id in ids {
+      members[id]?.replica.connected(circumstances)
+      // Of what is read at once now, not all is to be looked at at once again, by many services.
+      members[id]?.antiEntropyPart = Double.random(in: 0..<1, using: &random)
+    }
     if channels.isEmpty { session.succeeded(epoch: epoch) }
     effects.append(.statusChanged)
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
+  }
+
+  /// A server that closes idle connections is asked something before it does.
+  private mutating func learnFromEnd(_ error: RedisSharedStateError, epoch: UInt64, now: Instant) {
+    guard case .disconnected = error, session.phase == .connected, epoch == session.epoch,
+      let exchange = exchanges[.writer], exchange.count == 0
+    else { return }
+    guard keepAlive.closed(afterIdle: now - exchange.lastHeard) else { return }
+    effects.append(.closesIdleConnections(askedAfter: keepAlive.interval))
   }
 
   /// A connection could not be opened, or broke.
@@ -132,6 +145,7 @@ extension LinkState {
     if session.phase == .connected, epoch == session.epoch, session.failures == 0 {
       lastConnected = exchanges.values.map(\.lastHeard).min() ?? lastConnected
     }
+    learnFromEnd(error, epoch: epoch, now: now)
     guard session.failed(epoch: epoch, error: error, now: now, random: jitter) else { return }
     for exchange in exchanges.values {
       for case .readOnce(let waiter) in exchange.unanswered {
@@ -146,8 +160,9 @@ extension LinkState {
       members[id]?.isReadQueued = false
       members[id]?.queuedCheck = nil
       members[id]?.isOwnCheckQueued = false
+      members[id]?.isMetaCheckQueued = false
       members[id]?.isCommittedSince = false
-      members[id]?.readAt = nil
+      members[id]?.lookedAt = nil
       members[id]?.repairs = Repairs()
       apply(members[id]?.replica.disconnected(error), to: id)
     }

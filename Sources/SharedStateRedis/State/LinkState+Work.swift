@@ -265,7 +265,7 @@ extension LinkState {
 // What is asked of a member with each commit and each read is asked while it is changed: to read a part of it copies it.
 extension LinkState.Member {
   fileprivate mutating func beginRead(now: Instant) -> UInt64 {
-    readAt = now
+    lookedAt = now
     return replica.beginRead()
   }
 

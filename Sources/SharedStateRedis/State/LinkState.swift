@@ -29,6 +29,8 @@ package struct LinkState: Sendable {
     case losesAgain(name: String)
     /// The server does not tell which keys were written.
     case trackingRefused(RedisSharedStateError)
+    /// The server, or something before it, closes connections that are idle: it is asked more often from now on.
+    case closesIdleConnections(askedAfter: Duration)
     /// The server does not tell whether it has thrown keys away.
     case vitalsRefused
   }
@@ -58,6 +60,7 @@ package struct LinkState: Sendable {
     case unsubscribe
     case read([(id: ReplicaID, number: UInt64)], isCheck: Bool)
     case compare([ReplicaID])
+    case compareMetas([ReplicaID])
     case readOnce(WaiterID)
     case commit(ReplicaID, Operation, bytes: Int)
   }
@@ -70,13 +73,16 @@ package struct LinkState: Sendable {
     var isReadQueued = false
     var queuedCheck: Check?
     var isOwnCheckQueued = false
+    var isMetaCheckQueued = false
     /// Whether a commit was sent since it was looked at, so that an invalidation is most likely our own.
     var isCommittedSince = false
     /// How much is being encoded for it, as far as is known before; `nil`: nothing is.
     var encodingSize: Int?
     var repairs = Repairs()
-    /// When a read was sent last; `nil`: the connection is new, and the first one is still to come.
-    var readAt: Instant?
+    /// When it was looked at last; `nil`: the connection is new, and the first read is still to come.
+    var lookedAt: Instant?
+    /// How much of the time between two looks the first one behind a new connection waits; then it is all of it.
+    var antiEntropyPart = 1.0
   }
 
   enum Subscription: Sendable {
@@ -100,6 +106,7 @@ package struct LinkState: Sendable {
   package internal(set) var session: Session
   let configuration: Configuration
   var random: SplitMix64
+  var keepAlive: KeepAlive
 
   var members = SlotTable<Member>()
   var channels: [Name: [ReplicaID]] = [:]
@@ -177,6 +184,7 @@ package struct LinkState: Sendable {
     self.configuration = configuration
     random = SplitMix64(seed: seed)
     session = Session(backoff: configuration.backoff)
+    keepAlive = KeepAlive(interval: configuration.keepAlive)
   }
 
   /// What there is to do now that the lock is about to be given back.

@@ -98,6 +98,26 @@ extension Replica {
     return []
   }
 
+  /// Whether the meta tells that nothing has happened, as long as the document is there, which nobody can have written
+  /// without an invalidation. Where there is none, to read everything costs no more.
+  var isToldByMeta: Bool {
+    let isSettled = phase == .live && isVerified && isMetaCertain && news == nil && left == nil && mayMend
+    let isWaiting = wait != nil || absence != nil || repair != nil || verification != nil
+    guard isSettled, !isWaiting, sight == .reflected, held.meta == meta, held.content == confirmed.content else {
+      return false
+    }
+    return meta?.kind == .set && meta?.expiry == 0 && confirmed.content.document != nil
+  }
+
+  /// The meta that is stored, beside a document if there is to be one.
+  ///
+  /// - Returns: Whether it is what is expected.
+  mutating func compared(with meta: Meta?, vitals: Vitals) -> Bool {
+    guard isToldByMeta, meta == self.meta else { return false }
+    held.seen(with: vitals)
+    return true
+  }
+
   /// What is stored, as the answer to a read with this number.
   ///
   /// - Parameter vitals: How the server was when it was asked last, before this answer.

@@ -1,4 +1,5 @@
 import Foundation
+import MetricsTestKit
 import SharedState
 import SharedStateRedis
 import SharedStateTesting
@@ -12,6 +13,25 @@ struct IsolatedTests {
     + "+evalsha +eval +script|load +mget +get +set +msetnx +type +exists +unlink +rename +pttl +pexpire "
     + "+persist +time +publish "
     + "+subscribe +unsubscribe +ping +role +info +client|setname +client|id +client|tracking"
+
+  @Test(
+    "what a neighbour publishes on the channel of invalidations is none, and is counted",
+    arguments: BackendKind.allCases
+  )
+  func forgedInvalidations(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let metrics = TestMetrics()
+    let way = Way()
+    let store = try backend.store("service", metrics: metrics, way: way)
+    let shares = (0..<20).map { Shared(wrappedValue: 0, .redis("value\($0)", store: store)) }
+    for share in shares { try await share.load() }
+    let before = way.keysRead
+    for _ in 0..<50 { try backend.publish("x", on: "__redis__:invalidate") }
+    try await eventually("all are counted") {
+      metrics.counterTotal(label: "shared_state_malformed_messages") == 50
+    }
+    #expect(way.keysRead == before)
+  }
 
   @Test("everything works with the rights to the namespace alone, and nothing else is ever tried")
   func accessControl() async throws {

@@ -35,6 +35,22 @@ struct LivenessTests {
     try await $others.becomes(2)
   }
 
+  @Test("a server that closes idle connections is asked something before it does, and the log says so once")
+  func idleConnections() async throws {
+    let backend = try ServerBackend(configuration: ["timeout 1"])
+    let journal = Journal()
+    let store = try backend.store("service", logger: journal.logger("service"))
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    try await eventually("it is noticed") { journal.entries(Journal.closesIdleConnections).count == 1 }
+    try await $count.load()
+    let connections = journal.entries("Connected to Redis").count
+    let pings = try backend.pings
+    try await eventually("it is asked") { try backend.pings >= pings + 8 }
+    #expect(journal.entries("Connected to Redis").count == connections)
+    #expect(journal.entries(Journal.closesIdleConnections).count == 1)
+  }
+
   @Test("a primary that has become a replica is noticed without a write", arguments: BackendKind.allCases)
   func demoted(kind: BackendKind) async throws {
     let backend = try kind.make()
@@ -122,5 +138,19 @@ struct LivenessTests {
     try await $read.becomes(4)
     $written.withLock { $0 = 5 }
     try await $read.becomes(5)
+  }
+}
+
+extension ServerBackend {
+  /// How often it was asked whether it is there.
+  fileprivate var pings: Int {
+    get throws {
+      let info = try server.command("INFO", "commandstats").text ?? ""
+      return info.split(whereSeparator: \.isNewline).reduce(0) { sum, line in
+        let prefixes = ["cmdstat_ping:calls=", "cmdstat_role:calls="]
+        guard let prefix = prefixes.first(where: line.hasPrefix) else { return sum }
+        return sum + (Int(line.dropFirst(prefix.count).prefix { $0.isNumber }) ?? 0)
+      }
+    }
   }
 }

@@ -63,5 +63,6 @@ extension Journal {
   static let lostHistory = "lost history"
   static let completed = "lacks members"
   static let vitalsRefused = "does not tell whether it throws keys away"
+  static let closesIdleConnections = "closes connections that are idle"
   static let trackingRefused = "does not tell which keys"
 }

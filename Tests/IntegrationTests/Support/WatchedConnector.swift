@@ -33,7 +33,7 @@ final class Way: Sendable {
   fileprivate func count(_ requests: [RedisRequest]) {
     for request in requests {
       switch request.command {
-      case .read(let names), .readDocuments(let names): keys.add(names.count, ordering: .relaxed)
+      case .read(let names), .readDocuments(let names), .readMetas(let names): keys.add(names.count, ordering: .relaxed)
       case .commit: commits.add(1, ordering: .relaxed)
       default: break
       }

@@ -192,7 +192,8 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.wake(purpose))
     case .incident(let name, .withdrawn):
       for box in boxes.values where Name(box.names.value) == Name(name) { box.withdraw() }
-    case .statusChanged, .incident, .losesAgain, .trackingRefused, .vitalsRefused, .malformedMessage:
+    case .statusChanged, .incident, .losesAgain, .trackingRefused, .vitalsRefused, .malformedMessage,
+      .closesIdleConnections:
       break
     }
   }

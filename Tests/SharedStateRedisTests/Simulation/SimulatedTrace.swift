@@ -7,6 +7,7 @@ enum SimulatedTrace {
     switch request.command {
     case .read(let names): "\(request.id) read \(names.map(\.value))"
     case .readDocuments(let names): "\(request.id) read documents \(names.map(\.value))"
+    case .readMetas(let names): "\(request.id) read metas \(names.map(\.value))"
     case .subscribe(let channels): "\(request.id) subscribe \(channels)"
     case .unsubscribe(let channels): "\(request.id) unsubscribe \(channels)"
     case .ping, .role, .vitals, .track: "\(request.id) \(request.command)"

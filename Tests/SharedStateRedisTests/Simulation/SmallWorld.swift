@@ -470,6 +470,7 @@ struct SmallWorld {
     case .restore(let restore): hasher.combine(restore)
     case .read: hasher.combine(0)
     case .readDocuments: hasher.combine(3)
+    case .readMetas: hasher.combine(4)
     case .subscribe(let channels), .unsubscribe(let channels): hasher.combine(channels)
     case .ping, .role, .vitals: hasher.combine(1)
     case .track(let redirect, _): hasher.combine(redirect)
@@ -485,6 +486,9 @@ struct SmallWorld {
       switch reply {
       case .values(let values): hasher.combine(values)
       case .documents(let documents): hasher.combine(documents)
+      case .metas(let metas, let documents):
+        hasher.combine(metas)
+        hasher.combine(documents)
       case .commit(let reply): hasher.combine(reply)
       case .failure(let error): hasher.combine(error)
       case .vitals(let vitals): hasher.combine(vitals)

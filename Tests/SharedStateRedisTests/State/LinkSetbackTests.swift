@@ -273,6 +273,7 @@ struct LinkSetbackTests {
       switch command {
       case .read(let names): return .values(names.map { _ in stored })
       case .readDocuments(let names): return .documents(names.map { _ in stored.document })
+      case .readMetas(let names): return .metas(names.map { _ in stored.meta }, documents: isKept ? names.count : 0)
       case .vitals: return .vitals(Vitals(era: Era(1), evictions: evictions))
       case .restore(let restore):
         restores += 1

@@ -52,6 +52,8 @@ extension LinkState {
           reply = .values(names.map { _ in stored })
         case .readDocuments(let names):
           reply = .documents(names.map { _ in stored.document })
+        case .readMetas(let names):
+          reply = .metas(names.map { _ in stored.meta }, documents: stored.content == .absent ? 0 : names.count)
         case .ping, .role: reply = .pong
         default: reply = .subscribed
         }
