@@ -108,6 +108,11 @@ public final class InMemoryStorage: Sendable {
   /// Makes an empty storage.
   public init() {}
 
+  /// What a reference is held under, which takes a look at all of its type.
+  func name(of reference: Reference, valueType: Any.Type) -> Name? {
+    state.withLock { $0.references[ObjectIdentifier(valueType)]?.first { $0.value === reference }?.key }
+  }
+
   func existingReference<Value>(name: Name) -> ValueReference<Value>? {
     state.withLock { $0.reference(ObjectIdentifier(Value.self), name) }.map(Self.unwrap)
   }
@@ -117,7 +122,7 @@ public final class InMemoryStorage: Sendable {
     let (existing, count) = state.withLock { ($0.reference(type, name), $0.count) }
     if let existing { return Self.unwrap(existing) }
     // The default is somebody else's code, so it runs without the lock; the first one to arrive with a value wins.
-    let made = ValueReference(of: InMemoryEntry(name: name, initialValue: initialValue()))
+    let made = ValueReference(inMemory: initialValue())
     let (kept, otherType) = state.withLock { state -> (Reference, String?) in
       // Looked for again only if something has come in meanwhile.
       if state.count != count, let existing = state.reference(type, name) { return (existing, nil) }

@@ -16,9 +16,12 @@ package final class Projection<Value>: @unchecked Sendable {
   @exclusivity(unchecked)
   var swaps: UInt64 = 0
 
-  /// The version of the present reference whose value is the one of before the last swap, if that is known.
+  /// The version of the present reference whose value is the one of before the last swap; ``noVersion`` when that is not
+  /// known. An optional would take more memory of each share.
   @exclusivity(unchecked)
-  private var versionOfSameValue: UInt64?
+  private var versionOfSameValue = Projection.noVersion
+
+  private static var noVersion: UInt64 { .max }
 
   @usableFromInline
   @exclusivity(unchecked)
@@ -54,7 +57,8 @@ package final class Projection<Value>: @unchecked Sendable {
   var position: Position {
     lock.lock()
     defer { lock.unlock() }
-    return Position(place: storage, swaps: swaps, versionOfSameValue: versionOfSameValue)
+    let version = versionOfSameValue == Self.noVersion ? nil : versionOfSameValue
+    return Position(place: storage, swaps: swaps, versionOfSameValue: version)
   }
 
   /// The value; the access is registered with Observation.
@@ -139,7 +143,7 @@ package final class Projection<Value>: @unchecked Sendable {
     let before = storage
     storage = place
     swaps &+= 1
-    versionOfSameValue = version
+    versionOfSameValue = version ?? Self.noVersion
     for _ in 0..<uses { _ = Unmanaged.passRetained(before.reference) }
     uses = 0
     lock.unlock()

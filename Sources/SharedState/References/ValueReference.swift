@@ -1,3 +1,4 @@
+import SharedStateDependencies
 import Synchronization
 
 /// The box: one piece of shared state, in memory of its own.
@@ -13,18 +14,19 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   @exclusivity(unchecked)
   private var observers: [ValueObserver<Value>] = []
 
-  /// Its entry, if it is held by an ``InMemoryStorage``.
-  private let entry: InMemoryEntry<Value>?
+  /// The default of a value that an ``InMemoryStorage`` holds; `nil` for every other one.
+  private let initialValue: Value?
 
   package init(_ value: Value, persistence: (any ReferencePersistence)? = nil) {
-    entry = nil
+    initialValue = nil
     cell = _Cell(value)
     super.init(persistence: persistence)
   }
 
-  init(of entry: InMemoryEntry<Value>) {
-    self.entry = entry
-    cell = _Cell(entry.initialValue)
+  /// For a value that an ``InMemoryStorage`` holds.
+  init(inMemory value: Value) {
+    initialValue = value
+    cell = _Cell(value)
     super.init(persistence: nil)
   }
 
@@ -76,7 +78,7 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   }
 
   override func returnToDefault() {
-    if let entry { mutate(to: entry.initialValue) }
+    if let initialValue { mutate(to: initialValue) }
   }
 
   /// Replaces the value as `withLock` does.
@@ -288,7 +290,10 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
   override var valueType: Any.Type { Value.self }
 
   override var keyDescription: String? {
-    entry.map { ".inMemory(\(String(reflecting: $0.name.text)))" } ?? super.keyDescription
+    guard initialValue != nil else { return super.keyDescription }
+    // The storage knows the name: kept here as well, it would take more than a tenth of the memory of a value.
+    let name = DependencyValues.current.defaultInMemoryStorage.name(of: self, valueType: Value.self)
+    return name.map { ".inMemory(\(String(reflecting: $0.text)))" }
   }
 
   override var description: String { keyDescription ?? "value: \(String(reflecting: value))" }
