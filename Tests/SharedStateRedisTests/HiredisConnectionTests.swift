@@ -1,5 +1,6 @@
 import Foundation
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))
@@ -275,10 +276,37 @@ struct HiredisConnectionTests {
     }
   }
 
-  @Test func sendingToAPeerThatNeverReadsTimesOut() {
-    let connection = peer.connection(requestTimeout: .milliseconds(20))
-    let requests = (0..<100_000).map { RedisRequest(id: $0, command: .ping) }
-    #expect(throws: RedisSharedStateError.timedOut(operation: "sending")) { try connection.send(requests) }
+  @Test func sendingToAPeerThatNeverReadsWaitsForNothing() throws {
+    let connection = peer.connection()
+    try connection.send((0..<100_000).map { RedisRequest(id: $0, command: .ping) })
+    peer.say("+PO")
+    #expect(try connection.receive(until: .now + .milliseconds(20)).isEmpty)
+    #expect(!connection.hasHeard)
+    // It goes on where it had to stop.
+    let unsent = connection.stream.formatter.count
+    #expect(unsent > 0)
+    let heard = peer.heard().utf8.count
+    #expect(try connection.receive(until: .now).isEmpty)
+    #expect((unsent - heard..<unsent).contains(connection.stream.formatter.count))
+  }
+
+  @Test("a wake-up ends a wait although bytes go on coming, and is forgotten")
+  func wokenWhileBytesCome() throws {
+    let waker = Waker()
+    let transport = EndlessTransport()
+    let connection = HiredisConnection(
+      stream: RedisStream(transport: transport),
+      purpose: .writer,
+      waker: waker,
+      digests: ScriptDigests(),
+      facts: ServerFacts()
+    )
+    try connection.send([RedisRequest(id: 1, command: .readDocuments([names]))])
+    transport.says("*1\r\n$500000000\r\n")
+    #expect(try connection.receive(until: .now + .milliseconds(1)).isEmpty)
+    waker.wake()
+    #expect(try connection.receive(until: soon).isEmpty)
+    #expect(!waker.isWoken)
   }
 
   @Test func aPeerThatHangsUpEndsSendingAndReceivingWithoutASignal() {
@@ -325,5 +353,30 @@ struct HiredisConnectionTests {
     #expect(try connection.receive(until: .now).isEmpty)
     peer.say("NG\r\n")
     #expect(try connection.receive(until: soon).count == 1)
+  }
+
+  @Test("a few bytes of a reply are nothing heard, and a whole reply or a large part of one is")
+  func heard() throws {
+    let connection = peer.connection()
+    try connection.send([
+      RedisRequest(id: 1, command: .ping), RedisRequest(id: 2, command: .readDocuments([names])),
+    ])
+    peer.say("+PO")
+    #expect(try connection.receive(until: .now).isEmpty)
+    #expect(!connection.hasHeard)
+    peer.say("NG\r\n*1\r\n$3000000\r\n")
+    #expect(try connection.receive(until: soon).count == 1)
+    #expect(connection.hasHeard)
+    var heard = 0
+    for _ in 0..<60 {
+      // As much as the socket has room for.
+      peer.say(String(repeating: "x", count: 50_000))
+      #expect(try connection.receive(until: .now).isEmpty)
+      heard += connection.hasHeard ? 1 : 0
+    }
+    #expect(heard == 2)
+    peer.say("\r\n")
+    #expect(try connection.receive(until: soon).count == 1)
+    #expect(connection.hasHeard)
   }
 }

@@ -19,15 +19,13 @@ final class ScriptedPeer: Sendable {
   /// Makes the connection; it owns its end.
   func connection(
     _ purpose: ConnectionPurpose = .writer,
-    waker: Waker = Waker(),
-    requestTimeout: Duration = .seconds(20)
+    waker: Waker = Waker()
   ) -> HiredisConnection {
     _ = fcntl(ours, F_SETFL, fcntl(ours, F_GETFL) | O_NONBLOCK)
     return HiredisConnection(
       stream: RedisStream(transport: SocketTransport(descriptor: ours)),
       purpose: purpose,
       waker: waker,
-      requestTimeout: requestTimeout,
       digests: ScriptDigests(commit: "digest", restore: "digest"),
       facts: ServerFacts()
     )

@@ -5,7 +5,6 @@ package final class HiredisConnection: RedisConnection {
   package let facts: ServerFacts
   private let purpose: ConnectionPurpose
   private let waker: Waker
-  private let requestTimeout: Duration
   let encoder: RequestEncoder
 
   /// Whether the keys that are read are to be tracked; those that scripts read are not.
@@ -23,16 +22,20 @@ package final class HiredisConnection: RedisConnection {
   var isScriptUnderWay = false
 
   package private(set) var hasHeard = false
+  /// How many bytes had arrived when something was heard last.
+  private var heardBytes = 0
 
   /// Commands are sent when there are so many bytes of them, so that the server works while we encode the others.
   private static let writeBytes = 262_144
+  /// So much of a reply counts as something heard: a large one may take its time on a slow network, and one that drips
+  /// may not.
+  private static let heardPiece = 1 << 20
 
   /// Takes over a stream whose handshake is done.
   package init(
     stream: RedisStream,
     purpose: ConnectionPurpose,
     waker: Waker,
-    requestTimeout: Duration,
     digests: ScriptDigests,
     facts: ServerFacts
   ) {
@@ -40,7 +43,6 @@ package final class HiredisConnection: RedisConnection {
     self.facts = facts
     self.purpose = purpose
     self.waker = waker
-    self.requestTimeout = requestTimeout
     encoder = RequestEncoder(formatter: stream.formatter, digests: digests)
   }
 
@@ -55,9 +57,9 @@ package final class HiredisConnection: RedisConnection {
         addRestores(requests, restores, ScriptAttempt())
         index = restores.upperBound
       }
-      if stream.formatter.count >= Self.writeBytes { try flush() }
+      if stream.formatter.count >= Self.writeBytes { try stream.flush() }
     }
-    try flush()
+    try stream.flush()
   }
 
   package func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
@@ -67,10 +69,9 @@ package final class HiredisConnection: RedisConnection {
     var readiness: Readiness
     repeat {
       readiness = try stream.receive(until: deadline, waker: waker, handle)
-      hasHeard = hasHeard || readiness.contains(.readable)
-      try flush()
+      if stream.receivedBytes - heardBytes >= Self.heardPiece { hear() }
       // A part of a reply is no reason to return, and the deadline or a wake-up is.
-    } while events.isEmpty && readiness == .readable && Instant.now < deadline
+    } while events.isEmpty && !readiness.contains(.woken) && Instant.now < deadline
     return events
   }
 
@@ -78,8 +79,9 @@ package final class HiredisConnection: RedisConnection {
     stream.transport.close()
   }
 
-  private func flush() throws(RedisSharedStateError) {
-    try stream.flush(timeout: requestTimeout, handle)
+  private func hear() {
+    hasHeard = true
+    heardBytes = stream.receivedBytes
   }
 
   // MARK: Requests
@@ -169,6 +171,7 @@ package final class HiredisConnection: RedisConnection {
   // MARK: Replies
 
   private func handle(_ reply: RedisReplyView) throws(RedisSharedStateError) {
+    hear()
     if purpose == .subscriber, reply.kind == .array, try handlePush(reply) { return }
     guard let expectation = expectations.popFirst() else {
       throw .protocolViolation(reason: "a reply came that nothing had asked for")

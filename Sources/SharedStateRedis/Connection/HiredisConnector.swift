@@ -20,21 +20,32 @@ package struct HiredisConnector: RedisConnector {
       acknowledgementTimeout: configuration.keepAlive + configuration.requestTimeout
     )
     let stream = RedisStream(transport: try dialer.dial(until: deadline))
-    var handshake = Handshake(configuration: configuration, purpose: purpose, formatter: stream.formatter)
-    let handle: RedisStream.Handler = { (reply) throws(RedisSharedStateError) in try handshake.handle(reply) }
-    try stream.flush(timeout: max(.zero, Instant.now.duration(to: deadline)), handle)
-    while !handshake.isDone {
-      guard try !stream.receive(until: deadline, waker: nil, handle).isEmpty else {
-        throw .timedOut(operation: "the handshake")
-      }
-    }
+    let handshake = try shakeHands(over: stream, purpose, until: deadline)
     return HiredisConnection(
       stream: stream,
       purpose: purpose,
       waker: waker,
-      requestTimeout: configuration.requestTimeout,
       digests: handshake.digests,
       facts: handshake.facts
     )
+  }
+
+  /// Says what has to be said first, and hears all answers.
+  ///
+  /// - Throws: As ``connect(purpose:waker:deadline:)``.
+  package func shakeHands(
+    over stream: RedisStream,
+    _ purpose: ConnectionPurpose,
+    until deadline: Instant
+  ) throws(RedisSharedStateError) -> Handshake {
+    var handshake = Handshake(configuration: configuration, purpose: purpose, formatter: stream.formatter)
+    let handle: RedisStream.Handler = { (reply) throws(RedisSharedStateError) in try handshake.handle(reply) }
+    while !handshake.isDone {
+      // Looked at whatever arrives: a server that goes on sending is no reason to wait for longer.
+      guard Instant.now < deadline, try !stream.receive(until: deadline, waker: nil, handle).isEmpty else {
+        throw .timedOut(operation: "the handshake")
+      }
+    }
+    return handshake
   }
 }

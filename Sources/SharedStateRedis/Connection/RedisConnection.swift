@@ -10,8 +10,8 @@ package protocol RedisConnection: AnyObject {
 
   /// Starts sending a batch of requests, as one write where that is possible.
   ///
-  /// Returns without waiting for any reply. Replies that arrive in the meantime are kept for ``receive(until:)``.
-  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/timedOut(operation:)``.
+  /// Returns without waiting for anything. What the server does not take at once is sent by ``receive(until:)``.
+  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``.
   func send(_ requests: [RedisRequest]) throws(RedisSharedStateError)
 
   /// Waits until something has arrived, the waker was woken, or the deadline has passed, and returns what has arrived.
@@ -21,7 +21,8 @@ package protocol RedisConnection: AnyObject {
   /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/protocolViolation(reason:)``.
   func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent]
 
-  /// Whether the last ``receive(until:)`` has received anything, be it a part of what it will return once it is whole.
+  /// Whether the last ``receive(until:)`` has received something that is whole, or a large part of something that is
+  /// larger. A few bytes are no sign that a server gets on.
   var hasHeard: Bool { get }
 
   /// Closes the connection. Closing twice does nothing.

@@ -5,10 +5,12 @@ package final class RedisStream {
 
   /// What carries the bytes; closed when the stream is released.
   package let transport: any Transport
-  /// Where commands are put, for ``flush(timeout:_:)`` to send them.
+  /// Where commands are put, for ``flush()`` to send them.
   package let formatter = RedisFormatter()
   private let parser = RedisParser()
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
+  /// How many bytes have arrived, altogether.
+  package private(set) var receivedBytes = 0
   /// The last read filled the buffer, so that there is probably more.
   private var expectsMore = false
 
@@ -25,32 +27,38 @@ package final class RedisStream {
     buffer.deallocate()
   }
 
-  /// Sends all commands. What arrives in the meantime is handled, so that a server that waits for us to read never
-  /// waits for ever; the handler may add commands.
-  /// - Throws: ``RedisSharedStateError/timedOut(operation:)`` when nothing moves for so long,
-  ///   ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/protocolViolation(reason:)``.
-  package func flush(timeout: Duration, _ handle: Handler) throws(RedisSharedStateError) {
+  /// Sends as much as is taken at once: it never waits. ``receive(until:waker:_:)`` sends the rest.
+  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``.
+  package func flush() throws(RedisSharedStateError) {
     while !formatter.isEmpty {
       let written = try transport.write(formatter.bytes)
+      guard written > 0 else { return }
       formatter.removeFirst(written)
-      guard written == 0 else { continue }
-      let readiness = transport.wait(for: [.readable, .writable], waker: nil, until: .now.advanced(by: timeout))
-      guard !readiness.isEmpty else { throw .timedOut(operation: "sending") }
-      if readiness.contains(.readable) { try read(handle) }
     }
   }
 
   /// Waits until something arrives, the waker is woken, or the deadline has passed; handles what has arrived, and says
   /// what ended the wait. Empty: the deadline.
+  ///
+  /// What could not be sent yet is sent as soon as it is taken: a server that waits for us to read never waits for ever.
+  /// The handler may add commands. It returns after each piece that arrives, so whoever waits for more looks at the clock
+  /// in between.
   /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/protocolViolation(reason:)``.
   package func receive(
     until deadline: Instant,
     waker: Waker?,
     _ handle: Handler
   ) throws(RedisSharedStateError) -> Readiness {
-    if expectsMore, try read(handle) > 0 { return .readable }
-    let readiness = transport.wait(for: .readable, waker: waker, until: deadline)
+    // More is there, most likely. To look at the waker takes no system call.
+    if expectsMore, !(waker?.isWoken ?? false), try read(handle) > 0 {
+      try flush()
+      return .readable
+    }
+    let wanted: Readiness = formatter.isEmpty ? .readable : [.readable, .writable]
+    let readiness = transport.wait(for: wanted, waker: waker, until: deadline)
+    // First, so that what a server says before it hangs up is heard.
     if readiness.contains(.readable) { try read(handle) }
+    if !readiness.isEmpty { try flush() }
     return readiness
   }
 
@@ -58,6 +66,7 @@ package final class RedisStream {
   private func read(_ handle: Handler) throws(RedisSharedStateError) -> Int {
     let count = try transport.read(into: buffer)
     expectsMore = count == buffer.count
+    receivedBytes += count
     var position = 0
     while position < count {
       let end = min(position + Self.pieceBytes, count)

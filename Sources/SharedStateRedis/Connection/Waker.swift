@@ -13,7 +13,7 @@ import Synchronization
 /// Waking twice before the thread looks is the same as waking once. The descriptor is made only when its thread asks
 /// for it, so that the many stores of a test suite that have no socket need none; until then a condition does.
 package final class Waker: Sendable {
-  private let isWoken = Atomic(false)
+  private let wasWoken = Atomic(false)
   /// An `eventfd`, closed at the end; negative as long as there is none. Only the thread that waits makes it.
   private let event = Atomic<CInt>(-1)
   private let condition = NSCondition()
@@ -33,12 +33,15 @@ package final class Waker: Sendable {
     precondition(made >= 0, "No eventfd: the process has run out of file descriptors. Raise `ulimit -n`.")
     event.store(made, ordering: .sequentiallyConsistent)
     // Who has woken already may not have seen it.
-    if isWoken.load(ordering: .sequentiallyConsistent) { eventfd_write(made, 1) }
+    if isWoken { eventfd_write(made, 1) }
     return made
   }
 
+  /// Whether somebody has woken since this was cleared last.
+  package var isWoken: Bool { wasWoken.load(ordering: .sequentiallyConsistent) }
+
   package func wake() {
-    guard !isWoken.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    guard !wasWoken.exchange(true, ordering: .sequentiallyConsistent) else { return }
     let event = event.load(ordering: .sequentiallyConsistent)
     if event >= 0 {
       eventfd_write(event, 1)
@@ -55,7 +58,7 @@ package final class Waker: Sendable {
     var count: eventfd_t = 0
     // Emptied before the flag falls: whoever wakes in between has nothing to write, and is looked at all the same.
     if event >= 0 { eventfd_read(event, &count) }
-    _ = isWoken.exchange(false, ordering: .sequentiallyConsistent)
+    _ = wasWoken.exchange(false, ordering: .sequentiallyConsistent)
   }
 
   /// Blocks until somebody wakes, or the deadline passes; then forgets the wake-ups so far.
@@ -68,7 +71,7 @@ package final class Waker: Sendable {
     } else {
       let date = Date(timeIntervalSinceNow: Instant.now.duration(to: deadline) / .seconds(1))
       condition.lock()
-      while !isWoken.load(ordering: .sequentiallyConsistent), condition.wait(until: date) {}
+      while !isWoken, condition.wait(until: date) {}
       condition.unlock()
     }
     clear()

@@ -37,7 +37,7 @@ package struct Exchange<Request: Sendable>: Sendable {
     return nextID
   }
 
-  /// Somebody has looked, and something had arrived, be it a part of an answer, or nothing.
+  /// Somebody has looked, and something had arrived, be it a large part of an answer, or nothing.
   package mutating func looked(hasHeard: Bool, now: Instant) {
     lastLooked = now
     if hasHeard { lastHeard = now }

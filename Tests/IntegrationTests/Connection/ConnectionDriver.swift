@@ -16,11 +16,9 @@ final class ConnectionDriver {
     _ server: PrivateRedisServer,
     _ purpose: ConnectionPurpose = .writer,
     url: String? = nil,
-    connectTimeout: Duration = .seconds(20),
-    requestTimeout: Duration = .seconds(20)
+    connectTimeout: Duration = .seconds(20)
   ) throws {
-    var configuration = try RedisConfiguration(url: url ?? server.url)
-    configuration.requestTimeout = requestTimeout
+    let configuration = try RedisConfiguration(url: url ?? server.url)
     connection = try HiredisConnector(configuration: configuration)
       .connect(purpose: purpose, waker: waker, deadline: .now.advanced(by: connectTimeout))
   }
