@@ -3,24 +3,29 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
+private enum Sample {
+  static let names = KeyNames(namespace: "", name: "k", database: 0)
+  static let keys = [names, names]
+
+  static func commit(isLarge: Bool = false) -> Commit {
+    Commit(
+      names: names,
+      content: .document(Data("1".utf8), isLarge: isLarge),
+      condition: .unconditional,
+      floor: .none,
+      operation: Operation(writer: "nonce", number: 1),
+      writer: "w"
+    )
+  }
+}
+
 @Suite(.timeLimit(.minutes(2)))
 struct HiredisConnectionTests {
   private let peer = ScriptedPeer()
-  private let names = KeyNames(namespace: "", name: "k", database: 0)
+  private let names = Sample.names
   private var soon: Instant { .now.advanced(by: .seconds(20)) }
 
-  private func commit(isLarge: Bool = false) -> RedisRequest.Command {
-    .commit(
-      Commit(
-        names: names,
-        content: .document(Data("1".utf8), isLarge: isLarge),
-        condition: .unconditional,
-        floor: .none,
-        operation: Operation(writer: "nonce", number: 1),
-        writer: "w"
-      )
-    )
-  }
+  private func commit(isLarge: Bool = false) -> RedisRequest.Command { .commit(Sample.commit(isLarge: isLarge)) }
 
   private func failure(_ event: RedisEvent?) -> RedisSharedStateError? {
     if case .reply(_, .failure(let error)) = event { error } else { nil }
@@ -353,6 +358,59 @@ struct HiredisConnectionTests {
     #expect(try connection.receive(until: .now).isEmpty)
     peer.say("NG\r\n")
     #expect(try connection.receive(until: soon).count == 1)
+  }
+
+  @Test(
+    "an answer that is larger than what was asked for ends the connection before it comes",
+    arguments: [
+      (.ping, "$4097\r\n"), (.ping, "*1\r\n"), (.role, "*20000\r\n"), (.vitals, "$300000\r\n"),
+      (.readDocuments(Sample.keys), "*5\r\n"), (.readDocuments(Sample.keys), "*2\r\n*1\r\n"),
+      (.read(Sample.keys), "*5\r\n"), (.read(Sample.keys), "$600000000\r\n"),
+      (.track(redirect: 1, prefix: ""), "*0\r\n"),
+      (.commit(Sample.commit()), "*9\r\n"), (.commit(Sample.commit()), "*1\r\n$600000000\r\n"), (nil, "$5000\r\n"),
+    ] as [(RedisRequest.Command?, String)]
+  )
+  func tooLarge(command: RedisRequest.Command?, answer: String) throws {
+    let connection = peer.connection()
+    if let command { try connection.send([RedisRequest(id: 1, command: command)]) }
+    peer.say(answer)
+    expectTooMuch { while true { _ = try connection.receive(until: soon) } }
+  }
+
+  @Test(
+    "so does a message, or a list of keys",
+    arguments: [
+      "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$67108864\r\n",
+      "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n*1048576\r\n",
+    ]
+  )
+  func tooLargePush(push: String) {
+    let connection = peer.connection(.subscriber)
+    peer.say(push)
+    expectTooMuch { while true { _ = try connection.receive(until: soon) } }
+  }
+
+  @Test("each answer may be as large as its own request allows, and no larger")
+  func boundOfARequest() throws {
+    let connection = peer.connection()
+    try connection.send([
+      RedisRequest(id: 1, command: .ping), RedisRequest(id: 2, command: .read([names])),
+      RedisRequest(id: 3, command: .read([names]), bound: ReplyBound(bytes: 100, elements: 2, depth: 1)),
+    ])
+    peer.say("+PONG\r\n*2\r\n$200\r\n\(String(repeating: "7", count: 200))\r\n$-1\r\n")
+    var answers = 0
+    while answers < 2 { answers += try connection.receive(until: soon).count }
+    peer.say("*2\r\n$200\r\n")
+    expectTooMuch { while true { _ = try connection.receive(until: soon) } }
+  }
+
+  private func expectTooMuch(sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void) {
+    let error = #expect(throws: RedisSharedStateError.self, sourceLocation: sourceLocation) { try body() }
+    guard case .protocolViolation(let reason)? = error else {
+      Issue.record("\(String(describing: error))", sourceLocation: sourceLocation)
+      return
+    }
+    #expect(reason.hasPrefix("a reply has"), sourceLocation: sourceLocation)
   }
 
   @Test("a few bytes of a reply are nothing heard, and a whole reply or a large part of one is")

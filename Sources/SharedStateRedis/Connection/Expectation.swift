@@ -12,7 +12,7 @@ enum Expectation {
   /// The answer tells nothing that is not known already.
   case ignored
   case values(PendingRead)
-  case documents(id: UInt64, count: Int)
+  case documents(id: UInt64, count: Int, bound: ReplyBound)
   /// The metas of a request that asks how many documents there are, too.
   case metas(PendingMetas)
   /// How many there are.
@@ -30,6 +30,23 @@ enum Expectation {
   /// Restores, by their places.
   case restores(batch: [RedisRequest], indices: Range<Int>, attempt: ScriptAttempt)
   case confirmations(id: UInt64, isSubscription: Bool, missing: Int)
+
+  /// The most that the reply may be.
+  var bound: ReplyBound {
+    switch self {
+    case .pong, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .existing, .type, .staging,
+      .documentCount:
+      .word
+    case .role: .role
+    case .era, .evictions: .information
+    case .values(let read), .value(let read, _): read.bound
+    case .documents(_, _, let bound): bound
+    case .metas(let pending): .values(of: pending.count)
+    case .commit(let batch, let index, _): batch[index].bound ?? .commits(1)
+    case .restores(let batch, let indices, _): batch[indices.lowerBound].bound ?? .commits(indices.count)
+    case .confirmations: .push
+    }
+  }
 }
 
 /// How often a script was tried, and how.

@@ -66,6 +66,15 @@ package struct Handshake {
   /// Whether every command is answered.
   package var isDone: Bool { steps.isEmpty }
 
+  /// The most that the next reply may be.
+  package var bound: ReplyBound {
+    switch steps.first {
+    case .role: .role
+    case .server, .replication, .stats: .information
+    case .authenticate, .select, .name, .clientID, .commitScript, .restoreScript, nil: .word
+    }
+  }
+
   /// Takes the reply to the next command.
   /// - Throws: ``RedisSharedStateError``: what keeps the connection from being of use.
   package mutating func handle(_ reply: RedisReplyView) throws(RedisSharedStateError) {

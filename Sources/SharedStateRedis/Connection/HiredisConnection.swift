@@ -44,9 +44,11 @@ package final class HiredisConnection: RedisConnection {
     self.purpose = purpose
     self.waker = waker
     encoder = RequestEncoder(formatter: stream.formatter, digests: digests)
+    stream.bound = purpose == .subscriber ? .push : .word
   }
 
   package func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+    let isIdle = expectations.first == nil
     var index = requests.startIndex
     while index < requests.endIndex {
       let restores = Self.restores(in: requests, from: index)
@@ -59,6 +61,7 @@ package final class HiredisConnection: RedisConnection {
       }
       if stream.formatter.count >= Self.writeBytes { try stream.flush() }
     }
+    if isIdle { expectNext() }
     try stream.flush()
   }
 
@@ -119,13 +122,15 @@ package final class HiredisConnection: RedisConnection {
       guard !keys.isEmpty else { return answer(id, .values([])) }
       trackNextIfSelective()
       encoder.read(keys)
-      expectations.append(.values(PendingRead(id: id, keys: keys)))
+      let bound = batch[index].bound ?? .values(of: keys.count)
+      expectations.append(.values(PendingRead(id: id, keys: keys, bound: bound)))
     case .readDocuments(let keys):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .documents([])) }
       trackNextIfSelective()
       encoder.readDocuments(keys)
-      expectations.append(.documents(id: id, count: keys.count))
+      let bound = batch[index].bound ?? .values(of: keys.count)
+      expectations.append(.documents(id: id, count: keys.count, bound: bound))
     case .readMetas(let keys):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .metas([], documents: 0)) }
@@ -172,6 +177,18 @@ package final class HiredisConnection: RedisConnection {
 
   private func handle(_ reply: RedisReplyView) throws(RedisSharedStateError) {
     hear()
+    try match(reply)
+    expectNext()
+  }
+
+  /// The next reply may be as large as what it answers.
+  private func expectNext() {
+    // What is pushed comes in between, whatever was asked.
+    guard purpose == .writer else { return }
+    stream.bound = expectations.first?.bound ?? .word
+  }
+
+  private func match(_ reply: RedisReplyView) throws(RedisSharedStateError) {
     if purpose == .subscriber, reply.kind == .array, try handlePush(reply) { return }
     guard let expectation = expectations.popFirst() else {
       throw .protocolViolation(reason: "a reply came that nothing had asked for")
@@ -204,7 +221,7 @@ package final class HiredisConnection: RedisConnection {
       try handleMetas(of: pending, reply)
     case .documentCount(let pending):
       try handleDocumentCount(of: pending, reply)
-    case .documents(let id, let count):
+    case .documents(let id, let count, _):
       try handleDocuments(id, count, reply)
     case .existing(let read, let indices):
       handleExisting(of: read, indices, reply)

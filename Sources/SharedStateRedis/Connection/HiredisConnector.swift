@@ -39,7 +39,11 @@ package struct HiredisConnector: RedisConnector {
     until deadline: Instant
   ) throws(RedisSharedStateError) -> Handshake {
     var handshake = Handshake(configuration: configuration, purpose: purpose, formatter: stream.formatter)
-    let handle: RedisStream.Handler = { (reply) throws(RedisSharedStateError) in try handshake.handle(reply) }
+    stream.bound = handshake.bound
+    let handle: RedisStream.Handler = { (reply) throws(RedisSharedStateError) in
+      try handshake.handle(reply)
+      stream.bound = handshake.bound
+    }
     while !handshake.isDone {
       // Looked at whatever arrives: a server that goes on sending is no reason to wait for longer.
       guard Instant.now < deadline, try !stream.receive(until: deadline, waker: nil, handle).isEmpty else {

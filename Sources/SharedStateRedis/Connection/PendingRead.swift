@@ -2,6 +2,8 @@
 final class PendingRead {
   let id: UInt64
   let keys: [KeyNames]
+  /// The most that each of the replies may be that bring values.
+  let bound: ReplyBound
   var values: [StoredValue] = []
   /// How many commands behind the MGET have not been answered.
   var outstanding = 0
@@ -12,9 +14,10 @@ final class PendingRead {
   /// A key that comes and goes faster than it can be looked at counts as absent in the end.
   private static let maximumRereads = 64
 
-  init(id: UInt64, keys: [KeyNames]) {
+  init(id: UInt64, keys: [KeyNames], bound: ReplyBound) {
     self.id = id
     self.keys = keys
+    self.bound = bound
   }
 
   /// The answer, once nothing is outstanding.

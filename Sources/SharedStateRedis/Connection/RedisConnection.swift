@@ -77,10 +77,14 @@ package struct RedisRequest: Sendable {
 
   package let id: UInt64
   package let command: Command
+  /// The most that the reply may be; `nil`: as much as such a command is answered with at all. What exceeds it ends the
+  /// connection. Of restores that are sent together the first one's counts.
+  package let bound: ReplyBound?
 
-  package init(id: UInt64, command: Command) {
+  package init(id: UInt64, command: Command, bound: ReplyBound? = nil) {
     self.id = id
     self.command = command
+    self.bound = bound
   }
 }
 

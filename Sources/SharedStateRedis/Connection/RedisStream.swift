@@ -17,6 +17,12 @@ package final class RedisStream {
   /// What hiredis is fed at once: it moves what is left of it at every kilobyte that it has parsed.
   private static let pieceBytes = 16_384
 
+  /// The most that the reply may be that comes next. Set it between two replies.
+  package var bound: ReplyBound {
+    get { parser.bound }
+    set { parser.bound = newValue }
+  }
+
   /// Takes over a transport.
   package init(transport: any Transport) {
     self.transport = transport
