@@ -3,20 +3,22 @@ import Synchronization
 
 /// Replaces a file in one step: everybody reads the old content or the new one, also after a crash or a power cut.
 struct AtomicWrite {
-  private static let counter = Atomic<UInt64>(0)
-  /// Marks the files that a replacement is prepared in.
-  private static let suffix = ".shared-state"
-  /// How old a prepared file is at least, before it counts as left behind.
-  private static let staleAge: TimeInterval = 3600
+  /// The files beside which somebody has looked for what was left behind; at most as many as are written in one round.
+  private static let looked = Mutex<(paths: Set<Name>, writes: Int)>(([], 0))
+  /// After how many writes everything is looked at again.
+  private static let writesInOneRound = 1024
+  /// How old a file is at least before it counts as left behind: one that nobody has locked, and one that cannot be
+  /// locked.
+  private static let staleAge = (unlocked: Duration.seconds(60), unlockable: Duration.seconds(3600))
 
   private let path: String
   private let directory: String
-  private let name: String
+  private let temporary: TemporaryName
 
   init(path: String) {
     self.path = path
     directory = (path as NSString).deletingLastPathComponent
-    name = (path as NSString).lastPathComponent
+    temporary = TemporaryName(of: (path as NSString).lastPathComponent)
   }
 
   /// Writes the content; missing directories are made.
@@ -25,11 +27,13 @@ struct AtomicWrite {
   /// - Throws: ``FileStorageError``; the file is then as it was.
   func write(_ data: Data) throws -> FileStamp {
     let mode = try presentMode()
-    let number = Self.counter.add(1, ordering: .relaxed).newValue
-    if number == 1 || number % 1024 == 0 { removeLeftovers() }
-    let temporary = "\(directory)/.\(name).\(getpid()).\(number)\(Self.suffix)"
+    let temporary = "\(directory)/\(temporary.make())"
     let file = try create(temporary)
     do {
+      // For as long as it is open, nobody takes it for left behind.
+      _ = file.lock()
+      // Before the content needs room on the disk.
+      if isToBeLookedAt() { removeLeftovers(asOf: try file.stamp()) }
       if let mode { try file.setMode(mode) }
       try file.writeAll(data)
       try file.synchronize()
@@ -75,18 +79,35 @@ struct AtomicWrite {
     }
   }
 
+  private func isToBeLookedAt() -> Bool {
+    Self.looked.withLock { looked in
+      looked.writes += 1
+      if looked.writes == Self.writesInOneRound { looked = ([], 0) }
+      return looked.paths.insert(Name(path)).inserted
+    }
+  }
+
   /// Removes what processes left behind that were killed in the middle of a write.
-  private func removeLeftovers() {
+  ///
+  /// - Parameter present: The stamp of a file that was made just now: the clock of the file system may be another one than
+  ///   this machine's.
+  private func removeLeftovers(asOf present: FileStamp) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-    let start = Name(".\(name).")
-    for candidate in names where Name(candidate).hasPrefix(start) && candidate.hasSuffix(Self.suffix) {
-      let leftover = "\(directory)/\(candidate)"
-      var status = stat()
-      // Only by age: a process of another container may write the same file, and its number says nothing here.
-      guard stat(leftover, &status) == 0 else { continue }
-      let stamp = FileStamp(status)
-      let age = Date().timeIntervalSince1970 - TimeInterval(stamp.modified) / 1_000_000_000
-      if age > Self.staleAge { unlink(leftover) }
+    for name in names where temporary.isMade(name) {
+      let leftover = "\(directory)/\(name)"
+      guard
+        let file = try? OpenFile(leftover, flags: O_RDONLY | O_NOFOLLOW, operation: "look at"),
+        let modified = try? file.stamp().modified
+      else { continue }
+      let age = Duration.nanoseconds(present.modified &- modified)
+      // Whoever has just made one has not locked it yet.
+      guard age > Self.staleAge.unlocked else { continue }
+      // A process of another container may write the same file, and its number says nothing here, but its lock does.
+      switch file.lock() {
+      case .taken: unlink(leftover)
+      case .held: break
+      case .unknown: if age > Self.staleAge.unlockable { unlink(leftover) }
+      }
     }
   }
 }

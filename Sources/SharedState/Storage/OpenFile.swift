@@ -59,6 +59,23 @@ final class OpenFile {
     guard fchmod(descriptor, mode) == 0 else { throw FileStorageError.system("write", path) }
   }
 
+  enum Lock {
+    case taken
+    /// Somebody has it open, and locked.
+    case held
+    /// Files cannot be locked there.
+    case unknown
+  }
+
+  /// Locks the file until it is closed, also by the end of the process; does not wait.
+  func lock() -> Lock {
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      if errno == EINTR { continue }
+      return errno == EWOULDBLOCK ? .held : .unknown
+    }
+    return .taken
+  }
+
   /// Returns once the content is on the disk.
   func synchronize() throws {
     while fsync(descriptor) != 0 {
