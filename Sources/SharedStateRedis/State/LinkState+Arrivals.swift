@@ -121,6 +121,7 @@ extension LinkState {
     case (.commit(let id, let operation, _), .failure(let error)) where error != .notPrimary:
       members[id]?.isCommittedSince = false
       apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, now: now)
+      turnedDown(id, now: now)
     case (_, .failure(let error)):
       // Without listening and reading there is no telling what is stale: start again, later.
       failed(epoch: epoch, error: error, now: now)
@@ -159,8 +160,14 @@ extension LinkState {
     var error: RedisSharedStateError?
     switch reply {
     case .committed:
-      if let repair, repair == .edit { error = conflicted(id, with: nil, now: now) } else { succeeded(id, .commit) }
-      if repair == .loss { repaired(id, now: now) }
+      switch repair {
+      case .edit: error = conflicted(id, with: nil, now: now)
+      case .loss:
+        // What somebody has asked for is still turned down, for all that is known.
+        if !(members[id]?.replica.isWanted ?? false) { succeeded(id, .commit) }
+        repaired(id, now: now)
+      case nil: succeeded(id, .commit)
+      }
     case .conflict(let stored, _):
       members[id]?.isCommittedSince = false
       error = conflicted(id, with: stored, now: now)

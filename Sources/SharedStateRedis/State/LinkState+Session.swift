@@ -29,7 +29,7 @@ extension LinkState {
     suspects = Queue()
     retries = Heap()
     setbacks = setbacks.filter { $0.key.concern != .repair }
-    for key in setbacks.keys { setbacks[key]?.retryAt = nil }
+    for key in setbacks.keys { setbacks[key]?.forgetConnection() }
     waits = Waits()
     confirmations = Queue()
     countQueue = []

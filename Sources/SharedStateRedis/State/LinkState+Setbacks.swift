@@ -17,13 +17,16 @@ extension LinkState {
     }
 
     var kind: Kind
-    /// How many answers in a row have made us ask again, and how many of the last ones have told the same.
+    /// How many answers in a row have made us ask again, and how many of the last ones have told nothing new.
     var count = 0
     var repetitions = 0
-    /// What the last one has told to be stored.
-    var stored: StoredValue?
+    /// What the last one has told to be stored, and the highest revision that any of them has told.
+    private(set) var stored: StoredValue?
+    private var highest = Revision.none
     /// How often those who wait were told. It goes into requests of its own from then on.
     var refusals = 0
+    /// When those who wait were told last.
+    var toldAt: Instant?
     /// When to ask again; `nil`: that is being done.
     var retryAt: Instant?
     /// When the last one came, or its pause was over.
@@ -64,6 +67,35 @@ extension LinkState {
       self.kind = kind
       lastAt = now
     }
+
+    /// One more answer has made us ask again.
+    ///
+    /// - Parameter stored: What it tells to be stored; `nil`: what was asked for has taken effect.
+    mutating func count(_ stored: StoredValue?, now: Instant) {
+      count += 1
+      repetitions = isNew(stored) ? 0 : repetitions + 1
+      (self.stored, lastAt) = (stored, now)
+      highest = max(highest, stored?.revision ?? .none)
+    }
+
+    /// One more answer, which tells nothing of what is stored.
+    mutating func countRepetition(now: Instant) {
+      count += 1
+      repetitions += 1
+      lastAt = now
+    }
+
+    /// Whoever commits makes a higher revision. Who writes without one makes another document, at least.
+    private func isNew(_ stored: StoredValue?) -> Bool {
+      guard let stored, self.stored != nil || highest > .none else { return true }
+      return stored.meta == nil ? stored != self.stored : stored.revision > highest
+    }
+
+    /// The connection has ended. Another server may have other numbers.
+    mutating func forgetConnection() {
+      retryAt = nil
+      highest = .none
+    }
   }
 
   struct Patience {
@@ -77,6 +109,8 @@ extension LinkState {
     static let longestPause = Duration.milliseconds(100)
     /// The longest one after that, and how much of it there is at least for each value that is refused.
     static let longestPauseAfterRefusal = Duration.seconds(60)
+    /// After how many refusals who asks waits for the longest pause of those who were not told, at the most.
+    static let hurries = 8
     static let pauseForEachValue = Duration.milliseconds(10)
     /// After how long without a setback the next one is the first one again.
     static let memory = Duration.seconds(1)
@@ -118,6 +152,7 @@ extension LinkState {
     let longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * setbacks.count)
     let jitter = setback.isTold ? Double.random(in: 0.5..<1, using: &random) : 1
     setback.refusals += 1
+    setback.toldAt = now
     wait(min(pause, longest) * jitter, with: setback, for: key, now: now)
   }
 
@@ -136,9 +171,7 @@ extension LinkState {
     var setback = setbacks[key] ?? Setback(kind, now: now)
     if setback.lastAt + Patience.memory < now { setback = Setback(kind, now: now) }
     setback.kind = kind
-    setback.count += 1
-    setback.repetitions = stored != nil && stored == setback.stored ? setback.repetitions + 1 : 0
-    (setback.stored, setback.lastAt) = (stored, now)
+    setback.count(stored, now: now)
     let isRepeated = setback.repetitions >= Patience.toldAfter.repetitions
     if isRepeated || stored != nil && setback.count >= Patience.toldAfter.newAnswers {
       setbacks[key] = setback
@@ -147,14 +180,27 @@ extension LinkState {
         ? .protocolViolation(reason: "it turns down what it is asked for, because of what was there before")
         : .timedOut(operation: "a change, because others were always faster")
     }
-    let excess = max(setback.repetitions - Patience.repetitions, setback.count - Patience.newAnswers)
-    if excess >= 0 {
-      let pause = min(Patience.pause * (1 << min(excess, 20)), Patience.longestPause)
-      wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: key, now: now)
-    } else {
-      setbacks[key] = setback
-    }
+    pause(setback, key, now: now)
     return nil
+  }
+
+  /// Asks again at once the first few times, then after growing pauses.
+  private mutating func pause(_ setback: Setback, _ key: Setback.Key, now: Instant) {
+    let excess = max(setback.repetitions - Patience.repetitions, setback.count - Patience.newAnswers)
+    guard excess >= 0 else { return setbacks[key] = setback }
+    let pause = min(Patience.pause * (1 << min(excess, 20)), Patience.longestPause)
+    wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: key, now: now)
+  }
+
+  /// What was asked for is refused, and is not asked for again by itself. Whoever is told may do so at once, and others
+  /// with him: that is slowed down as well.
+  mutating func turnedDown(_ id: ReplicaID, now: Instant) {
+    let key = Setback.Key(id, .commit)
+    guard members[id] != nil, !(setbacks[key]?.isPausing ?? false) else { return }
+    var setback = setbacks[key] ?? Setback(.commit, now: now)
+    if setback.lastAt + Patience.memory < now { setback = Setback(.commit, now: now) }
+    setback.countRepetition(now: now)
+    pause(setback, key, now: now)
   }
 
   /// A value was repaired. The server may lose it again, for as long as its memory is too small, or somebody removes what
@@ -184,12 +230,23 @@ extension LinkState {
     for kind in [Setback.Kind.read, .commit, .repair] { setbacks[Setback.Key(id, kind)] = nil }
   }
 
-  /// Somebody asks for something that is tried again rarely.
+  /// Somebody asks for something that is tried again rarely: a program that does so in a loop not all the time.
   mutating func hurry(_ id: ReplicaID) {
     guard !setbacks.isEmpty else { return }
     for kind in [Setback.Kind.read, .commit, .repair] {
       let key = Setback.Key(id, kind)
-      if let setback = setbacks[key], setback.isTold || kind == .repair, setback.isPausing { tryAgain(key) }
+      guard let setback = setbacks[key], setback.isTold || kind == .repair, let retryAt = setback.retryAt else {
+        continue
+      }
+      guard let toldAt = setback.toldAt, setback.refusals > Patience.hurries else {
+        tryAgain(key)
+        continue
+      }
+      let earliest = toldAt + Patience.longestPause
+      guard earliest < retryAt else { continue }
+      setbacks[key]?.retryAt = earliest
+      retries.insert(Setback.Retry(at: earliest, key: key))
+      wake(.writer)
     }
   }
 
