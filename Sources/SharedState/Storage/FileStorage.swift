@@ -20,6 +20,9 @@ public struct FileStorage: Sendable {
   /// A document is replaced in one step, so that nobody ever reads half of one, also after a crash. The first change
   /// is written at once, then there is at most one write a second. What is pending is written when the process ends
   /// normally. Changes that others make to a file are played back.
+  ///
+  /// What is written is prepared in a hidden file beside it, whose name ends with `.shared-state`. One that a killed
+  /// process has left is removed by a save that comes at least a minute later.
   public static let fileSystem = Self(files: DiskFiles())
 
   /// A new, empty storage that lives as long as it is used, and writes nothing to the disk.

@@ -54,9 +54,13 @@ extension LinkState {
     epoch: UInt64,
     now: Instant
   ) {
-    if case .commit(_, _, let bytes) = request {
+    if case .commit(let id, _, let bytes) = request {
       commitsUnderWay -= 1
       commitBytesUnderWay -= bytes
+      if !breaks.isEmpty {
+        breaks.answered(id)
+        if hasServed { served(epoch: epoch) }
+      }
     }
     switch (request, reply) {
     case (.hearing(let vitals), .pong), (.hearing(let vitals), .failure(.permissionDenied)):
@@ -91,7 +95,7 @@ extension LinkState {
     case (.subscribe(let names), .failure(let error)) where error.mayConcernOneKey:
       split(channels: names, error, now: now)
     case (.read(let reads, let isCheck), .values(let values)) where reads.count == values.count:
-      session.succeeded(epoch: epoch)
+      served(epoch: epoch)
       if isCheck { checked(bytes: values.reduce(0) { $0 + $1.content.size }, now: now) }
       for (read, value) in zip(reads, values) {
         self.read(value, of: read.id, read.number, now: now)

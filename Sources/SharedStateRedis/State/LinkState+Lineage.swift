@@ -89,7 +89,8 @@ extension LinkState {
     }
     while let id = confirmations.popFirst() { check(id, .everything, now: now) }
     let isDue = vitalsAt.map { $0 <= now } ?? false
-    let isAsked = readQueue.first != nil || commitQueue.first != nil || checks.queue.first != nil
+    let isCommitting = commitQueue.first != nil || breaks.queue.first != nil
+    let isAsked = readQueue.first != nil || isCommitting || checks.queue.first != nil
     guard !countQueue.isEmpty || isDue && isAsked else { return }
     vitalsAt = now + Self.vitalsInterval
     request(.vitals(countQueue), .vitals, on: .writer, into: &work, now: now)

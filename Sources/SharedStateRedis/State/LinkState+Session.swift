@@ -38,6 +38,8 @@ extension LinkState {
     tracking = .off
     isTrackingQueued = false
     asksForRole = true
+    breaks.forgetConnection()
+    (hasServed, connectedAt) = (false, nil)
     commitsUnderWay = 0
     commitBytesUnderWay = 0
   }
@@ -123,7 +125,8 @@ extension LinkState {
       // Of what is read at once now, not all is to be looked at at once again, by many services.
       members[id]?.antiEntropyPart = Double.random(in: 0..<1, using: &random)
     }
-    if channels.isEmpty { session.succeeded(epoch: epoch) }
+    connectedAt = now
+    if channels.isEmpty { served(epoch: epoch) }
     effects.append(.statusChanged)
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }
@@ -142,8 +145,10 @@ extension LinkState {
     let jitter = Double.random(in: 0..<1, using: &random)
     let known = session.phase == .connected ? nil : session.lastError
     // Of a connection that does nothing of what it is for, nothing was heard that counts.
-    if session.phase == .connected, epoch == session.epoch, session.failures == 0 {
+    if session.phase == .connected, epoch == session.epoch, hasServed {
       lastConnected = exchanges.values.map(\.lastHeard).min() ?? lastConnected
+      // One that has lasted for longer than any pause need not be waited for.
+      if let connectedAt, connectedAt + configuration.backoff.cap <= now { session.succeeded(epoch: epoch) }
     }
     learnFromEnd(error, epoch: epoch, now: now)
     guard session.failed(epoch: epoch, error: error, now: now, random: jitter) else { return }
@@ -153,6 +158,7 @@ extension LinkState {
         forget(waiter)
       }
     }
+    let culprit = noteBreak(error, now: now)
     forgetConnections()
     // A hundred thousand shares need not be told again of every attempt that fails for the same reason.
     for id in known == error ? [] : members.ids {
@@ -166,6 +172,7 @@ extension LinkState {
       members[id]?.repairs = Repairs()
       apply(members[id]?.replica.disconnected(error), to: id)
     }
+    if let culprit { apply(members[culprit]?.replica.refused(Breaks.error, isUnread: false), to: culprit) }
     effects.append(.statusChanged)
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }

@@ -232,6 +232,7 @@ extension LinkState {
 
   /// Somebody asks for something that is tried again rarely: a program that does so in a loop not all the time.
   mutating func hurry(_ id: ReplicaID) {
+    if !breaks.isEmpty, breaks.hurry(id, pause: configuration.backoff.cap) { wake(.writer) }
     guard !setbacks.isEmpty else { return }
     for kind in [Setback.Kind.read, .commit, .repair] {
       let key = Setback.Key(id, kind)
@@ -251,6 +252,7 @@ extension LinkState {
   }
 
   mutating func takeRetries(now: Instant) {
+    for id in breaks.takeRetries(now: now) { apply(members[id]?.replica.advance(), to: id) }
     while let retry = retries.min, retry.at <= now {
       retries.removeMin()
       guard setbacks[retry.key]?.retryAt == retry.at else { continue }
@@ -336,6 +338,7 @@ extension LinkState {
 
   /// Whether a commit is to be asked for again later.
   func isCommitPausing(_ id: ReplicaID) -> Bool {
+    if !breaks.isEmpty, breaks.isPausing(id) { return true }
     guard !setbacks.isEmpty else { return false }
     if setbacks[Setback.Key(id, .commit)]?.isPausing ?? false { return true }
     // A repair waits, unless something else is to be written, which needs it.
@@ -348,7 +351,7 @@ extension LinkState {
   }
 
   /// Whether anything is to be tried again later.
-  var isPausing: Bool { setbacks.values.contains(where: \.isPausing) }
+  var isPausing: Bool { setbacks.values.contains(where: \.isPausing) || breaks.isPausing }
 
   /// Whether nothing is heard of a value because the server does not permit that.
   func isForbidden(_ id: ReplicaID) -> Bool {

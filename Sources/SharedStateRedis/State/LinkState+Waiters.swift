@@ -146,7 +146,8 @@ extension LinkState {
     }
     forget(waiter)
     // Why the server does not answer says more than that it does not.
-    let reason = session.phase == .connected ? nil : session.lastError
+    let isCulprit = id.map(breaks.isPausing) ?? false
+    let reason = isCulprit ? Breaks.error : session.phase == .connected ? nil : session.lastError
     effects.append(.resume([waiter], reason ?? .timedOut(operation: operation)))
   }
 

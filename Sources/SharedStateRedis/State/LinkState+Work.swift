@@ -61,6 +61,7 @@ extension LinkState {
     if !work.encodings.isEmpty { deadline = min(deadline, now + configuration.requestTimeout) }
     if let at = waits.next { deadline = min(deadline, at) }
     if let retry = retries.min { deadline = min(deadline, retry.at) }
+    if let at = breaks.nextRetry, session.phase == .connected { deadline = min(deadline, at) }
     if let at = nextCheck, session.phase == .connected { deadline = min(deadline, at) }
     if let at = nextExpiry { deadline = min(deadline, at) }
     writerLooksAt = deadline
@@ -77,6 +78,10 @@ extension LinkState {
     let operation = makeOperation()
     apply(members[id]?.replica.encoded(encoded, operation: operation), to: id)
     defer { wakeIfThereIsRoom() }
+    if !breaks.isEmpty, breaks.holdsBack(id, commitsUnderWay: commitsUnderWay) {
+      queueCommit(of: id)
+      return nil
+    }
     return commitRequest(for: id, now: now)
   }
 
@@ -92,7 +97,7 @@ extension LinkState {
     apply(members[id]?.replica.unlocked(), to: id)
   }
 
-  private mutating func beginEncoding(of id: ReplicaID) -> Replica.Encoding? {
+  mutating func beginEncoding(of id: ReplicaID) -> Replica.Encoding? {
     guard let encoding = members[id]?.replica.beginEncoding() else { return nil }
     // It has the size of what is stored, as far as is known.
     let size = encoding.stored.content.size
@@ -116,7 +121,7 @@ extension LinkState {
 
   /// A commit may have waited for room, and nothing else leads to it.
   private mutating func wakeIfThereIsRoom() {
-    if commitQueue.first != nil, hasRoomForCommits { wake(.writer) }
+    if commitQueue.first != nil && hasRoomForCommits || breaks.queue.first != nil { wake(.writer) }
   }
 
   private mutating func makeOperation() -> Operation {
@@ -226,6 +231,8 @@ extension LinkState {
   }
 
   mutating func takeCommits(into work: inout Work, now: Instant) {
+    guard breaks.alone == nil else { return }
+    if breaks.isTurn(at: now), commitsUnderWay > 0 || takeSuspect(into: &work, now: now) { return }
     while work.count < Self.commitsInOneBatch, hasRoomForCommits, let id = commitQueue.popFirst() {
       members[id]?.isCommitQueued = false
       if let request = commitRequest(for: id, now: now) {
@@ -234,6 +241,7 @@ extension LinkState {
         work.encodings.append((id, encoding))
       }
     }
+    if commitsUnderWay == 0, commitQueue.first == nil { _ = takeSuspect(into: &work, now: now) }
   }
 
   mutating func commitRequest(for id: ReplicaID, now: Instant) -> RedisRequest? {
@@ -246,6 +254,7 @@ extension LinkState {
     let bytes = draft.size
     commitsUnderWay += 1
     commitBytesUnderWay += bytes
+    if !breaks.isEmpty { breaks.sent(id, now: now) }
     let number = exchanges[.writer]?.register(.commit(id, draft.operation, bytes: bytes), now: now)
     return number.map { RedisRequest(id: $0, command: command) }
   }

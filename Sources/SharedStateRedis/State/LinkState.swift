@@ -161,6 +161,10 @@ package struct LinkState: Sendable {
   var retries = Heap<Setback.Retry>()
   var waits = Waits()
   var memories = Memories()
+  var breaks = Breaks()
+  /// Whether the present connection has done anything of what it is for, and since when there is one.
+  var hasServed = false
+  var connectedAt: Instant?
   var commitsUnderWay = 0
   var commitBytesUnderWay = 0
   /// What was handed out to be encoded, and will be a commit under way.
@@ -263,6 +267,7 @@ package struct LinkState: Sendable {
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
     forgetExpiry(of: id)
     forgetSetbacks(of: id)
+    breaks.forget(id)
     let channel = Name(member.names.channel)
     channels[channel]?.removeAll { $0 == id }
     guard channels[channel]?.isEmpty ?? false else { return }
@@ -324,12 +329,7 @@ package struct LinkState: Sendable {
         waits.requested.append((grace, id))
         wake(.writer)
       case .commit:
-        guard !(members[id]?.isCommitQueued ?? true) else { continue }
-        // What there is to commit is asked for again then.
-        if isCommitPausing(id) { continue }
-        members[id]?.isCommitQueued = true
-        commitQueue.append(id)
-        wake(.writer)
+        queueCommit(of: id)
       case .retryLater:
         if let now { pauseAfterRefusal(of: id, .commit, now: now) }
       case .resume(let ids, let error):

@@ -6,7 +6,8 @@
 /// ISSTA 2012.
 struct SimulatedHabits {
   enum Disturbance: CaseIterable {
-    case cut, loseReplies, breakAtCommit, stall, refuseConnections, refuseWrites, refuseTracking, demote, recover
+    case cut, loseReplies, breakAtCommit, poison, stall, refuseConnections, refuseWrites, refuseTracking
+    case demote, recover
     case dropMessage, duplicateMessage, reorderMessages
     case forgeMessage, forgeMeta, forbid, permit
     case outsider, unreadable, foreignSet, foreignDelete, foreignExpire, foreignType, foreignFlush
@@ -40,7 +41,7 @@ struct SimulatedHabits {
     self.evicts = evicts
     let disturbances: [Disturbance] =
       isAboutCommits
-      ? [.breakAtCommit, .breakAtCommit, .cut, .outsider, .evict, .time]
+      ? [.breakAtCommit, .breakAtCommit, .poison, .cut, .outsider, .evict, .time]
       : isAboutFailovers
         ? [.failOver, .failOver, .cut, .outsider, .evict, .time, .restartService, .loseReplies]
         : Self.mixture(Disturbance.allCases, &random)

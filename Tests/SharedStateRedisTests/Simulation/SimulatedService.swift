@@ -241,7 +241,13 @@ final class SimulatedService: CustomStringConvertible {
   /// shares, at the most.
   func takeLoad() -> History.Load? {
     let changes = link.pendingChanges
-    let queued = max(link.commitQueue.count, link.readQueue.count, link.checks.queue.count, link.checks.ownQueue.count)
+    let queued = max(
+      link.commitQueue.count,
+      link.breaks.queue.count,
+      link.readQueue.count,
+      link.checks.queue.count,
+      link.checks.ownQueue.count
+    )
     guard changes > most.changes || queued > most.queued else { return nil }
     most = (max(changes, most.changes), max(queued, most.queued))
     return History.Load(values: boxes.count, changes: changes, queued: queued, limit: joined)
@@ -267,6 +273,7 @@ final class SimulatedService: CustomStringConvertible {
   var isAsleep: Bool {
     guard link.session.phase == .connected, link.exchanges.values.allSatisfy({ $0.count == 0 }) else { return false }
     return !link.countQueue.isEmpty || link.commitQueue.first != nil || link.readQueue.first != nil
+      || link.breaks.queue.first != nil
       || link.readOnceQueue.first != nil
       || link.subscriptionQueue.first != nil
   }

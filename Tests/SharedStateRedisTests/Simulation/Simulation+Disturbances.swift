@@ -20,6 +20,8 @@ extension Simulation {
       cut(connection)
     case .breakAtCommit:
       any(connections.filter { $0.purpose == .writer && !$0.isBroken })?.breaksAtCommit = true
+    case .poison:
+      poison = poison == nil ? any(names) : nil
     case .stall:
       any(connections)?.isStalled = true
     case .refuseConnections:
@@ -91,6 +93,7 @@ extension Simulation {
     promote()
     permit()
     server.faults = ServerFaults()
+    poison = nil
   }
 
   /// The server needs memory: each of a value's keys may have to go.

@@ -10,10 +10,24 @@ extension Simulation {
     let count = Int.random(in: 1...connection.outbox.count, using: &random)
     let requests = Array(connection.outbox.prefix(count))
     connection.outbox.removeFirst(count)
-    for request in requests { carryOut(request, from: connection) }
+    for request in requests {
+      if isPoison(request), !connection.isLate {
+        endTurn()
+        return cut(connection)
+      }
+      carryOut(request, from: connection)
+    }
     endTurn()
     if connection.breaksAtCommit { loseReply(to: requests, on: connection) }
     if connection.isLate, connection.outbox.isEmpty { discard(connection) }
+  }
+
+  private func isPoison(_ request: RedisRequest) -> Bool {
+    switch request.command {
+    case .commit(let commit): commit.names == poison
+    case .restore(let restore): restore.names == poison
+    default: false
+    }
   }
 
   /// What was sent is lost, or comes much later, when whoever wanted it may have given up.

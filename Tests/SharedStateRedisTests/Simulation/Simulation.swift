@@ -18,6 +18,7 @@ import SharedStateTesting
 /// | one forbidden name stopped all others | everybody had all rights | `forbid`, `permit`: the first name is never refused |
 /// | code of the program held up others | a closure that encodes, updates or observes is one step here | tests with threads, and `hold` for `withLock` |
 /// | trying again cost too much | nobody counts what is asked | tests of `LinkState` with a clock |
+/// | one value broke the connection for all | what broke it came by chance | `poison` |
 final class Simulation {
   let seed: UInt64
   var random: SplitMix64
@@ -38,6 +39,8 @@ final class Simulation {
   let recorder = SimulatedRecorder()
   /// What no guarantee is about and must not be: a thread that sleeps for ever, an error that stays.
   private(set) var failures: [String] = []
+  /// The value at whose commits something between the services and the server ends the connection.
+  var poison: KeyNames?
   var snapshot = Keyspace()
   /// What was stored before each of the last commits: what replicas have that lag.
   private(set) var recent: [Keyspace] = []

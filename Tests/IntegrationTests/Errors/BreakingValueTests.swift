@@ -1,0 +1,98 @@
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Synchronization
+import Testing
+
+@Suite("A value at which the connection breaks", .timeLimit(.minutes(2)), .endsStores)
+struct BreakingValueTests {
+  @Test("keeps no other from being stored, and says so itself", arguments: BackendKind.allCases)
+  func others(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let proxy = Proxy(breakingAt: "poison")
+    var configuration = try backend.configuration()
+    configuration.label = "service"
+    configuration.backoff = .init(base: .milliseconds(5), cap: .milliseconds(500))
+    let store = RedisStore(
+      connector: ProxiedConnector(base: backend.connector(configuration), proxy: proxy),
+      configuration: configuration,
+      isInProcess: backend.isInProcess,
+      logger: quiet
+    ).endingWithTest
+    @Shared(.redis("poison", store: store)) var poison = 0
+    let others = (1...20).map { Shared(wrappedValue: 0, .redis("other\($0)", store: store)) }
+    try await $poison.load()
+    proxy.isBreaking.store(true, ordering: .sequentiallyConsistent)
+    $poison.withLock { $0 = 1 }
+    for other in others { other.withLock { $0 = 1 } }
+    for other in others { try await other.save() }
+    for number in 1...20 { #expect(try backend.get("other\(number)") == "1") }
+    try await $poison.status { $0.saveError != nil }
+    guard case .protocolViolation? = $poison.saveError as? RedisSharedStateError else {
+      return _ = Issue.record("\(String(describing: $poison.saveError))")
+    }
+    #expect(others.allSatisfy { $0.saveError == nil })
+    // Whoever asks all the time does not keep the others waiting either.
+    for round in 2...5 {
+      await #expect(throws: RedisSharedStateError.self) { try await $poison.save() }
+      for other in others { other.withLock { $0 = round } }
+      for other in others { try await other.save() }
+    }
+    #expect(proxy.breaks.load(ordering: .sequentiallyConsistent) < 40)
+    proxy.isBreaking.store(false, ordering: .sequentiallyConsistent)
+    try await $poison.save()
+    #expect(try backend.get("poison") == "1")
+    #expect($poison.saveError == nil)
+  }
+
+  /// Something between a service and its server, that takes offence at one name.
+  private final class Proxy: Sendable {
+    let name: String
+    let isBreaking = Atomic(false)
+    let breaks = Atomic(0)
+
+    init(breakingAt name: String) { self.name = name }
+
+    func check(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+      guard isBreaking.load(ordering: .sequentiallyConsistent) else { return }
+      for case .commit(let commit) in requests.map(\.command) where commit.names.value == name {
+        breaks.add(1, ordering: .sequentiallyConsistent)
+        throw .disconnected(reason: "the proxy has closed it")
+      }
+    }
+  }
+
+  private struct ProxiedConnector: RedisConnector {
+    let base: any RedisConnector
+    let proxy: Proxy
+
+    func connect(
+      purpose: ConnectionPurpose,
+      waker: Waker,
+      deadline: Instant
+    ) throws(RedisSharedStateError) -> any RedisConnection {
+      ProxiedConnection(try base.connect(purpose: purpose, waker: waker, deadline: deadline), proxy)
+    }
+  }
+
+  private final class ProxiedConnection: RedisConnection {
+    private let base: any RedisConnection
+    private let proxy: Proxy
+
+    init(_ base: any RedisConnection, _ proxy: Proxy) { (self.base, self.proxy) = (base, proxy) }
+
+    var hasHeard: Bool { base.hasHeard }
+    var facts: ServerFacts { base.facts }
+
+    func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+      try proxy.check(requests)
+      try base.send(requests)
+    }
+
+    func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
+      try base.receive(until: deadline)
+    }
+
+    func close() { base.close() }
+  }
+}
