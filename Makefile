@@ -119,7 +119,7 @@ check-release:
 
 # Tests that start this program again to see it end: the runner waits for children in a way that the sanitizer's own
 # children, and those of other tests, keep busy for ever. They run in the ordinary run.
-EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|ExactlyOnceUpdatesTests\.processes\(\)|CompileError)'
+EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|ExactlyOnceUpdatesTests\.processes\(\)|DescriptorTests|CompileError)'
 
 # Fills a server's memory, and looks at everything three times a second: that takes a second, and minutes under the
 # sanitizer, in which those who wait have lost their patience. It runs in the ordinary run.

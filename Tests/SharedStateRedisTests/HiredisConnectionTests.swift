@@ -346,7 +346,7 @@ struct HiredisConnectionTests {
     waker.wake()
     waker.wake()
     #expect(try connection.receive(until: soon).isEmpty)
-    var watched = pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0)
+    var watched = pollfd(fd: try waker.descriptor, events: Int16(POLLIN), revents: 0)
     #expect(poll(&watched, 1, 0) == 0)
   }
 

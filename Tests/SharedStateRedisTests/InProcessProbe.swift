@@ -22,10 +22,7 @@ final class InProcessProbe {
   }
 
   /// Whether somebody has woken the connection since it last received.
-  var isWoken: Bool {
-    var watched = pollfd(fd: waker.descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&watched, 1, 0) == 1
-  }
+  var isWoken: Bool { waker.isWoken }
 
   func send(_ commands: RedisRequest.Command...) throws {
     try connection.send(

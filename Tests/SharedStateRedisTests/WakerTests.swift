@@ -9,7 +9,7 @@ struct WakerTests {
   @Test("wakes a thread that waits before there is a descriptor, and one that waits after", arguments: [false, true])
   func wakes(withDescriptor: Bool) async throws {
     let waker = Waker()
-    if withDescriptor { _ = waker.descriptor }
+    if withDescriptor { _ = try waker.descriptor }
     for _ in 0..<1_000 {
       let done = Countdown()
       Thread {
@@ -22,23 +22,23 @@ struct WakerTests {
   }
 
   @Test("a wake-up before the descriptor is made, is seen through it; clearing forgets it")
-  func descriptorMadeLate() {
+  func descriptorMadeLate() throws {
     let waker = Waker()
     waker.wake()
-    #expect(isReadable(waker.descriptor))
+    #expect(try isReadable(waker.descriptor))
     waker.clear()
-    #expect(!isReadable(waker.descriptor))
+    #expect(try !isReadable(waker.descriptor))
     waker.wake()
     waker.wake()
-    #expect(isReadable(waker.descriptor))
+    #expect(try isReadable(waker.descriptor))
     waker.clear()
-    #expect(!isReadable(waker.descriptor))
+    #expect(try !isReadable(waker.descriptor))
   }
 
   @Test("no wake-up is lost: each is followed by a look at what it was for")
   func losesNothing() async throws {
     let waker = Waker()
-    _ = waker.descriptor
+    _ = try waker.descriptor
     let done = Countdown()
     let count = 20_000
     let made = Mutex(0)

@@ -14,6 +14,8 @@ package struct HiredisConnector: RedisConnector {
   ) throws(RedisSharedStateError) -> any RedisConnection {
     // The waker is not watched here, and so keeps what it was told for the first `receive`: a wake-up does not say
     // whether it is about stopping or about ordinary work, and ordinary work must not end an attempt.
+    // Its descriptor is made now all the same, so that nobody finds out only after the handshake that there is none left.
+    _ = try waker.descriptor
     let dialer = SocketDialer(
       endpoint: configuration.endpoint,
       keepAlive: configuration.keepAlive,

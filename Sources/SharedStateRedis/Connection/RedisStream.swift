@@ -61,7 +61,7 @@ package final class RedisStream {
       return .readable
     }
     let wanted: Readiness = formatter.isEmpty ? .readable : [.readable, .writable]
-    let readiness = transport.wait(for: wanted, waker: waker, until: deadline)
+    let readiness = try transport.wait(for: wanted, waker: waker, until: deadline)
     // First, so that what a server says before it hangs up is heard.
     if readiness.contains(.readable) { try read(handle) }
     if !readiness.isEmpty { try flush() }

@@ -43,6 +43,7 @@ package struct SocketDialer: Sendable {
     hints.ai_flags = AI_NUMERICSERV
     var list: UnsafeMutablePointer<addrinfo>?
     let result = getaddrinfo(host, String(port), &hints, &list)
+    guard result != EAI_SYSTEM else { throw Self.unreachable(errno) }
     guard result == 0 else { throw .unreachable(reason: String(cString: gai_strerror(result))) }
     defer { freeaddrinfo(list) }
 
@@ -69,7 +70,7 @@ package struct SocketDialer: Sendable {
     setOptions(of: transport.descriptor)
     if connect(transport.descriptor, address.ai_addr, address.ai_addrlen) != 0 {
       guard errno == EINPROGRESS || errno == EINTR else { throw Self.unreachable(errno) }
-      guard !transport.wait(for: .writable, waker: nil, until: deadline).isEmpty else {
+      guard try !transport.wait(for: .writable, waker: nil, until: deadline).isEmpty else {
         throw .timedOut(operation: "connecting")
       }
       var code: CInt = 0

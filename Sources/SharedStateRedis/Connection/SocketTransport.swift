@@ -45,18 +45,19 @@ package final class SocketTransport: Transport {
     for wanted: Readiness,
     waker: Waker?,
     until deadline: Instant
-  ) -> Readiness {
+  ) throws(RedisSharedStateError) -> Readiness {
     var events: CInt = 0
     if wanted.contains(.readable) { events |= POLLIN }
     if wanted.contains(.writable) { events |= POLLOUT }
     watched[0] = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     // `poll` ignores a negative descriptor.
-    watched[1] = pollfd(fd: waker?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
+    watched[1] = pollfd(fd: try waker?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
     while true {
       let count = poll(watched, 2, deadline.pollTimeout())
       if count == 0 { return [] }
       guard count > 0 else {
-        precondition(errno == EINTR, "poll failed: the connection was used from two threads, or after closing it.")
+        let code = errno
+        guard code == EINTR else { throw .disconnected(reason: Self.text(of: code)) }
         continue
       }
       var readiness: Readiness = []
@@ -78,9 +79,14 @@ package final class SocketTransport: Transport {
     descriptor = -1
   }
 
-  /// The system's text for an error number.
+  /// The system's text for an error number, and what to do where somebody has to do something.
   package static func text(of code: CInt) -> String {
     // The C library's text is a constant, or belongs to the thread.
-    String(cString: strerror(code))
+    let text = String(cString: strerror(code))
+    return switch code {
+    case EMFILE: "\(text): the process has no file descriptor left. Raise `ulimit -n`, or close some"
+    case ENFILE: "\(text): the system has no file descriptor left"
+    default: text
+    }
   }
 }

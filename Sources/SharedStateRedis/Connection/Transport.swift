@@ -14,11 +14,13 @@ package protocol Transport: AnyObject {
   /// which; empty: the deadline. The waker is cleared when it was woken.
   ///
   /// A broken connection is readable and writable, so that the next attempt tells why.
+  /// - Throws: ``RedisSharedStateError/unreachable(reason:)`` and ``RedisSharedStateError/disconnected(reason:)``: the
+  ///   system lacks what it takes to wait.
   func wait(
     for wanted: Readiness,
     waker: Waker?,
     until deadline: Instant
-  ) -> Readiness
+  ) throws(RedisSharedStateError) -> Readiness
 
   /// Closes the descriptor. Closing twice does nothing.
   func close()

@@ -26,15 +26,18 @@ package final class Waker: Sendable {
   }
 
   /// Becomes readable when somebody calls ``wake()``. Only the thread that waits may ask for it.
+  /// - Throws: ``RedisSharedStateError/unreachable(reason:)``: the process has no descriptor left.
   package var descriptor: CInt {
-    let known = event.load(ordering: .relaxed)
-    if known >= 0 { return known }
-    let made = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
-    precondition(made >= 0, "No eventfd: the process has run out of file descriptors. Raise `ulimit -n`.")
-    event.store(made, ordering: .sequentiallyConsistent)
-    // Who has woken already may not have seen it.
-    if isWoken { eventfd_write(made, 1) }
-    return made
+    get throws(RedisSharedStateError) {
+      let known = event.load(ordering: .relaxed)
+      if known >= 0 { return known }
+      let made = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
+      guard made >= 0 else { throw .unreachable(reason: SocketTransport.text(of: errno)) }
+      event.store(made, ordering: .sequentiallyConsistent)
+      // Who has woken already may not have seen it.
+      if isWoken { eventfd_write(made, 1) }
+      return made
+    }
   }
 
   /// Whether somebody has woken since this was cleared last.

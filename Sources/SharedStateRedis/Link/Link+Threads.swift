@@ -112,8 +112,9 @@ extension Link {
   }
 
   private func connect(_ purpose: ConnectionPurpose, _ waker: Waker, epoch: UInt64) -> Report {
-    let watch = purpose == .writer ? Task { await expireWaiters() } : nil
-    defer { watch?.cancel() }
+    // In the place of the writer's thread, which looks at the deadlines otherwise.
+    let watch = purpose == .writer ? DeadlineWatch { [self] in expireWaiters() } : nil
+    defer { watch?.end() }
     do throws(RedisSharedStateError) {
       let connection = try connector.connect(purpose: purpose, waker: waker, deadline: .now + connectTimeout)
       return .opened(OpenConnection(connection: connection, epoch: epoch))
@@ -122,16 +123,11 @@ extension Link {
     }
   }
 
-  /// Watches the deadlines in the place of the writer's thread, while that connects, until it is cancelled.
-  private func expireWaiters() async {
-    while !Task.isCancelled {
-      let next = update { guarded in
-        guarded.state.expireWaiters(now: .now)
-        return guarded.state.nextExpiry
-      }
-      // Who begins to wait meanwhile does not wake it.
-      let latest = Instant.now + .seconds(1)
-      try? await Task.sleep(for: min(next ?? latest, latest) - .now)
+  /// Tells those who have waited for long enough, and says when the next one has.
+  private func expireWaiters() -> Instant? {
+    update { guarded in
+      guarded.state.expireWaiters(now: .now)
+      return guarded.state.nextExpiry
     }
   }
 
