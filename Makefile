@@ -39,6 +39,7 @@ check: check-format check-samples check-time-limits check-compose check-build ch
 
 # Looks for inputs that break the parser, the decoder or the merge, for FUZZ_SECONDS altogether.
 fuzz:
+	@scripts/require hiredis
 	scripts/fuzz $(FUZZ)
 
 # Long runs of what the tests do for seconds.

@@ -24,6 +24,8 @@ let package = Package(
     .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
     .package(url: "https://github.com/pointfreeco/swift-custom-dump", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
   ],
   targets: [
     .target(
@@ -41,11 +43,23 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
+    .systemLibrary(name: "CHiredis"),
+    .target(
+      name: "SharedStateRedis",
+      dependencies: [
+        "SharedState",
+        "CHiredis",
+        .product(name: "HeapModule", package: "swift-collections"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+      ],
+      swiftSettings: settings
+    ),
     // The declaration of what libFuzzer, which comes with the toolchain, begins with.
     .target(name: "CFuzzer"),
     .executableTarget(
       name: "fuzz",
-      dependencies: ["CFuzzer", "SharedState"],
+      dependencies: ["CFuzzer", "SharedState", "SharedStateRedis"],
       swiftSettings: settings,
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-sanitize=address", "-use-ld=lld"])]
     ),

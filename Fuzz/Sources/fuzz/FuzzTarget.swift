@@ -11,6 +11,11 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "parser", run: ParserTarget.run),
     FuzzTarget(name: "decoder", run: DecoderTarget.run),
     FuzzTarget(name: "merge", run: MergeTarget.run),
+    FuzzTarget(name: "message", run: MessageTarget.run),
+    FuzzTarget(name: "meta", run: MetaTarget.run),
+    FuzzTarget(name: "reply", run: ReplyTarget.run),
+    FuzzTarget(name: "url", run: URLTarget.run),
+    FuzzTarget(name: "propertylist", run: PropertyListTarget.run),
   ]
 }
 
