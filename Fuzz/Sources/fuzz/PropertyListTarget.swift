@@ -22,6 +22,7 @@ enum PropertyListTarget {
       }
       check(PropertyListValue(again) == value, "\(PropertyListValue(again)) was \(value), in \(format.rawValue)")
     }
+    checkNumber(value)
     checkRoundTrip(value, AppStorageCoding<Bool>.natural) { $0 }
     checkRoundTrip(value, AppStorageCoding<Int>.natural) { $0 }
     checkRoundTrip(value, AppStorageCoding<Double>.natural) { $0 }
@@ -33,6 +34,19 @@ enum PropertyListTarget {
     // Of what is no URL, Foundation makes one, and then another one. "$null" is its own word for nothing.
     guard case .string(let text) = value, reader.isPlain, text != "$null" else { return }
     checkRoundTrip(value, AppStorageCoding<URL>.natural) { $0.absoluteURL }
+  }
+
+  /// Property lists that others have made say what is true, and what is whole, in other ways.
+  private static func checkNumber(_ stored: PropertyListValue) {
+    guard case .integer(let number) = stored else { return }
+    let (bool, int, double) = attempt("is not read") {
+      (
+        try AppStorageCoding<Bool>.natural.decode(stored), try AppStorageCoding<Int>.natural.decode(stored),
+        try AppStorageCoding<Double>.natural.decode(stored)
+      )
+    }
+    check(bool == (number == 0 ? false : number == 1 ? true : nil), "\(number) is \(String(describing: bool))")
+    check(int == number && double == Double(number), "another number")
   }
 
   /// - Parameter meaning: What has to be the same.

@@ -14,6 +14,7 @@ enum ReplyTarget {
     let parts = replies(in: bytes, pieces: Int(first) % 32 + 1)
     check(whole.replies.starts(with: parts.replies), "other replies in pieces")
     check(whole.isViolated == parts.isViolated, "violated only \(parts.isViolated ? "in pieces" : "as a whole")")
+    if let reply = whole.replies.first { check(reply.mayBegin(with: bytes[0]), "a reply of another type") }
     if !whole.isViolated { check(whole.replies == parts.replies, "fewer replies in pieces") }
     let written = parts.replies.filter { !$0.isOdd }
     let again = replies(in: written.flatMap(\.text), pieces: 7)
@@ -71,6 +72,21 @@ enum ReplyTarget {
       case .null: self = .null
       }
       if case .array = self {} else { check(view.count == 0, "elements of what is no array") }
+    }
+
+    /// Whether the first byte of its text is this one.
+    func mayBegin(with byte: UInt8) -> Bool {
+      let markers =
+        switch self {
+        case .string: "$"
+        case .status: "+"
+        case .error: "-"
+        case .integer: ":"
+        case .array: "*"
+        // And all that RESP2 does not know.
+        case .null: "$*_,#!=(%~>|"
+        }
+      return markers.utf8.contains(byte)
     }
 
     /// Whether it has something that RESP2 cannot say, as a status with the end of a line.
