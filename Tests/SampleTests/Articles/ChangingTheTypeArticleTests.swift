@@ -583,6 +583,6 @@ struct ChangingTheTypeArticleTests {
     old.withLock { $0.maximumItems = 90 }
     try await old.save()
     try await eventually("the change that has waited is delivered") { old.wrappedValue.maximumItems == 50 }
-    #expect($config.loadError == nil && $config.saveError == nil)
+    try await eventually("no error is left") { [$config] in $config.loadError == nil && $config.saveError == nil }
   }
 }
