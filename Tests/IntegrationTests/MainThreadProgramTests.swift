@@ -20,4 +20,24 @@ struct MainThreadProgramTests {
     let output = try CommandLineTool.run(program, ["watch", loop, strategy, place])
     #expect(output == "[0, 1, 2, 3, 4]")
   }
+
+  @Test("is told when its main thread does not run the queue on which it has subscribed")
+  func blocked() throws {
+    let program = CommandLineTool.program("MainThreadProgram")
+    let told = try CommandLineTool.firstLineOfError(program, ["block"])
+    #expect(told.contains("The main queue has not run for a second."))
+    #expect(told.contains(#"'Shared<Int>(.inMemory("count"))@MainThreadProgram/Neglect.swift:"#))
+  }
+
+  @Test("is told of an error of a load that it does not look at")
+  func ignored() throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("damaged-\(UUID()).json")
+    try Data("no number".utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let program = CommandLineTool.program("MainThreadProgram")
+    let told = try CommandLineTool.firstLineOfError(program, ["ignore", file.path])
+    #expect(told.contains("could not be loaded, and nobody has read why. Read its 'loadError'"))
+    #expect(told.contains(file.lastPathComponent))
+    #expect(!told.contains("no number"))
+  }
 }

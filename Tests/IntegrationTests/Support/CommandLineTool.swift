@@ -6,18 +6,42 @@ enum CommandLineTool {
   /// Runs a program of the PATH until it ends, and returns what it has written.
   @discardableResult
   static func run(_ program: String, _ arguments: [String]) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    // It ends, whatever its server does.
-    process.arguments = ["timeout", "60", program] + arguments
+    let process = process(program, arguments)
     let output = Pipe()
     process.standardOutput = output
-    process.standardInput = FileHandle.nullDevice
     try process.run()
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     #expect(process.terminationStatus == 0, "\(program) has failed")
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// Runs a program until it has written a line to its standard error, ends it, and returns that.
+  static func firstLineOfError(_ program: String, _ arguments: [String]) throws -> String {
+    let process = process(program, arguments)
+    let errors = Pipe()
+    process.standardError = errors
+    try process.run()
+    defer {
+      // Both of them: what limits the time leads a group of its own.
+      kill(-process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+    var text = Data()
+    while !text.contains(UInt8(ascii: "\n")), case let data = errors.fileHandleForReading.availableData, !data.isEmpty {
+      text += data
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// A program that ends in time, whatever its server does.
+  private static func process(_ program: String, _ arguments: [String]) -> Process {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    // Other signals are blocked in what a thread of Dispatch starts.
+    process.arguments = ["timeout", "-s", "KILL", "60", program] + arguments
+    process.standardInput = FileHandle.nullDevice
+    return process
   }
 
   /// The path of a program of this package.
