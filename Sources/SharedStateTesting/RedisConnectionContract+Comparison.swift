@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateDependencies
 import SharedStateRedis
 
 extension RedisConnectionContract {
@@ -15,7 +16,7 @@ extension RedisConnectionContract {
   package static func compare(_ first: Server, _ second: Server, seed: UInt64, steps: Int = 300) throws {
     let sides = try [Side(first), Side(second)]
     defer { for side in sides { side.scene.close() } }
-    var random = SplitMix64(state: seed)
+    var random = SplitMix64(seed: seed)
     for step in 0..<steps {
       let action = Action.random(step: step, using: &random)
       let outcomes = try sides.map { try $0.perform(action) }
@@ -239,19 +240,8 @@ private final class Side {
   }
 }
 
-/// A random number generator that a seed repeats.
-private struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func pick<Element>(_ elements: [Element]) -> Element {
+extension SplitMix64 {
+  fileprivate mutating func pick<Element>(_ elements: [Element]) -> Element {
     elements[Int.random(in: elements.indices, using: &self)]
   }
 }

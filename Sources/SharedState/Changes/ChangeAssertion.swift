@@ -13,8 +13,7 @@ final class ChangeAssertion: Sendable {
   /// What the reference is expected to be; at first what it was before it changed.
   func expectation(of reference: Reference) -> Expectation {
     let id = ObjectIdentifier(reference)
-    if let existing = expectations.withLock({ $0[id] }) { return existing }
-    let made = tracker.change(of: reference)?.makeExpectation() ?? reference.presentExpectation()
+    let made = presentExpectation(of: reference) ?? reference.expectationOfNoChange()
     return expectations.withLock { expectations in
       let expectation = expectations[id] ?? made
       expectations[id] = expectation
@@ -54,7 +53,7 @@ final class ChangeAssertion: Sendable {
 }
 
 extension Reference {
-  fileprivate func presentExpectation() -> Expectation {
+  fileprivate func expectationOfNoChange() -> Expectation {
     lock.lock()
     defer { unlock() }
     return makeExpectation()

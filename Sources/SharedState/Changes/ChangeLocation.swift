@@ -18,6 +18,7 @@ package struct ChangeLocation: Sendable {
 
   /// Reports a failure there.
   func report(_ message: String) {
+    AssertionSupport.require()
     reportIssue(message, fileID: fileID, filePath: filePath, line: line, column: column)
   }
 }

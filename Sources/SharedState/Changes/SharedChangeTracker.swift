@@ -46,10 +46,7 @@ public final class SharedChangeTracker: Sendable {
 
   deinit {
     guard reportsUnassertedChanges else { return }
-    for change in takeUnassertedChanges() {
-      AssertionSupport.require()
-      (change.location ?? location).report(change.message)
-    }
+    for change in takeUnassertedChanges() { (change.location ?? location).report(change.message) }
   }
 
   /// The tracker that sees what the current task changes.

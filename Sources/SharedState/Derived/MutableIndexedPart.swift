@@ -3,10 +3,12 @@ struct MutableIndexedPart<Whole: MutableCollection & RandomAccessCollection>: Fa
 where Whole.Index: Sendable {
   let index: Whole.Index
 
-  var text: String { "[\(index)]" }
+  private var part: IndexedPart<Whole> { IndexedPart(index: index) }
+
+  var text: String { part.text }
 
   func value(in whole: Whole) -> Whole.Element? {
-    IndexedPart(index: index).value(in: whole)
+    part.value(in: whole)
   }
 
   func write(_ value: Whole.Element, to whole: inout Whole) {

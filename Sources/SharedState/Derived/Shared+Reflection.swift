@@ -15,10 +15,7 @@ extension Shared: CustomDumpRepresentable {
 
 extension Shared: _CustomDiffObject {
   /// What a test expects the value to be while it asserts changes, otherwise the value; and the value.
-  public var _customDiffValues: (Any, Any) {
-    let value = wrappedValue
-    return (projection.place.expectedValue ?? value, value)
-  }
+  public var _customDiffValues: (Any, Any) { projection.expectedAndPresent }
 
   /// The same for all copies of a share.
   public var _objectIdentifier: ObjectIdentifier { projection.place.identity }
@@ -40,13 +37,18 @@ extension SharedReader: CustomDumpRepresentable {
 
 extension SharedReader: _CustomDiffObject {
   /// As for a share.
-  public var _customDiffValues: (Any, Any) {
-    let value = wrappedValue
-    return (projection.place.expectedValue ?? value, value)
-  }
+  public var _customDiffValues: (Any, Any) { projection.expectedAndPresent }
 
   /// The same for all copies of a reader.
   public var _objectIdentifier: ObjectIdentifier { projection.place.identity }
 }
 
 extension SharedReader: Observable {}
+
+extension Projection {
+  /// What a test expects the value to be while it asserts changes, otherwise the value; and the value.
+  fileprivate var expectedAndPresent: (Value, Value) {
+    let value = read()
+    return (place.expectedValue ?? value, value)
+  }
+}

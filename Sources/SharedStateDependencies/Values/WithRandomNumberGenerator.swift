@@ -16,7 +16,7 @@ public struct WithRandomNumberGenerator: Sendable {
 
   /// A generator of the same numbers for the same seed, in every process and release.
   public static func seeded(_ seed: UInt64) -> Self {
-    Self(SeededGenerator(seed: seed))
+    Self(SplitMix64(seed: seed))
   }
 
   /// Runs a closure with the generator. Others may draw meanwhile, each another number.

@@ -1,3 +1,5 @@
+import SharedStateDependencies
+
 /// One reign of one primary: it ends when the server restarts, or when another one takes its place.
 ///
 /// A server names it itself, by the first 8 digits of its replication id. Where a service may not ask for that, each of

@@ -103,16 +103,14 @@ extension LinkState {
     case (.read(let reads, let isCheck), .failure(let error)) where error.mayConcernOneKey:
       if isCheck { checked(bytes: 0, now: now) }
       split(reads.map(\.id), error, now: now)
-    case (.compare(let ids), .failure(let error)) where error.mayConcernOneKey:
+    case (.compare(let ids), .failure(let error)) where error.mayConcernOneKey,
+      (.compareMetas(let ids), .failure(let error)) where error.mayConcernOneKey:
       checked(bytes: 0, now: now)
       split(ids, error, now: now)
     case (.compare(let ids), .documents(let documents)) where ids.count == documents.count:
       compared(ids, with: documents, now: now)
     case (.compareMetas(let ids), .metas(let metas, let documents)) where ids.count == metas.count:
       compared(ids, with: metas, areComplete: documents == ids.count, now: now)
-    case (.compareMetas(let ids), .failure(let error)) where error.mayConcernOneKey:
-      checked(bytes: 0, now: now)
-      split(ids, error, now: now)
     case (.readOnce(let waiter), .values(let values)) where values.count == 1:
       guard waiters.removeValue(forKey: waiter) != nil else { return }
       effects.append(.answer(waiter, values[0]))

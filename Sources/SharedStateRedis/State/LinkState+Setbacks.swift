@@ -168,8 +168,7 @@ extension LinkState {
   ) -> RedisSharedStateError? {
     guard members[id] != nil else { return nil }
     let key = Setback.Key(id, kind)
-    var setback = setbacks[key] ?? Setback(kind, now: now)
-    if setback.lastAt + Patience.memory < now { setback = Setback(kind, now: now) }
+    var setback = remembered(key, kind, now: now)
     setback.kind = kind
     setback.count(stored, now: now)
     let isRepeated = setback.repetitions >= Patience.toldAfter.repetitions
@@ -182,6 +181,12 @@ extension LinkState {
     }
     pause(setback, key, now: now)
     return nil
+  }
+
+  /// What has happened of this kind, unless it is so long ago that the next setback is the first one again.
+  private func remembered(_ key: Setback.Key, _ kind: Setback.Kind, now: Instant) -> Setback {
+    guard let setback = setbacks[key], setback.lastAt + Patience.memory >= now else { return Setback(kind, now: now) }
+    return setback
   }
 
   /// Asks again at once the first few times, then after growing pauses.
@@ -197,8 +202,7 @@ extension LinkState {
   mutating func turnedDown(_ id: ReplicaID, now: Instant) {
     let key = Setback.Key(id, .commit)
     guard members[id] != nil, !(setbacks[key]?.isPausing ?? false) else { return }
-    var setback = setbacks[key] ?? Setback(.commit, now: now)
-    if setback.lastAt + Patience.memory < now { setback = Setback(.commit, now: now) }
+    var setback = remembered(key, .commit, now: now)
     setback.countRepetition(now: now)
     pause(setback, key, now: now)
   }

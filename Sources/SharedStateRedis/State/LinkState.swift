@@ -1,5 +1,6 @@
 import HeapModule
 import SharedState
+import SharedStateDependencies
 
 /// Everything that one link decides, as a pure value: its session, its replicas, and what is to be sent next.
 ///

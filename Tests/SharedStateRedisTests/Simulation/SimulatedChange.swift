@@ -1,4 +1,5 @@
 import SharedState
+import SharedStateDependencies
 @testable import SharedStateRedis
 
 /// What one closure of the program's does to a value.

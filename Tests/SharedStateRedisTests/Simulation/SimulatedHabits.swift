@@ -1,3 +1,4 @@
+import SharedStateDependencies
 @testable import SharedStateRedis
 
 /// What one schedule does often, and what it does not do at all.

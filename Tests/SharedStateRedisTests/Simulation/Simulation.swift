@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateDependencies
 @testable import SharedStateRedis
 import SharedStateTesting
 

@@ -33,6 +33,16 @@ struct LinkBreaksTests {
       for name in names { if let id = ids[name] { link.changed(id) } }
     }
 
+    /// Changes values, and has the connection break twice while they are under way.
+    mutating func breakTwice(at names: [String]) {
+      change(names)
+      for _ in 1...2 {
+        poison = Set(names)
+        run(for: .seconds(60)) { [breaks] in $0.breaks > breaks }
+        poison = []
+      }
+    }
+
     mutating func run(for duration: Duration, unless isOver: (Service) -> Bool = { _ in false }) {
       let end = now + duration
       while now < end, !isOver(self) { now = max(min(step(), end), now + .microseconds(10)) }
@@ -207,12 +217,7 @@ struct LinkBreaksTests {
     let names = (1...200).map { "value\($0)" }
     var service = try Service(names + ["new"])
     service.run(for: .seconds(1))
-    service.change(names)
-    for _ in 1...2 {
-      service.poison = Set(names)
-      service.run(for: .seconds(60)) { [breaks = service.breaks] in $0.breaks > breaks }
-      service.poison = []
-    }
+    service.breakTwice(at: names)
     #expect(service.link.members.ids.count { service.link.breaks.isSuspect($0) } == 200)
     service.run(for: .seconds(1)) { $0.link.session.phase == .connected }
     // What is changed now comes first.
@@ -231,12 +236,7 @@ struct LinkBreaksTests {
     let names = (1...10).map { "value\($0)" }
     var service = try Service(names + others)
     service.run(for: .seconds(1))
-    service.change(names)
-    for _ in 1...2 {
-      service.poison = Set(names)
-      service.run(for: .seconds(60)) { [breaks = service.breaks] in $0.breaks > breaks }
-      service.poison = []
-    }
+    service.breakTwice(at: names)
     service.run(for: .seconds(1)) { $0.link.session.phase == .connected }
     service.roundTrip = .milliseconds(milliseconds)
     var rounds = 0

@@ -1,3 +1,4 @@
+import SharedStateDependencies
 import SharedStateRedis
 import Testing
 

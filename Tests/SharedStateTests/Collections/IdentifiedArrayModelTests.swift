@@ -1,11 +1,12 @@
 import Foundation
 import SharedState
+import SharedStateDependencies
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct IdentifiedArrayModelTests {
   @Test(arguments: 0..<20 as Range<UInt64>)
   func doesWhatTheNaiveModelDoes(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
+    var random = SplitMix64(seed: seed)
     var array: IdentifiedArrayOf<Todo> = []
     var model = NaiveIdentifiedArray()
     for step in 0..<500 {
@@ -25,7 +26,7 @@ import Testing
     _ operation: Int,
     on array: inout IdentifiedArrayOf<Todo>,
     and model: inout NaiveIdentifiedArray,
-    random: inout SeededGenerator
+    random: inout SplitMix64
   ) {
     let element = Todo(Int.random(in: 0..<24, using: &random), "\(UInt16.random(in: 0...999, using: &random))")
     let end = model.elements.count
