@@ -23,15 +23,15 @@ TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 # Every wait of a test has an end, and every suite a time limit. Should a run stand still all the same, it ends here: after
 # many times what it takes. Building is not counted.
 TEST_MINUTES = 30
-IN_TIME = scripts/in-time $(TEST_MINUTES)
+RUN_TESTS = scripts/run-tests $(TEST_MINUTES)
 
 # The tests start servers of their own.
 test:
 	@scripts/require hiredis redis-server
 	swift build --build-tests
-	$(TEST_ENVIRONMENT) $(IN_TIME) swift test --skip-build --skip $(BUSY_TESTS) --skip $(PURE_TESTS)
-	$(TEST_ENVIRONMENT) $(IN_TIME) swift test --skip-build --filter $(PURE_TESTS)
-	$(TEST_ENVIRONMENT) $(IN_TIME) swift test --skip-build --filter $(BUSY_TESTS)
+	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --skip $(BUSY_TESTS) --skip $(PURE_TESTS)
+	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(PURE_TESTS)
+	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(BUSY_TESTS)
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
 check: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-consumers \
@@ -60,7 +60,7 @@ soak-chaos:
 	@scripts/require hiredis redis-server
 	swift build --build-tests
 	seconds=$${CHAOS_SECONDS:-600} && CHAOS_SECONDS=$$seconds \
-		scripts/in-time $$((seconds / 15 + $(TEST_MINUTES))) swift test --skip-build --filter '^IntegrationTests\.ChaosTests'
+		scripts/run-tests $$((seconds / 15 + $(TEST_MINUTES))) swift test --skip-build --filter '^IntegrationTests\.ChaosTests'
 
 # Breaks the code on purpose, in a copy, to see the simulation find it.
 mutations:
@@ -131,5 +131,5 @@ SLOW_CODE_TESTS = ManySlowValuesTests
 
 check-threads: check-build
 	@scripts/require hiredis redis-server
-	$(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) scripts/in-time 60 swift test $(CHECK_FLAGS) --skip-build --skip $(EXIT_TESTS) \
+	$(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build --skip $(EXIT_TESTS) \
 		--skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS)

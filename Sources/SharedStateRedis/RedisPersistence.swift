@@ -203,6 +203,8 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       value = initialValue
     case .otherType(let type):
       return .unreadable(.wrongType(type, name: key.name))
+    case .oversized(let bytes):
+      return .unreadable(key.oversized(bytes))
     case .document(let document):
       switch coder.accept(document) {
       case .success(let decoded): value = decoded

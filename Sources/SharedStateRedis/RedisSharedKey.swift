@@ -57,10 +57,11 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   /// otherwise, and on threads that a test has started itself, in the log of the store, as a warning. Encoders, decoders
   /// and rules cannot be compared, but for whether there are rules; the first ones hold, too.
   public struct Options: Sendable {
-    /// The largest document that is sent, in bytes; 1 MiB by default.
+    /// The largest document that is sent or read, in bytes; 1 MiB by default.
     ///
     /// A value over the limit stays in the box, unsent, with ``RedisSharedStateError/valueTooLarge(name:bytes:maximumBytes:)``
-    /// as its `saveError`.
+    /// as its `saveError`. A document over the limit that somebody else has stored is not read: the box keeps the last
+    /// value, with the same error as its `loadError`.
     public var maximumBytes: Int
 
     /// What becomes of a local change when somebody else has changed the value at the same time; both are merged by
@@ -197,6 +198,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       dataLoss: store.dataLoss,
       timeToLive: options.timeToLive.map { UInt64(min(max(1, $0 / .milliseconds(1)), Self.longestTimeToLive)) } ?? 0,
       detectsForeignEdits: options.detectsForeignEdits,
+      maximumBytes: options.maximumBytes,
       writer: store.writer
     )
   }
@@ -242,7 +244,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     case .failure(let error):
       continuation.resume(throwing: error)
     case .success(let names):
-      _ = store.link.read(names) { result in
+      _ = store.link.read(names, maximumBytes: options.maximumBytes) { result in
         let coder = coder(completedBy: context.initialValue)
         continuation.resume(with: result.mapError { $0 }.flatMap { stored in decode(stored, coder).mapError { $0 } })
       }
@@ -292,6 +294,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     switch stored?.content {
     case nil, .absent: .success(nil)
     case .otherType(let type): .failure(.wrongType(type, name: name))
+    case .oversized(let bytes): .failure(oversized(bytes))
     case .document(let document): coder.accept(document).map { $0 }
     }
   }
@@ -301,6 +304,11 @@ private let standardEncoder = JSONEncoder()
 private let standardDecoder = JSONDecoder()
 
 extension RedisSharedKey {
+  /// What is stored is not read, because it is larger than the options allow.
+  func oversized(_ bytes: Int) -> RedisSharedStateError {
+    .valueTooLarge(name: name, bytes: bytes, maximumBytes: options.maximumBytes)
+  }
+
   /// Why the key refuses a value; `nil`: it does not.
   private func refusal(of value: Value) -> RedisSharedStateError? {
     guard let validate = options.validate else { return nil }

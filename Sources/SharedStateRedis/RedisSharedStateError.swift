@@ -28,7 +28,8 @@ public enum RedisSharedStateError: Error, Hashable, Sendable {
   case serverError(code: String)
   /// The server, or something in its place, does not speak the Redis protocol, or contradicts itself.
   case protocolViolation(reason: String)
-  /// The encoded value is larger than the key's `maximumBytes`. It was not sent.
+  /// A document is larger than the key's `maximumBytes`: what the value was encoded to, which was not sent, or what is
+  /// stored, which was not read.
   case valueTooLarge(name: String, bytes: Int, maximumBytes: Int)
   /// The value cannot be encoded. It was not sent.
   case encodingFailed(name: String, reason: String)
@@ -92,7 +93,7 @@ extension RedisSharedStateError: CustomStringConvertible, CustomDebugStringConve
     case .protocolViolation(let reason):
       "What answers is not a Redis server, or an unknown one: \(reason)."
     case .valueTooLarge(let name, let bytes, let maximumBytes):
-      "The value of '\(name)' has \(bytes) bytes, and at most \(maximumBytes) are allowed. It was not sent."
+      "The value of '\(name)' has \(bytes) bytes, and at most \(maximumBytes) are allowed."
     case .encodingFailed(let name, let reason):
       "The value of '\(name)' cannot be encoded: \(reason). It was not sent."
     case .undecodable(let name, let reason, let writer):

@@ -252,7 +252,8 @@ public final class RedisStore: Sendable {
   /// - Throws: ``RedisSharedStateError``, or `CancellationError`.
   public func metadata(for name: String) async throws -> Metadata? {
     let names = try names(for: name).get()
-    let stored = try await read(names)
+    // The document itself tells nothing of that.
+    let stored = try await read(names, maximumBytes: 0)
     return Metadata(stored)
   }
 
@@ -261,9 +262,9 @@ public final class RedisStore: Sendable {
     (try? names(for: name).get()).flatMap(link.confirmedRevision)
   }
 
-  private func read(_ names: KeyNames) async throws -> StoredValue? {
+  private func read(_ names: KeyNames, maximumBytes: Int) async throws -> StoredValue? {
     try await withCancellableContinuation { continuation in
-      _ = link.read(names) { continuation.resume(with: $0.mapError { $0 }) }
+      _ = link.read(names, maximumBytes: maximumBytes) { continuation.resume(with: $0.mapError { $0 }) }
     }
   }
 

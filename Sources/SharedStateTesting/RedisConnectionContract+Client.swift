@@ -70,20 +70,10 @@ extension RedisConnectionContract {
       return values
     }
 
-    func readDocuments(_ names: KeyNames...) throws -> [Data?] {
-      let reply = try request(.readDocuments(names))[0]
-      guard case .documents(let documents) = reply else {
-        throw Violation("a read of documents is answered with \(reply)")
-      }
-      return documents
-    }
-
-    func readMetas(_ names: KeyNames...) throws -> (metas: [Meta?], documents: Int) {
-      let reply = try request(.readMetas(names))[0]
-      guard case .metas(let metas, let documents) = reply else {
-        throw Violation("a read of metas is answered with \(reply)")
-      }
-      return (metas, documents)
+    func summarize(_ names: KeyNames...) throws -> [StoredSummary] {
+      let reply = try request(.summarize(names))[0]
+      guard case .summaries(let summaries) = reply else { throw Violation("a summary is answered with \(reply)") }
+      return summaries
     }
 
     // MARK: Commits

@@ -62,33 +62,43 @@ extension RedisConnectionContract {
       try expect(contents, is: [.text("1"), .otherType("list"), .absent, .text("1")], "the keys")
     },
 
-    RedisConnectionContract("documents alone are read in the order they were asked for; another type counts as absent")
-    {
-      scene in
-      let client = try scene.connect()
-      let (list, string, empty) = (scene.names("list"), scene.names("string"), scene.names("empty"))
-      try scene.foreign("LPUSH", list.value, "x")
-      try client.commit(string, .text("1"))
-      try client.commit(empty, .document(Data(), isLarge: false))
-      let documents = try client.readDocuments(string, list, scene.names(), empty, string)
-      try expect(documents, is: [Data("1".utf8), nil, nil, Data(), Data("1".utf8)], "the documents")
-    },
-
-    RedisConnectionContract("metas alone are read, and how many of the documents are there") { scene in
+    RedisConnectionContract("summaries tell metas, lengths, and how many listen; another type has no length") { scene in
       let client = try scene.connect()
       let (first, second, foreign) = (scene.names("first"), scene.names("second"), scene.names("foreign"))
-      let made = try client.commit(first, .text("1"))
+      let (list, empty) = (scene.names("list"), scene.names("empty"))
+      let made = try client.commit(first, .text("123"))
       try client.commit(second, .text("2"))
       try client.commit(second, .deleted)
-      try scene.foreign("LPUSH", foreign.value, "x")
-      let (metas, documents) = try client.readMetas(first, foreign, second)
+      try client.commit(empty, .document(Data(), isLarge: false))
+      try scene.foreign("LPUSH", list.value, "x")
+      try scene.foreign("SET", foreign.value, "12")
+      let listener = try scene.connect(.subscriber)
+      try listener.subscribe([first.channel, empty.channel])
+      let summaries = try client.summarize(first, foreign, second, list, empty, scene.names())
       let meta = Meta(revision: made.revision, parent: .none, kind: .set, writer: client.writer)
-      try expect(metas[0], is: meta, "the first")
-      try expect(metas[1], is: nil, "the meta of what was never committed")
-      try expect(metas[2]?.kind, is: .deleted, "the kind of the tombstone")
-      try expect(documents, is: 2, "the number of documents")
-      let nothing = try client.readMetas()
-      try expect(nothing.metas.count + nothing.documents, is: 0, "the answer to nothing")
+      try expect(summaries[0].meta, is: meta, "the meta of the first")
+      try expect(summaries[1].meta, is: nil, "the meta of what was never committed")
+      try expect(summaries[2].meta?.kind, is: .deleted, "the kind of the tombstone")
+      try expect(summaries.map(\.length), is: [3, 2, 0, nil, 0, 0], "the lengths")
+      try expect(summaries.map(\.listeners), is: [1, 0, 0, 0, 1, 0], "how many listen")
+      try expect(client.summarize(), is: [], "the answer to nothing")
+    },
+
+    RedisConnectionContract("a conflict with a large document tells its length, and so does a restore") { scene in
+      let client = try scene.connect()
+      let names = scene.names()
+      let largest = CommitScript.largestDocumentToldInConflict
+      for (length, isTold) in [(largest, true), (largest + 1, false)] {
+        let document = Data(repeating: 49, count: length)
+        let made = try client.commit(names, .large(document))
+        let content = isTold ? StoredValue.Content.document(document) : .oversized(length)
+        let stored = try StoredValue(meta: client.read(names)[0].meta, content: content)
+        let commit = client.makeCommit(names, .text("1"), when: .revision(Revision(made.revision.rawValue - 1)))
+        try expectConflict(client.request(.commit(commit))[0], stored, "the conflict with \(length) bytes")
+        let old = Meta(revision: Revision(7), parent: Revision(6), kind: .set, writer: client.writer)
+        let restore = Restore(names: names, content: .text("1"), meta: old, isLarge: false)
+        try expectConflict(client.request(.restore(restore))[0], stored, "the restore over \(length) bytes")
+      }
     },
 
     RedisConnectionContract("meta that begins with a revision has it, whatever comes behind") { scene in
@@ -120,4 +130,8 @@ extension RedisConnectionContract {
       try expect(client.replaceUnversioned(names, "2", by: "2").parent, is: .none, "the parent after a list")
     },
   ]
+
+  private static func expectConflict(_ reply: RedisReply, _ stored: StoredValue, _ what: String) throws {
+    guard case .commit(.conflict(stored, _)) = reply else { throw Violation("\(what) is answered otherwise") }
+  }
 }

@@ -3,24 +3,25 @@ import SharedStateRedis
 
 extension RedisConnectionContract {
   static let trackingChecks = [
-    RedisConnectionContract("a key that was read is told of once when it is written, by whomever, and no other is") {
-      scene in
-      let (whole, document, unread) = (scene.names("whole"), scene.names("document"), scene.names("unread"))
+    RedisConnectionContract("a value that was looked at is told of once when it is written, and no other is") { scene in
+      let (looked, read) = (scene.names("looked"), scene.names("read"))
       let tracked = try Tracked(scene, prefix: nil)
-      for names in [whole, document, unread] { try tracked.client.commit(names, .text("1")) }
-      _ = try tracked.client.read(whole)
-      _ = try tracked.client.readDocuments(document)
+      for names in [looked, read] { try tracked.client.commit(names, .text("1")) }
+      _ = try tracked.client.summarize(looked)
+      _ = try tracked.client.read(read)
       try expect(tracked.told(), is: [], "what is told before anything is written")
-      for names in [whole, document, unread] { try tracked.client.commit(names, .text("2")) }
-      try expect(tracked.told(), is: [document.value, whole.meta, whole.value], "what a commit tells")
-      for names in [whole, document, unread] { try scene.foreign("SET", names.value, "3") }
+      for names in [looked, read] { try tracked.client.commit(names, .text("2")) }
+      try expect(tracked.told(), is: [looked.value], "what a commit tells")
+      for names in [looked, read] { try scene.foreign("SET", names.value, "3") }
       try expect(tracked.told(), is: [], "what was told already")
-      _ = try tracked.client.readDocuments(whole, document)
-      for names in [whole, document, unread] {
+      _ = try tracked.client.summarize(read, looked, scene.names("absent"))
+      for names in [looked, read] {
         try scene.foreign("DEL", names.value)
         try scene.foreign("DEL", names.meta)
       }
-      try expect(tracked.told(), is: [document.value, whole.value], "what was read again, without its meta")
+      try scene.foreign("SET", scene.names("absent").value, "1")
+      let told = [looked, read, scene.names("absent")].map(\.value).sorted()
+      try expect(tracked.told(), is: told, "what was looked at again, without its meta")
     },
 
     RedisConnectionContract("with a prefix every key that begins with it is told of, each time") { scene in
@@ -57,7 +58,7 @@ extension RedisConnectionContract {
 
     /// The keys that were told of since the last time, in alphabetical order.
     func told() throws -> [String] {
-      _ = try client.readDocuments(last)
+      _ = try client.summarize(last)
       try scene.foreign("SET", last.value, "1")
       return try subscriber.invalidations(upTo: last.value).sorted()
     }

@@ -307,8 +307,8 @@ struct HiredisConnectionTests {
       digests: ScriptDigests(),
       facts: ServerFacts()
     )
-    try connection.send([RedisRequest(id: 1, command: .readDocuments([names]))])
-    transport.says("*1\r\n$500000000\r\n")
+    try connection.send([RedisRequest(id: 1, command: .read([names]))])
+    transport.says("*2\r\n$500000000\r\n")
     #expect(try connection.receive(until: .now + .milliseconds(1)).isEmpty)
     waker.wake()
     #expect(try connection.receive(until: soon).isEmpty)
@@ -365,7 +365,7 @@ struct HiredisConnectionTests {
     "an answer that is larger than what was asked for ends the connection before it comes",
     arguments: [
       (.ping, "$4097\r\n"), (.ping, "*1\r\n"), (.role, "*20000\r\n"), (.vitals, "$300000\r\n"),
-      (.readDocuments(Sample.keys), "*5\r\n"), (.readDocuments(Sample.keys), "*2\r\n*1\r\n"),
+      (.summarize(Sample.keys), "*5\r\n"), (.summarize(Sample.keys), "*2\r\n*1\r\n"),
       (.read(Sample.keys), "*5\r\n"), (.read(Sample.keys), "$600000000\r\n"),
       (.track(redirect: 1, prefix: ""), "*0\r\n"),
       (.commit(Sample.commit()), "*9\r\n"), (.commit(Sample.commit()), "*1\r\n$600000000\r\n"), (nil, "$5000\r\n"),
@@ -418,12 +418,12 @@ struct HiredisConnectionTests {
   func heard() throws {
     let connection = peer.connection()
     try connection.send([
-      RedisRequest(id: 1, command: .ping), RedisRequest(id: 2, command: .readDocuments([names])),
+      RedisRequest(id: 1, command: .ping), RedisRequest(id: 2, command: .read([names])),
     ])
     peer.say("+PO")
     #expect(try connection.receive(until: .now).isEmpty)
     #expect(!connection.hasHeard)
-    peer.say("NG\r\n*1\r\n$3000000\r\n")
+    peer.say("NG\r\n*2\r\n$3000000\r\n")
     #expect(try connection.receive(until: soon).count == 1)
     #expect(connection.hasHeard)
     var heard = 0
@@ -434,7 +434,7 @@ struct HiredisConnectionTests {
       heard += connection.hasHeard ? 1 : 0
     }
     #expect(heard == 2)
-    peer.say("\r\n")
+    peer.say("\r\n$-1\r\n")
     #expect(try connection.receive(until: soon).count == 1)
     #expect(connection.hasHeard)
   }

@@ -14,8 +14,8 @@
 /// Where no revision is expected nothing may be there, or just the document that is expected: what has lost its meta is
 /// somebody's change all the same.
 ///
-/// Answers `ok <revision> <parent>`, or an array: `conflict`, the meta and the document that are there (or nil), the
-/// type of the value, and `forgotten` when an operation of the writer that was applied on top of the expected revision may
+/// Answers `ok <revision> <parent>`, or an array: `conflict`, the meta and the document that are there (or nil; of a large
+/// document the length), the type of the value, and `forgotten` when an operation of the writer that was applied on top of the expected revision may
 /// not be remembered any more; or `type` and the name of the other type that the key holds.
 ///
 /// The revision is above the floor and above the stored one, each as long as that is not ``Revision/largest``, and at
@@ -35,6 +35,8 @@ package enum CommitScript {
   /// How long it does where everything older has expired, too, so that nobody can bring it back: as long as a retry is
   /// answered.
   package static let expiryNoteLifetimeInSeconds = operationLifetimeInSeconds
+  /// A conflict with a larger document tells its length instead, in bytes.
+  package static let largestDocumentToldInConflict = 1 << 20
   /// How long a staged document waits for its commit.
   package static let stagingLifetimeInSeconds = 60
 
@@ -50,11 +52,26 @@ package enum CommitScript {
     end
     """
 
+  /// What a conflict tells of a value, and whether it is a certain document. What somebody has stored by hand may be
+  /// larger than Lua should copy.
+  static let readDocument = """
+    local function told(value, type)
+      if type ~= 'string' then return false end
+      local length = redis.call('STRLEN', value)
+      if length > \(largestDocumentToldInConflict) then return length end
+      return redis.call('GET', value)
+    end
+    local function isStored(value, document)
+      return redis.call('STRLEN', value) == #document and redis.call('GET', value) == document
+    end
+    """
+
   package static let source = """
     local value, meta, operations, staging = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
     local channel, expected, floor, writer, nonce, number, kind, document, lifetime, seen, head, tail, basis = unpack(ARGV)
     local stored = redis.call('MGET', meta, operations)
     \(readRevision)
+    \(readDocument)
 
     -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. The last is '- 0 revision revision',
     -- unless there are too many, and everything that came after this revision is there; or, where there was no revision,
@@ -84,7 +101,7 @@ package enum CommitScript {
       elseif kind == 'x' then
         conflicts = type ~= 'none'
       elseif basis and expected ~= '*' then
-        conflicts = type ~= 'string' or redis.call('GET', value) ~= basis
+        conflicts = type ~= 'string' or not isStored(value, basis)
       elseif expected == '0' then
         conflicts = not replaces and type == 'string'
       end
@@ -101,7 +118,7 @@ package enum CommitScript {
         isGone = not first and count >= \(rememberedOperations)
       end
       local forgotten = isGone and 'forgotten' or nil
-      return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type, forgotten}
+      return {'conflict', stored[1], told(value, type), type, forgotten}
     end
     if type ~= 'string' and type ~= 'none' and not replaces then
       if staging then redis.call('UNLINK', staging) end
@@ -121,9 +138,8 @@ package enum CommitScript {
 
     if kind == 'a' then
       local limit, left = document + 0, redis.call('PTTL', value)
-      document = redis.call('GET', value)
-      kind = 's'
-      if #document > limit then kind, document = 'r', '' end
+      kind = 'r'
+      if redis.call('STRLEN', value) <= limit then kind, document = 's', redis.call('GET', value) else document = '' end
       if left > 0 then lifetime = string.format('%.0f', left) end
     elseif kind == 's' then
       if lifetime == '0' then

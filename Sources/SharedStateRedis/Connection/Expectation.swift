@@ -12,11 +12,10 @@ enum Expectation {
   /// The answer tells nothing that is not known already.
   case ignored
   case values(PendingRead)
-  case documents(id: UInt64, count: Int, bound: ReplyBound)
-  /// The metas of a request that asks how many documents there are, too.
-  case metas(PendingMetas)
-  /// How many there are.
-  case documentCount(PendingMetas)
+  /// The parts of summaries, in this order: all metas, each length, all numbers of listeners.
+  case metas(PendingSummaries)
+  case length(PendingSummaries)
+  case listeners(PendingSummaries)
   /// How many of the keys of a read that MGET had nothing for are there.
   case existing(PendingRead, indices: [Int])
   /// The type of one key of a read.
@@ -34,14 +33,12 @@ enum Expectation {
   /// The most that the reply may be.
   var bound: ReplyBound {
     switch self {
-    case .pong, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .existing, .type, .staging,
-      .documentCount:
+    case .pong, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .existing, .type, .staging, .length:
       .word
     case .role: .role
     case .era, .evictions: .information
     case .values(let read), .value(let read, _): read.bound
-    case .documents(_, _, let bound): bound
-    case .metas(let pending): .values(of: pending.count)
+    case .metas(let pending), .listeners(let pending): .metas(of: pending.count)
     case .commit(let batch, let index, _): batch[index].bound ?? .commits(1)
     case .restores(let batch, let indices, _): batch[indices.lowerBound].bound ?? .commits(indices.count)
     case .confirmations: .push

@@ -19,29 +19,34 @@ extension HiredisConnection {
     finish(read)
   }
 
-  func handleDocuments(_ id: UInt64, _ count: Int, _ reply: RedisReplyView) throws(RedisSharedStateError) {
-    if let failure = Self.failure(reply, "MGET") { return answer(id, failure) }
-    guard reply.kind == .array, reply.count == count else { throw Self.unknownReply("MGET") }
-    answer(id, .documents((0..<count).map { reply[$0].kind == .null ? nil : reply[$0].data }))
-  }
-
-  func handleMetas(of pending: PendingMetas, _ reply: RedisReplyView) throws(RedisSharedStateError) {
+  func handleMetas(of pending: PendingSummaries, _ reply: RedisReplyView) throws(RedisSharedStateError) {
     if let error = Self.error(reply, "MGET") {
-      pending.failure = error
+      pending.failure = pending.failure ?? error
     } else {
       guard reply.kind == .array, reply.count == pending.count else { throw Self.unknownReply("MGET") }
       pending.metas = (0..<pending.count).map { Meta(reply[$0]) }
     }
   }
 
-  func handleDocumentCount(of pending: PendingMetas, _ reply: RedisReplyView) throws(RedisSharedStateError) {
-    if let error = Self.error(reply, "EXISTS") {
-      pending.failure = error
-    } else if reply.kind != .integer {
-      throw Self.unknownReply("EXISTS")
+  func handleLength(of pending: PendingSummaries, _ reply: RedisReplyView) throws(RedisSharedStateError) {
+    switch (reply.kind, Self.error(reply, "STRLEN")) {
+    case (.integer, _) where reply.integer >= 0: pending.lengths.append(Int(clamping: reply.integer))
+    case (.error, .serverError(code: "WRONGTYPE")): pending.lengths.append(nil)
+    case (.error, let error?):
+      pending.lengths.append(nil)
+      pending.failure = pending.failure ?? error
+    default: throw Self.unknownReply("STRLEN")
     }
-    let answered = RedisReply.metas(pending.metas, documents: Int(clamping: reply.integer))
-    answer(pending.id, pending.failure.map { .failure($0) } ?? answered)
+  }
+
+  func handleListeners(of pending: PendingSummaries, _ reply: RedisReplyView) throws(RedisSharedStateError) {
+    var listeners = [Int?](repeating: nil, count: pending.count)
+    // Who may not ask for their number does without it.
+    if reply.kind != .error {
+      guard reply.kind == .array, reply.count == 2 * pending.count else { throw Self.unknownReply("PUBSUB NUMSUB") }
+      listeners = (0..<pending.count).map { Int(clamping: reply[2 * $0 + 1].integer) }
+    }
+    answer(pending.id, pending.reply(listeners))
   }
 
   func handleExisting(of read: PendingRead, _ indices: [Int], _ reply: RedisReplyView) {

@@ -7,7 +7,7 @@ package final class HiredisConnection: RedisConnection {
   private let waker: Waker
   let encoder: RequestEncoder
 
-  /// Whether the keys that are read are to be tracked; those that scripts read are not.
+  /// Whether the values that are looked at are to be tracked; those that scripts read are not.
   private var tracksReads = false
   /// Why they are not.
   private var trackingFailure: RedisReply?
@@ -120,25 +120,13 @@ package final class HiredisConnection: RedisConnection {
     case .read(let keys):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .values([])) }
-      trackNextIfSelective()
       encoder.read(keys)
       let bound = batch[index].bound ?? .values(of: keys.count)
       expectations.append(.values(PendingRead(id: id, keys: keys, bound: bound)))
-    case .readDocuments(let keys):
+    case .summarize(let keys):
       requirePurpose(.writer)
-      guard !keys.isEmpty else { return answer(id, .documents([])) }
-      trackNextIfSelective()
-      encoder.readDocuments(keys)
-      let bound = batch[index].bound ?? .values(of: keys.count)
-      expectations.append(.documents(id: id, count: keys.count, bound: bound))
-    case .readMetas(let keys):
-      requirePurpose(.writer)
-      guard !keys.isEmpty else { return answer(id, .metas([], documents: 0)) }
-      let pending = PendingMetas(id: id, count: keys.count)
-      encoder.readMetas(keys)
-      expectations.append(.metas(pending))
-      encoder.exist(keys.lazy.map(\.value))
-      expectations.append(.documentCount(pending))
+      guard !keys.isEmpty else { return answer(id, .summaries([])) }
+      addSummary(of: keys, id)
     case .commit(let commit):
       addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
     case .restore:
@@ -157,11 +145,24 @@ package final class HiredisConnection: RedisConnection {
     }
   }
 
-  private func trackNextIfSelective() {
-    guard tracksReads else { return }
-    encoder.trackNext()
-    // That it is allowed is known since tracking was turned on.
-    expectations.append(.ignored)
+  private func addSummary(of keys: [KeyNames], _ id: UInt64) {
+    if tracksReads {
+      // Before anything is looked at, so that whatever is written afterwards is told. That it is allowed is known since
+      // tracking was turned on.
+      encoder.trackNext()
+      encoder.exist(keys.lazy.map(\.value))
+      expectations.append(.ignored)
+      expectations.append(.ignored)
+    }
+    let pending = PendingSummaries(id: id, count: keys.count)
+    encoder.readMetas(keys)
+    expectations.append(.metas(pending))
+    for key in keys {
+      encoder.length(of: key)
+      expectations.append(.length(pending))
+    }
+    encoder.listeners(to: keys)
+    expectations.append(.listeners(pending))
   }
 
   func requirePurpose(_ required: ConnectionPurpose) {
@@ -219,10 +220,10 @@ package final class HiredisConnection: RedisConnection {
       try handleValues(of: read, reply)
     case .metas(let pending):
       try handleMetas(of: pending, reply)
-    case .documentCount(let pending):
-      try handleDocumentCount(of: pending, reply)
-    case .documents(let id, let count, _):
-      try handleDocuments(id, count, reply)
+    case .length(let pending):
+      try handleLength(of: pending, reply)
+    case .listeners(let pending):
+      try handleListeners(of: pending, reply)
     case .existing(let read, let indices):
       handleExisting(of: read, indices, reply)
     case .type(let read, let index):

@@ -10,6 +10,9 @@ struct Queue<Element> {
   /// How many elements there are.
   var count: Int { elements.count - head }
 
+  /// The elements, the first one first.
+  var all: [Element] { elements[head...].compactMap(\.self) }
+
   /// The element that is next.
   var first: Element? {
     head < elements.count ? elements[head] : nil

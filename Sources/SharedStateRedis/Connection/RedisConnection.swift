@@ -60,12 +60,11 @@ package struct RedisRequest: Sendable {
     /// Invalidations of keys go to the connection with this number, from now on: of all keys with the prefix, or of
     /// every key that this connection has read since.
     case track(redirect: Int64, prefix: String?)
+    /// What is known of some values without their documents. From then on each of these values is tracked, where tracking
+    /// is asked for key by key.
+    case summarize([KeyNames])
     /// Values and metas of some keys, each pair read at one moment.
     case read([KeyNames])
-    /// The documents of some keys alone: nothing tells an absent key from one of another type.
-    case readDocuments([KeyNames])
-    /// The metas of some keys, and then how many of their documents are there.
-    case readMetas([KeyNames])
     /// The commit script.
     case commit(Commit)
     /// The restore script; answered as a commit is.
@@ -101,11 +100,8 @@ package enum RedisReply: Sendable {
   case tracking
   /// One for each key of the request, in its order.
   case values([StoredValue])
-  /// One for each key of the request, in its order; `nil`: the key is absent, or of another type.
-  case documents([Data?])
-  /// One for each key of the request, in its order, and how many of their documents are there, or whatever else has the
-  /// keys of those.
-  case metas([Meta?], documents: Int)
+  /// One for each key of the request, in its order.
+  case summaries([StoredSummary])
   case commit(CommitReply)
   case subscribed
   case unsubscribed
@@ -113,11 +109,38 @@ package enum RedisReply: Sendable {
   case failure(RedisSharedStateError)
 }
 
+/// What is known of a stored value without its document. Its parts are read one after the other, the meta first.
+package struct StoredSummary: Hashable, Sendable {
+  package var meta: Meta?
+  /// How many bytes the document has, 0 where there is none; `nil`: the key holds another Redis type.
+  package var length: Int?
+  /// How many connections listen to the channel of the value; `nil`: the server does not tell.
+  package var listeners: Int?
+
+  package init(meta: Meta?, length: Int?, listeners: Int? = nil) {
+    (self.meta, self.length, self.listeners) = (meta, length, listeners)
+  }
+
+  /// What a server tells of a value that is known.
+  package init(of stored: StoredValue, listeners: Int? = nil) {
+    let length: Int? =
+      switch stored.content {
+      case .absent: 0
+      case .document(let document): document.count
+      case .oversized(let bytes): bytes
+      case .otherType: nil
+      }
+    self.init(meta: stored.meta, length: length, listeners: listeners)
+  }
+}
+
 /// What is stored under a name.
 package struct StoredValue: Hashable, Sendable {
   package enum Content: Hashable, Sendable {
     case absent
     case document(Data)
+    /// A document that is too large to be read; how many bytes it has.
+    case oversized(Int)
     /// The key holds another Redis type, whose name this is.
     case otherType(String)
 
@@ -224,7 +247,7 @@ package struct Commit: Sendable {
 /// restore at once, in any order.
 package struct Restore: Hashable, Sendable {
   package var names: KeyNames
-  /// Not another type.
+  /// A document, or nothing.
   package var content: StoredValue.Content
   package var meta: Meta
   /// Whether the document is announced by reference.
@@ -243,7 +266,7 @@ package struct Restore: Hashable, Sendable {
       switch self.content {
       case .document where isLarge: .reference
       case .document(let document): .document(document)
-      case .absent, .otherType: .deleted
+      case .absent, .oversized, .otherType: .deleted
       }
     return ChangeMessage(
       revision: meta.revision,

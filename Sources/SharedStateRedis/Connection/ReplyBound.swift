@@ -20,6 +20,11 @@ package struct ReplyBound: Hashable, Sendable {
   /// What a key may have unless its options say otherwise, and what stands around it.
   private static let valueBytes = 1_048_576 + 65_536
 
+  /// What a meta, or a channel, has unless somebody has written it by hand, and what stands around it.
+  private static let metaBytes = 4_096
+  /// How much more may have come between a summary and its value.
+  private static let growthBytes = 4 << 20
+
   /// Anything that a Redis server answers unless it is told otherwise.
   package static let largest = ReplyBound(bytes: 4 * stringBytes, elements: 1 << 24, depth: 7)
   /// A word, a number or an error. Nothing else is taken from a server that has not let us in yet.
@@ -35,6 +40,16 @@ package struct ReplyBound: Hashable, Sendable {
   /// What is stored for some keys: any of them may have the longest string that there is, but not all of them at once.
   package static func values(of keys: Int) -> ReplyBound {
     ReplyBound(bytes: stringBytes + keys * valueBytes, elements: 2 * keys, depth: 1)
+  }
+
+  /// The same, where all their documents together are known to have had so many bytes a moment ago. They may grow.
+  package static func values(of keys: Int, bytes: Int) -> ReplyBound {
+    ReplyBound(bytes: 2 * bytes + growthBytes + keys * metaBytes, elements: 2 * keys, depth: 1)
+  }
+
+  /// What stands beside some values, or the channels that they have.
+  package static func metas(of keys: Int) -> ReplyBound {
+    ReplyBound(bytes: growthBytes + keys * metaBytes, elements: 2 * keys, depth: 1)
   }
 
   /// What a script answers to some commits, each with a few elements, which may be what is stored instead.

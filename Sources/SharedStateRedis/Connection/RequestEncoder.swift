@@ -60,13 +60,6 @@ struct RequestEncoder {
     }
   }
 
-  func readDocuments(_ keys: [KeyNames]) {
-    formatter.add { command in
-      command.argument("MGET")
-      for key in keys { command.argument(key.value) }
-    }
-  }
-
   func readMetas(_ keys: [KeyNames]) {
     formatter.add { command in
       command.argument("MGET")
@@ -79,6 +72,22 @@ struct RequestEncoder {
     formatter.add { command in
       command.argument("EXISTS")
       for value in values { command.argument(value) }
+    }
+  }
+
+  func length(of key: KeyNames) {
+    formatter.add { command in
+      command.argument("STRLEN")
+      command.argument(key.value)
+    }
+  }
+
+  /// How many connections listen to each of the channels.
+  func listeners(to keys: [KeyNames]) {
+    formatter.add { command in
+      command.argument("PUBSUB")
+      command.argument("NUMSUB")
+      for key in keys { command.argument(key.channel) }
     }
   }
 
@@ -186,7 +195,7 @@ struct RequestEncoder {
     switch restore.content {
     case .document(let document) where restore.isLarge: command.argument(document)
     case .document(let document): command.argument(copying: document)
-    case .absent, .otherType: command.argument("")
+    case .absent, .oversized, .otherType: command.argument("")
     }
     command.argument(restore.expected?.revision.rawValue ?? 0)
     command.argument(restore.expected?.lineage.text ?? "")

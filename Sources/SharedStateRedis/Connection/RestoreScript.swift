@@ -34,6 +34,7 @@ package enum RestoreScript {
       local kind, expiry = string.match(lost, '^%d+ %d+ (%a) (%d+) ')
       local stored = redis.call('MGET', meta)
       \(CommitScript.readRevision)
+      \(CommitScript.readDocument)
 
       local type = redis.call('TYPE', value).ok
       local left = 0
@@ -46,11 +47,11 @@ package enum RestoreScript {
         if type ~= 'string' or stored[1] == lost then
           conflicts = true
         elseif expected == '0' then
-          conflicts = basis == '' or redis.call('GET', value) ~= basis
+          conflicts = basis == '' or not isStored(value, basis)
         end
       end
       if conflicts or expiry ~= '0' and left <= 0 then
-        return {'conflict', stored[1], type == 'string' and redis.call('GET', value), type}
+        return {'conflict', stored[1], told(value, type), type}
       end
 
       if kind == 'd' then

@@ -56,7 +56,11 @@ extension StoredValue {
   /// Reads a value whose type is known.
   init(meta: RedisReplyView, document: RedisReplyView, type: RedisReplyView) {
     self.init(meta: meta, document: document)
-    if content == .absent, !type.isEqual(to: "none") { content = .otherType(type.string) }
+    if document.kind == .integer {
+      content = .oversized(Int(clamping: document.integer))
+    } else if content == .absent, !type.isEqual(to: "none") {
+      content = .otherType(type.string)
+    }
   }
 
   /// Reads a value as MGET answers it: nothing may also mean another type.

@@ -47,7 +47,7 @@ struct InProcessServer: Sendable {
   mutating func flushAll() {
     keyspace = Keyspace()
     for id in clients.keys.sorted() where clients[id]?.tracking != nil {
-      clients[id]?.tracking?.read = []
+      clients[id]?.tracking?.looked = []
       invalidate(nil, for: id)
     }
   }
@@ -247,29 +247,21 @@ struct InProcessServer: Sendable {
     case .unsubscribe(let channels):
       clients[id]?.channels.subtract(channels.map { Name($0) })
       return .unsubscribed
-    case .read where isSubscribed, .readDocuments where isSubscribed, .readMetas where isSubscribed,
-      .commit where isSubscribed, .restore where isSubscribed:
+    case .summarize where isSubscribed, .read where isSubscribed, .commit where isSubscribed,
+      .restore where isSubscribed:
       // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
       return .failure(.serverError(code: "ERR"))
     case .read(let names) where !names.allSatisfy { faults.permits(key: $0.value) && faults.permits(key: $0.meta) }:
       return .failure(.permissionDenied(operation: "MGET"))
-    case .readDocuments(let names) where !names.allSatisfy { faults.permits(key: $0.value) }:
+    case .summarize(let names) where !names.allSatisfy { faults.permits(key: $0.meta) }:
       return .failure(.permissionDenied(operation: "MGET"))
-    case .readMetas(let names) where !names.allSatisfy { faults.permits(key: $0.value) }:
-      return .failure(.permissionDenied(operation: "EXISTS"))
-    case .readMetas(let names) where !names.allSatisfy { faults.permits(key: $0.meta) }:
-      return .failure(.permissionDenied(operation: "MGET"))
-    case .readMetas(let names):
-      let stored = names.map { keyspace.stored($0, at: now) }
-      return .metas(stored.map(\.meta), documents: stored.count { $0.content != .absent })
+    case .summarize(let names) where !names.allSatisfy { faults.permits(key: $0.value) }:
+      return .failure(.permissionDenied(operation: "STRLEN"))
+    case .summarize(let names):
+      if clients[id]?.tracking != nil { clients[id]?.tracking?.looked.formUnion(names.map { Name($0.value) }) }
+      return .summaries(names.map { summary(of: $0) })
     case .read(let names):
-      if clients[id]?.tracking != nil {
-        for name in names { clients[id]?.tracking?.read.formUnion([Name(name.value), Name(name.meta)]) }
-      }
       return .values(names.map { keyspace.stored($0, at: now) })
-    case .readDocuments(let names):
-      if clients[id]?.tracking != nil { clients[id]?.tracking?.read.formUnion(names.map { Name($0.value) }) }
-      return .documents(names.map { keyspace.stored($0, at: now).document })
     case .commit(let commit):
       return run(of: id, on: commit.names) { $0.commit(commit, at: $1) }
     case .restore(let restore):
@@ -278,6 +270,12 @@ struct InProcessServer: Sendable {
       // A client that is refused the announcement asks again, and hears that it is there.
       return .commit(.conflict(StoredValue(meta: restore.meta, content: restore.content)))
     }
+  }
+
+  private func summary(of names: KeyNames) -> StoredSummary {
+    let channel = Name(names.channel)
+    let listeners = clients.values.count { $0.channels.contains(channel) }
+    return StoredSummary(of: keyspace.stored(names, at: now), listeners: listeners)
   }
 
   private mutating func run(
@@ -290,7 +288,7 @@ struct InProcessServer: Sendable {
     }
     if faults.isReplica { return .failure(.notPrimary) }
     if let error = faults.writeError { return .failure(error) }
-    if faults.turnsCommitsDown { return .commit(.conflict(keyspace.stored(names, at: now))) }
+    if faults.turnsCommitsDown { return .commit(.conflict(keyspace.told(names, at: now))) }
     let commitCut = faults.commitCut
     faults.commitCut = nil
     if commitCut == .beforeEffect {

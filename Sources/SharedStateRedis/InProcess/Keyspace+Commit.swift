@@ -37,7 +37,7 @@ extension Keyspace {
       operationOn: commit.condition == .unconditional ? nil : commit.condition.expected,
       isWriterRemembered: isRemembered
     )
-    let conflict = CommitOutcome(reply: .commit(.conflict(stored(names, at: now), hasForgotten: mayHaveForgotten)))
+    let conflict = CommitOutcome(reply: .commit(.conflict(told(names, at: now), hasForgotten: mayHaveForgotten)))
     if case .overtaken = answer { return conflict }
     guard meets(commit, previous, at: now) else { return conflict }
     let isReplaced = if case .replacing = commit.condition { true } else { false }
@@ -114,7 +114,7 @@ extension Keyspace {
       default: false
       }
     if !isExpected || !mayReplace || meta.expiry != 0 && left <= 0 {
-      return CommitOutcome(reply: .commit(.conflict(stored(names, at: now))))
+      return CommitOutcome(reply: .commit(.conflict(told(names, at: now))))
     }
     if meta.kind == .set, case .document(let content) = restore.content {
       set(names.value, .string(content), expiry: meta.expiry == 0 ? nil : now.milliseconds + left)
@@ -137,6 +137,15 @@ extension Keyspace {
       reply: .commit(.committed(revision: meta.revision, parent: meta.parent)),
       announcement: restore.message.payload
     )
+  }
+
+  /// What a conflict tells of a value.
+  func told(_ names: KeyNames, at now: ServerTime) -> StoredValue {
+    var stored = stored(names, at: now)
+    if stored.content.size > CommitScript.largestDocumentToldInConflict {
+      stored.content = .oversized(stored.content.size)
+    }
+    return stored
   }
 
   /// Whether there is what a commit expects.

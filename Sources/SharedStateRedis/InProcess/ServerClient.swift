@@ -22,13 +22,13 @@ struct ServerClient: Sendable {
   /// As CLIENT TRACKING has it.
   struct Tracking: Sendable {
     let redirect: Int
-    /// `nil`: only what was read, and each key once.
+    /// `nil`: only what was looked at, and each key once.
     let prefix: Name?
-    var read: Set<Name> = []
+    var looked: Set<Name> = []
 
     /// The touched keys that are to be told of.
     mutating func take(_ touched: Set<Name>) -> [String] {
-      let keys = touched.filter { key in prefix.map { key.hasPrefix($0) } ?? (read.remove(key) != nil) }
+      let keys = touched.filter { key in prefix.map { key.hasPrefix($0) } ?? (looked.remove(key) != nil) }
       return keys.sorted().map(\.text)
     }
   }

@@ -30,7 +30,7 @@ struct Held: Hashable, Sendable {
     switch content {
     case .document: return meta.kind == .set ? meta : nil
     case .absent: return meta.kind == .deleted ? meta : nil
-    case .otherType: return nil
+    case .oversized, .otherType: return nil
     }
   }
 }

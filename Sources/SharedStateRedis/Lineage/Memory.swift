@@ -38,7 +38,7 @@ struct Memory: Sendable {
     case .document(let document) where document.count <= Self.maximumDocumentBytes:
       add(Entry(version: meta.version, document: document))
     case .absent where meta.kind == .deleted: add(Entry(version: meta.version, document: nil))
-    case .document, .absent, .otherType: break
+    case .document, .absent, .oversized, .otherType: break
     }
   }
 

@@ -62,7 +62,10 @@ struct Findings: Sendable {
   }
 
   var verdict: Verdict {
-    if case .otherType = stored.content { return .show }
+    switch stored.content {
+    case .oversized, .otherType: return .show
+    case .document, .absent: break
+    }
     guard held.meta != nil else { return verdictOfNewcomer }
     guard let meta = stored.meta else { return verdictWithoutMeta }
     return verdict(about: meta)
@@ -78,14 +81,14 @@ struct Findings: Sendable {
     switch stored.content {
     case .document: return mayBeKnownToOthers ? .wait(.moment) : .adopt
     // What is made of nothing is in the way of those who give back what was evicted.
-    case .absent, .otherType: return mayBeKnownToOthers ? .wait(.moment) : .follow
+    case .absent, .oversized, .otherType: return mayBeKnownToOthers ? .wait(.moment) : .follow
     }
   }
 
   /// Something is held, and stored is something without a meta, or nothing at all.
   private var verdictWithoutMeta: Verdict {
     switch stored.content {
-    case .absent, .otherType:
+    case .absent, .oversized, .otherType:
       // It has expired, or was thrown away before anybody here had seen it.
       guard held.restorable != nil else { return .leave }
       // A FLUSHALL deletes, also what others have written since this was held.

@@ -163,9 +163,15 @@ package final class Link: Sendable {
     begin(completion) { guarded throws(RedisSharedStateError) in try guarded.state.load(id, now: .now) }
   }
 
-  /// Calls back with what is stored under a name.
-  package func read(_ names: KeyNames, completion: @escaping WaiterCallback) -> LinkState.WaiterID? {
-    begin(completion) { guarded throws(RedisSharedStateError) in try guarded.state.read(names, now: .now) }
+  /// Calls back with what is stored under a name, but for a document that is larger than that.
+  package func read(
+    _ names: KeyNames,
+    maximumBytes: Int,
+    completion: @escaping WaiterCallback
+  ) -> LinkState.WaiterID? {
+    begin(completion) { guarded throws(RedisSharedStateError) in
+      try guarded.state.read(names, maximumBytes: maximumBytes, now: .now)
+    }
   }
 
   /// Calls back once for each change that is not acknowledged yet, at the deadline at the latest.

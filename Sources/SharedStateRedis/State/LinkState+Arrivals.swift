@@ -43,8 +43,9 @@ extension LinkState {
     let clock = serverClock(at: now)
     for id in ids {
       guard let (actions, isToBeConfirmed) = members[id]?.announced(message, announcedVitals, clock) else { continue }
+      explained(id, now: now)
       apply(actions, to: id)
-      if isToBeConfirmed { check(id, .document, now: now) }
+      if isToBeConfirmed { planLook(at: id, now: now) }
     }
   }
 
@@ -61,6 +62,10 @@ extension LinkState {
         breaks.answered(id)
         if hasServed { served(epoch: epoch) }
       }
+    }
+    switch request {
+    case .read(_, let bytes), .readOnce(_, let bytes): documents.bytesUnderWay -= bytes
+    default: break
     }
     switch (request, reply) {
     case (.hearing(let vitals), .pong), (.hearing(let vitals), .failure(.permissionDenied)):
@@ -94,30 +99,25 @@ extension LinkState {
       }
     case (.subscribe(let names), .failure(let error)) where error.mayConcernOneKey:
       split(channels: names, error, now: now)
-    case (.read(let reads, let isCheck), .values(let values)) where reads.count == values.count:
+    case (.summarize(let looks, let isCheck), .summaries(let summaries)) where looks.count == summaries.count:
       served(epoch: epoch)
-      if isCheck { checked(bytes: values.reduce(0) { $0 + $1.content.size }, now: now) }
-      for (read, value) in zip(reads, values) {
-        self.read(value, of: read.id, read.number, now: now)
-      }
-    case (.read(let reads, let isCheck), .failure(let error)) where error.mayConcernOneKey:
+      summarized(looks, summaries, isCheck: isCheck, now: now)
+    case (.summarize(let looks, let isCheck), .failure(let error)) where error.mayConcernOneKey:
       if isCheck { checked(bytes: 0, now: now) }
-      split(reads.map(\.id), error, now: now)
-    case (.compare(let ids), .failure(let error)) where error.mayConcernOneKey,
-      (.compareMetas(let ids), .failure(let error)) where error.mayConcernOneKey:
-      checked(bytes: 0, now: now)
-      split(ids, error, now: now)
-    case (.compare(let ids), .documents(let documents)) where ids.count == documents.count:
-      compared(ids, with: documents, now: now)
-    case (.compareMetas(let ids), .metas(let metas, let documents)) where ids.count == metas.count:
-      compared(ids, with: metas, areComplete: documents == ids.count, now: now)
-    case (.readOnce(let waiter), .values(let values)) where values.count == 1:
-      guard waiters.removeValue(forKey: waiter) != nil else { return }
-      effects.append(.answer(waiter, values[0]))
-      restIfUnused()
-    case (.readOnce(let waiter), .failure(let error)):
-      guard waiters.removeValue(forKey: waiter) != nil else { return }
-      effects.append(.resume([waiter], error))
+      split(looks.map(\.id), error, now: now)
+    case (.read(let reads, _), .values(let values)) where reads.count == values.count:
+      served(epoch: epoch)
+      arrived(values, of: reads, now: now)
+    case (.read(let reads, _), .failure(let error)) where error.mayConcernOneKey:
+      refused(documentsOf: reads.map(\.id), error, now: now)
+    case (.summarizeOnce(let read), .summaries(let summaries)) where summaries.count == 1:
+      summarized(read, summaries[0])
+    case (.readOnce(let waiter, _), .values(let values)) where values.count == 1:
+      answer(waiter, values[0])
+    case (.summarizeOnce(let read), .failure(let error)):
+      refuse(read.waiter, error)
+    case (.readOnce(let waiter, _), .failure(let error)):
+      refuse(waiter, error)
     case (.commit(let id, let operation, _), .commit(let reply)):
       committed(id, reply, operation, now: now)
     case (.commit(let id, let operation, _), .failure(let error)) where error != .notPrimary:
@@ -132,7 +132,12 @@ extension LinkState {
     }
   }
 
-  private mutating func read(
+  private mutating func refuse(_ waiter: WaiterID, _ error: RedisSharedStateError) {
+    guard waiters.removeValue(forKey: waiter) != nil else { return }
+    effects.append(.resume([waiter], error))
+  }
+
+  mutating func read(
     _ value: StoredValue,
     of id: ReplicaID,
     _ number: UInt64,

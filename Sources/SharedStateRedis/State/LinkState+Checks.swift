@@ -4,11 +4,13 @@ import SharedState
 
 /// Finding out what nobody announces: edits without a revision, expired values, lost messages.
 ///
-/// An invalidation says that a key was written, by whomever, so it always means a look at what is stored. Many come for
-/// one key, and our own commits cause them as well: they are collected for a moment, and asked for in one batch at a
-/// time, with a pause behind it that grows with what came. Most often it is what is known already: so the documents
-/// alone are looked at, and everything only where they differ. What was written here waits in a queue of its own, so
-/// that who writes much is told soon what others do to the rest.
+/// An invalidation says that a key was written, by whomever. Most often a message explains it, which comes from the same
+/// server at the same moment. Then one service has to look whether an edit hides behind it: the one that has made the
+/// change. The others look once within a second, by a summary, which is also what confirms the message; a large document
+/// some of them read, by chance, in case that the author is gone. What no message explains is looked at at once. What is
+/// to be looked at is collected for a moment, and asked for in one batch at a time, with a pause behind it that grows
+/// with what came. What was written here waits in a queue of its own, so that who writes much is told soon what others do
+/// to the rest.
 extension LinkState {
   /// Whether the server tells which keys were written.
   enum Tracking: Sendable {
@@ -20,12 +22,16 @@ extension LinkState {
     case refused
   }
 
-  /// What is to be looked at. The larger one includes the other.
+  /// How much is to be known of a value that is looked at. The larger one includes the smaller.
   enum Check: Comparable, Sendable {
-    /// Somebody has written the value.
+    /// Nothing any more: since it was put in the queue a message has explained what was written.
+    case nothing
+    /// Whether its meta and its length are what they were.
+    case summary
+    /// What somebody has written to it, unless a message explains that.
+    case edit
+    /// What is stored.
     case document
-    /// Its revision as well: nobody has told of what may have happened.
-    case everything
   }
 
   struct Checks: Sendable {
@@ -41,14 +47,18 @@ extension LinkState {
     static let antiEntropySlices = 64.0
     /// How long nobody is asked to look at everything, after somebody was.
     static let pauseBehindWhole = Duration.seconds(2)
-    /// What a meta is assumed to cost, in bytes.
-    static let bytesOfMeta = 100
+    /// How long one message explains an invalidation that comes behind it.
+    static let explanation = Duration.milliseconds(40)
+    /// How long after a message a value is looked at, at the latest, and how long after the last look at the earliest.
+    static let plan = Duration.milliseconds(950)
+    /// How many of the services that listen to a value compare its document, on average.
+    static let documentReaders = 4.0
 
     var queue = Queue<ReplicaID>()
     /// What was most likely written here: so that nothing else waits behind it.
     var ownQueue = Queue<ReplicaID>()
-    /// Whose metas are to be compared, behind all others.
-    var metaQueue = Queue<ReplicaID>()
+    /// Of which a summary will do, behind all others.
+    var summaryQueue = Queue<ReplicaID>()
     /// Not before.
     var nextAt: Instant?
     /// The same, for what was most likely written here.
@@ -62,6 +72,8 @@ extension LinkState {
     var isUnderWay = false
     /// When to look again for values that were not read for long.
     var antiEntropyAt: Instant?
+    /// The looks that messages ask for, the first one first; some of them are out of date.
+    var plan = Heap<Due>()
     /// What is to be checked after a while, and was not put in its place yet.
     var requested: [ReplicaID: Duration] = [:]
     /// What expires, the first one first: one for each value, at the latest when it did so when it was put here.
@@ -71,7 +83,8 @@ extension LinkState {
 
     /// Whether nothing is to be looked at now.
     var isAtRest: Bool {
-      queue.first == nil && ownQueue.first == nil && metaQueue.first == nil && !isUnderWay && !isWholeDue
+      queue.first == nil && ownQueue.first == nil && summaryQueue.first == nil && !isUnderWay && !isWholeDue
+        && plan.isEmpty
     }
     /// How many places that takes.
     var rememberedExpiries: Int { expiries.count + requested.count }
@@ -97,8 +110,10 @@ extension LinkState {
       for id in channels[Name(channel)] ?? [] where members[id]?.replica.policy.detectsForeignEdits ?? false {
         if members[id]?.isCommittedSince ?? false {
           checkOwn(id, now: now)
+        } else if members[id]?.isExplained(at: now) ?? false {
+          planLook(at: id, now: now)
         } else {
-          check(id, .document, now: now)
+          check(id, .edit, now: now)
         }
       }
     }
@@ -110,19 +125,43 @@ extension LinkState {
     guard checks.wholeAt.map({ $0 <= now }) ?? true else { return wake(.writer) }
     checks.isWholeDue = false
     checks.wholeAt = now + Checks.pauseBehindWhole
-    for id in members.ids { checkMeta(id, now: now) }
+    for id in members.ids { checkSummary(of: id, now: now) }
   }
 
-  /// Looks whether a value is as expected, by its meta where that tells.
-  private mutating func checkMeta(_ id: ReplicaID, now: Instant) {
-    let isTold = tracking == .on && members[id]?.isToldByMeta ?? false
-    guard isTold, !isForbidden(id) else { return check(id, .everything, now: now) }
-    guard members[id]?.queueMetaCheck() ?? false else { return }
-    if checks.metaQueue.first == nil {
+  /// A message has come: it explains what is written at the same moment.
+  mutating func explained(_ id: ReplicaID, now: Instant) {
+    guard members[id]?.explain(at: now) ?? false else { return }
+    planLook(at: id, now: now)
+  }
+
+  /// Looks at a value within a second, once for all that happens to it until then.
+  mutating func planLook(at id: ReplicaID, now: Instant) {
+    let part = Double.random(in: 0..<1, using: &random)
+    guard let at = members[id]?.planLook(part, now: now) else { return }
+    if checks.plan.min.map({ at < $0.at }) ?? true { wake(.writer) }
+    checks.plan.insert(Due(at: at, id: id))
+  }
+
+  private mutating func takePlan(now: Instant) {
+    while let due = checks.plan.min, due.at <= now {
+      checks.plan.removeMin()
+      guard members[due.id]?.takePlannedLook(at: due.at) ?? false else { continue }
+      checkSummary(of: due.id, now: now)
+    }
+  }
+
+  /// Looks whether a value is as expected: by its summary, where that tells enough.
+  private mutating func checkSummary(of id: ReplicaID, now: Instant) {
+    guard let chance = members[id]?.chanceOfDocument(small: configuration.smallDocument) else { return }
+    // Without invalidations an edit of the same length shows in nothing else.
+    let isTold = tracking == .on && Double.random(in: 0..<1, using: &random) >= chance
+    guard isTold, !isForbidden(id) else { return check(id, .document, now: now) }
+    guard members[id]?.queueSummary() ?? false else { return }
+    if checks.summaryQueue.first == nil {
       checks.nextAt = max(checks.nextAt ?? now, now + Checks.pause)
       wake(.writer)
     }
-    checks.metaQueue.append(id)
+    checks.summaryQueue.append(id)
   }
 
   mutating func check(_ id: ReplicaID, _ check: Check, now: Instant) {
@@ -148,40 +187,25 @@ extension LinkState {
 
   mutating func takeChecks(into work: inout Work, now: Instant) {
     takeExpiries(now: now)
+    takePlan(now: now)
     takeOverdue(now: now)
     takeWhole(now: now)
     guard !checks.isUnderWay, checks.nextAt.map({ $0 <= now }) ?? true else { return }
     // By turns where both are due, so that neither waits for ever.
-    let own = checks.wasOwn ? nil : takeOwnBatch(now: now)
-    let other = own == nil ? takeBatch(for: .check) : nil
-    guard let batch = own ?? other ?? takeOwnBatch(now: now) else { return takeMetas(into: &work, now: now) }
-    checks.wasOwn = other == nil
+    let own = checks.wasOwn ? nil : takeOwnLooks(now: now)
+    let other = own == nil ? takeLooks(for: .check, now: now) : nil
+    guard let looks = own ?? other ?? takeOwnLooks(now: now) ?? takeLooks(for: .summary, now: now) else { return }
+    checks.wasOwn = own != nil
     checks.isUnderWay = true
-    switch batch.check {
-    case .document:
-      request(.compare(batch.ids), .readDocuments(batch.names), on: .writer, into: &work, now: now)
-    case .everything:
-      read(batch, isCheck: true, into: &work, now: now)
-    }
+    summarize(looks, isCheck: true, into: &work, now: now)
   }
 
-  /// Compares the metas of those for whom that is enough.
-  private mutating func takeMetas(into work: inout Work, now: Instant) {
-    var batch = Batch()
-    while batch.ids.count < Self.keysInOneRead, let id = checks.metaQueue.popFirst() {
-      guard let names = members[id]?.leaveMetaQueue(now: now) else { continue }
-      batch.ids.append(id)
-      batch.names.append(names)
+  private mutating func takeOwnLooks(now: Instant) -> LookBatch? {
+    guard checks.nextOwnAt.map({ $0 <= now }) ?? true, let looks = takeLooks(for: .ownCheck, now: now) else {
+      return nil
     }
-    guard !batch.ids.isEmpty else { return }
-    checks.isUnderWay = true
-    request(.compareMetas(batch.ids), .readMetas(batch.names), on: .writer, into: &work, now: now)
-  }
-
-  private mutating func takeOwnBatch(now: Instant) -> Batch? {
-    guard checks.nextOwnAt.map({ $0 <= now }) ?? true, let batch = takeBatch(for: .ownCheck) else { return nil }
-    checks.nextOwnAt = now + .seconds(1) * (Double(batch.ids.count) / Double(Checks.ownPerSecond))
-    return batch
+    checks.nextOwnAt = now + .seconds(1) * (Double(looks.looks.count) / Double(Checks.ownPerSecond))
+    return looks
   }
 
   /// Anti-entropy: what has just been read, for whatever reason, need not be compared yet.
@@ -199,7 +223,7 @@ extension LinkState {
         continue
       }
       members[id]?.antiEntropyPart = 1
-      checkMeta(id, now: now)
+      checkSummary(of: id, now: now)
       // A right that was missing may be there by now.
       members[id]?.replica.mayMend = true
     }
@@ -222,7 +246,7 @@ extension LinkState {
         checks.expiries.insert(Due(at: at, id: expiry.id))
       } else {
         checks.expiryTimes[expiry.id] = nil
-        check(expiry.id, .everything, now: now)
+        check(expiry.id, .document, now: now)
       }
     }
   }
@@ -235,27 +259,6 @@ extension LinkState {
     checks.expiries = Heap(checks.expiryTimes.map { Due(at: $1, id: $0) })
   }
 
-  /// The documents of a batch have come.
-  mutating func compared(_ ids: [ReplicaID], with documents: [Data?], now: Instant) {
-    var bytes = 0
-    for (id, document) in zip(ids, documents) {
-      let actions = members[id]?.replica.compared(with: document, vitals: vitals) ?? []
-      apply(actions, to: id)
-      // What is asked for again comes twice.
-      bytes += (document?.count ?? 0) * (actions.isEmpty ? 1 : 2)
-    }
-    checked(bytes: bytes, now: now)
-  }
-
-  /// The metas of a batch have come, and whether all documents are there that belong to them.
-  mutating func compared(_ ids: [ReplicaID], with metas: [Meta?], areComplete: Bool, now: Instant) {
-    checked(bytes: ids.count * Checks.bytesOfMeta, now: now)
-    for (id, meta) in zip(ids, metas) {
-      let isExpected = areComplete && members[id]?.replica.compared(with: meta, vitals: vitals) ?? true
-      if !isExpected { check(id, .everything, now: now) }
-    }
-  }
-
   /// A batch was answered: the more it brought, the longer the next one waits.
   mutating func checked(bytes: Int, now: Instant) {
     checks.isUnderWay = false
@@ -265,11 +268,11 @@ extension LinkState {
 
   /// When there is something to check.
   var nextCheck: Instant? {
-    var moments = [checks.expiries.min?.at, checks.antiEntropyAt]
+    var moments = [checks.expiries.min?.at, checks.antiEntropyAt, checks.plan.min?.at]
     if !checks.isUnderWay {
       if checks.queue.first != nil { moments.append(checks.nextAt) }
       if checks.ownQueue.first != nil, let at = checks.nextOwnAt { moments.append(max(at, checks.nextAt ?? at)) }
-      if checks.metaQueue.first != nil { moments.append(checks.nextAt) }
+      if checks.summaryQueue.first != nil { moments.append(checks.nextAt) }
     }
     if checks.isWholeDue { moments.append(checks.wholeAt) }
     return moments.compactMap(\.self).min()
@@ -311,32 +314,60 @@ extension LinkState.Member {
     return queuedCheck == nil
   }
 
-  /// The same, where its meta tells enough.
-  fileprivate mutating func queueMetaCheck() -> Bool {
-    guard queuedCheck == nil, !isMetaCheckQueued else { return false }
-    isMetaCheckQueued = true
+  /// The same, where a summary will do.
+  fileprivate mutating func queueSummary() -> Bool {
+    guard !isCheckDue, !isSummaryQueued else { return false }
+    isSummaryQueued = true
     return true
   }
 
-  /// - Returns: `nil`: it is looked at anyway.
-  fileprivate mutating func leaveMetaQueue(now: Instant) -> KeyNames? {
-    isMetaCheckQueued = false
-    guard queuedCheck == nil else { return nil }
-    lookedAt = now
-    return names
+  /// The same, where it was most likely written here.
+  fileprivate mutating func queueOwnCheck() -> Bool {
+    guard !isCheckDue, !isOwnCheckQueued else { return false }
+    isOwnCheckQueued = true
+    return true
   }
 
-  fileprivate var isToldByMeta: Bool { replica.policy.detectsForeignEdits && replica.isToldByMeta }
+  /// Whether it is looked at soon.
+  var isCheckDue: Bool { queuedCheck.map { $0 > .nothing } ?? false }
 
   /// When it is to be looked at again.
   fileprivate func overdueAt(_ interval: Duration) -> Instant? {
     lookedAt.map { $0 + interval * antiEntropyPart }
   }
 
-  /// The same, where it was most likely written here.
-  fileprivate mutating func queueOwnCheck() -> Bool {
-    guard queuedCheck == nil, !isOwnCheckQueued else { return false }
-    isOwnCheckQueued = true
+  /// Whether a message that has just come tells who has written it.
+  fileprivate func isExplained(at now: Instant) -> Bool {
+    announcedAt.map { now < $0 + LinkState.Checks.explanation } ?? false
+  }
+
+  /// A message has come. Returns whether it explains what was about to be looked at.
+  fileprivate mutating func explain(at now: Instant) -> Bool {
+    announcedAt = now
+    guard queuedCheck == .edit else { return false }
+    queuedCheck = .nothing
     return true
+  }
+
+  /// - Returns: When to look; `nil`: that is planned already, or it is looked at anyway.
+  fileprivate mutating func planLook(_ part: Double, now: Instant) -> Instant? {
+    guard plannedLook == nil, !isCheckDue else { return nil }
+    let interval = LinkState.Checks.plan
+    let at = max(now + interval * part, lookedAt.map { $0 + interval } ?? now)
+    plannedLook = at
+    return at
+  }
+
+  fileprivate mutating func takePlannedLook(at: Instant) -> Bool {
+    guard plannedLook == at else { return false }
+    plannedLook = nil
+    return true
+  }
+
+  /// How probable it is to be that the document is read whatever its summary tells. A small one is read behind any.
+  fileprivate func chanceOfDocument(small: Int) -> Double {
+    guard replica.policy.detectsForeignEdits else { return 1 }
+    guard replica.size > small else { return 0 }
+    return LinkState.Checks.documentReaders / Double(max(1, listeners))
   }
 }

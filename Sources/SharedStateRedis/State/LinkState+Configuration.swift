@@ -13,6 +13,8 @@ extension LinkState {
     package var database: Int
     /// After how long a value that was not read meanwhile is compared with what is stored.
     package var antiEntropy: Duration
+    /// Up to how many bytes a document is read whatever its summary tells: that costs as little as the summary.
+    package var smallDocument: Int
     /// Whether the link rests, without threads and connections, while it has no replica.
     package var restsWhenUnused: Bool
 
@@ -27,6 +29,7 @@ extension LinkState {
       namespace: String = "",
       database: Int = 0,
       antiEntropy: Duration = .seconds(60),
+      smallDocument: Int = 1_024,
       restsWhenUnused: Bool
     ) {
       self.backoff = backoff
@@ -39,6 +42,7 @@ extension LinkState {
       self.namespace = namespace
       self.database = database
       self.antiEntropy = antiEntropy
+      self.smallDocument = smallDocument
       self.restsWhenUnused = restsWhenUnused
     }
   }

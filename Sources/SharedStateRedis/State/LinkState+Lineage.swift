@@ -87,7 +87,7 @@ extension LinkState {
       _ = waits.intervals.popFirst()
       apply(members[id]?.replica.graceEnded(.antiEntropy), to: id)
     }
-    while let id = confirmations.popFirst() { check(id, .everything, now: now) }
+    while let id = confirmations.popFirst() { check(id, .document, now: now) }
     let isDue = vitalsAt.map { $0 <= now } ?? false
     let isCommitting = commitQueue.first != nil || breaks.queue.first != nil
     let isAsked = readQueue.first != nil || isCommitting || checks.queue.first != nil

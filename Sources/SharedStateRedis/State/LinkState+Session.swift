@@ -27,6 +27,7 @@ extension LinkState {
     readQueue = Queue()
     commitQueue = Queue()
     suspects = Queue()
+    documents = Documents()
     retries = Heap()
     setbacks = setbacks.filter { $0.key.concern != .repair }
     for key in setbacks.keys { setbacks[key]?.forgetConnection() }
@@ -152,11 +153,9 @@ extension LinkState {
     }
     learnFromEnd(error, epoch: epoch, now: now)
     guard session.failed(epoch: epoch, error: error, now: now, random: jitter) else { return }
-    for exchange in exchanges.values {
-      for case .readOnce(let waiter) in exchange.unanswered {
-        effects.append(.resume([waiter], error))
-        forget(waiter)
-      }
+    for waiter in onceReadsUnderWay {
+      effects.append(.resume([waiter], error))
+      forget(waiter)
     }
     let culprit = noteBreak(error, now: now)
     forgetConnections()
@@ -166,7 +165,10 @@ extension LinkState {
       members[id]?.isReadQueued = false
       members[id]?.queuedCheck = nil
       members[id]?.isOwnCheckQueued = false
-      members[id]?.isMetaCheckQueued = false
+      members[id]?.isSummaryQueued = false
+      members[id]?.queuedDocument = nil
+      members[id]?.plannedLook = nil
+      members[id]?.announcedAt = nil
       members[id]?.isCommittedSince = false
       members[id]?.lookedAt = nil
       members[id]?.repairs = Repairs()

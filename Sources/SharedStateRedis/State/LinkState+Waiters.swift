@@ -47,12 +47,13 @@ extension LinkState {
   /// Somebody wants to see what is stored under a name, without sharing it.
   package mutating func read(
     _ names: KeyNames,
+    maximumBytes: Int,
     now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: nil, operation: "reading", now: now)
     // Without a connection nothing else shortens the queue.
-    while let (_, oldest) = readOnceQueue.first, waiters[oldest] == nil { _ = readOnceQueue.popFirst() }
-    readOnceQueue.append((names, waiter))
+    while let oldest = readOnceQueue.first, waiters[oldest.waiter] == nil { _ = readOnceQueue.popFirst() }
+    readOnceQueue.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes))
     start()
     wake(.writer)
     return waiter

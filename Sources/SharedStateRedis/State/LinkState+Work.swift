@@ -1,7 +1,7 @@
 import HeapModule
 import SharedState
 
-/// What is sent: subscriptions, reads, and commits, in batches and within bounds.
+/// What is sent: subscriptions and commits, in batches and within bounds; what is read is in LinkState+Reads.swift.
 extension LinkState {
   /// What the thread of a connection sends now, and how long it may wait for an answer afterwards.
   ///
@@ -165,71 +165,6 @@ extension LinkState {
     }
   }
 
-  mutating func takeReads(into work: inout Work, now: Instant) {
-    while let (names, waiter) = readOnceQueue.popFirst() {
-      guard waiters[waiter] != nil else { continue }
-      request(.readOnce(waiter), .read([names]), on: .writer, into: &work, now: now)
-    }
-    while let ids = suspects.popFirst() {
-      var batch = Batch()
-      for id in ids {
-        guard let names = members[id]?.leaveQueue(for: .update).names else { continue }
-        batch.ids.append(id)
-        batch.names.append(names)
-      }
-      if !batch.ids.isEmpty { read(batch, isCheck: false, into: &work, now: now) }
-    }
-    while let batch = takeBatch(for: .update) { read(batch, isCheck: false, into: &work, now: now) }
-  }
-
-  /// Why values are asked for.
-  enum Reason {
-    /// The box is behind.
-    case update
-    case check
-    /// What was written was most likely written here.
-    case ownCheck
-  }
-
-  /// Replicas whose values are asked for at once.
-  struct Batch {
-    var ids: [ReplicaID] = []
-    var names: [KeyNames] = []
-    /// How much of them has to be known.
-    var check = Check.document
-  }
-
-  /// The first ones of a queue, as many as one answer may bring; `nil` when there are none.
-  mutating func takeBatch(for reason: Reason) -> Batch? {
-    var batch = Batch()
-    var bytes = 0
-    while batch.ids.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
-      let id = takeFirst(for: reason)
-    {
-      guard let next = members[id]?.leaveQueue(for: reason) else { continue }
-      batch.ids.append(id)
-      batch.names.append(next.names)
-      batch.check = max(batch.check, next.check)
-      // What is known of it; for all else the number of keys is the bound.
-      bytes += next.size
-    }
-    return batch.ids.isEmpty ? nil : batch
-  }
-
-  private mutating func takeFirst(for reason: Reason) -> ReplicaID? {
-    switch reason {
-    case .update: readQueue.popFirst()
-    case .check: checks.queue.popFirst()
-    case .ownCheck: checks.ownQueue.popFirst()
-    }
-  }
-
-  /// Asks for everything that is stored.
-  mutating func read(_ batch: Batch, isCheck: Bool, into work: inout Work, now: Instant) {
-    let reads = batch.ids.map { id in (id: id, number: members[id]?.beginRead(now: now) ?? 0) }
-    request(.read(reads, isCheck: isCheck), .read(batch.names), on: .writer, into: &work, now: now)
-  }
-
   mutating func takeCommits(into work: inout Work, now: Instant) {
     guard breaks.alone == nil else { return }
     if breaks.isTurn(at: now), commitsUnderWay > 0 || takeSuspect(into: &work, now: now) { return }
@@ -262,36 +197,18 @@ extension LinkState {
   mutating func request(
     _ request: Request,
     _ command: RedisRequest.Command,
+    bound: ReplyBound? = nil,
     on purpose: ConnectionPurpose,
     into work: inout Work,
     now: Instant
   ) {
     guard let id = exchanges[purpose]?.register(request, now: now) else { return }
-    work.requests.append(RedisRequest(id: id, command: command))
+    work.requests.append(RedisRequest(id: id, command: command, bound: bound))
   }
 }
 
-// What is asked of a member with each commit and each read is asked while it is changed: to read a part of it copies it.
+// What is asked of a member with each commit is asked while it is changed: to read a part of it copies it.
 extension LinkState.Member {
-  fileprivate mutating func beginRead(now: Instant) -> UInt64 {
-    lookedAt = now
-    return replica.beginRead()
-  }
-
-  /// What to look at, and how large it was when it was heard of last.
-  fileprivate mutating func leaveQueue(
-    for reason: LinkState.Reason
-  ) -> (names: KeyNames, check: LinkState.Check, size: Int) {
-    var check = LinkState.Check.document
-    switch reason {
-    case .update: (check, isReadQueued) = (.everything, false)
-    case .check: (check, queuedCheck) = (queuedCheck ?? .everything, nil)
-    case .ownCheck: isOwnCheckQueued = false
-    }
-    isCommittedSince = replica.isCommitUnderWay
-    return (names, replica.isMetaCertain ? check : .everything, replica.size)
-  }
-
   /// What to commit, if there is something, and the command for it.
   fileprivate mutating func takeCommit(
     _ nextOperation: Operation,

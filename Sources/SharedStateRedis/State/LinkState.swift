@@ -59,10 +59,10 @@ package struct LinkState: Sendable {
     case subscribeInvalidations
     case subscribe([String])
     case unsubscribe
-    case read([(id: ReplicaID, number: UInt64)], isCheck: Bool)
-    case compare([ReplicaID])
-    case compareMetas([ReplicaID])
-    case readOnce(WaiterID)
+    case summarize([Look], isCheck: Bool)
+    case read([(id: ReplicaID, number: UInt64)], bytes: Int)
+    case summarizeOnce(OnceRead)
+    case readOnce(WaiterID, bytes: Int)
     case commit(ReplicaID, Operation, bytes: Int)
   }
 
@@ -74,7 +74,17 @@ package struct LinkState: Sendable {
     var isReadQueued = false
     var queuedCheck: Check?
     var isOwnCheckQueued = false
-    var isMetaCheckQueued = false
+    var isSummaryQueued = false
+    /// How many bytes its document has, which is to be read.
+    var queuedDocument: Int?
+    /// Whether its document is asked for alone, because the server has refused it together with others.
+    var isReadAlone = false
+    /// When it is looked at because of a message, or of what a message explains.
+    var plannedLook: Instant?
+    /// When a message of it came last.
+    var announcedAt: Instant?
+    /// How many services listen to it, as far as is known.
+    var listeners = 1
     /// Whether a commit was sent since it was looked at, so that an invalidation is most likely our own.
     var isCommittedSince = false
     /// How much is being encoded for it, as far as is known before; `nil`: nothing is.
@@ -99,7 +109,9 @@ package struct LinkState: Sendable {
   static let maximumCommitBytes = 8 << 20
   static let commitsInOneBatch = 256
   static let keysInOneRead = 1_024
-  static let bytesInOneRead = 4 << 20
+  static let bytesInOneRead = 1 << 20
+  /// How many bytes of documents are asked for at a time; a larger document is asked for alone.
+  static let maximumReadBytes = 2 << 20
   static let channelsInOneSubscribe = 1_024
   /// How long a commit that the server refused waits until it is tried again.
   static let pauseAfterRefusal = Duration.seconds(2)
@@ -152,7 +164,8 @@ package struct LinkState: Sendable {
   var confirmations = Queue<ReplicaID>()
   var subscriptionQueue = Queue<Subscription>()
   var readQueue = Queue<ReplicaID>()
-  var readOnceQueue = Queue<(KeyNames, WaiterID)>()
+  var readOnceQueue = Queue<OnceRead>()
+  var documents = Documents()
   var commitQueue = Queue<ReplicaID>()
   /// Read in a request of their own, because the server has refused them together with others.
   var suspects = Queue<[ReplicaID]>()

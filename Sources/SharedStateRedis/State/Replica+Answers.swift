@@ -157,7 +157,10 @@ extension Replica {
       return accepted(job, made.revision, made.parent, vitals, made: made)
         + look(at: stored, question: job.question, vitals: vitals)
     }
-    let isOutdated = job.evidence != evidence && !isNewer(stored)
+    var isUnread = false
+    // The answer does not bring it, and its reader may.
+    if case .oversized(let bytes) = stored.content { isUnread = bytes <= policy.maximumBytes }
+    let isOutdated = isUnread || job.evidence != evidence && !isNewer(stored)
     let actions = isOutdated ? [.read] : look(at: stored, question: job.question, vitals: vitals)
     switch job.purpose {
     case .repair(let refused):

@@ -44,6 +44,9 @@ extension Replica {
       lineage: message.lineage
     )
     switch message.content {
+    case .document(let document) where document.count > policy.maximumBytes:
+      // Nobody who keeps to the limit has made it.
+      return actions + [.confirm]
     case .document(let document):
       actions += tell(.document(document), meta, vitals)
       isMetaCertain = isExpiryCertain && message.writer == policy.writer
@@ -73,7 +76,9 @@ extension Replica {
   private mutating func tell(_ content: StoredValue.Content, _ meta: Meta, _ vitals: Vitals) -> [Action] {
     // The server may have become another one since it was asked.
     let sighting = Vitals(era: meta.lineage.era ?? vitals.era, evictions: vitals.evictions)
-    news = News(after: questions, vitals: sighting)
+    var earlier = news?.earlier ?? []
+    if let news, let told = self.meta { earlier.append(Told(version: told.version, vitals: news.vitals)) }
+    news = News(after: questions, vitals: sighting, earlier: earlier.suffix(News.maximumEarlier))
     memory.remember(meta, content)
     return confirm(content, meta.revision, meta)
   }
@@ -89,33 +94,20 @@ extension Replica {
     return advance()
   }
 
-  /// The document that is stored, without its meta, since somebody has written it.
-  mutating func compared(with document: Data?, vitals: Vitals = Vitals()) -> [Action] {
-    // An absent key may be of another type.
-    let isKnown = document != nil && document == confirmed.content.document
-    guard isKnown, isMetaCertain else { return [.read] }
-    if news == nil, left == nil { held.seen(with: vitals) }
-    return []
-  }
-
-  /// Whether the meta tells that nothing has happened, as long as the document is there, which nobody can have written
-  /// without an invalidation. Where there is none, to read everything costs no more.
-  var isToldByMeta: Bool {
-    let isSettled = phase == .live && isVerified && isMetaCertain && news == nil && left == nil && mayMend
-    let isWaiting = wait != nil || absence != nil || repair != nil || verification != nil
-    guard isSettled, !isWaiting, sight == .reflected, held.meta == meta, held.content == confirmed.content else {
-      return false
-    }
-    return meta?.kind == .set && meta?.expiry == 0 && confirmed.content.document != nil
-  }
-
-  /// The meta that is stored, beside a document if there is to be one.
+  /// What is stored, where a summary tells that it is what is held, or what a message has told; `nil`: the document has
+  /// to be read.
   ///
-  /// - Returns: Whether it is what is expected.
-  mutating func compared(with meta: Meta?, vitals: Vitals) -> Bool {
-    guard isToldByMeta, meta == self.meta else { return false }
-    held.seen(with: vitals)
-    return true
+  /// A document of the same length may be another one, which somebody has written without a revision. The link sees to
+  /// that: it reads small documents always, and large ones by chance, and where an invalidation has no explanation.
+  func stored(as summary: StoredSummary) -> StoredValue? {
+    guard let stored = summary.meta, let known = meta, left == nil, summary.length == confirmed.content.size,
+      confirmed.content.document != nil, summary.length != 0,
+      stored.version == known.version, stored.parent == known.parent, stored.kind == known.kind,
+      stored.writer == known.writer, !isMetaCertain || news != nil || stored.expiry == known.expiry
+    else { return nil }
+    let isHeld = held.meta?.version == stored.version && held.content == confirmed.content
+    guard isHeld || news != nil else { return nil }
+    return StoredValue(meta: stored, content: confirmed.content)
   }
 
   /// What is stored, as the answer to a read with this number.
@@ -246,7 +238,9 @@ extension Replica {
       return [.read]
     case .confirmed(let sighting): told = sighting
     case .edited: isEdited = true
-    case .withdrawn(let revision): actions = [.report(.withdrawn(revision))]
+    case .withdrawn(let revision, let earlier):
+      actions = [.report(.withdrawn(revision))]
+      if let earlier { told = earlier }
     }
     // What was decided about it is on its way already.
     var mending: Repair? = nil
@@ -270,7 +264,10 @@ extension Replica {
   /// Whether it matters if the server has thrown something away until now, and is not known yet.
   private func isAboutEvictions(_ stored: StoredValue, _ vitals: Vitals, _ told: Vitals?) -> Bool {
     guard let evictions = vitals.evictions else { return false }
-    if case .otherType = stored.content { return false }
+    switch stored.content {
+    case .oversized, .otherType: return false
+    case .document, .absent: break
+    }
     if held.meta == nil, stored.meta == nil { return evictions == 0 }
     let isGone = stored.content == .absent && stored.meta?.kind != .deleted
     guard stored.meta == nil || isGone, told != nil || held.restorable != nil else { return false }
@@ -311,8 +308,8 @@ extension Replica {
     case confirmed(Told)
     /// They were, and somebody has written another document since.
     case edited
-    /// They are not.
-    case withdrawn(Revision)
+    /// They are not; what was told before them may be.
+    case withdrawn(Revision, Told?)
   }
 
   /// Confirms what a message has told, or takes it back.
@@ -348,7 +345,8 @@ extension Replica {
     self.news = nil
     (confirmed, meta, left) = (State(revision: held.revision, content: held.content), held.meta, nil)
     sight = .unknown
-    return isTrue ? .edited : .withdrawn(told.revision)
+    guard !isTrue else { return .edited }
+    return .withdrawn(told.revision, news.earlier.last { $0.version == stored.meta?.version })
   }
 
   /// What the key's policy makes of a verdict.

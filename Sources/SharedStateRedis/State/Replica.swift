@@ -163,6 +163,10 @@ package struct Replica: Sendable {
     let vitals: Vitals
     /// Whether it is what a commit of our own has made, of which only the revision is certain.
     var isOwn = false
+    /// What was told before, and was not confirmed until this came, the newest one last: it may be what is true.
+    var earlier: [Told] = []
+
+    static let maximumEarlier = 4
   }
 
   /// A revision that a message has told of, whatever became of that.
@@ -378,6 +382,9 @@ package struct Replica: Sendable {
 
   /// The size of the confirmed document, in bytes.
   package var size: Int { confirmed.content.size }
+
+  /// Whether somebody waits to be told what is stored.
+  var isAwaited: Bool { !loadWaiters.isEmpty || verification != nil }
 
   /// Whether a message has told of something that is to be looked at: the reply to a commit of our own tells as well.
   var isToBeConfirmed: Bool { news != nil && !(isCommitUnderWay && meta?.writer == policy.writer) }

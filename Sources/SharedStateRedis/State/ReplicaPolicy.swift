@@ -6,6 +6,8 @@ package struct ReplicaPolicy: Hashable, Sendable {
   package var timeToLive: UInt64
   /// Whether edits that were made without a revision get one.
   package var detectsForeignEdits: Bool
+  /// A larger document is neither read nor taken from a message.
+  package var maximumBytes: Int
   /// How this service signs its commits.
   package var writer: String
 
@@ -14,12 +16,14 @@ package struct ReplicaPolicy: Hashable, Sendable {
     dataLoss: DataLossPolicy = .reseed,
     timeToLive: UInt64 = 0,
     detectsForeignEdits: Bool = true,
+    maximumBytes: Int = 1 << 20,
     writer: String
   ) {
     self.conflict = conflict
     self.dataLoss = dataLoss
     self.timeToLive = timeToLive
     self.detectsForeignEdits = detectsForeignEdits
+    self.maximumBytes = maximumBytes
     self.writer = writer
   }
 }

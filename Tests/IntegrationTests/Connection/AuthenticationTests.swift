@@ -51,7 +51,7 @@ struct AuthenticationTests {
   @Test func aUserWithTheLeastPermissionsCanDoEverything() throws {
     let server = try PrivateRedisServer(
       configuration: [
-        "user shop on >secret ~test:* &test:* -@all +mget +type +evalsha +eval +get +set +unlink +exists +pttl "
+        "user shop on >secret ~test:* &test:* -@all +mget +type +evalsha +eval +get +strlen +set +unlink +exists +pttl "
           + "+rename +pexpire +persist +time +publish +subscribe +unsubscribe +ping"
       ]
     )

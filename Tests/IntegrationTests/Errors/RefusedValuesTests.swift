@@ -154,22 +154,47 @@ struct DocumentSizeTests {
     #expect(pair.first.wrappedValue == stored)
   }
 
-  @Test("a service with a lower limit erases nothing of what it does not know", arguments: BackendKind.allCases)
+  @Test(
+    "what is stored and larger than the limit is not read, and not written over, until it is smaller",
+    arguments: BackendKind.allCases
+  )
   func lowerLimit(kind: BackendKind) async throws {
     let backend = try kind.make()
-    let store = try backend.store("service")
+    let way = Way()
+    let store = try backend.store("service", way: way)
     let options = RedisSharedKey<Limits>.Options(maximumBytes: 100)
-    let unknown = String(repeating: "x", count: 200)
-    try backend.set("limits", #"{"maximum":1,"note":"default","unknown":"\#(unknown)"}"#)
+    let large = #"{"maximum":1,"note":"default","unknown":"\#(String(repeating: "x", count: 200))"}"#
+    try backend.set("limits", large)
     @Shared(.redis("limits", store: store, options: options)) var limits = Limits()
-    try await $limits.load()
+    let tooLarge = RedisSharedStateError.valueTooLarge(name: "limits", bytes: large.utf8.count, maximumBytes: 100)
+    await #expect(throws: tooLarge) { try await $limits.load() }
+    #expect($limits.loadError as? RedisSharedStateError == tooLarge)
+    #expect(limits == Limits())
     $limits.withLock { $0.maximum = 2 }
+    await #expect(throws: RedisSharedStateError.self) { try await $limits.save() }
+    #expect(try backend.get("limits") == large)
+    try backend.set("limits", #"{"maximum":1,"note":"small","unknown":1}"#)
+    try await $limits.status { $0.loadError == nil }
     try await $limits.save()
-    #expect(try backend.get("limits") == #"{"maximum":2,"note":"default","unknown":"\#(unknown)"}"#)
-    $limits.withLock { $0.note = "more than that" }
+    #expect(limits == Limits(maximum: 2, note: "small"))
+    #expect(try backend.get("limits") == #"{"maximum":2,"note":"small","unknown":1}"#)
+    #expect(way.bytesRead < 2 * large.utf8.count)
+  }
+
+  @Test("a huge value that somebody stores costs no more than its length, also for a change that is under way")
+  func huge() async throws {
+    let backend = try ServerBackend()
+    let way = Way()
+    let store = try backend.store("service", way: way)
+    @Shared(.redis("limits", store: store)) var limits = Limits()
+    try await $limits.save()
+    try backend.server.command("SETRANGE", "limits", "\(256 << 20)", "x")
     try await $limits.status {
-      if case .valueTooLarge? = $0.saveError as? RedisSharedStateError { true } else { false }
+      if case .valueTooLarge? = $0.loadError as? RedisSharedStateError { true } else { false }
     }
-    #expect(try backend.get("limits")?.contains(unknown) == true)
+    await #expect(throws: RedisSharedStateError.self) { try await $limits.updateAtomically { $0.maximum = 2 } }
+    #expect(way.bytesRead < 1_000)
+    try await $limits.save(replacingUnreadable: true)
+    #expect(try backend.get("limits")?.utf8.count ?? 0 < 1_000)
   }
 }

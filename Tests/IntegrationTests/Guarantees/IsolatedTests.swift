@@ -10,9 +10,9 @@ struct IsolatedTests {
   /// What a service needs, and nothing else: its namespace, its channels and the one of invalidations.
   static let rules =
     "resetkeys ~ns:* resetchannels &ns:* &__redis__:invalidate -@all "
-    + "+evalsha +eval +script|load +mget +get +set +msetnx +type +exists +unlink +rename +pttl +pexpire "
-    + "+persist +time +publish "
-    + "+subscribe +unsubscribe +ping +role +info +client|setname +client|id +client|tracking"
+    + "+evalsha +eval +script|load +mget +get +strlen +set +msetnx +type +exists +unlink +rename +pttl "
+    + "+pexpire +persist +time +publish "
+    + "+subscribe +unsubscribe +pubsub|numsub +ping +role +info +client|setname +client|id +client|tracking"
 
   @Test(
     "what a neighbour publishes on the channel of invalidations is none, and is counted",
@@ -108,6 +108,37 @@ struct IsolatedTests {
     #expect(try keys(backend).allSatisfy { $0.hasPrefix("ns:") })
     #expect(journal.entries(Journal.trackingRefused) == [])
     #expect(shares.allSatisfy { $0.saveError == nil })
+  }
+
+  @Test("a service that may only read follows everything, and can neither write nor announce anything")
+  func reader() async throws {
+    let rules =
+      "resetkeys %R~ns:* resetchannels &ns:* &__redis__:invalidate -@all +mget +type +strlen +exists "
+      + "+subscribe +unsubscribe +pubsub|numsub +ping +role +info +client|setname +client|id +client|tracking"
+    let backend = try ServerBackend(isPersistent: false, configuration: ["user reader on >secret \(rules)"])
+    let url = backend.server.url.replacingOccurrences(of: "redis://", with: "redis://reader:secret@")
+    let journal = Journal()
+    var configuration = try RedisConfiguration(url: url)
+    configuration.hurry(label: "reader")
+    configuration.namespace = "ns:"
+    let reader = RedisStore(configuration, logger: journal.logger("reader")).endingWithTest
+    let writer = try backend.store("writer") { $0.namespace = "ns:" }
+    let followed = Shared(wrappedValue: Limits(), .redis("limits", store: reader))
+    let shared = Shared(wrappedValue: Limits(), .redis("limits", store: writer))
+    try await followed.load()
+    for note in ["small", String(repeating: "large ", count: 20_000)] {
+      shared.withLock { $0.note = note }
+      try await shared.save()
+      try await followed.value { $0.note == note }
+    }
+    try backend.set("ns:limits", #"{"maximum":42,"note":"foreign"}"#)
+    try await followed.becomes(Limits(maximum: 42, note: "foreign"))
+    followed.withLock { $0.maximum = 43 }
+    await #expect(throws: RedisSharedStateError.self) { try await followed.save() }
+    #expect(try backend.get("ns:limits") == #"{"maximum":42,"note":"foreign"}"#)
+    let message = try backend.server.command("ACL", "DRYRUN", "reader", "PUBLISH", "ns:changes:{ns:limits}", "x")
+    #expect(message.text?.contains("no permissions") == true)
+    #expect(journal.entries(Journal.trackingRefused) == [])
   }
 
   @Test("what happens outside the namespace is not even looked at", arguments: BackendKind.allCases)

@@ -5,11 +5,15 @@ import Synchronization
 final class Way: Sendable {
   private let isClosed = Atomic(false)
   private let keys = Atomic(0)
+  private let bytes = Atomic(0)
   private let commits = Atomic(0)
   private let gate = Mutex<Gate?>(nil)
 
-  /// How many keys were asked for.
+  /// How many values were looked at.
   var keysRead: Int { keys.load(ordering: .relaxed) }
+
+  /// How many bytes of documents were read.
+  var bytesRead: Int { bytes.load(ordering: .relaxed) }
 
   /// How many commits were sent.
   var commitsSent: Int { commits.load(ordering: .relaxed) }
@@ -30,10 +34,16 @@ final class Way: Sendable {
     if isClosed.load(ordering: .sequentiallyConsistent) { throw .unreachable(reason: "the way is closed") }
   }
 
+  fileprivate func count(_ events: [RedisEvent]) {
+    for case .reply(_, .values(let values)) in events {
+      bytes.add(values.reduce(0) { $0 + $1.content.size }, ordering: .relaxed)
+    }
+  }
+
   fileprivate func count(_ requests: [RedisRequest]) {
     for request in requests {
       switch request.command {
-      case .read(let names), .readDocuments(let names), .readMetas(let names): keys.add(names.count, ordering: .relaxed)
+      case .summarize(let names): keys.add(names.count, ordering: .relaxed)
       case .commit: commits.add(1, ordering: .relaxed)
       default: break
       }
@@ -78,7 +88,9 @@ private final class WatchedConnection: RedisConnection {
 
   func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
     way.listen(for: purpose)
-    return try base.receive(until: deadline)
+    let events = try base.receive(until: deadline)
+    way.count(events)
+    return events
   }
 
   func close() { base.close() }

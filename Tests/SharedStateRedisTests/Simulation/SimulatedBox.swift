@@ -194,6 +194,7 @@ final class SimulatedBox {
     switch delivery.state.content {
     case .absent: shown = SimulatedValue(default: release)
     case .otherType(let type): return .unreadable(.wrongType(type, name: name))
+    case .oversized(let bytes): return .unreadable(.valueTooLarge(name: name, bytes: bytes, maximumBytes: 1 << 20))
     case .document(let document):
       guard let decoded = SimulatedValue(document, release: release) else {
         return .unreadable(.undecodable(name: name, reason: "simulated", writer: nil))

@@ -37,6 +37,7 @@ final class SimulatedRecorder {
       switch content {
       case .absent: .absent
       case .otherType(let type): .unreadable(type)
+      case .oversized: .unreadable("oversized")
       case .document(let data):
         SimulatedDocument(data).map { .document($0.recorded) } ?? .unreadable(String(decoding: data, as: UTF8.self))
       }

@@ -110,6 +110,7 @@ final class SimulatedService: CustomStringConvertible {
     release: SimulatedValue.Release,
     namespace: String,
     restsWhenUnused: Bool,
+    smallDocument: Int,
     seed: UInt64
   ) {
     self.index = index
@@ -126,6 +127,7 @@ final class SimulatedService: CustomStringConvertible {
         nonce: Self.nonce(index),
         namespace: namespace,
         antiEntropy: Self.antiEntropy,
+        smallDocument: smallDocument,
         restsWhenUnused: restsWhenUnused
       ),
       seed: seed

@@ -6,8 +6,7 @@ enum SimulatedTrace {
   static func text(_ request: RedisRequest) -> String {
     switch request.command {
     case .read(let names): "\(request.id) read \(names.map(\.value))"
-    case .readDocuments(let names): "\(request.id) read documents \(names.map(\.value))"
-    case .readMetas(let names): "\(request.id) read metas \(names.map(\.value))"
+    case .summarize(let names): "\(request.id) summarize \(names.map(\.value))"
     case .subscribe(let channels): "\(request.id) subscribe \(channels)"
     case .unsubscribe(let channels): "\(request.id) unsubscribe \(channels)"
     case .ping, .role, .vitals, .track: "\(request.id) \(request.command)"
@@ -45,7 +44,8 @@ enum SimulatedTrace {
     case .message(_, let payload): "message \(text(payload).replacingOccurrences(of: "\n", with: " "))"
     case .invalidated(let keys): "invalidated \(keys?.description ?? "all")"
     case .reply(let id, .values(let values)): "\(id) \(values.map { text($0) })"
-    case .reply(let id, .documents(let documents)): "\(id) \(documents.map { $0.map { text($0) } ?? "-" })"
+    case .reply(let id, .summaries(let summaries)):
+      "\(id) \(summaries.map { text(StoredValue(meta: $0.meta, content: .oversized($0.length ?? -1))) })"
     case .reply(let id, .commit(.conflict(let stored, _))): "\(id) conflict \(text(stored))"
     case .reply(let id, let reply): "\(id) \(reply)"
     }

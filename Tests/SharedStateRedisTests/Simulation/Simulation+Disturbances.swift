@@ -344,6 +344,7 @@ extension Simulation {
   }
 
   func recordEdit(of name: KeyNames) {
+    if smallDocument == 0 { isSomethingUntold = true }
     let stored = recorder.stored(stored(name))
     recorder.record(.edited(name: name.recorded, stored.document ?? History.Document(), stored))
   }

@@ -67,7 +67,7 @@ extension Simulation {
     switch request.command {
     case .commit(let commit): names = commit.names
     case .restore(let restore): names = restore.names
-    case .ping, .role, .vitals, .track, .read, .readDocuments, .readMetas, .subscribe, .unsubscribe:
+    case .ping, .role, .vitals, .track, .summarize, .read, .subscribe, .unsubscribe:
       recordTouch(by: request.command, service)
       try? server.send([request], from: connection.id)
       return
@@ -126,9 +126,7 @@ extension Simulation {
 
   private func recordTouch(by command: RedisRequest.Command, _ service: SimulatedService) {
     switch command {
-    case .read(let names): recorder.touch(names.flatMap { [$0.value, $0.meta] }, by: service)
-    case .readDocuments(let names): recorder.touch(names.map(\.value), by: service)
-    case .readMetas(let names): recorder.touch(names.flatMap { [$0.value, $0.meta] }, by: service)
+    case .read(let names), .summarize(let names): recorder.touch(names.flatMap { [$0.value, $0.meta] }, by: service)
     case .subscribe(let channels), .unsubscribe(let channels): recorder.touch(channels, by: service)
     default: break
     }

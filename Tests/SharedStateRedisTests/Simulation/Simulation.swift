@@ -116,6 +116,10 @@ final class Simulation {
     recorder.record(.permitted(permitted + ["\(KeyNames.invalidationChannel)"], others: [Self.outside]))
   }
 
+  /// In some worlds every document is as a large one is: what its summary tells is believed, so that an edit of the same
+  /// length that was made without a connection is found at anti-entropy.
+  var smallDocument: Int { seed.isMultiple(of: 3) ? 0 : 1_024 }
+
   func startService() {
     let release = [.present, .present, .older].randomElement(using: &random) ?? SimulatedValue.Release.present
     services.append(
@@ -124,6 +128,7 @@ final class Simulation {
         release: release,
         namespace: namespace,
         restsWhenUnused: nextService == 1,
+        smallDocument: smallDocument,
         seed: seed &+ UInt64(nextService)
       )
     )

@@ -63,7 +63,7 @@ struct AnsweredLink {
   static func usual(_ command: RedisRequest.Command) -> RedisReply {
     switch command {
     case .read(let names): .values(names.map { _ in StoredValue(meta: nil, content: .absent) })
-    case .readDocuments(let names): .documents(names.map { _ in nil })
+    case .summarize(let names): .summaries(names.map { _ in StoredSummary(meta: nil, length: 0) })
     case .subscribe: .subscribed
     case .unsubscribe: .unsubscribed
     case .track: .tracking

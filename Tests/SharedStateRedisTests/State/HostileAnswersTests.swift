@@ -100,8 +100,8 @@ struct HostileAnswersTests {
       case .vitals: return .vitals(Vitals(era: Era(1), evictions: hostility.evicts ? UInt64(count) : 0))
       case .read(let names):
         return .values(names.map { _ in isHostile ? hostility.reading.value(count) : Stored.present.value(count) })
-      case .readDocuments(let names):
-        return .documents(names.map { _ in hostility.reading.value(count).document })
+      case .summarize(let names):
+        return .summaries(names.map { _ in StoredSummary(of: hostility.reading.value(count)) })
       case .commit: return hostility.commit.reply(hostility.conflicting, count)
       case .restore: return hostility.restore.reply(hostility.conflicting, count)
       default: return nil
@@ -159,7 +159,7 @@ struct HostileAnswersTests {
       var answered = AnsweredLink(link: link, now: start) { command, count in
         switch command {
         case .read(let names): .values(names.map { _ in Stored.present.value(count) })
-        case .readDocuments(let names): .documents(names.map { _ in Stored.present.value(count).document })
+        case .summarize(let names): .summaries(names.map { _ in StoredSummary(of: Stored.present.value(count)) })
         case .commit, .restore: answer.reply(.present, count)
         default: nil
         }

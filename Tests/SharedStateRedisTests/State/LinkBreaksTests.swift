@@ -87,7 +87,8 @@ struct LinkBreaksTests {
         let reply: RedisReply
         switch request.command {
         case .read(let names): reply = .values(names.map { stored[$0.value] ?? .nothing })
-        case .readDocuments(let names): reply = .documents(names.map { stored[$0.value]?.document })
+        case .summarize(let names):
+          reply = .summaries(names.map { StoredSummary(of: stored[$0.value] ?? .nothing) })
         case .commit(let commit):
           sent[commit.names.value, default: 0] += 1
           guard !poison.contains(commit.names.value) else {

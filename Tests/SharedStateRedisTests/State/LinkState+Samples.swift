@@ -34,26 +34,26 @@ extension LinkState {
     for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
   }
 
-  /// Answers everything that is asked; a read with nothing stored, if nothing else is said.
+  /// Answers everything that is asked; a read with nothing stored, if nothing else is said. A value is read behind its
+  /// summary, at the same moment.
   ///
-  /// - Returns: The values that were read with their meta.
+  /// - Returns: The values that were read.
   @discardableResult
   mutating func answerAll(
     at now: Instant,
-    stored: StoredValue = StoredValue(meta: nil, content: .absent)
+    stored: StoredValue = StoredValue(meta: nil, content: .absent),
+    listeners: Int? = nil
   ) -> [String] {
     var read: [String] = []
-    for purpose in [ConnectionPurpose.subscriber, .writer] {
+    for purpose in [ConnectionPurpose.subscriber, .writer, .writer] {
       for request in work(for: purpose, epoch: session.epoch, now: now)?.requests ?? [] {
         let reply: RedisReply
         switch request.command {
         case .read(let names):
           read += names.map(\.value)
           reply = .values(names.map { _ in stored })
-        case .readDocuments(let names):
-          reply = .documents(names.map { _ in stored.document })
-        case .readMetas(let names):
-          reply = .metas(names.map { _ in stored.meta }, documents: stored.content == .absent ? 0 : names.count)
+        case .summarize(let names):
+          reply = .summaries(names.map { _ in StoredSummary(of: stored, listeners: listeners) })
         case .ping, .role: reply = .pong
         default: reply = .subscribed
         }

@@ -29,6 +29,7 @@ struct LinkStateExpiryTests {
     _ = link.work(for: .writer, epoch: 1, now: start)
     announce(2, to: &link)
     // The channel is subscribed to, and what the messages have told is confirmed.
+    link.answerAll(at: start, stored: .document(2, "2"))
     for _ in 0..<2 { link.answerAll(at: start + .milliseconds(300), stored: .document(2, "2")) }
     #expect(!reads(link, at: start + .milliseconds(500)))
     #expect(reads(link, at: start + .milliseconds(800)))
@@ -67,6 +68,6 @@ struct LinkStateExpiryTests {
     var link = link
     _ = link.work(for: .writer, epoch: 1, now: moment)
     let work = link.work(for: .writer, epoch: 1, now: moment + LinkState.Checks.pause * 2.0)
-    return work?.requests.contains { if case .read = $0.command { true } else { false } } ?? false
+    return work?.requests.contains { if case .summarize = $0.command { true } else { false } } ?? false
   }
 }

@@ -18,9 +18,9 @@ struct LinkStateTests {
     // Nothing is read before the subscription is confirmed: what happens in between would be missed.
     #expect(link.work(for: .writer, epoch: 1, now: start)?.requests.isEmpty == true)
     link.arrived([.reply(id: subscribing.requests[0].id, .subscribed)], on: .subscriber, epoch: 1, now: start)
-    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads.map(\.count) == [1_024])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.looks.map(\.count) == [1_024])
     link.arrived([.reply(id: subscribing.requests[1].id, .subscribed)], on: .subscriber, epoch: 1, now: start)
-    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads.map(\.count) == [976])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.looks.map(\.count) == [976])
   }
 
   @Test("Converges: connections to two different servers are given up, and both are opened anew")
@@ -46,7 +46,7 @@ struct LinkStateTests {
     let first = try link.liveReplica("count", at: start)
     let second = try link.join("count")
     #expect(link.work(for: .subscriber, epoch: 1, now: start)?.requests.isEmpty == true)
-    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads == [["count"]])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.looks == [["count"]])
     link.leave(first)
     #expect(link.work(for: .subscriber, epoch: 1, now: start)?.requests.isEmpty == true)
     link.leave(second)
@@ -194,13 +194,78 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(60)) == nil)
   }
 
+  @Test("Bounded: large documents are not all asked for together, and a huge one is asked for alone")
+  func largeReads() throws {
+    var link = LinkState.make()
+    let policy = ReplicaPolicy(maximumBytes: 1 << 30, writer: link.configuration.writer)
+    let lengths = ["huge": 100 << 20].merging((0..<40).map { ("name\($0)", 100_000) }) { $1 }
+    for name in lengths.keys.sorted() {
+      let names = KeyNames(namespace: "", name: name, database: 0)
+      _ = try link.join(names, name: name, valueType: "Int", policy: policy)
+    }
+    link.connect(at: start)
+    var read: [String] = []
+    for _ in 0..<40 {
+      var replies: [(RedisEvent, ConnectionPurpose)] = []
+      var bytes: [Int] = []
+      for purpose in [ConnectionPurpose.subscriber, .writer] {
+        for request in try link.someWork(for: purpose, now: start).requests {
+          switch request.command {
+          case .summarize(let names):
+            let summaries = names.map { StoredSummary(meta: nil, length: lengths[$0.value]) }
+            replies.append((.reply(id: request.id, .summaries(summaries)), .writer))
+          case .read(let names):
+            read += names.map(\.value)
+            bytes += names.map { lengths[$0.value] ?? 0 }
+            let bound = try #require(request.bound)
+            #expect(bound.bytes < 2 * bytes.reduce(0, +) + 8 << 20)
+            let values = names.map { _ in StoredValue.document(7, "7") }
+            replies.append((.reply(id: request.id, .values(values)), .writer))
+          default: replies.append((.reply(id: request.id, .subscribed), purpose))
+          }
+        }
+      }
+      #expect(bytes == [100 << 20] || bytes.reduce(0, +) <= LinkState.maximumReadBytes)
+      for (reply, purpose) in replies { link.arrived([reply], on: purpose, epoch: 1, now: start) }
+    }
+    #expect(read.sorted() == lengths.keys.sorted())
+  }
+
+  @Test("Bounded: a document over the limit costs its length, also where nobody shares it")
+  func oversized() throws {
+    var link = LinkState.make()
+    let names = KeyNames(namespace: "", name: "huge", database: 0)
+    let policy = ReplicaPolicy(maximumBytes: 10, writer: link.configuration.writer)
+    let id = try link.join(names, name: "huge", valueType: "Int", policy: policy)
+    let waiter = try link.read(names, maximumBytes: 10, now: start)
+    link.connect(at: start)
+    let huge = StoredValue.document(7, "12345678901")
+    for _ in 0..<3 { #expect(link.answerAll(at: start, stored: huge) == []) }
+    let told = StoredValue(meta: huge.meta, content: .oversized(11))
+    let effects = link.takeEffects()
+    #expect(effects.contains { if case .answer(waiter, told) = $0 { true } else { false } })
+    let delivery = effects.lazy.compactMap { if case .show(id, let delivery) = $0 { delivery } else { nil } }.first
+    #expect(delivery?.state.content == .oversized(11))
+  }
+
+  @Test("what somebody waits for is read before everything else")
+  func awaited() throws {
+    var link = LinkState.make()
+    let document = StoredValue.document(7, String(repeating: "x", count: 900_000))
+    for number in 0..<10 { _ = try link.join("name\(number)") }
+    let last = try link.join("awaited")
+    _ = try link.load(last, now: start)
+    link.connect(at: start)
+    #expect(link.answerAll(at: start, stored: document).first == "awaited")
+  }
+
   @Test("Bounded: large values that were away together are not all sent together")
   func largeCommits() throws {
     var link = LinkState.make()
     let ids = try (0..<20).map { try link.join("name\($0)") }
     link.connect(at: start)
     let stored = StoredValue.document(7, String(repeating: "x", count: 1 << 20))
-    link.answerAll(at: start, stored: stored)
+    for _ in ids { link.answerAll(at: start, stored: stored) }
     for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
     for id in ids { link.changed(id) }
     let work = try link.someWork(for: .writer, now: start)
@@ -394,7 +459,7 @@ struct LinkStateTests {
     link.leave(first)
     _ = try link.join("count")
     link.arrived([.reply(id: subscribing.requests[0].id, .subscribed)], on: .subscriber, epoch: 1, now: start)
-    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads == [["count"]])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.looks == [["count"]])
     // What was announced between the two was announced to nobody.
     let again = try link.someWork(for: .subscriber, now: start)
     #expect(again.requests.count == 2)
@@ -404,7 +469,7 @@ struct LinkStateTests {
       epoch: 1,
       now: start
     )
-    #expect(link.work(for: .writer, epoch: 1, now: start)?.reads == [["count"]])
+    #expect(link.work(for: .writer, epoch: 1, now: start)?.looks == [["count"]])
   }
 
   @Test("Bounded: shares are told once of one and the same trouble, and again after they were in touch")
@@ -429,7 +494,7 @@ struct LinkStateTests {
     var link = LinkState.make()
     let names = KeyNames(namespace: "", name: "count", database: 0)
     for second in 0..<100 {
-      _ = try link.read(names, now: start + .seconds(second))
+      _ = try link.read(names, maximumBytes: 1, now: start + .seconds(second))
       _ = link.instruction(for: .writer, now: start + .seconds(second))
     }
     var queued = 0
@@ -472,8 +537,8 @@ extension LinkState.Work {
     requests.compactMap { if case .subscribe(let channels) = $0.command { channels } else { nil } }
   }
 
-  fileprivate var reads: [[String]] {
-    requests.compactMap { if case .read(let names) = $0.command { names.map(\.value) } else { nil } }
+  fileprivate var looks: [[String]] {
+    requests.compactMap { if case .summarize(let names) = $0.command { names.map(\.value) } else { nil } }
   }
 }
 

@@ -30,9 +30,9 @@ extension CommitReply {
 extension StoredValue {
   static let absent = StoredValue(meta: nil, content: .absent)
 
-  static func document(_ revision: UInt64, _ text: String) -> Self {
+  static func document(_ revision: UInt64, _ text: String, writer: String = "other") -> Self {
     StoredValue(
-      meta: Meta(revision: Revision(revision), parent: Revision(revision - 1), kind: .set, writer: "other"),
+      meta: Meta(revision: Revision(revision), parent: Revision(revision - 1), kind: .set, writer: writer),
       content: .document(Data(text.utf8))
     )
   }
@@ -76,12 +76,14 @@ extension Replica {
   static func reading(
     conflict: ConflictPolicy = .merge,
     dataLoss: DataLossPolicy = .reseed,
-    detectsForeignEdits: Bool = true
+    detectsForeignEdits: Bool = true,
+    maximumBytes: Int = 1 << 20
   ) -> Replica {
     let policy = ReplicaPolicy(
       conflict: conflict,
       dataLoss: dataLoss,
       detectsForeignEdits: detectsForeignEdits,
+      maximumBytes: maximumBytes,
       writer: "me"
     )
     var replica = Replica(name: "flags", policy: policy)

@@ -211,17 +211,84 @@ struct ReplicaEditTests {
     }
   }
 
-  @Test("AcknowledgedSurvives: an expiry that a message does not tell is asked for, although the document is known")
-  func expiryBehindMessage() {
+  private static let large = String(repeating: "7", count: 100)
+
+  private func value(_ revision: UInt64, _ text: String, expiry: UInt64 = 0, writer: String = "other") -> StoredValue {
+    let parent = Revision(revision - 1)
+    let meta = Meta(revision: Revision(revision), parent: parent, kind: .set, expiry: expiry, writer: writer)
+    return StoredValue(meta: meta, content: .document(Data(text.utf8)))
+  }
+
+  @Test("a summary tells that a document is what is held, and nothing of what differs")
+  func summaries() {
+    let large = Self.large
+    var replica = Replica.live(at: 4, "a")
+    deliver(replica.stored(value(5, large)), to: &replica, outcome: .shown)
+    #expect(replica.stored(as: StoredSummary(of: value(5, large))) == value(5, large))
+    for other in [value(6, large), value(5, large + "7"), value(5, large, expiry: 9), value(5, large, writer: "x")] {
+      #expect(replica.stored(as: StoredSummary(of: other)) == nil)
+    }
+    #expect(replica.stored(as: StoredSummary(meta: nil, length: large.utf8.count)) == nil)
+    #expect(replica.stored(as: StoredSummary(meta: value(5, large).meta, length: nil)) == nil)
+    // What somebody has written over it is not forgotten because it is as long.
+    let edited = StoredValue(meta: value(5, large).meta, content: .document(Data(large.replacing("7", with: "8").utf8)))
+    deliver(replica.stored(edited), to: &replica, outcome: .shown)
+    #expect(replica.stored(as: StoredSummary(of: edited)) == nil)
+  }
+
+  @Test("AcknowledgedSurvives: a summary confirms what a message has told, with its expiry, and then it is held")
+  func confirmingSummary() {
     var replica = Replica.live(at: 5, "a")
-    #expect(replica.compared(with: Data("a".utf8)) == [])
-    deliver(replica.announced(.set(6, "b")), to: &replica, outcome: .shown)
-    #expect(replica.compared(with: Data("b".utf8)) == [.read])
-    let meta = Meta(revision: Revision(6), parent: Revision(5), kind: .set, expiry: 99, writer: "other")
-    _ = replica.stored(StoredValue(meta: meta, content: .document(Data("b".utf8))))
-    #expect(replica.compared(with: Data("b".utf8)) == [])
-    replica.send("c", stamp: 1, number: 1)
-    _ = replica.committed(.committed(revision: Revision(7), parent: Revision(6)), operation: .number(1))
-    #expect(replica.compared(with: Data("c".utf8)) == [])
+    let message = ChangeMessage(
+      revision: Revision(6),
+      parent: Revision(5),
+      writer: "other",
+      content: .document(Data(Self.large.utf8))
+    )
+    deliver(replica.announced(message), to: &replica, outcome: .shown)
+    #expect(replica.held.revision == Revision(5))
+    #expect(replica.stored(as: StoredSummary(of: value(6, Self.large, writer: "x"))) == nil)
+    let stored = replica.stored(as: StoredSummary(of: value(6, Self.large, expiry: 99)))
+    #expect(stored == value(6, Self.large, expiry: 99))
+    let read = replica.beginRead()
+    if let stored { deliver(replica.stored(stored, read: read), to: &replica, outcome: .shown) }
+    #expect(replica.held.meta?.expiry == 99)
+    #expect(replica.held.content == .document(Data(Self.large.utf8)))
+  }
+
+  @Test("ForeignEditsSeen: what a forged message hides was told all the same, so that its deletion is one")
+  func deletedBehindForgery() {
+    let vitals = Vitals(era: Era(1), evictions: 0)
+    var replica = Replica.reading()
+    _ = replica.stored(StoredValue(meta: nil, content: .absent), vitals: vitals)
+    deliver(replica.announced(.set(6, "b"), vitals: vitals), to: &replica, outcome: .shown)
+    deliver(replica.announced(.deleted(9), vitals: vitals), to: &replica, outcome: .shown)
+    let gone = StoredValue(meta: StoredValue.document(6, "b").meta, content: .absent)
+    let actions = replica.stored(gone, vitals: vitals)
+    #expect(actions.contains(.count))
+    deliver(actions, to: &replica, outcome: .shown)
+    deliver(replica.counted(vitals), to: &replica, outcome: .shown)
+    #expect(replica.takeDraft()?.isAdoption == true)
+  }
+
+  @Test("Bounded: a document over the limit is neither taken from a message nor shown, and is named")
+  func oversized() {
+    var replica = Replica.reading(maximumBytes: 10)
+    deliver(replica.stored(.document(5, "a")), to: &replica, outcome: .shown)
+    let message = ChangeMessage(
+      revision: Revision(6),
+      parent: Revision(5),
+      writer: "other",
+      content: .document(Data("12345678901".utf8))
+    )
+    #expect(replica.announced(message) == [.confirm])
+    #expect(replica.confirmed.content == .document(Data("a".utf8)))
+    let stored = StoredValue(meta: value(6, "1").meta, content: .oversized(11))
+    let error = RedisSharedStateError.valueTooLarge(name: "count", bytes: 11, maximumBytes: 10)
+    let actions = replica.stored(stored)
+    #expect(replica.confirmed.content == .oversized(11))
+    deliver(actions, to: &replica, outcome: .unreadable(error))
+    #expect(replica.unreadable == error)
+    #expect(replica.held.content == .document(Data("a".utf8)))
   }
 }

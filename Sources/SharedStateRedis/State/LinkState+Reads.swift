@@ -1,0 +1,287 @@
+import SharedState
+
+/// Reading what is stored, in two steps: what tells how large a value is, and whether it is known already; then the
+/// documents, as many at a time as there is room for. So it costs no more than its length if somebody stores a huge value,
+/// and a server need not keep the same documents for many services at once.
+extension LinkState {
+  /// One value of which a summary is asked for.
+  struct Look: Sendable {
+    let id: ReplicaID
+    /// The number of the read that it is, if the summary tells enough.
+    let number: UInt64
+    let check: Check
+  }
+
+  /// A value that is read without being shared.
+  struct OnceRead: Sendable {
+    let names: KeyNames
+    let waiter: WaiterID
+    /// A larger document is not read.
+    let maximumBytes: Int
+  }
+
+  /// Whose documents are to be read, and how many bytes of them are on their way.
+  struct Documents: Sendable {
+    var bytesUnderWay = 0
+    /// Those that somebody waits for, those that boxes are behind of, and those that are checked, in this order.
+    var queues = [Queue<ReplicaID>](repeating: Queue(), count: Priority.allCases.count)
+    var once = Queue<(waiter: WaiterID, names: KeyNames, bytes: Int)>()
+
+    enum Priority: Int, CaseIterable {
+      case awaited, behind, check
+    }
+
+    var firstQueue: Int? { queues.firstIndex { $0.first != nil } }
+
+    func hasRoom(for bytes: Int) -> Bool {
+      bytesUnderWay == 0 || bytesUnderWay + bytes <= LinkState.maximumReadBytes
+    }
+  }
+
+  /// Why values are looked at.
+  enum Reason {
+    /// The box is behind.
+    case update
+    /// Nobody has told of what may have happened.
+    case check
+    /// What was written was most likely written here.
+    case ownCheck
+    /// Whether everything is still as it was.
+    case summary
+  }
+
+  /// What a summary is assumed to cost, in bytes.
+  static let bytesOfSummary = 100
+
+  mutating func takeReads(into work: inout Work, now: Instant) {
+    while let read = readOnceQueue.popFirst() {
+      guard waiters[read.waiter] != nil else { continue }
+      request(.summarizeOnce(read), .summarize([read.names]), on: .writer, into: &work, now: now)
+    }
+    takeSuspects(into: &work, now: now)
+    while let looks = takeLooks(for: .update, now: now) { summarize(looks, isCheck: false, into: &work, now: now) }
+    takeDocuments(into: &work, now: now)
+  }
+
+  /// Values that the server has refused together with others are asked for in requests of their own.
+  private mutating func takeSuspects(into work: inout Work, now: Instant) {
+    while let ids = suspects.popFirst() {
+      var batch = LookBatch()
+      for id in ids { look(at: id, for: .update, in: &batch, now: now) }
+      if !batch.isEmpty { summarize(batch, isCheck: false, into: &work, now: now) }
+    }
+  }
+
+  /// Values that are looked at together.
+  struct LookBatch {
+    private(set) var looks: [Look] = []
+    private(set) var names: [KeyNames] = []
+
+    var isEmpty: Bool { looks.isEmpty }
+
+    mutating func add(_ look: Look, _ names: KeyNames) {
+      looks.append(look)
+      self.names.append(names)
+    }
+  }
+
+  /// The first values of a queue, as many as one answer may bring; `nil` when there are none.
+  mutating func takeLooks(for reason: Reason, now: Instant) -> LookBatch? {
+    var batch = LookBatch()
+    var bytes = 0
+    while batch.looks.count < Self.keysInOneRead, bytes < Self.bytesInOneRead, let id = takeFirst(for: reason) {
+      look(at: id, for: reason, in: &batch, now: now)
+      // What is checked is read in its turn, so that a batch of it is not to be endless.
+      if reason != .update { bytes += members[id]?.size ?? 0 }
+    }
+    return batch.isEmpty ? nil : batch
+  }
+
+  private mutating func look(at id: ReplicaID, for reason: Reason, in batch: inout LookBatch, now: Instant) {
+    guard let (names, check) = members[id]?.leaveQueue(for: reason, now: now), let check else { return }
+    batch.add(Look(id: id, number: members[id]?.beginRead() ?? 0, check: check), names)
+  }
+
+  private mutating func takeFirst(for reason: Reason) -> ReplicaID? {
+    switch reason {
+    case .update: readQueue.popFirst()
+    case .check: checks.queue.popFirst()
+    case .ownCheck: checks.ownQueue.popFirst()
+    case .summary: checks.summaryQueue.popFirst()
+    }
+  }
+
+  mutating func summarize(_ batch: LookBatch, isCheck: Bool, into work: inout Work, now: Instant) {
+    request(.summarize(batch.looks, isCheck: isCheck), .summarize(batch.names), on: .writer, into: &work, now: now)
+  }
+
+  /// The summaries of some values have come: what is known is not read.
+  mutating func summarized(_ looks: [Look], _ summaries: [StoredSummary], isCheck: Bool, now: Instant) {
+    var bytes = looks.count * Self.bytesOfSummary
+    for (look, summary) in zip(looks, summaries) {
+      if let stored = members[look.id]?.known(summary, look.check, small: configuration.smallDocument) {
+        read(stored, of: look.id, look.number, now: now)
+      } else {
+        bytes += summary.length ?? 0
+        queueDocument(of: look.id, bytes: summary.length ?? 0, isCheck: isCheck)
+      }
+    }
+    if isCheck { checked(bytes: bytes, now: now) }
+  }
+
+  private mutating func queueDocument(of id: ReplicaID, bytes: Int, isCheck: Bool) {
+    guard let isAwaited = members[id]?.queueDocument(bytes) else { return }
+    let priority: Documents.Priority = isAwaited ? .awaited : isCheck ? .check : .behind
+    documents.queues[priority.rawValue].append(id)
+    wake(.writer)
+  }
+
+  private mutating func takeDocuments(into work: inout Work, now: Instant) {
+    while let (waiter, names, bytes) = documents.once.first, documents.hasRoom(for: bytes) {
+      _ = documents.once.popFirst()
+      guard waiters[waiter] != nil else { continue }
+      documents.bytesUnderWay += bytes
+      let bound = ReplyBound.values(of: 1, bytes: bytes)
+      let command = RedisRequest.Command.read([names])
+      request(.readOnce(waiter, bytes: bytes), command, bound: bound, on: .writer, into: &work, now: now)
+    }
+    while let batch = takeDocuments(now: now) { read(batch, into: &work, now: now) }
+  }
+
+  /// As many as one answer may bring, and as there is room for.
+  private mutating func takeDocuments(now: Instant) -> Batch? {
+    var batch = Batch()
+    while batch.ids.count < Self.keysInOneRead, let queue = documents.firstQueue,
+      let id = documents.queues[queue].first
+    {
+      let bytes = members[id]?.queuedDocument.map { $0 + Self.bytesOfSummary }
+      let isAlone = members[id]?.isReadAlone ?? false
+      if let bytes {
+        guard documents.hasRoom(for: batch.bytes + bytes),
+          batch.ids.isEmpty || batch.bytes + bytes <= Self.bytesInOneRead && !isAlone
+        else { break }
+      }
+      _ = documents.queues[queue].popFirst()
+      guard let bytes, let names = members[id]?.leaveDocumentQueue(now: now) else { continue }
+      batch.add(id, names)
+      batch.bytes += bytes
+      if isAlone { break }
+    }
+    return batch.ids.isEmpty ? nil : batch
+  }
+
+  /// Values whose documents are asked for at once.
+  private struct Batch {
+    private(set) var ids: [ReplicaID] = []
+    private(set) var names: [KeyNames] = []
+    var bytes = 0
+
+    mutating func add(_ id: ReplicaID, _ names: KeyNames) {
+      ids.append(id)
+      self.names.append(names)
+    }
+  }
+
+  private mutating func read(_ batch: Batch, into work: inout Work, now: Instant) {
+    let bound = ReplyBound.values(of: batch.ids.count, bytes: batch.bytes)
+    let reads = batch.ids.map { id in (id: id, number: members[id]?.beginRead() ?? 0) }
+    documents.bytesUnderWay += batch.bytes
+    let command = RedisRequest.Command.read(batch.names)
+    request(.read(reads, bytes: batch.bytes), command, bound: bound, on: .writer, into: &work, now: now)
+  }
+
+  /// Documents have come.
+  mutating func arrived(_ values: [StoredValue], of reads: [(id: ReplicaID, number: UInt64)], now: Instant) {
+    for (read, value) in zip(reads, values) {
+      members[read.id]?.isReadAlone = false
+      self.read(value, of: read.id, read.number, now: now)
+    }
+  }
+
+  /// The server lets us see the lengths of some values, and one of the documents it does not.
+  mutating func refused(documentsOf ids: [ReplicaID], _ error: RedisSharedStateError, now: Instant) {
+    guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
+    for id in ids {
+      members[id]?.isReadAlone = true
+      queueRead(of: id)
+    }
+  }
+
+  /// The summary of a value that nobody shares has come.
+  mutating func summarized(_ read: OnceRead, _ summary: StoredSummary) {
+    guard waiters[read.waiter] != nil else { return }
+    let bytes = summary.length ?? 0
+    if bytes > read.maximumBytes {
+      answer(read.waiter, StoredValue(meta: summary.meta, content: .oversized(bytes)))
+    } else {
+      documents.once.append((read.waiter, read.names, bytes + Self.bytesOfSummary))
+    }
+  }
+
+  mutating func answer(_ waiter: WaiterID, _ stored: StoredValue) {
+    guard waiters.removeValue(forKey: waiter) != nil else { return }
+    effects.append(.answer(waiter, stored))
+    restIfUnused()
+  }
+
+  /// Those who wait for what was asked of the server.
+  var onceReadsUnderWay: [WaiterID] {
+    let asked = exchanges.values.flatMap(\.unanswered).compactMap { request -> WaiterID? in
+      switch request {
+      case .summarizeOnce(let read): read.waiter
+      case .readOnce(let waiter, _): waiter
+      default: nil
+      }
+    }
+    return asked + documents.once.all.map(\.waiter)
+  }
+}
+
+// What is asked of a member with each read is asked while it is changed: to read a part of it copies it.
+extension LinkState.Member {
+  fileprivate var size: Int { replica.size }
+
+  fileprivate mutating func beginRead() -> UInt64 { replica.beginRead() }
+
+  /// What is to be known; `nil`: nothing any more.
+  fileprivate mutating func leaveQueue(
+    for reason: LinkState.Reason,
+    now: Instant
+  ) -> (names: KeyNames, check: LinkState.Check?) {
+    var check: LinkState.Check?
+    switch reason {
+    case .update: (check, isReadQueued) = (replica.isAwaited ? .document : .summary, false)
+    case .check: (check, queuedCheck) = (isCheckDue ? queuedCheck : nil, nil)
+    case .ownCheck: (check, isOwnCheckQueued) = (.document, false)
+    case .summary: (check, isSummaryQueued) = (isCheckDue ? nil : .summary, false)
+    }
+    guard check != nil else { return (names, nil) }
+    lookedAt = now
+    plannedLook = nil
+    isCommittedSince = replica.isCommitUnderWay
+    return (names, check)
+  }
+
+  /// What is stored, as far as a summary tells and that is enough.
+  fileprivate mutating func known(_ summary: StoredSummary, _ check: LinkState.Check, small: Int) -> StoredValue? {
+    listeners = summary.listeners ?? 1
+    if let length = summary.length, length > replica.policy.maximumBytes {
+      return StoredValue(meta: summary.meta, content: .oversized(length))
+    }
+    guard check == .summary, replica.size > small else { return nil }
+    return replica.stored(as: summary)
+  }
+
+  /// Notes that the document is to be read. Returns whether somebody waits for it; `nil`: it is in a queue already.
+  fileprivate mutating func queueDocument(_ bytes: Int) -> Bool? {
+    defer { queuedDocument = bytes }
+    return queuedDocument == nil ? replica.isAwaited : nil
+  }
+
+  fileprivate mutating func leaveDocumentQueue(now: Instant) -> KeyNames {
+    queuedDocument = nil
+    lookedAt = now
+    isCommittedSince = replica.isCommitUnderWay
+    return names
+  }
+}
