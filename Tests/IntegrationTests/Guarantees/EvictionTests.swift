@@ -55,6 +55,29 @@ struct EvictionTests {
     }
   }
 
+  @Test("Bounded: services that come back together do not have the server keep their values for each of them")
+  func comingBackTogether() async throws {
+    let backend = try ServerBackend(configuration: ["maxmemory-policy allkeys-lru"])
+    let stores = try (0..<20).map { try backend.store("service\($0)") }
+    let names = names(50)
+    let text = String(repeating: "x", count: 100_000)
+    let shares = stores.map { store in names.map { Shared(wrappedValue: "", .redis($0, store: store)) } }
+    try await loadAll(shares.joined())
+    for (name, share) in zip(names, shares[0]) { share.withLock { $0 = name + text } }
+    try await stores[0].flush(within: patience)
+    for copies in shares { for (name, copy) in zip(names, copies) { try await copy.becomes(name + text) } }
+
+    let used = try backend.used
+    _ = try backend.server.command("CONFIG", "SET", "maxmemory", String(used * 3 / 2))
+    _ = try backend.server.command("CONFIG", "RESETSTAT")
+    _ = try backend.server.command("CLIENT", "KILL", "TYPE", "normal")
+    try await eventually("all are back") { try backend.connections >= 2 * stores.count }
+    for share in shares.joined() { try await share.status { $0.loadError == nil } }
+    #expect(try backend.evictions == 0)
+    for name in names { #expect(try backend.get(name) == "\"\(name)\(text)\"") }
+    #expect(try backend.peak < used + used / 10 + stores.count * 4 << 20)
+  }
+
   @Test(
     "AcknowledgedSurvives: also where an operator turns eviction on while services are connected",
     arguments: BackendKind.allCases
@@ -223,6 +246,15 @@ extension ServerBackend {
   /// How many keys it has thrown away.
   fileprivate var evictions: Int {
     get throws { try number("evicted_keys", in: "stats") }
+  }
+
+  fileprivate var connections: Int {
+    get throws { try number("total_connections_received", in: "stats") }
+  }
+
+  /// In bytes.
+  fileprivate var peak: Int {
+    get throws { try number("used_memory_peak", in: "memory") }
   }
 
   /// In bytes.
