@@ -4,9 +4,11 @@ import Foundation
 ///
 /// Printing or reflecting a configuration never shows the password.
 public struct RedisConfiguration: Sendable {
-  /// How long a store waits before it connects again: with full jitter, twice as long after every failure.
+  /// How long a store waits before it connects again: with full jitter, twice as long after every failure, and at least
+  /// so long that a server with many clients, or a slow one, is not asked by all of them at once.
   public struct Backoff: Hashable, Sendable {
-    /// The longest wait after the first failure. 50 milliseconds by default.
+    /// The longest wait after the first failure. 50 milliseconds by default; with more than 100 clients half a
+    /// millisecond for each of them.
     public var base: Duration
     /// The longest wait after any failure. 10 seconds by default.
     public var cap: Duration

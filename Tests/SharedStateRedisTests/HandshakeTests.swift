@@ -11,10 +11,11 @@ struct HandshakeTests {
   private func handshake(
     _ replies: String,
     url: String = "redis://h",
-    purpose: ConnectionPurpose = .writer
+    purpose: ConnectionPurpose = .writer,
+    digests: ScriptDigests = ScriptDigests()
   ) throws -> Handshake {
     let configuration = try RedisConfiguration(url: url)
-    var handshake = Handshake(configuration: configuration, purpose: purpose, formatter: formatter)
+    var handshake = Handshake(configuration: configuration, purpose: purpose, digests: digests, formatter: formatter)
     let parser = RedisParser()
     try Array(replies.utf8).withUnsafeBytes { (bytes) throws in try parser.feed(bytes) }
     while let reply = try parser.next() { try handshake.handle(reply) }
@@ -26,18 +27,28 @@ struct HandshakeTests {
     let text = String(decoding: formatter.bytes, as: UTF8.self)
     let start =
       "*3\r\n$4\r\nAUTH\r\n$4\r\nuser\r\n$6\r\nsecret\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n"
-      + "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nme:writer\r\n*1\r\n$4\r\nROLE\r\n*2\r\n$4\r\nINFO\r\n"
+      + "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nme:writer\r\n*1\r\n$4\r\nROLE\r\n*5\r\n$4\r\nINFO\r\n"
     #expect(text.hasPrefix(start))
   }
 
   @Test func aPrimaryIsReadyOnceEverythingIsAnswered() throws {
     let role = "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
     #expect(try !handshake("+OK\r\n\(role)").isDone)
-    let info =
-      "$42\r\nrun_id:1\r\nx:2\r\n# M\r\nserver_time_usec:77\r\ny\r\n"
-      + "$24\r\nmaster_replid:0000002a9f\r\n$14\r\nevicted_keys:5\r\n"
-    let done = try handshake("+OK\r\n\(role)\(info)$40\r\n\(digest)\r\n$40\r\n\(digest)\r\n")
-    #expect(done.facts == ServerFacts(runID: "1", vitals: Vitals(era: Era(42), evictions: 5), clock: 77))
+    func bulk(_ text: String) -> String { "$\(text.utf8.count)\r\n\(text)\r\n" }
+    let lines = [
+      "run_id:1\r\nx:2\r\n# M\r\nserver_time_usec:77\r\ny", "master_replid:0000002a9f", "evicted_keys:5",
+    ]
+    let scripts = bulk(digest) + bulk(digest)
+    let whole = bulk(lines.joined(separator: "\r\n") + "\r\nconnected_clients:9")
+    let done = try handshake("+OK\r\n\(role)\(whole)\(scripts)")
+    let vitals = Vitals(era: Era(42), evictions: 5)
+    #expect(done.facts == ServerFacts(runID: "1", vitals: vitals, clock: 77, clients: 9))
+    // A server that is older takes one section at a time.
+    let parts = lines.map(bulk).joined()
+    let old = try handshake("+OK\r\n\(role)-ERR syntax error\r\n\(scripts)\(parts)")
+    #expect(old.isDone)
+    #expect(old.facts == ServerFacts(runID: "1", vitals: vitals, clock: 77))
+    #expect(try handshake("+OK\r\n\(role)\(whole)", digests: done.digests).isDone)
     #expect(done.isDone)
     #expect(done.digests.commit == digest)
     let subscriber = try handshake("+OK\r\n:7\r\n$10\r\nrun_id:1\r\n\r\n", purpose: .subscriber)
@@ -47,7 +58,7 @@ struct HandshakeTests {
 
   @Test func nameRoleAndScriptCanBeDoneWithout() throws {
     for error in ["NOPERM no", "ERR unknown command"] {
-      let handshake = try handshake(String(repeating: "-\(error)\r\n", count: 7))
+      let handshake = try handshake(String(repeating: "-\(error)\r\n", count: error.hasPrefix("ERR") ? 8 : 5))
       #expect(handshake.isDone)
       #expect(handshake.digests.commit == nil)
     }

@@ -3,7 +3,9 @@ import SharedStateRedis
 
 // The benchmarks; see README.md. The first two commands are what the benchmarks start themselves as, as another process.
 let arguments = Array(CommandLine.arguments.dropFirst())
-let options = ["--local", "--documents", "--latency", "--throughput", "--herd", "--repair", "--quick"]
+let options = [
+  "--local", "--documents", "--latency", "--throughput", "--herd", "--fan-out", "--fleet", "--repair", "--quick",
+]
 switch arguments.first {
 case "--observe-library" where arguments.count == 3:
   try await Observer.library(url: arguments[1], name: arguments[2])
@@ -40,6 +42,13 @@ case _ where Set(arguments).isSubset(of: options):
   }
   if parts.isEmpty || parts.contains("--herd") {
     table.append("A server that restarts under many services", try await HerdBenchmark(isQuick: isQuick).run())
+  }
+  if parts.isEmpty || parts.contains("--fan-out") {
+    let fanOut = FanOutBenchmark(isQuick: isQuick)
+    table.append("A change, processor time of the server for each service", try await fanOut.run())
+  }
+  if parts.isEmpty || parts.contains("--fleet") {
+    table.append("Fleets on one server", try await FleetBenchmark(isQuick: isQuick).run())
   }
   if parts.isEmpty || parts.contains("--repair") {
     let repair = RepairBenchmark(isQuick: isQuick)

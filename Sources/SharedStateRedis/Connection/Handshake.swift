@@ -1,15 +1,27 @@
 /// What is said on a new connection before it is of use: the commands, and what their replies mean.
 package struct Handshake {
   private enum Step {
-    case authenticate, select, name, clientID, role, server, replication, stats, commitScript, restoreScript
+    case authenticate, select, name, clientID, role, information, server, replication, stats, commitScript
+    case restoreScript
   }
 
   package private(set) var digests = ScriptDigests()
   package private(set) var facts = ServerFacts()
   private var steps: ArraySlice<Step> = []
+  private let formatter: RedisFormatter
 
   /// Adds all commands at once: they need one round trip.
-  package init(configuration: RedisConfiguration, purpose: ConnectionPurpose, formatter: RedisFormatter) {
+  ///
+  /// - Parameter digests: What the scripts are known by, as an earlier handshake with the same server was told. A server
+  ///   that does not know them any more says so when they are used.
+  package init(
+    configuration: RedisConfiguration,
+    purpose: ConnectionPurpose,
+    digests: ScriptDigests = ScriptDigests(),
+    formatter: RedisFormatter
+  ) {
+    self.digests = digests
+    self.formatter = formatter
     if let credentials = configuration.credentials {
       steps.append(.authenticate)
       formatter.add { command in
@@ -37,14 +49,13 @@ package struct Handshake {
         command.argument("CLIENT")
         command.argument("ID")
       }
-      askForInfo(.server, "server", with: formatter)
+      askForInfo(.server, ["server"])
       return
     }
     steps.append(.role)
     formatter.add { $0.argument("ROLE") }
-    askForInfo(.server, "server", with: formatter)
-    askForInfo(.replication, "replication", with: formatter)
-    askForInfo(.stats, "stats", with: formatter)
+    askForInfo(.information, ["server", "clients", "replication", "stats"])
+    guard digests.commit == nil || digests.restore == nil else { return }
     for (step, source) in [(Step.commitScript, CommitScript.source), (.restoreScript, RestoreScript.source)] {
       steps.append(step)
       formatter.add { command in
@@ -55,11 +66,11 @@ package struct Handshake {
     }
   }
 
-  private mutating func askForInfo(_ step: Step, _ section: String, with formatter: RedisFormatter) {
+  private mutating func askForInfo(_ step: Step, _ sections: [String]) {
     steps.append(step)
     formatter.add { command in
       command.argument("INFO")
-      command.argument(section)
+      for section in sections { command.argument(section) }
     }
   }
 
@@ -70,7 +81,7 @@ package struct Handshake {
   package var bound: ReplyBound {
     switch steps.first {
     case .role: .role
-    case .server, .replication, .stats: .information
+    case .information, .server, .replication, .stats: .information
     case .authenticate, .select, .name, .clientID, .commitScript, .restoreScript, nil: .word
     }
   }
@@ -89,13 +100,8 @@ package struct Handshake {
     case .clientID:
       guard reply.kind == .integer else { throw .protocolViolation(reason: "the answer to CLIENT ID is no number") }
       facts.clientID = reply.integer
-    case .server:
-      let info = ServerInfo(reply.string)
-      (facts.runID, facts.clock) = (info.runID, info.clock)
-    case .replication:
-      facts.vitals = ServerInfo(reply.string).era.map { Vitals(era: $0) }
-    case .stats:
-      facts.vitals?.evictions = ServerInfo(reply.string).evictions
+    case .information, .server, .replication, .stats:
+      take(ServerInfo(reply.string))
     case .commitScript:
       digests.commit = try Self.digest(reply)
     case .restoreScript:
@@ -105,6 +111,15 @@ package struct Handshake {
     }
   }
 
+  /// A section that was not asked for tells nothing.
+  private mutating func take(_ info: ServerInfo) {
+    facts.runID = info.runID ?? facts.runID
+    facts.clock = info.clock ?? facts.clock
+    facts.clients = info.clients ?? facts.clients
+    facts.vitals = info.era.map { Vitals(era: $0) } ?? facts.vitals
+    if let evictions = info.evictions { facts.vitals?.evictions = evictions }
+  }
+
   private static func digest(_ reply: RedisReplyView) throws(RedisSharedStateError) -> String {
     guard reply.kind == .string, reply.bytes.count == 40 else {
       throw .protocolViolation(reason: "the answer to SCRIPT LOAD has an unknown form")
@@ -112,7 +127,7 @@ package struct Handshake {
     return reply.string
   }
 
-  private func handle(error: String, _ step: Step) throws(RedisSharedStateError) {
+  private mutating func handle(error: String, _ step: Step) throws(RedisSharedStateError) {
     let operation =
       switch step {
       case .authenticate: "AUTH"
@@ -120,7 +135,7 @@ package struct Handshake {
       case .name: "CLIENT SETNAME"
       case .clientID: "CLIENT ID"
       case .role: "ROLE"
-      case .server, .replication, .stats: "INFO"
+      case .information, .server, .replication, .stats: "INFO"
       case .commitScript, .restoreScript: "SCRIPT LOAD"
       }
     let error = RedisSharedStateError(errorReply: error, operation: operation)
@@ -132,6 +147,11 @@ package struct Handshake {
       throw .invalidURL(reason: "the server has no database of its number")
     case (.authenticate, _), (.select, _):
       throw error
+    case (.information, .serverError(code: "ERR")):
+      // Before 7.0 a server takes one section at a time.
+      askForInfo(.server, ["server"])
+      askForInfo(.replication, ["replication"])
+      askForInfo(.stats, ["stats"])
     case (_, .serverError(code: "ERR")), (_, .permissionDenied):
       // All of these can be done without.
       break

@@ -1,6 +1,7 @@
 /// Opens connections to the server of a configuration.
 package struct HiredisConnector: RedisConnector {
   private let configuration: RedisConfiguration
+  private let digests = KnownDigests()
 
   /// Makes a connector; it connects only when asked.
   package init(configuration: RedisConfiguration) {
@@ -16,6 +17,7 @@ package struct HiredisConnector: RedisConnector {
     // whether it is about stopping or about ordinary work, and ordinary work must not end an attempt.
     // Its descriptor is made now all the same, so that nobody finds out only after the handshake that there is none left.
     _ = try waker.descriptor
+    let start = Instant.now
     let dialer = SocketDialer(
       endpoint: configuration.endpoint,
       keepAlive: configuration.keepAlive,
@@ -23,12 +25,15 @@ package struct HiredisConnector: RedisConnector {
     )
     let stream = RedisStream(transport: try dialer.dial(until: deadline))
     let handshake = try shakeHands(over: stream, purpose, until: deadline)
+    var facts = handshake.facts
+    facts.opening = .now - start
+    if purpose == .writer { digests.value = handshake.digests }
     return HiredisConnection(
       stream: stream,
       purpose: purpose,
       waker: waker,
       digests: handshake.digests,
-      facts: handshake.facts
+      facts: facts
     )
   }
 
@@ -40,7 +45,12 @@ package struct HiredisConnector: RedisConnector {
     _ purpose: ConnectionPurpose,
     until deadline: Instant
   ) throws(RedisSharedStateError) -> Handshake {
-    var handshake = Handshake(configuration: configuration, purpose: purpose, formatter: stream.formatter)
+    var handshake = Handshake(
+      configuration: configuration,
+      purpose: purpose,
+      digests: digests.value,
+      formatter: stream.formatter
+    )
     stream.bound = handshake.bound
     let handle: RedisStream.Handler = { (reply) throws(RedisSharedStateError) in
       try handshake.handle(reply)

@@ -304,8 +304,19 @@ package struct ServerFacts: Hashable, Sendable {
   package var vitals: Vitals?
   /// The server's clock, in microseconds since 1970.
   package var clock: UInt64?
+  /// How many clients are connected to it.
+  package var clients: Int?
+  /// How long it has taken to open this connection.
+  package var opening: Duration?
 
-  package init(clientID: Int64? = nil, runID: String? = nil, vitals: Vitals? = nil, clock: UInt64? = nil) {
+  package init(
+    clientID: Int64? = nil,
+    runID: String? = nil,
+    vitals: Vitals? = nil,
+    clock: UInt64? = nil,
+    clients: Int? = nil
+  ) {
+    self.clients = clients
     self.clientID = clientID
     self.runID = runID
     self.vitals = vitals

@@ -15,6 +15,9 @@ struct ServerInfo {
   /// How many keys it has thrown away for want of memory.
   var evictions: UInt64? { field("evicted_keys").flatMap { UInt64($0) } }
 
+  /// How many clients are connected to it.
+  var clients: Int? { field("connected_clients").flatMap { Int($0) } }
+
   /// Its clock, in microseconds since 1970.
   var clock: UInt64? { field("server_time_usec").flatMap { UInt64($0) } }
 

@@ -93,6 +93,7 @@ extension LinkState {
   ) {
     guard epoch == session.epoch else { return }
     self.facts[purpose] = facts
+    if purpose == .writer { session.noteLoad(facts) }
     exchanges[purpose] = Exchange(
       openedAt: now,
       timeout: configuration.requestTimeout,

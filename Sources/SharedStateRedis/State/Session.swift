@@ -3,8 +3,6 @@
 /// A link has two connections, and losing either of them ends both: whatever was missed can only be found out by
 /// subscribing and reading everything again, which is also what the first connection does. An epoch numbers these
 /// passes, so that what an older connection still has to say is ignored.
-///
-/// Later work has its place here: the capabilities of a session, as whether it may write.
 package struct Session: Sendable {
   package enum Phase: Equatable, Sendable {
     /// Nobody needs the server yet.
@@ -24,6 +22,13 @@ package struct Session: Sendable {
   /// How many attempts in a row have ended because the server is no primary: it answers everything but commits.
   private var demotions = 0
   private let backoff: RedisConfiguration.Backoff
+  /// How long the server needs until all of its clients are back, as the connections have shown.
+  private var fleet = Duration.zero
+
+  /// What a server needs for each client that comes back.
+  static let timeForEachClient = Duration.microseconds(500)
+  /// A server that is slow to open a connection has so many others to open.
+  static let openingsAtOnce = 20
 
   package init(backoff: RedisConfiguration.Backoff) {
     self.backoff = backoff
@@ -71,6 +76,12 @@ package struct Session: Sendable {
     return true
   }
 
+  /// A connection has shown how many clients there are, and how slow the server is.
+  package mutating func noteLoad(_ facts: ServerFacts) {
+    if let clients = facts.clients { fleet = Self.timeForEachClient * clients }
+    if let opening = facts.opening { fleet = max(fleet, opening * Self.openingsAtOnce) }
+  }
+
   /// The server has done what it was asked for, so the next failure is the first one again.
   ///
   /// Opening a connection does not count: a server that accepts connections and refuses everything else is retried with
@@ -99,7 +110,7 @@ package struct Session: Sendable {
       demotions = error == .notPrimary ? demotions + 1 : 0
       failures = max(failures + 1, demotions)
       lastError = error
-      let delay = backoff.delay(failures: failures, isPermanent: error.isPermanent, random: random)
+      let delay = backoff.delay(failures: failures, isPermanent: error.isPermanent, fleet: fleet, random: random)
       phase = .backingOff(until: now + delay)
       return true
     }

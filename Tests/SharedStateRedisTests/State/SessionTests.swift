@@ -110,6 +110,8 @@ struct SessionTests {
     #expect(backoff.delay(failures: 1, isPermanent: false, random: 0) == .zero)
     #expect(backoff.delay(failures: 3, isPermanent: false, random: 0.25) == .milliseconds(100))
     #expect(backoff.delay(failures: .max, isPermanent: false, random: 1) == .seconds(10))
+    #expect(backoff.delay(failures: 1, isPermanent: false, fleet: .seconds(2), random: 0.5) == .seconds(1))
+    #expect(backoff.delay(failures: 1, isPermanent: false, fleet: .seconds(60), random: 1) == .seconds(10))
   }
 
   @Test("does nothing any more once it is stopped")
