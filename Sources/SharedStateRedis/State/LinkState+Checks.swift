@@ -168,7 +168,7 @@ extension LinkState {
     guard !isForbidden(id), members[id]?.queueCheck(check) ?? false else { return }
     if checks.queue.first == nil {
       // Of many services that hear of one edit, the first to look gives it a revision, and the others hear of that.
-      let pause = Checks.pause * Double.random(in: 0.5..<1.5, using: &random)
+      let pause = Checks.pause * Double.random(in: 0.5..<1.1, using: &random)
       checks.nextAt = max(checks.nextAt ?? now, now + pause)
       wake(.writer)
     }

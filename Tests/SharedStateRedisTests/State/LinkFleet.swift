@@ -1,0 +1,183 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// Services on one server that share one value, with a clock of their own and neither threads nor chance.
+struct LinkFleet {
+  static let names = KeyNames(namespace: "", name: "a", database: 0)
+  private static let beginning: Int64 = 1_000_000_000_000_000
+
+  private struct Service {
+    var link: LinkState
+    let id: LinkState.ReplicaID
+    var connections: [ConnectionPurpose: Int] = [:]
+    /// Until when each of its threads sleeps.
+    var wakeUps: [ConnectionPurpose: Instant] = [:]
+    var shown: Data?
+    var stamp: UInt64 = 0
+    var document = Data()
+  }
+
+  private var server = InProcessServer()
+  private var services: [Service] = []
+  private let start = Instant.now
+  private(set) var milliseconds = 0
+
+  private var now: Instant { start + .milliseconds(milliseconds) }
+
+  /// All are connected and have shown the document.
+  init(services count: Int, namespace: String = "", seed: UInt64, document: String) throws {
+    server.tick(ServerTime(microseconds: Self.beginning))
+    server.keyspace.set(Self.names.value, .string(Data(document.utf8)))
+    for index in 0..<count {
+      var configuration = LinkState.make().configuration
+      configuration.nonce = "n\(index)"
+      configuration.writer = "test@host/1/n\(index)"
+      var link = LinkState(configuration: configuration, seed: seed &* 1_000 &+ UInt64(index))
+      let policy = ReplicaPolicy(writer: configuration.writer)
+      let id = try link.join(Self.names, name: "a", valueType: "Text", policy: policy)
+      link.start()
+      services.append(Service(link: link, id: id))
+      for purpose in ConnectionPurpose.allCases {
+        guard let connection = try server.connect(name: "\(index)", purpose: purpose, waker: Waker()) else { continue }
+        services[index].connections[purpose] = connection
+        services[index].link.connected(purpose, server.facts(for: connection), epoch: 1, now: now)
+      }
+    }
+    try run(for: 2_000)
+  }
+
+  /// What services show.
+  func shows(_ document: String, from first: Int = 0) -> Bool {
+    services[first...].allSatisfy { $0.shown == Data(document.utf8) }
+  }
+
+  mutating func change(_ index: Int, to document: String) {
+    services[index].stamp += 1
+    services[index].document = Data(document.utf8)
+    services[index].shown = services[index].document
+    services[index].link.changed(services[index].id)
+    handleEffects(of: index)
+  }
+
+  /// Somebody writes the value without a revision.
+  mutating func edit(_ document: String) {
+    server.keyspace.set(Self.names.value, .string(Data(document.utf8)))
+    _ = server.endTurn()
+  }
+
+  /// It answers nothing any more, and nothing reaches it.
+  mutating func kill(_ index: Int) {
+    for connection in services[index].connections.values { server.close(connection) }
+    services[index].connections = [:]
+  }
+
+  /// A round trip takes a millisecond.
+  mutating func run(for milliseconds: Int, until isOver: (LinkFleet) -> Bool = { _ in false }) throws {
+    let end = self.milliseconds + milliseconds
+    while self.milliseconds < end, !isOver(self) {
+      self.milliseconds += 1
+      server.tick(ServerTime(microseconds: Self.beginning + Int64(self.milliseconds) * 1_000))
+      _ = server.endTurn()
+      for index in services.indices {
+        for purpose in [ConnectionPurpose.subscriber, .writer] { try serve(index, purpose) }
+      }
+      _ = server.endTurn()
+    }
+  }
+
+  private mutating func serve(_ index: Int, _ purpose: ConnectionPurpose) throws {
+    guard let connection = services[index].connections[purpose] else { return }
+    let isAsleep = services[index].wakeUps[purpose].map { $0 > now } ?? false
+    guard !isAsleep || server.hasOutput(for: connection) else { return }
+    let events = try server.takeOutput(for: connection)
+    services[index].link.arrived(events, on: purpose, epoch: 1, now: now)
+    handleEffects(of: index)
+    guard let work = services[index].link.work(for: purpose, epoch: 1, now: now) else { return }
+    services[index].wakeUps[purpose] = work.waitUntil
+    var requests = work.requests
+    for (id, _) in work.encodings {
+      let documents = Replica.Documents(encoded: services[index].document, merged: services[index].document)
+      let encoded = Replica.Encoded(stamp: services[index].stamp, result: .success(documents))
+      requests += services[index].link.encoded(id, encoded, now: now).map { [$0] } ?? []
+    }
+    handleEffects(of: index)
+    if !requests.isEmpty { try server.send(requests, from: connection) }
+  }
+
+  private mutating func handleEffects(of index: Int) {
+    while services[index].link.hasEffects {
+      for effect in services[index].link.takeEffects() {
+        switch effect {
+        case .wake(let purpose): services[index].wakeUps[purpose] = now
+        case .show(let id, let delivery):
+          let isCurrent = delivery.stamp == services[index].stamp
+          if isCurrent { services[index].shown = delivery.state.content.document }
+          services[index].link.delivered(delivery, to: id, outcome: isCurrent ? .shown : .superseded)
+        default: break
+        }
+      }
+    }
+  }
+}
+
+@Suite("A fleet whose value is edited", .timeLimit(.minutes(2)))
+struct LinkFleetTests {
+  /// Of one length, since that tells nothing.
+  private func document(_ number: Int, isLarge: Bool) -> String {
+    String(format: "\"%06d", number) + String(repeating: "x", count: isLarge ? 2_000 : 10) + "\""
+  }
+
+  @Test("ForeignEditsSeen: on a quiet value within 50 milliseconds", arguments: [false, true])
+  func quiet(isLarge: Bool) throws {
+    for seed in 1...10 as ClosedRange<UInt64> {
+      var fleet = try LinkFleet(services: 10, seed: seed, document: document(0, isLarge: isLarge))
+      #expect(fleet.shows(document(0, isLarge: isLarge)))
+      let edited = document(1, isLarge: isLarge)
+      fleet.edit(edited)
+      try fleet.run(for: 50) { $0.shows(edited) }
+      #expect(fleet.shows(edited), "seed \(seed)")
+    }
+  }
+
+  @Test(
+    "ForeignEditsSeen: on a hot value within 1.1 seconds, also when the author of the change before it dies at once",
+    arguments: [false, true],
+    [false, true]
+  )
+  func hot(isLarge: Bool, dies: Bool) throws {
+    for seed in 1...10 as ClosedRange<UInt64> {
+      var fleet = try LinkFleet(services: 4, seed: seed, document: document(0, isLarge: isLarge))
+      for number in 1...30 {
+        fleet.change(0, to: document(number, isLarge: isLarge))
+        try fleet.run(for: 100)
+      }
+      fleet.change(0, to: document(31, isLarge: isLarge))
+      // Until the server has it.
+      try fleet.run(for: 2)
+      let edited = document(99, isLarge: isLarge)
+      fleet.edit(edited)
+      if dies { fleet.kill(0) }
+      let first = dies ? 1 : 0
+      try fleet.run(for: 1_100) { $0.shows(edited, from: first) }
+      #expect(fleet.shows(edited, from: first), "seed \(seed)")
+    }
+  }
+
+  @Test("ForeignEditsSeen: of a large fleet four look behind a change, on average, so that almost every edit is seen")
+  func largeFleet() throws {
+    var seen = 0
+    for seed in 1...10 as ClosedRange<UInt64> {
+      var fleet = try LinkFleet(services: 40, seed: seed, document: document(0, isLarge: true))
+      fleet.change(0, to: document(1, isLarge: true))
+      try fleet.run(for: 2)
+      let edited = document(99, isLarge: true)
+      fleet.edit(edited)
+      fleet.kill(0)
+      try fleet.run(for: 1_100) { $0.shows(edited, from: 1) }
+      if fleet.shows(edited, from: 1) { seen += 1 }
+    }
+    #expect(seen >= 8)
+  }
+}
