@@ -50,11 +50,13 @@ final class JobList: Sendable {
     state.withLock { $0.turn = turn }
   }
 
-  /// Adds jobs; whether there are any.
+  /// Adds jobs.
+  ///
+  /// - Returns: Whether there is anything to do: jobs, or what came of those that a thread has done before it lost the list.
   func append(_ jobs: [Job]) -> Bool {
     state.withLock { state in
       for job in jobs { state.jobs.append(job) }
-      return state.jobs.first != nil
+      return state.jobs.first != nil || !state.outcomes.isEmpty
     }
   }
 

@@ -31,6 +31,21 @@ struct JobListTests {
     #expect(owner(of: list.next(for: 2, after: nil)) == .value(2))
   }
 
+  @Test("what came of the jobs before the one that takes too long is told by the next thread, also where none is left")
+  func outcomes() {
+    let list = list(of: 1, 2)
+    #expect(owner(of: list.next(for: 1, after: .locked(1))) == .value(2))
+    for _ in 0..<2 { _ = list.tick() }
+    #expect(list.relieve()?.owner == .value(2))
+    list.begin(2)
+    #expect(list.append([]))
+    guard case .report(let outcomes) = list.next(for: 2, after: nil), case .locked(1)? = outcomes.first else {
+      Issue.record("Nothing is told.")
+      return
+    }
+    #expect(!list.append([]))
+  }
+
   @Test("of many, each of which is seen once, those that wait are taken away, but for those of the same value")
   func many() {
     let list = list(of: 1, 2, 3, 2, 1)
