@@ -99,6 +99,21 @@ struct ReplyBoundTests {
     #expect(parser.bufferedBytes == 0)
   }
 
+  @Test(
+    "a line that begins with a number is no length, wherever it is split",
+    arguments: [":20001\r\n", ":9223372036854775807\r\n", "-20001\rno\r\n", "+20001\r20001\r\n", "*1\r\n:20001\r\n"]
+  )
+  func numbers(text: String) throws {
+    let bytes = Array(text.utf8)
+    for split in bytes.indices {
+      let parser = RedisParser(bound: bound)
+      try feed(Array(bytes[..<split]), to: parser)
+      #expect(try parser.next() == nil, "split at \(split)")
+      try feed(Array(bytes[split...]), to: parser)
+      #expect(try parser.next() != nil, "split at \(split)")
+    }
+  }
+
   @Test("each reply has its own")
   func each() throws {
     let parser = RedisParser(bound: ReplyBound(bytes: 100))

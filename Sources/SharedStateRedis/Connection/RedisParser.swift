@@ -84,10 +84,11 @@ package final class RedisParser {
 
   /// What the string says that is waited for; `nil`: a line is, or it has not said it yet.
   private var announcedLength: Int? {
-    // Whatever ends with its line is parsed as soon as that is there, and a string is not.
+    // Whatever ends with its line is parsed as soon as that is there, and a string is not. Half of the end of a line is
+    // none: it stands within an error, or is where a number was split.
     let start = UnsafeRawPointer(reader.pointee.buf.advanced(by: Int(reader.pointee.pos)))
     var scanner = ByteScanner(UnsafeRawBufferPointer(start: start, count: min(bufferedBytes, Self.lengthBytes)))
-    guard let length = scanner.number(), scanner.skip("\r") else { return nil }
+    guard let length = scanner.number(), scanner.skip("\r"), scanner.skip("\n") else { return nil }
     return Int(clamping: length)
   }
 
