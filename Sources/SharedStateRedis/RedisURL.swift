@@ -124,10 +124,11 @@ struct RedisURL: Sendable {
   }
 
   private static func decoded(_ text: Substring, what: String) throws(RedisSharedStateError) -> String {
-    guard let decoded = text.removingPercentEncoding else {
+    // Foundation drops a byte order mark at the beginning, so something else is there.
+    guard let decoded = "/\(text)".removingPercentEncoding else {
       throw .invalidURL(reason: "its \(what) is not percent-encoded correctly")
     }
-    return decoded
+    return String(decoded.unicodeScalars.dropFirst())
   }
 
   /// Splits by bytes, so that a combining character behind the separator does not hide it.

@@ -48,6 +48,7 @@ struct RedisConfigurationTests {
     ("redis://user:@h", RedisCredentials(user: "user", password: "")),
     ("redis://user:a@b:c@h", RedisCredentials(user: "user", password: "a@b:c")),
     ("redis://:@h", nil),
+    ("redis://:%EF%BB%BFa\u{FEFF}@h", RedisCredentials(user: nil, password: "\u{FEFF}a\u{FEFF}")),
     ("unix://user:secret@/path", RedisCredentials(user: "user", password: "secret")),
   ])
   func readsCredentials(url: String, credentials: RedisCredentials?) throws {
