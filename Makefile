@@ -37,7 +37,7 @@ test:
 check: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-consumers \
 	check-threads check-release
 
-# Looks for inputs that break the parser, the decoder or the merge, for FUZZ_SECONDS altogether.
+# Looks for inputs that break what reads documents, messages, replies and URLs, for FUZZ_SECONDS altogether.
 fuzz:
 	@scripts/require hiredis
 	scripts/fuzz $(FUZZ)

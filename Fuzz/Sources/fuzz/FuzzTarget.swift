@@ -13,6 +13,8 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "merge", run: MergeTarget.run),
     FuzzTarget(name: "message", run: MessageTarget.run),
     FuzzTarget(name: "meta", run: MetaTarget.run),
+    FuzzTarget(name: "reply", run: ReplyTarget.run),
+    FuzzTarget(name: "url", run: URLTarget.run),
     FuzzTarget(name: "propertylist", run: PropertyListTarget.run),
   ]
 }

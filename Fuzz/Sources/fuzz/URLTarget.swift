@@ -1,0 +1,65 @@
+import Foundation
+
+@testable import SharedStateRedis
+
+/// The parts of a URL give the same parts when they are put together again, and no text tells anything of a password: it
+/// is the same with another one.
+enum URLTarget {
+  static func run(_ data: Data) {
+    guard let text = String(validating: data, as: UTF8.self) else { return }
+    let configuration: RedisConfiguration
+    do throws(RedisSharedStateError) { configuration = try RedisConfiguration(url: text) } catch {
+      switch error {
+      case .invalidURL, .invalidName: break
+      default: fatalError("another error")
+      }
+      // The reasons are the same for every URL.
+      check(error.description.utf8.count < 200, "an error that may tell of the URL")
+      return
+    }
+    let url = attempt("is read only once") { try RedisURL(text) }
+    let written = self.text(of: url)
+    let again = attempt("is not read again: \(written)") { try RedisURL(written) }
+    check(again.endpoint == url.endpoint && again.database == url.database, "another address")
+    check(again.credentials == url.credentials, "other credentials")
+    check(again.namespace == url.namespace && again.label == url.label, "another namespace, or label")
+    guard url.credentials?.password.isEmpty == false else { return }
+    let other = self.text(of: url, password: "another-password")
+    let otherConfiguration = attempt("is not read with another password") { try RedisConfiguration(url: other) }
+    check(otherConfiguration.credentials?.password == "another-password", "not another password")
+    check(told(by: otherConfiguration) == told(by: configuration), "tells of the password")
+  }
+
+  /// All that is to be had of a configuration as a text.
+  private static func told(by configuration: RedisConfiguration) -> [String] {
+    let values: [Any] = [configuration, configuration.credentials as Any]
+    return values.flatMap { value in
+      var dumped = ""
+      dump(value, to: &dumped)
+      return ["\(value)", String(reflecting: value), dumped]
+    }
+  }
+
+  /// - Parameter password: Takes the place of the one that it has.
+  private static func text(of url: RedisURL, password: String? = nil) -> String {
+    var items = url.namespace.map { ["namespace=\(encoded($0))"] } ?? []
+    if let label = url.label { items.append("label=\(encoded(label))") }
+    let credentials = url.credentials.map { "\(encoded($0.user ?? "")):\(encoded(password ?? $0.password))@" } ?? ""
+    let location: String
+    switch url.endpoint {
+    case .tcp(let host, let port):
+      let name = host.contains(":") ? "[\(encoded(host, and: ":"))]" : encoded(host)
+      location = "redis://\(credentials)\(name):\(port)/\(url.database)"
+    case .unix(let path):
+      items.append("database=\(url.database)")
+      location = "unix://\(credentials)\(encoded(path, and: "/"))"
+    }
+    return items.isEmpty ? location : "\(location)?\(items.joined(separator: "&"))"
+  }
+
+  private static func encoded(_ text: String, and further: String = "") -> String {
+    let letters = "abcdefghijklmnopqrstuvwxyz"
+    let allowed = CharacterSet(charactersIn: letters + letters.uppercased() + "0123456789-._~" + further)
+    return text.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+  }
+}
