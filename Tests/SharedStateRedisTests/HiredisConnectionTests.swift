@@ -365,7 +365,7 @@ struct HiredisConnectionTests {
     "an answer that is larger than what was asked for ends the connection before it comes",
     arguments: [
       (.ping, "$4097\r\n"), (.ping, "*1\r\n"), (.role, "*20000\r\n"), (.vitals, "$300000\r\n"),
-      (.summarize(Sample.keys), "*5\r\n"), (.summarize(Sample.keys), "*2\r\n*1\r\n"),
+      (.summarize(Sample.keys), "$5000\r\n"), (.summarize(Sample.keys), ":1\r\n:1\r\n*5\r\n"),
       (.read(Sample.keys), "*5\r\n"), (.read(Sample.keys), "$600000000\r\n"),
       (.track(redirect: 1, prefix: ""), "*0\r\n"),
       (.commit(Sample.commit()), "*9\r\n"), (.commit(Sample.commit()), "*1\r\n$600000000\r\n"), (nil, "$5000\r\n"),

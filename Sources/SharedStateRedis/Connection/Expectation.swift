@@ -12,9 +12,9 @@ enum Expectation {
   /// The answer tells nothing that is not known already.
   case ignored
   case values(PendingRead)
-  /// The parts of summaries, in this order: all metas, each length, all numbers of listeners.
-  case metas(PendingSummaries)
+  /// The parts of summaries, in this order: each length, all metas, all numbers of listeners.
   case length(PendingSummaries)
+  case metas(PendingSummaries)
   case listeners(PendingSummaries)
   /// How many of the keys of a read that MGET had nothing for are there.
   case existing(PendingRead, indices: [Int])

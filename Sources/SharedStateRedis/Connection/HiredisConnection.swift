@@ -150,17 +150,20 @@ package final class HiredisConnection: RedisConnection {
       // Before anything is looked at, so that whatever is written afterwards is told. That it is allowed is known since
       // tracking was turned on.
       encoder.trackNext()
-      encoder.exist(keys.lazy.map(\.value))
       expectations.append(.ignored)
-      expectations.append(.ignored)
+      if keys.count > 1 {
+        // One command for all of them.
+        encoder.exist(keys.lazy.map(\.value))
+        expectations.append(.ignored)
+      }
     }
     let pending = PendingSummaries(id: id, count: keys.count)
-    encoder.readMetas(keys)
-    expectations.append(.metas(pending))
     for key in keys {
       encoder.length(of: key)
       expectations.append(.length(pending))
     }
+    encoder.readMetas(keys)
+    expectations.append(.metas(pending))
     encoder.listeners(to: keys)
     expectations.append(.listeners(pending))
   }

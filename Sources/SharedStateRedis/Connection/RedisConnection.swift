@@ -109,7 +109,7 @@ package enum RedisReply: Sendable {
   case failure(RedisSharedStateError)
 }
 
-/// What is known of a stored value without its document. Its parts are read one after the other, the meta first.
+/// What is known of a stored value without its document. Its parts are read one after the other.
 package struct StoredSummary: Hashable, Sendable {
   package var meta: Meta?
   /// How many bytes the document has, 0 where there is none; `nil`: the key holds another Redis type.

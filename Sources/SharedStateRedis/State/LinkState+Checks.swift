@@ -26,7 +26,9 @@ extension LinkState {
   enum Check: Comparable, Sendable {
     /// Nothing any more: since it was put in the queue a message has explained what was written.
     case nothing
-    /// Whether its meta and its length are what they were.
+    /// Whether its meta and its length are what a message has told.
+    case explained
+    /// Whether they are what they were. A small document is read as well.
     case summary
     /// What somebody has written to it, unless a message explains that.
     case edit
@@ -146,17 +148,18 @@ extension LinkState {
     while let due = checks.plan.min, due.at <= now {
       checks.plan.removeMin()
       guard members[due.id]?.takePlannedLook(at: due.at) ?? false else { continue }
-      checkSummary(of: due.id, now: now)
+      checkSummary(of: due.id, .explained, now: now)
     }
   }
 
   /// Looks whether a value is as expected: by its summary, where that tells enough.
-  private mutating func checkSummary(of id: ReplicaID, now: Instant) {
-    guard let chance = members[id]?.chanceOfDocument(small: configuration.smallDocument) else { return }
+  private mutating func checkSummary(of id: ReplicaID, _ check: Check = .summary, now: Instant) {
+    let small = check == .explained ? 0 : configuration.smallDocument
+    guard let chance = members[id]?.chanceOfDocument(small: small) else { return }
     // Without invalidations an edit of the same length shows in nothing else.
     let isTold = tracking == .on && Double.random(in: 0..<1, using: &random) >= chance
-    guard isTold, !isForbidden(id) else { return check(id, .document, now: now) }
-    guard members[id]?.queueSummary() ?? false else { return }
+    guard isTold, !isForbidden(id) else { return self.check(id, .document, now: now) }
+    guard members[id]?.queueSummary(check) ?? false else { return }
     if checks.summaryQueue.first == nil {
       checks.nextAt = max(checks.nextAt ?? now, now + Checks.pause)
       wake(.writer)
@@ -315,10 +318,10 @@ extension LinkState.Member {
   }
 
   /// The same, where a summary will do.
-  fileprivate mutating func queueSummary() -> Bool {
-    guard !isCheckDue, !isSummaryQueued else { return false }
-    isSummaryQueued = true
-    return true
+  fileprivate mutating func queueSummary(_ check: LinkState.Check) -> Bool {
+    guard !isCheckDue else { return false }
+    defer { queuedSummary = max(queuedSummary ?? check, check) }
+    return queuedSummary == nil
   }
 
   /// The same, where it was most likely written here.
@@ -364,7 +367,9 @@ extension LinkState.Member {
     return true
   }
 
-  /// How probable it is to be that the document is read whatever its summary tells. A small one is read behind any.
+  /// How probable it is to be that the document is read whatever its summary tells.
+  ///
+  /// - Parameter small: Up to how many bytes it is read behind any summary.
   fileprivate func chanceOfDocument(small: Int) -> Double {
     guard replica.policy.detectsForeignEdits else { return 1 }
     guard replica.size > small else { return 0 }

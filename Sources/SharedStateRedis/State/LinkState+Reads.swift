@@ -253,7 +253,7 @@ extension LinkState.Member {
     case .update: (check, isReadQueued) = (replica.isAwaited ? .document : .summary, false)
     case .check: (check, queuedCheck) = (isCheckDue ? queuedCheck : nil, nil)
     case .ownCheck: (check, isOwnCheckQueued) = (.document, false)
-    case .summary: (check, isSummaryQueued) = (isCheckDue ? nil : .summary, false)
+    case .summary: (check, queuedSummary) = (isCheckDue ? nil : queuedSummary, nil)
     }
     guard check != nil else { return (names, nil) }
     lookedAt = now
@@ -268,8 +268,8 @@ extension LinkState.Member {
     if let length = summary.length, length > replica.policy.maximumBytes {
       return StoredValue(meta: summary.meta, content: .oversized(length))
     }
-    guard check == .summary, replica.size > small else { return nil }
-    return replica.stored(as: summary)
+    let isEnough = check == .explained || check == .summary && replica.size > small
+    return isEnough ? replica.stored(as: summary) : nil
   }
 
   /// Notes that the document is to be read. Returns whether somebody waits for it; `nil`: it is in a queue already.

@@ -166,7 +166,7 @@ extension LinkState {
       members[id]?.isReadQueued = false
       members[id]?.queuedCheck = nil
       members[id]?.isOwnCheckQueued = false
-      members[id]?.isSummaryQueued = false
+      members[id]?.queuedSummary = nil
       members[id]?.queuedDocument = nil
       members[id]?.plannedLook = nil
       members[id]?.announcedAt = nil

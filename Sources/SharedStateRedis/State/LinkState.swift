@@ -74,7 +74,7 @@ package struct LinkState: Sendable {
     var isReadQueued = false
     var queuedCheck: Check?
     var isOwnCheckQueued = false
-    var isSummaryQueued = false
+    var queuedSummary: Check?
     /// How many bytes its document has, which is to be read.
     var queuedDocument: Int?
     /// Whether its document is asked for alone, because the server has refused it together with others.

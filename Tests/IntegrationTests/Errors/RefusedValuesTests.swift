@@ -176,7 +176,7 @@ struct DocumentSizeTests {
     try backend.set("limits", #"{"maximum":1,"note":"small","unknown":1}"#)
     try await $limits.status { $0.loadError == nil }
     try await $limits.save()
-    #expect(limits == Limits(maximum: 2, note: "small"))
+    try await $limits.becomes(Limits(maximum: 2, note: "small"))
     #expect(try backend.get("limits") == #"{"maximum":2,"note":"small","unknown":1}"#)
     #expect(way.bytesRead < 2 * large.utf8.count)
   }
