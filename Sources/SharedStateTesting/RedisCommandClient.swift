@@ -1,21 +1,21 @@
-import Foundation
+package import Foundation
 import SharedStateRedis
 
 /// Runs single commands on a server, each on a connection of its own, as `redis-cli` does.
-struct RedisCommandClient: Sendable {
+package struct RedisCommandClient: Sendable {
   private let configuration: RedisConfiguration
   private static let deadline: Duration = .seconds(20)
 
   /// - Parameter url: As for `RedisConfiguration`.
   /// - Throws: `RedisSharedStateError/invalidURL(reason:)`.
-  init(url: String) throws {
+  package init(url: String) throws {
     configuration = try RedisConfiguration(url: url)
   }
 
   /// Runs one command, and returns what the server answered, which may be an error.
   ///
   /// - Throws: `RedisSharedStateError` when the server cannot be reached or does not answer in time.
-  func command(_ arguments: [Data]) throws -> RedisServerReply {
+  package func command(_ arguments: [Data]) throws -> RedisServerReply {
     let deadline = Instant.now.advanced(by: Self.deadline)
     let stream = RedisStream(transport: try SocketDialer(endpoint: configuration.endpoint).dial(until: deadline))
     let commands = [login, arguments].filter { !$0.isEmpty }

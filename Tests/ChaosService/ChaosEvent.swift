@@ -5,6 +5,8 @@ import SharedStateTesting
 enum ChaosEvent: Codable, Sendable {
   /// It has done or seen something.
   case recorded(History.Event)
+  /// A value goes back from a revision that a message has told, because Redis does not have it.
+  case withdrew(History.Box, from: UInt64)
   /// A command was carried out, and its boxes have this.
   case answered([History.Rest.Held])
 }

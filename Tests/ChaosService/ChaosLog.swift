@@ -13,7 +13,9 @@ struct ChaosLog: LogHandler {
   }
 
   func log(event: LogEvent) {
-    guard let name = event.metadata?["name"], event.message.description.contains("does not have") else { return }
-    ChaosEvent.recorded(.withdrawn(History.Box(service: service, name: name.description))).tell()
+    guard let name = event.metadata?["name"], event.message.description.contains("does not have"),
+      let revision = event.metadata?["revision"].flatMap({ UInt64($0.description) })
+    else { return }
+    ChaosEvent.withdrew(History.Box(service: service, name: name.description), from: revision).tell()
   }
 }

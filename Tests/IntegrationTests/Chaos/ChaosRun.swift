@@ -5,7 +5,8 @@ import SharedStateTesting
 
 @testable import ChaosService
 
-/// Three services in processes of their own write to the same values, and their server is treated badly meanwhile.
+/// Three services in processes of their own write to the same values. Their server is treated badly meanwhile, and
+/// somebody announces what was never stored.
 ///
 /// The seed decides what is done to the server, in which order. What comes of it depends on the machine as well.
 final class ChaosRun {
@@ -28,6 +29,7 @@ final class ChaosRun {
   private let server: PrivateRedisServer
   private let services: [ServiceProcess]
   private let history = ChaosHistory()
+  private let forger: ChaosForger
   private var foreignEdits = 0
 
   private static let namespace = "chaos:"
@@ -35,21 +37,24 @@ final class ChaosRun {
   init(seed: UInt64, restart: Restart) throws {
     self.restart = restart
     random = SplitMix64(seed: seed)
-    let server = try PrivateRedisServer(isPersistent: restart == .withData)
+    let server = try PrivateRedisServer(
+      isPersistent: restart == .withData,
+      configuration: [ChaosForger.user(of: Self.namespace)]
+    )
     self.server = server
+    forger = try ChaosForger(namespace: Self.namespace, on: server, history)
     history.record(.declared(name: ChaosDocument.countName, History.Rules(isCounter: true)))
     history.record(.permitted([Self.namespace + "*"], others: []))
     services = try ChaosDocument.fields.indices.map { [history] index in
-      try ServiceProcess(
-        url: "\(server.url)?namespace=\(Self.namespace)",
-        index: index,
-        record: { history.record($0) }
-      )
+      try ServiceProcess(url: "\(server.url)?namespace=\(Self.namespace)", index: index, history)
     }
   }
 
+  deinit { forger.end() }
+
   /// Disturbs so many times, lets the services rest, and judges what was recorded.
   func round(disturbances: Int) async throws {
+    forger.start()
     try await all("start")
     // One at least is a restart.
     for index in 0..<disturbances {
@@ -60,6 +65,7 @@ final class ChaosRun {
     let rest = try await judgeAtRest()
     let idle = history.idle(among: Set(rest.boxes.map(\.box.service)))
     guard idle.isEmpty else { throw ChaosFailure("\(idle) have done nothing.") }
+    guard !forger.isIdle else { throw ChaosFailure("The forger has done nothing.") }
     try await editFromOutside()
   }
 
@@ -138,9 +144,12 @@ final class ChaosRun {
 
   // MARK: The history
 
-  /// Waits until all services and the server agree, or ought to, and judges what was recorded.
+  /// Waits until all services and the server agree, or ought to, and judges what was recorded. Nothing is forged
+  /// meanwhile.
   @discardableResult
   private func judgeAtRest() async throws -> History.Rest {
+    try await forger.rest()
+    defer { forger.start() }
     let deadline = ContinuousClock.now + patience
     var rest = try await look()
     while !Self.agree(rest), ContinuousClock.now < deadline {
@@ -150,6 +159,7 @@ final class ChaosRun {
     }
     history.record(.rested(rest))
     try history.judge()
+    try forger.judge()
     return rest
   }
 

@@ -11,8 +11,8 @@ final class ServiceProcess: Sendable {
 
   /// Starts a service.
   ///
-  /// - Parameter record: Takes what the service does and sees, in order, on another thread.
-  init(url: String, index: Int, record: @escaping @Sendable (History.Event) -> Void) throws {
+  /// - Parameter history: Takes what the service does and sees, in order, on another thread.
+  init(url: String, index: Int, _ history: ChaosHistory) throws {
     let (input, output) = (Pipe(), Pipe())
     // A copy of our end of a pipe in another child would keep this child's input open.
     for file in [input.fileHandleForWriting, output.fileHandleForReading] {
@@ -32,7 +32,8 @@ final class ServiceProcess: Sendable {
     Thread.detachNewThread {
       Self.read(file) { event in
         switch event {
-        case .recorded(let event): record(event)
+        case .recorded(let event): history.record(event)
+        case .withdrew(let box, let revision): history.withdraw(box, from: revision)
         case .answered(let boxes): answer.yield(boxes)
         }
       }

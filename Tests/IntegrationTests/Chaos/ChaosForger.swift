@@ -1,0 +1,189 @@
+import Foundation
+import SharedStateRedis
+import SharedStateTesting
+import Synchronization
+import Testing
+
+@testable import ChaosService
+
+/// Somebody with nothing but the right to publish announces all the time what was never stored, and looks at what is
+/// stored in between: nothing of that may ever be there.
+final class ChaosForger: Sendable {
+  private enum Forgery: CaseIterable {
+    case document, undecodable, noJSON, largeDocument, reference
+    /// What is announced with what stands beside the value, as if it were that.
+    case copy
+    /// Not a list of keys, where the server tells which keys were written.
+    case invalidation
+  }
+
+  private struct State {
+    var isResting = true
+    var isBusy = false
+    var isOver = false
+    /// How many forgeries somebody has heard.
+    var heard = 0
+    /// What was stored of them.
+    var stored: String?
+  }
+
+  /// A user with these rights, as a line of redis.conf.
+  static func user(of namespace: String) -> String {
+    "user forger on >secret resetkeys resetchannels &\(namespace)* &\(KeyNames.invalidationChannel) -@all +publish"
+  }
+
+  private let client: RedisCommandClient
+  private let server: PrivateRedisServer
+  private let history: ChaosHistory
+  private let names: [(name: String, keys: KeyNames)]
+  private let state = Mutex(State())
+
+  private static let pace: Duration = .milliseconds(20)
+  private static let largeBytes = 2_000_000
+
+  /// Takes on the rights of the forger of a namespace, and rests.
+  ///
+  /// - Throws: ``ChaosFailure`` when it may do more than publish.
+  init(namespace: String, on server: PrivateRedisServer, _ history: ChaosHistory) throws {
+    client = try RedisCommandClient(url: server.url.replacingOccurrences(of: "://", with: "://forger:secret@"))
+    (self.server, self.history) = (server, history)
+    names = [ChaosDocument.name, ChaosDocument.countName].map { name in
+      (name, KeyNames(namespace: namespace, name: name, database: 0))
+    }
+    for command in [["SET", names[0].keys.value, "1"], ["GET", names[0].keys.value], ["PUBLISH", "others", "1"]] {
+      guard case .error(let text) = try client.command(command.map { Data($0.utf8) }), text.hasPrefix("NOPERM") else {
+        throw ChaosFailure("The forger may do this: \(command)")
+      }
+    }
+    // The server may be paused for as long as a command waits.
+    Thread.detachNewThread { [weak self] in
+      while self?.work() ?? false { Thread.sleep(forTimeInterval: Self.pace / .seconds(1)) }
+    }
+  }
+
+  deinit { end() }
+
+  /// Begins, or goes on.
+  func start() { state.withLock { $0.isResting = false } }
+
+  /// Announces nothing more, and waits until the last announcement is made.
+  func rest() async throws {
+    state.withLock { $0.isResting = true }
+    try await eventually("the forger rests") { self.state.withLock { !$0.isBusy } }
+  }
+
+  /// - Throws: ``ChaosFailure`` when something of what it has announced was stored.
+  func judge() throws {
+    try lookForForgeries()
+    if let stored = state.withLock({ $0.stored }) { throw ChaosFailure("A forgery is stored: \(stored)") }
+  }
+
+  /// Whether nobody has heard one or the other kind of forgery, so that nothing was shown by it.
+  var isIdle: Bool { state.withLock { $0.heard < names.count * Forgery.allCases.count } }
+
+  /// Lets the thread end.
+  func end() { state.withLock { $0.isOver = true } }
+
+  /// Announces something, and looks at what is stored. Returns whether to go on.
+  private func work() -> Bool {
+    let number = state.withLock { state in
+      state.isBusy = !state.isResting && !state.isOver
+      return state.isBusy ? state.heard : nil
+    }
+    if let number {
+      // A server that is down, or lets nobody in, takes part again soon.
+      let isHeard = (try? forge(number)) ?? false
+      try? lookForForgeries()
+      state.withLock { state in
+        state.isBusy = false
+        if isHeard { state.heard += 1 }
+      }
+    }
+    return state.withLock { !$0.isOver }
+  }
+
+  // MARK: Forgeries
+
+  /// Announces something. Returns whether somebody has heard it.
+  private func forge(_ number: Int) throws -> Bool {
+    let forgery = Forgery.allCases[number / names.count % Forgery.allCases.count]
+    let (name, keys) = names[number % names.count]
+    guard forgery != .invalidation else {
+      return try publish(Data("x".utf8), on: "\(KeyNames.invalidationChannel)")
+    }
+    // It has heard what others are told, and begins once there is something.
+    guard let meta = try get(keys.meta).flatMap({ Meta(String(decoding: $0, as: UTF8.self)) }) else { return false }
+    let message = Self.message(forgery, of: name, number, meta: meta)
+    if forgery != .copy {
+      history.record(.forged(name: name, History.Stored(revision: message.revision.rawValue, Self.told(by: message))))
+    }
+    return try publish(message.payload, on: keys.channel)
+  }
+
+  private static func message(_ forgery: Forgery, of name: String, _ number: Int, meta: Meta) -> ChangeMessage {
+    let mark = ChaosForgery.mark(number)
+    let document =
+      name == ChaosDocument.countName
+      ? Data("\(mark)".utf8)
+      : Data(#"{"first":\#(mark),"second":\#(mark),"third":\#(mark),"common":\#(mark),"forged":true}"#.utf8)
+    if forgery == .copy {
+      return ChangeMessage(
+        revision: meta.revision,
+        parent: meta.parent,
+        writer: meta.writer,
+        lineage: meta.lineage,
+        content: .document(document)
+      )
+    }
+    let content: ChangeMessage.Content =
+      switch forgery {
+      case .document, .copy, .invalidation: .document(document)
+      case .undecodable: .document(Data(#"["forged"]"#.utf8))
+      case .noJSON: .document(Data("{forged".utf8))
+      case .largeDocument: .document(document + Data(repeating: UInt8(ascii: " "), count: largeBytes))
+      case .reference: .reference
+      }
+    // In microseconds, since 1970, ahead of the server's clock.
+    let ahead = [1, 1_000, 1_000_000, 5_000_000].randomElement() ?? 1
+    let revision = UInt64(Date.now.timeIntervalSince1970 * 1_000_000) + UInt64(ahead)
+    return ChangeMessage(
+      revision: Revision(max(revision, meta.revision.rawValue + 1)),
+      parent: [.none, Revision(revision - 1), meta.revision].randomElement() ?? .none,
+      writer: "forger@host/1/forger",
+      lineage: Bool.random() ? meta.lineage : nil,
+      content: content
+    )
+  }
+
+  private static func told(by message: ChangeMessage) -> History.Stored.Content {
+    switch message.content {
+    case .document(let data):
+      History.Document(json: data).map { .document($0) } ?? .unreadable("\(data.count) bytes")
+    case .reference, .deleted: .absent
+    }
+  }
+
+  private func publish(_ payload: Data, on channel: String) throws -> Bool {
+    guard case .integer(let receivers) = try client.command([Data("PUBLISH".utf8), Data(channel.utf8), payload]) else {
+      return false
+    }
+    return receivers > 0
+  }
+
+  // MARK: What is stored
+
+  private func lookForForgeries() throws {
+    for (name, keys) in names {
+      let (value, meta) = (try get(keys.value) ?? Data(), try get(keys.meta) ?? Data())
+      guard ChaosForgery.isForged(value: value) || ChaosForgery.isForged(meta: meta) else { continue }
+      let texts = [value, meta].map { String(decoding: $0.prefix(1_000), as: UTF8.self) }
+      let text = "\(name) is \(texts[0]), with \(texts[1])"
+      state.withLock { $0.stored = $0.stored ?? text }
+    }
+  }
+
+  private func get(_ key: String) throws -> Data? {
+    guard case .string(let data) = try server.command("GET", key) else { return nil }
+    return data
+  }
+}
