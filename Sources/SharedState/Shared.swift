@@ -39,7 +39,7 @@ public struct Shared<Value> {
   /// The value. Reading it is observed; change it with ``withLock(_:fileID:filePath:line:column:)``.
   @inlinable
   public var wrappedValue: Value {
-    get { projection.read() }
+    get { ChangeTracking.isActive ? projection.readTracked() : projection.read() }
     @available(
       *,
       deprecated,
@@ -188,6 +188,7 @@ extension Shared: Equatable where Value: Equatable {
   /// While a test asserts changes, a share equals itself once the value that is expected is the present one: see
   /// ``SharedChangeTracker/assert(_:fileID:filePath:line:column:)-swift.method``.
   public static func == (lhs: Shared, rhs: Shared) -> Bool {
+    if let isEqual = lhs.projection.place.isExpected(as: rhs.projection.place, ==) { return isEqual }
     guard ChangeTracking.isActive, lhs.projection.place.isSame(as: rhs.projection.place) else {
       return lhs.wrappedValue == rhs.wrappedValue
     }

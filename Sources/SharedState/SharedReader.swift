@@ -35,7 +35,7 @@ public struct SharedReader<Value> {
 
   /// The value. Reading it is observed.
   @inlinable
-  public var wrappedValue: Value { projection.read() }
+  public var wrappedValue: Value { ChangeTracking.isActive ? projection.readTracked() : projection.read() }
 
   /// The reader itself: hand it on, derive from it, or assign to it to point to something else.
   public var projectedValue: SharedReader<Value> {
@@ -69,7 +69,7 @@ extension SharedReader: @unchecked Sendable where Value: Sendable {}
 extension SharedReader: Equatable where Value: Equatable {
   /// Whether the two values are equal now.
   public static func == (lhs: SharedReader, rhs: SharedReader) -> Bool {
-    lhs.wrappedValue == rhs.wrappedValue
+    lhs.projection.place.isExpected(as: rhs.projection.place, ==) ?? (lhs.wrappedValue == rhs.wrappedValue)
   }
 }
 

@@ -3,12 +3,24 @@ import Synchronization
 /// The expectations that a closure of ``SharedChangeTracker/assert(_:fileID:filePath:line:column:)-swift.method``
 /// states, one for each reference that it mutates.
 final class ChangeAssertion: Sendable {
-  private let tracker: SharedChangeTracker
+  private let find: @Sendable (Reference) -> Expectation?
+  /// Whether reading a share tells what is expected of it, too.
+  let coversReads: Bool
   private let expectations = Mutex<[ObjectIdentifier: Expectation]>([:])
 
   init(of tracker: SharedChangeTracker) {
-    self.tracker = tracker
+    find = { tracker.change(of: $0)?.makeExpectation() }
+    coversReads = false
   }
+
+  /// An assertion whose expectations begin elsewhere.
+  init(startingAt find: @escaping @Sendable (Reference) -> Expectation) {
+    self.find = find
+    coversReads = true
+  }
+
+  /// What was stated, by reference.
+  var stated: [ObjectIdentifier: Expectation] { expectations.withLock { $0 } }
 
   /// What the reference is expected to be; at first what it was before it changed.
   func expectation(of reference: Reference) -> Expectation {
@@ -24,7 +36,7 @@ final class ChangeAssertion: Sendable {
   /// What the reference is expected to be up to now; `nil` when it has not changed, and nobody expects it to.
   func presentExpectation(of reference: Reference) -> Expectation? {
     let stated = expectations.withLock { $0[ObjectIdentifier(reference)] }
-    return stated ?? tracker.change(of: reference)?.makeExpectation()
+    return stated ?? find(reference)
   }
 
   /// What is wrong: with the expectations, and with the changes that none of them is about.
@@ -53,7 +65,7 @@ final class ChangeAssertion: Sendable {
 }
 
 extension Reference {
-  fileprivate func expectationOfNoChange() -> Expectation {
+  func expectationOfNoChange() -> Expectation {
     lock.lock()
     defer { unlock() }
     return makeExpectation()

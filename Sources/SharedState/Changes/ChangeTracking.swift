@@ -26,6 +26,11 @@ package enum ChangeTracking {
   /// The assertion that this task is in the middle of.
   @TaskLocal private static var assertion: ChangeAssertion?
 
+  /// The comparison of two states that this task is in the middle of.
+  @TaskLocal static var comparison: SharedChangeComparison?
+
+  static var currentComparison: SharedChangeComparison? { isActive ? comparison : nil }
+
   static var currentAssertion: ChangeAssertion? { isActive ? assertion : nil }
 
   static func openScope() {

@@ -15,6 +15,11 @@ class Expectation: @unchecked Sendable {
     preconditionFailure("A subclass of Expectation does not implement failure. This is a bug in SharedState.")
   }
 
+  /// What is wrong with the expectation, given what the value was at a moment.
+  func failure(actual: TrackedChange, isExplicit: Bool) -> String? {
+    preconditionFailure("A subclass of Expectation does not implement failure. This is a bug in SharedState.")
+  }
+
   /// What is left of the change when the expected value is what the value was before; `nil` when that is the present
   /// value.
   func remainingChange(at location: ChangeLocation?) -> TrackedChange? {
@@ -52,7 +57,15 @@ final class ExpectedValue<Value>: Expectation, @unchecked Sendable {
   }
 
   override func failure(isExplicit: Bool) -> String? {
-    let actual = valueReference.value
+    failure(actual: valueReference.value, isExplicit: isExplicit)
+  }
+
+  override func failure(actual: TrackedChange, isExplicit: Bool) -> String? {
+    guard let actual = actual as? TrackedValue<Value> else { return nil }
+    return failure(actual: actual.before, isExplicit: isExplicit)
+  }
+
+  private func failure(actual: Value, isExplicit: Bool) -> String? {
     if Difference.areEqual(expected, actual) {
       return isExplicit && Difference.areEqual(before, actual) ? ChangeAssertion.nothingChanged : nil
     }

@@ -18,3 +18,24 @@ extension Place {
     return expected
   }
 }
+
+extension Place {
+  /// Whether this part of what a test expects is equal to the other part of what there was; `nil` when no comparison is
+  /// going on.
+  func isExpected(as other: Place, _ areEqual: (Value, Value) -> Bool) -> Bool? {
+    guard let comparison = ChangeTracking.currentComparison, let mine = comparison.sides(of: self),
+      let others = comparison.sides(of: other)
+    else { return nil }
+    return areEqual(mine.expected, others.actual)
+  }
+}
+
+extension Projection {
+  /// The value; what it is expected to be inside an assertion of a test store.
+  @usableFromInline
+  @inline(never)
+  func readTracked() -> Value {
+    guard let assertion = ChangeTracking.currentAssertion, assertion.coversReads else { return read() }
+    return place.expectedValue ?? read()
+  }
+}

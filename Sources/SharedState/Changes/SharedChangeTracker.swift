@@ -208,6 +208,12 @@ public final class SharedChangeTracker: Sendable {
     }
   }
 
+  /// Forgets a change. Called with the lock of the reference held, and so releases nothing: whoever calls it has the
+  /// change.
+  func removeChange(of reference: Reference) {
+    _ = state.withLock { $0.changes.removeValue(forKey: ObjectIdentifier(reference)) }
+  }
+
   /// Puts what is left of a change in its place; `nil` when nothing is.
   func replaceChange(of reference: Reference, by change: TrackedChange?) {
     let id = ObjectIdentifier(reference)
@@ -220,7 +226,7 @@ public final class SharedChangeTracker: Sendable {
     withExtendedLifetime(before) {}
   }
 
-  private var orderedChanges: [TrackedChange] {
+  var orderedChanges: [TrackedChange] {
     ordered(state.withLock { $0.changes })
   }
 

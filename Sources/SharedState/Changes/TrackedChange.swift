@@ -21,6 +21,17 @@ class TrackedChange: @unchecked Sendable {
     preconditionFailure("A subclass of TrackedChange does not implement failure. This is a bug in SharedState.")
   }
 
+  /// The text of the failure, for a change that nobody asserted and that led to what was before another one; `nil` when
+  /// nothing had changed.
+  func failure(after: TrackedChange) -> String? {
+    preconditionFailure("A subclass of TrackedChange does not implement failure. This is a bug in SharedState.")
+  }
+
+  /// The present value as the one of before. Called with the lock of the reference held.
+  func present() -> TrackedChange {
+    preconditionFailure("A subclass of TrackedChange does not implement present. This is a bug in SharedState.")
+  }
+
   /// What the value is expected to be, as long as nobody says otherwise: what it was before.
   func makeExpectation() -> Expectation {
     preconditionFailure("A subclass of TrackedChange does not implement makeExpectation. This is a bug in SharedState.")
@@ -36,7 +47,7 @@ class TrackedChange: @unchecked Sendable {
 /// What a value was before it was changed.
 final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
   private let valueReference: ValueReference<Value>
-  private let before: Value
+  let before: Value
 
   init(reference: ValueReference<Value>, before: Value, location: ChangeLocation?) {
     valueReference = reference
@@ -48,12 +59,23 @@ final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
     Difference.areEqual(before, valueReference.value)
   }
 
-  override var failure: String {
+  override var failure: String { failure(actual: valueReference.value) }
+
+  override func failure(after: TrackedChange) -> String? {
+    guard let after = after as? TrackedValue<Value>, !Difference.areEqual(before, after.before) else { return nil }
+    return failure(actual: after.before)
+  }
+
+  override func present() -> TrackedChange {
+    TrackedValue(reference: valueReference, before: valueReference.pointer.pointee, location: nil)
+  }
+
+  private func failure(actual: Value) -> String {
     let place = reference.declaration == nil ? location.map { "@\($0.fileID):\($0.line)" } ?? "" : ""
     return """
       Tracked changes to '\(reference.name)\(place)' but failed to assert: …
 
-      \(Difference.text(before, valueReference.value, indentation: 2))
+      \(Difference.text(before, actual, indentation: 2))
 
       (Before: −, After: +)
 

@@ -48,6 +48,7 @@ extension SharedReader: Observable {}
 extension Projection {
   /// What a test expects the value to be while it asserts changes, otherwise the value; and the value.
   fileprivate var expectedAndPresent: (Value, Value) {
+    if let sides = ChangeTracking.currentComparison?.sides(of: place) { return sides }
     let value = read()
     return (place.expectedValue ?? value, value)
   }

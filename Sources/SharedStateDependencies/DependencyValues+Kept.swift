@@ -1,0 +1,38 @@
+extension DependencyValues {
+  /// The values in force, to be kept; `nil` when they are the defaults of the process.
+  package static var kept: DependencyValues? {
+    let values = captured
+    return values.isDefault ? nil : values
+  }
+
+  private var isDefault: Bool { overrides.isEmpty && contextOverride == nil && cache == nil }
+
+  /// Runs an operation with values in force that were kept. Without a type parameter, so that it is compiled once.
+  @usableFromInline
+  package static func withInForce(_ values: DependencyValues, _ operation: () -> Void) {
+    values.inForce(operation)
+  }
+
+  /// Runs an operation with values in force that were kept.
+  @_disfavoredOverload
+  package static func withInForce<Result>(
+    _ values: DependencyValues,
+    _ operation: () throws -> Result
+  ) rethrows -> Result {
+    try values.inForce(operation)
+  }
+
+  /// Runs an asynchronous operation with values in force that were kept.
+  package static func withInForce<Result>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ values: DependencyValues,
+    _ operation: () async throws -> Result
+  ) async rethrows -> Result {
+    try await values.inForce(isolation: isolation, operation)
+  }
+}
+
+extension DependencyValues {
+  /// The values in force, to be kept.
+  package static var inForce: DependencyValues { captured }
+}
