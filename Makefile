@@ -1,7 +1,8 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
 .PHONY: demo test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
-.PHONY: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-threads
+.PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core
+.PHONY: check-threads
 .PHONY: check-consumers check-release
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
@@ -34,8 +35,8 @@ test:
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(BUSY_TESTS)
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
-check: check-format check-samples check-time-limits check-compose check-build check-docs check-core check-consumers \
-	check-threads check-release
+check: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core \
+	check-consumers check-threads check-release
 
 # Looks for inputs that break what reads documents, messages, replies and URLs, for FUZZ_SECONDS altogether.
 fuzz:
@@ -91,6 +92,10 @@ check-samples:
 check-time-limits:
 	scripts/check-time-limits
 
+# The macros read declarations as SwiftSyntax does: thousands of them, in all sources that are there.
+check-macros:
+	scripts/check-macros
+
 check-compose:
 	@scripts/require compose
 	scripts/check-compose
@@ -120,7 +125,7 @@ check-release:
 
 # Tests that start this program again to see it end: the runner waits for children in a way that the sanitizer's own
 # children, and those of other tests, keep busy for ever. They run in the ordinary run.
-EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|ExactlyOnceUpdatesTests\.processes\(\)|DescriptorTests|CompileError)'
+EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|ExactlyOnceUpdatesTests\.processes\(\)|DescriptorTests|CompileError|readInReducer)'
 
 # Fills a server's memory, and looks at everything three times a second: that takes a second, and minutes under the
 # sanitizer, in which those who wait have lost their patience. It runs in the ordinary run.

@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
 
+import CompilerPluginSupport
 import PackageDescription
 
 // On Linux hiredis is where the compiler looks anyway, and the flags of its pkg-config file only make SwiftPM warn.
@@ -18,6 +19,9 @@ let package = Package(
     .library(name: "SharedStateCombine", targets: ["SharedStateCombine"]),
     .library(name: "SharedStateRedis", targets: ["SharedStateRedis"]),
     .library(name: "SharedStateTesting", targets: ["SharedStateTesting"]),
+    .library(name: "SharedStateStore", targets: ["SharedStateStore"]),
+    .library(name: "SharedStateStoreCombine", targets: ["SharedStateStoreCombine"]),
+    .library(name: "SharedStateStoreTesting", targets: ["SharedStateStoreTesting"]),
     .executable(name: "config-demo", targets: ["config-demo"]),
   ],
   dependencies: [
@@ -78,6 +82,45 @@ let package = Package(
         "SharedState",
         "SharedStateDependencies",
         "SharedStateRedis",
+        // Tells a test of its failures. Whoever links this module has it, too.
+        .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ]
+    ),
+    // The macros depend on nothing: they speak the compiler's protocol themselves. What they do is a library, because
+    // tests of a macro are built for the machine that builds, and all tests with them.
+    .target(name: "SharedStateStoreMacroExpansion"),
+    .macro(name: "SharedStateStoreMacros", dependencies: ["SharedStateStoreMacroExpansion"]),
+    .target(
+      name: "SharedStateStore",
+      dependencies: [
+        "SharedState",
+        "SharedStateDependencies",
+        "SharedStateStoreMacros",
+        .product(name: "CustomDump", package: "swift-custom-dump"),
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+        .product(name: "OrderedCollections", package: "swift-collections"),
+      ]
+    ),
+    .target(
+      name: "SharedStateStoreCombine",
+      dependencies: [
+        "SharedStateDependencies",
+        "SharedStateStore",
+        .product(
+          name: "OpenCombine",
+          package: "OpenCombine",
+          condition: .when(platforms: [.linux, .android, .windows])
+        ),
+      ]
+    ),
+    .target(
+      name: "SharedStateStoreTesting",
+      dependencies: [
+        "SharedState",
+        "SharedStateDependencies",
+        "SharedStateStore",
+        .product(name: "CustomDump", package: "swift-custom-dump"),
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         // Tells a test of its failures. Whoever links this module has it, too.
         .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
@@ -178,6 +221,37 @@ let package = Package(
         ),
       ],
       exclude: ["README.md", "CompileErrors/Proofs"]
+    ),
+    .testTarget(
+      name: "StoreMacrosTests",
+      dependencies: [
+        "SharedState",
+        "SharedStateDependencies",
+        "SharedStateStore",
+        "SharedStateStoreMacroExpansion",
+        "SharedStateTesting",
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+      ],
+      exclude: ["Expansion/Golden"]
+    ),
+    .testTarget(
+      name: "StoreTests",
+      dependencies: [
+        "SharedState",
+        "SharedStateCombine",
+        "SharedStateDependencies",
+        "SharedStateRedis",
+        "SharedStateStore",
+        "SharedStateStoreCombine",
+        "SharedStateStoreTesting",
+        "SharedStateTesting",
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+        .product(
+          name: "OpenCombine",
+          package: "OpenCombine",
+          condition: .when(platforms: [.linux, .android, .windows])
+        ),
+      ]
     ),
     .testTarget(
       name: "IntegrationTests",

@@ -55,11 +55,12 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
+    .target(name: "SharedStateStoreMacroExpansion", swiftSettings: settings),
     // The declaration of what libFuzzer, which comes with the toolchain, begins with.
     .target(name: "CFuzzer"),
     .executableTarget(
       name: "fuzz",
-      dependencies: ["CFuzzer", "SharedState", "SharedStateRedis"],
+      dependencies: ["CFuzzer", "SharedState", "SharedStateRedis", "SharedStateStoreMacroExpansion"],
       swiftSettings: settings,
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-sanitize=address", "-use-ld=lld"])]
     ),

@@ -16,6 +16,7 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "reply", run: ReplyTarget.run),
     FuzzTarget(name: "url", run: URLTarget.run),
     FuzzTarget(name: "propertylist", run: PropertyListTarget.run),
+    FuzzTarget(name: "macros", run: MacrosTarget.run),
   ]
 }
 

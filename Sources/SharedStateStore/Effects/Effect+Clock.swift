@@ -1,0 +1,118 @@
+extension Effect {
+  /// Begins the effect after some time in which no other one with the same id was begun.
+  ///
+  /// - Parameters:
+  ///   - id: What it is cancelled by: by the next one with the id, or by ``cancel(id:)``.
+  ///   - duration: How long it waits.
+  ///   - clock: The clock, such as the dependency `continuousClock`.
+  ///   - tolerance: How much later it may be.
+  public func debounce<ClockType: Clock>(
+    id: some Hashable & Sendable,
+    for duration: ClockType.Duration,
+    clock: ClockType,
+    tolerance: ClockType.Duration? = nil
+  ) -> Self {
+    debounce(id: id) { try await clock.sleep(until: clock.now.advanced(by: duration), tolerance: tolerance) }
+  }
+
+  /// Begins the effect after a sleep that no other one with the same id has interrupted.
+  package func debounce(
+    id: some Hashable & Sendable,
+    sleep: @escaping @Sendable () async throws -> Void
+  ) -> Self {
+    .concatenate(.run { _ in try await sleep() }, self).cancellable(id: id, cancelInFlight: true)
+  }
+
+  /// Lets through at most one action of effects with the same id in some time.
+  ///
+  /// The first one goes at once. Of those that come sooner than `duration` after that, one goes when the time is over.
+  /// Each effect with the id ends those before.
+  /// - Parameters:
+  ///   - id: What it is cancelled by: by the next one with the id, or by ``cancel(id:)``.
+  ///   - duration: The least time between two actions.
+  ///   - clock: The clock, such as the dependency `continuousClock`.
+  ///   - latest: Whether the latest action goes, or the first one that came too soon.
+  public func throttle<ClockType: Clock>(
+    id: some Hashable & Sendable,
+    for duration: ClockType.Duration,
+    clock: ClockType,
+    latest: Bool
+  ) -> Self {
+    throttle(
+      id: id,
+      latest: latest,
+      now: { clock.now },
+      next: { $0.advanced(by: duration) },
+      sleep: { try await clock.sleep(until: $0, tolerance: nil) }
+    )
+  }
+
+  /// Lets through at most one action of effects with the same id in some time.
+  ///
+  /// - Parameters:
+  ///   - now: The present time.
+  ///   - next: The time at which the next action may go after one that went at a time.
+  ///   - sleep: Waits until a time.
+  package func throttle<Instant: Comparable & Sendable>(
+    id: some Hashable & Sendable,
+    latest: Bool,
+    now: @escaping @Sendable () -> Instant,
+    next: @escaping @Sendable (Instant) -> Instant,
+    sleep: @escaping @Sendable (Instant) async throws -> Void
+  ) -> Self {
+    let id = EffectID(id)
+    return Self.run { send in
+      guard let context = EffectContext.current else { return }
+      let gate: ThrottleGate<Action, Instant> = context.registry.throttle(id: id, path: context.path)
+      await perform { action in
+        guard let (allowed, turn) = gate.admit(action, now: now(), latest: latest, next) else {
+          return await send(action)
+        }
+        try? await sleep(allowed)
+        guard !Task.isCancelled, let action = gate.release(turn, now: now()) else { return }
+        await send(action)
+      }
+    }
+    .cancellable(id: id, cancelInFlight: true)
+  }
+
+  /// Does what the effect does, in the task that calls this.
+  private func perform(_ send: @escaping @Sendable (Action) async -> Void) async {
+    guard let operation = box?.operation, !Task.isCancelled else { return }
+    switch operation {
+    case .send(let action):
+      await send(action)
+    case .run(let task):
+      let (actions, continuation) = AsyncStream.makeStream(of: Action.self, bufferingPolicy: .bufferingNewest(256))
+      async let sending: Void = { for await action in actions { await send(action) } }()
+      await task.run(Send { continuation.yield($0) }) { problem, location in
+        location.report("A throttled effect \(problem)")
+      }
+      continuation.finish()
+      await sending
+    case .subscribe(let source):
+      let (actions, continuation) = AsyncStream.makeStream(of: Action.self, bufferingPolicy: .bufferingNewest(256))
+      let stop = source.start(Send { continuation.yield($0) }) { continuation.finish() }
+      for await action in actions { await send(action) }
+      stop()
+    case .merge(let effects):
+      await withTaskGroup(of: Void.self) { group in
+        for effect in effects { group.addTask { await effect.perform(send) } }
+      }
+    case .concatenate(let effects):
+      for effect in effects { await effect.perform(send) }
+    case .cancellable(let effect, let id, let cancelInFlight):
+      await withTaskCancellation(id: id, cancelInFlight: cancelInFlight) { await effect.perform(send) }
+    case .cancel(let id):
+      Task<Never, Never>.cancel(id: id)
+    case .child(let effect, _, _):
+      await effect.perform(send)
+    case .farewell:
+      break
+    }
+  }
+
+  private func cancellable(id: EffectID, cancelInFlight: Bool) -> Self {
+    Self(.cancellable(self, id: id, cancelInFlight: cancelInFlight))
+  }
+}

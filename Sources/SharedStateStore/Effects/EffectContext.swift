@@ -1,0 +1,11 @@
+/// What an effect knows of the place that it runs in.
+struct EffectContext: Sendable {
+  /// That of the effect which the current task belongs to.
+  @TaskLocal static var current: EffectContext?
+
+  let registry: CancellationRegistry
+  let node: EffectNode
+  let path: EffectPath
+  /// Sends the action that lets the innermost child go; `nil` when there is none that could.
+  let dismiss: (@Sendable () -> Void)?
+}

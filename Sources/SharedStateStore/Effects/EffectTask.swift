@@ -1,0 +1,88 @@
+import SharedStateDependencies
+
+/// An asynchronous closure, and what it needs to run.
+struct EffectTask<Action: Sendable>: Sendable {
+  let name: String?
+  let priority: TaskPriority?
+  /// Those in force where the effect was made; `nil` when they are the defaults of the process.
+  let dependencies: DependencyValues?
+  let location: SourceLocation
+  let operation: @Sendable (Send<Action>) async throws -> Void
+  let handler: (@Sendable (any Error, Send<Action>) async -> Void)?
+
+  func map<Other: Sendable>(_ transform: @escaping @Sendable (Action) -> Other) -> EffectTask<Other> {
+    EffectTask<Other>(
+      name: name,
+      priority: priority,
+      dependencies: dependencies,
+      location: location,
+      operation: { [operation] send in try await operation(send.pullback(transform)) },
+      handler: mapped(handler, transform)
+    )
+  }
+
+  private typealias Handler<Sent: Sendable> = @Sendable (any Error, Send<Sent>) async -> Void
+
+  private func mapped<Other: Sendable>(
+    _ handler: Handler<Action>?,
+    _ transform: @escaping @Sendable (Action) -> Other
+  ) -> Handler<Other>? {
+    guard let handler else { return nil }
+    return { error, send in await handler(error, send.pullback(transform)) }
+  }
+
+  /// Runs the closure, with its dependencies in force.
+  func run(_ send: Send<Action>, report: @Sendable (String, SourceLocation) -> Void) async {
+    guard let dependencies else { return await perform(send, report: report) }
+    await DependencyValues.withInForce(dependencies) { await perform(send, report: report) }
+  }
+
+  private func perform(_ send: Send<Action>, report: @Sendable (String, SourceLocation) -> Void) async {
+    do {
+      try await operation(send)
+    } catch is CancellationError {
+      // That is how a cancelled effect ends.
+    } catch {
+      guard let handler else {
+        if Task.isCancelled { return }
+        return report("threw an error that nobody handles: \(error)", location)
+      }
+      await handler(error, send)
+    }
+  }
+}
+
+extension Effect {
+  /// Runs an asynchronous closure, which may send actions.
+  ///
+  /// It runs in a task of its own, on any thread. When it is cancelled, its task is, and what it sends then is not
+  /// reduced. A `CancellationError` just ends it.
+  /// - Parameters:
+  ///   - priority: The priority of the task.
+  ///   - name: The name of the task, for debuggers.
+  ///   - operation: What runs. It gets the function that sends an action.
+  ///   - handler: Handles an error that the operation throws. Without it such an error is reported as an issue.
+  public static func run(
+    priority: TaskPriority? = nil,
+    name: String? = nil,
+    operation: @escaping @Sendable (_ send: Send<Action>) async throws -> Void,
+    catch handler: (@Sendable (_ error: any Error, _ send: Send<Action>) async -> Void)? = nil,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> Self {
+    Self(
+      .run(
+        EffectTask(
+          name: name,
+          priority: priority,
+          dependencies: .kept,
+          location: SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column),
+          operation: operation,
+          handler: handler
+        )
+      )
+    )
+  }
+}

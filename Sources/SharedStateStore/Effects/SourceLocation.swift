@@ -1,0 +1,30 @@
+import IssueReporting
+
+/// Where something is written.
+@usableFromInline
+package struct SourceLocation: Sendable {
+  package let fileID: StaticString
+  package let filePath: StaticString
+  package let line: UInt
+  package let column: UInt
+
+  @usableFromInline
+  package init(fileID: StaticString, filePath: StaticString, line: UInt, column: UInt) {
+    self.fileID = fileID
+    self.filePath = filePath
+    self.line = line
+    self.column = column
+  }
+
+  /// Reports an issue there.
+  package func report(_ message: String) {
+    reportIssue(message, fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  /// Tells there of something that does not fail a test.
+  package func expectIssue(_ message: String) {
+    for reporter in IssueReporters.current {
+      reporter.expectIssue(message, fileID: fileID, filePath: filePath, line: line, column: column)
+    }
+  }
+}

@@ -1,0 +1,49 @@
+extension Task where Success == Never, Failure == Never {
+  /// Ends effects that have an id, and operations of ``withTaskCancellation(id:cancelInFlight:isolation:operation:)``.
+  ///
+  /// Inside an effect the id is one of its own feature, as in ``Effect/cancel(id:)``. Elsewhere it is one of operations
+  /// that run in no store.
+  public static func cancel(id: some Hashable & Sendable) {
+    let context = EffectContext.current
+    let registry = context?.registry ?? .process
+    for stop in registry.markCancelled(id: EffectID(id), path: context?.path ?? []) { stop() }
+  }
+}
+
+/// Runs an operation that ends when its id is cancelled, by an effect or by `Task.cancel(id:)`.
+///
+/// - Parameters:
+///   - id: What it is cancelled by. Inside an effect the id is one of its own feature.
+///   - cancelInFlight: Whether what runs with the id already ends first.
+///   - isolation: The isolation of the caller.
+///   - operation: What runs, in a task of its own.
+/// - Returns: What the operation returns.
+/// - Throws: What the operation throws.
+public func withTaskCancellation<Value: Sendable, Failure: Error>(
+  id: some Hashable & Sendable,
+  cancelInFlight: Bool = false,
+  isolation: isolated (any Actor)? = #isolation,
+  operation: @escaping @Sendable () async throws(Failure) -> Value
+) async throws(Failure) -> Value {
+  if cancelInFlight { Task.cancel(id: id) }
+  let context = EffectContext.current
+  let registry = context?.registry ?? .process
+  let path = context?.path ?? []
+  let node = context.map { EffectNode(in: $0.node) } ?? EffectNode()
+  registry.register(node, id: EffectID(id), path: path)
+  let inner = EffectContext(registry: registry, node: node, path: path, dismiss: context?.dismiss)
+  let task = Task { () async -> Result<Value, Failure> in
+    let result = await EffectContext.$current.withValue(inner) { () async -> Result<Value, Failure> in
+      do throws(Failure) { return .success(try await operation()) } catch { return .failure(error) }
+    }
+    node.end()
+    return result
+  }
+  node.whenCancelled { task.cancel() }
+  let result = await withTaskCancellationHandler {
+    await task.value
+  } onCancel: {
+    task.cancel()
+  }
+  return try result.get()
+}

@@ -1,0 +1,75 @@
+/// Makes a feature of a struct: what it lacks of a state, actions and a body.
+///
+/// ```swift
+/// @Reducer
+/// struct Counter {
+///   @ObservableState
+///   struct State { var count = 0 }
+///   enum Action { case increment }
+///   var body: some ReducerOf<Self> {
+///     Reduce { state, action in
+///       switch action {
+///       case .increment:
+///         state.count += 1
+///         return .none
+///       }
+///     }
+///   }
+/// }
+/// ```
+///
+/// Its actions get case paths, and its body is built from reducers. Of an enum whose cases have features as values it makes
+/// one feature that is one of them at a time:
+///
+/// ```swift
+/// @Reducer
+/// enum Destination {
+///   case counter(Counter)
+///   @ReducerCaseIgnored case item(Item)
+/// }
+/// ```
+///
+/// The reducer of a case is made without arguments, or is the default value of the case. What the macro makes can be written
+/// by hand: see <doc:MacrosByHand>.
+@attached(member, names: named(State), named(Action), named(body))
+@attached(memberAttribute)
+@attached(extension, conformances: CaseReducer, Reducer)
+public macro Reducer() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
+
+/// Makes one feature of an enum of features, whose state and actions have more conformances.
+///
+/// ```swift
+/// @Reducer(state: .equatable, action: .equatable)
+/// enum Destination {
+///   case counter(Counter)
+/// }
+/// ```
+@attached(member, names: named(State), named(Action), named(body))
+@attached(memberAttribute)
+@attached(extension, conformances: CaseReducer, Reducer)
+public macro Reducer(state: SynthesizedConformance..., action: SynthesizedConformance...) =
+  #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
+
+/// A conformance of a state or an action that `@Reducer` makes. Only the macro looks at it.
+public struct SynthesizedConformance {
+  /// `Codable`.
+  public static var codable: Self { Self() }
+  /// `Decodable`.
+  public static var decodable: Self { Self() }
+  /// `Encodable`.
+  public static var encodable: Self { Self() }
+  /// `Equatable`.
+  public static var equatable: Self { Self() }
+  /// `Hashable`.
+  public static var hashable: Self { Self() }
+  /// `Sendable`.
+  public static var sendable: Self { Self() }
+}
+
+/// Tells `@Reducer` that the values of a case are no features, but a state without actions.
+@attached(peer)
+public macro ReducerCaseIgnored() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerCaseMacro")
+
+/// Tells `@Reducer` that the value of a case is a state with actions, and that there is no reducer of them.
+@attached(peer)
+public macro ReducerCaseEphemeral() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerCaseMacro")

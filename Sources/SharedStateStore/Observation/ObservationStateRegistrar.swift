@@ -1,0 +1,125 @@
+/// What an observable state has to tell its readers with.
+///
+/// While nobody observes the state, reading a property costs the question whether anybody does, and changing one costs
+/// nothing.
+@frozen
+public struct ObservationStateRegistrar: Sendable {
+  @usableFromInline
+  var subject: ObservationSubject
+  @usableFromInline
+  var copy: UInt = 0
+
+  /// That of a new state.
+  @inlinable
+  public init() {
+    subject = ObservationSubject()
+  }
+
+  /// Which state this is.
+  public var id: ObservableStateID { ObservableStateID(subject, copy: copy) }
+
+  /// Says that what is around the state gives it away to be changed.
+  @inlinable
+  public mutating func willModify() {
+    if !isKnownUniquelyReferenced(&subject) { copy = ObservationSubject.nextCopy() }
+  }
+
+  /// Says that a property is read.
+  @inlinable
+  public func access(_ property: StaticString) {
+    if ObservationDetector.isTracking { subject.addAccess(property) }
+  }
+
+  // MARK: - Values without an identity
+
+  /// Sets a property. Its readers hear of it.
+  @_disfavoredOverload
+  @inlinable
+  public func set<Value>(_ property: StaticString, _ value: inout Value, to newValue: Value) {
+    value = newValue
+    didSet(property)
+  }
+
+  /// Sets a property. Its readers hear of it when it is another value then.
+  @_disfavoredOverload
+  @inlinable
+  public func set<Value: Equatable>(_ property: StaticString, _ value: inout Value, to newValue: Value) {
+    let isObserved = subject.isObserved
+    let isSame = isObserved && value == newValue
+    value = newValue
+    if isObserved, !isSame { subject.notify(property) }
+  }
+
+  /// Prepares for a change of a property in place.
+  @_disfavoredOverload
+  @inlinable
+  public func willModify<Value>(_ value: inout Value) -> ObservableStateID? { nil }
+
+  /// Ends a change of a property in place. Its readers hear of it.
+  @_disfavoredOverload
+  @inlinable
+  public func didModify<Value>(_ property: StaticString, _ value: inout Value, _ before: ObservableStateID?) {
+    didSet(property)
+  }
+
+  // MARK: - Values with an identity
+
+  /// Sets a property. Its readers hear of it when it is another state then.
+  @inlinable
+  public func set<Value: ObservedByIdentity>(_ property: StaticString, _ value: inout Value, to newValue: Value) {
+    let isObserved = subject.isObserved
+    let isSame = isObserved && value._$id == newValue._$id
+    value = newValue
+    if isObserved, !isSame { subject.notify(property) }
+  }
+
+  /// Prepares for a change of a property in place.
+  @inlinable
+  public func willModify<Value: ObservedByIdentity>(_ value: inout Value) -> ObservableStateID? {
+    value._$willModify()
+    return subject.isObserved ? value._$id : nil
+  }
+
+  /// Ends a change of a property in place. Its readers hear of it when it is another state now.
+  @inlinable
+  public func didModify<Value: ObservedByIdentity>(
+    _ property: StaticString,
+    _ value: inout Value,
+    _ before: ObservableStateID?
+  ) {
+    // Who has begun to observe it meanwhile has to hear of it, too.
+    if subject.isObserved, before.map({ $0 != value._$id }) ?? true {
+      subject.notify(property)
+    }
+  }
+
+  @usableFromInline
+  func didSet(_ property: StaticString) {
+    if subject.isObserved { subject.notify(property) }
+  }
+}
+
+// A state is what its properties are, and not who observes them.
+
+extension ObservationStateRegistrar: Hashable {
+  /// Always true.
+  @inlinable
+  public static func == (one: Self, other: Self) -> Bool { true }
+
+  /// Adds nothing.
+  @inlinable
+  public func hash(into hasher: inout Hasher) {}
+}
+
+extension ObservationStateRegistrar: Codable {
+  /// That of a new state.
+  public init(from decoder: any Decoder) throws { self.init() }
+
+  /// Writes nothing.
+  public func encode(to encoder: any Encoder) throws {}
+}
+
+extension ObservationStateRegistrar: CustomReflectable {
+  /// Nothing is in it that tells states apart.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

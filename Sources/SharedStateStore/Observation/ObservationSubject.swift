@@ -1,0 +1,70 @@
+public import Observation
+public import Synchronization
+
+/// What a state and its copies have in common: those who observe it.
+///
+/// A state is a value, and observations have to find it again after it has been copied and changed.
+@usableFromInline
+final class ObservationSubject: Observable, Sendable {
+  @usableFromInline
+  let hasBeenObserved = Atomic(false)
+  private static let copies = Atomic<UInt>(0)
+  private let registrar = Mutex<ObservationRegistrar?>(nil)
+
+  @usableFromInline
+  init() {}
+
+  /// Whether anybody has ever observed it. Everything else is done only then.
+  @inlinable
+  var isObserved: Bool { hasBeenObserved.load(ordering: .relaxed) }
+
+  /// A number that no copy of any state has.
+  @usableFromInline
+  static func nextCopy() -> UInt {
+    copies.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  /// What a key path leads to. It is never asked for: key paths are compared only.
+  private subscript(property: String) -> Never {
+    preconditionFailure("The property '\(property)' of an observed state has no value here.")
+  }
+
+  private static func keyPath(_ property: StaticString) -> any KeyPath<ObservationSubject, Never> & Sendable {
+    let property = property.description
+    return \.[property]
+  }
+
+  @usableFromInline
+  func addAccess(_ property: StaticString) {
+    let registrar = registrar.withLock { registrar in
+      if let registrar { return registrar }
+      let new = ObservationRegistrar()
+      registrar = new
+      return new
+    }
+    hasBeenObserved.store(true, ordering: .sequentiallyConsistent)
+    registrar.access(self, keyPath: Self.keyPath(property))
+  }
+
+  /// Tells those who have read the property.
+  @usableFromInline
+  func notify(_ property: StaticString) {
+    if ObservationDelivery.postpone(self, property) { return }
+    tell(property)
+  }
+
+  func tell(_ property: StaticString) {
+    guard let registrar = registrar.withLock({ $0 }) else { return }
+    let keyPath = Self.keyPath(property)
+    registrar.willSet(self, keyPath: keyPath)
+    registrar.didSet(self, keyPath: keyPath)
+  }
+}
+
+extension ObservationSubject: Hashable {
+  @usableFromInline
+  static func == (one: ObservationSubject, other: ObservationSubject) -> Bool { one === other }
+
+  @usableFromInline
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,74 @@
+import IssueReporting
+public import SharedStateDependencies
+
+/// Lets a child go from one of its own effects.
+///
+/// ```swift
+/// @Dependency(\.dismiss) var dismiss
+///
+/// case .doneButtonTapped:
+///   return .run { _ in await dismiss() }
+/// ```
+///
+/// The parent is sent the action that lets the child go: `dismiss` of what is presented, `popFrom` of an element of a
+/// stack. The effects of the child are cancelled then, and so is the one that has called this.
+public struct DismissEffect: Sendable {
+  private let dismiss: (@Sendable () async -> Void)?
+
+  fileprivate init() {
+    dismiss = nil
+  }
+
+  /// Something else to do in its place, as in a test of the child alone.
+  public init(_ dismiss: @escaping @Sendable () async -> Void) {
+    self.dismiss = dismiss
+  }
+
+  /// Lets the child go. Outside of the effects of a child that may go an issue is reported.
+  public func callAsFunction(
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    if let dismiss { return await dismiss() }
+    guard let dismiss = EffectContext.current?.dismiss else {
+      return reportIssue(
+        """
+        'dismiss' was called where nothing is presented. Call it in an effect of a feature that 'ifLet' or 'forEach' \
+        presents, or override the dependency in a test of the feature alone.
+        """,
+        fileID: fileID,
+        filePath: filePath,
+        line: line,
+        column: column
+      )
+    }
+    guard !Task.isCancelled else { return }
+    dismiss()
+  }
+}
+
+extension DependencyValues {
+  /// Lets the present feature go.
+  public var dismiss: DismissEffect {
+    get { self[DismissKey.self] }
+    set { self[DismissKey.self] = newValue }
+  }
+
+  /// Whether the present feature can go: whether 'ifLet' or 'forEach' presents it.
+  public var isPresented: Bool {
+    get { self[IsPresentedKey.self] ?? (ThreadRecord.isInsidePresented || EffectContext.current?.dismiss != nil) }
+    set { self[IsPresentedKey.self] = newValue }
+  }
+
+  private enum DismissKey: DependencyKey {
+    static var liveValue: DismissEffect { DismissEffect() }
+    static var testValue: DismissEffect { DismissEffect() }
+  }
+
+  private enum IsPresentedKey: DependencyKey {
+    static var liveValue: Bool? { nil }
+    static var testValue: Bool? { nil }
+  }
+}

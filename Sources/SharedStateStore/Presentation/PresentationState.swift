@@ -1,0 +1,113 @@
+import Synchronization
+
+/// A state that is there only while something is presented.
+///
+/// ```swift
+/// struct State {
+///   @PresentationState var child: Child.State?
+/// }
+/// ```
+///
+/// The parent presents by assigning a state, and ends it by assigning `nil`. Assigning a state of another identity, that is
+/// another `id` or another case, presents anew.
+@propertyWrapper
+public struct PresentationState<State> {
+  // An array, because a struct cannot contain itself, and because an array is copied only when it must be.
+  @usableFromInline
+  var storage: [State]
+
+  /// Which presentation this is, with a number that no other has; zero when nothing is presented.
+  @usableFromInline
+  private(set) var identity: UInt64
+
+  /// Presents a state, or nothing.
+  public init(wrappedValue: State?) {
+    storage = wrappedValue.map { [$0] } ?? []
+    identity = wrappedValue == nil ? 0 : PresentationNumbers.next()
+  }
+
+  /// What is presented.
+  public var wrappedValue: State? {
+    get { storage.first }
+    set {
+      let isSame =
+        if let old = storage.first, let newValue { StateIdentity(of: old) == StateIdentity(of: newValue) } else {
+          false
+        }
+      storage = newValue.map { [$0] } ?? []
+      if !isSame { identity = newValue == nil ? 0 : PresentationNumbers.next() }
+    }
+    _modify {
+      let before = storage.first.map { StateIdentity(of: $0) }
+      var value = storage.popLast()
+      defer {
+        if let value { storage.append(value) }
+        if value.map({ StateIdentity(of: $0) }) != before { identity = value == nil ? 0 : PresentationNumbers.next() }
+      }
+      yield &value
+    }
+  }
+
+  /// The presentation itself, as `ifLet` takes it.
+  public var projectedValue: Self {
+    get { self }
+    set { self = newValue }
+  }
+
+  /// Changes what is presented in its place, and keeps the identity. Returns `nil` when there is nothing.
+  @inlinable
+  mutating func modify<Result>(_ body: (inout State) -> Result) -> Result? {
+    storage.isEmpty ? nil : body(&storage[0])
+  }
+
+  /// Which presentation this is; `nil` when nothing is presented.
+  @inlinable
+  var stateIdentity: StateIdentity? { identity == 0 ? nil : .number(identity) }
+}
+
+/// Numbers presentations.
+private enum PresentationNumbers {
+  private static let last = Atomic<UInt64>(0)
+
+  static func next() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
+extension PresentationState: Sendable where State: Sendable {}
+
+extension PresentationState: Equatable where State: Equatable {
+  /// Whether the same is presented, or nothing in both.
+  public static func == (lhs: Self, rhs: Self) -> Bool {
+    // Most are told apart by who they are, without a look at all that they contain.
+    switch (lhs.storage.first, rhs.storage.first) {
+    case (nil, nil): true
+    case (let left?, let right?):
+      (lhs.identity == rhs.identity || StateIdentity(of: left) == StateIdentity(of: right)) && left == right
+    default: false
+    }
+  }
+}
+
+extension PresentationState: Hashable where State: Hashable {
+  /// Hashes what is presented.
+  public func hash(into hasher: inout Hasher) { hasher.combine(storage.first) }
+}
+
+extension PresentationState: Decodable where State: Decodable {
+  /// Decodes what is presented, or `nil`.
+  public init(from decoder: any Decoder) throws {
+    self.init(wrappedValue: try decoder.singleValueContainer().decode(State?.self))
+  }
+}
+
+extension PresentationState: Encodable where State: Encodable {
+  /// Encodes what is presented, or `nil`.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(wrappedValue)
+  }
+}
+
+extension PresentationState: CustomReflectable {
+  /// What is presented.
+  public var customMirror: Mirror { Mirror(reflecting: wrappedValue as Any) }
+}

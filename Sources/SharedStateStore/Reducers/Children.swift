@@ -1,0 +1,58 @@
+/// Tells which children of a state have gone.
+///
+/// A child's state may go by anybody's hand: by the reducer before `ifLet` or the one behind it. So the presence of the
+/// children is compared when all of them have run.
+@usableFromInline
+struct Children<State: Sendable, Action: Sendable>: Sendable {
+  /// Who is present.
+  @usableFromInline
+  let presence: @Sendable (State) -> Presence
+
+  /// The cancellation of the effects of those who were present and are not any more.
+  @usableFromInline
+  let farewell: @Sendable (Presence, State) -> Effect<Action>
+
+  @usableFromInline
+  init(
+    presence: @escaping @Sendable (State) -> Presence,
+    farewell: @escaping @Sendable (Presence, State) -> Effect<Action>
+  ) {
+    self.presence = presence
+    self.farewell = farewell
+  }
+
+  /// Those of one reducer and of another one.
+  @usableFromInline
+  static func joining(_ first: Self?, _ second: Self?) -> Self? {
+    guard let first else { return second }
+    guard let second else { return first }
+    return Self { state in
+      .both(first.presence(state), second.presence(state))
+    } farewell: { before, state in
+      guard case .both(let one, let other) = before else { return .none }
+      return first.farewell(one, state).merge(with: second.farewell(other, state))
+    }
+  }
+}
+
+/// Who was present at a moment.
+@usableFromInline
+enum Presence: Sendable {
+  case nobody
+  case one(StateIdentity)
+  /// One whose own children are present, too.
+  indirect case family(StateIdentity, Presence)
+  indirect case both(Presence, Presence)
+  case stack(StackIDs)
+  /// The identities of an identified array, as an `OrderedSet`.
+  case elements(any Sendable)
+
+  /// The identity of the one; `nil` when nobody is present.
+  @usableFromInline
+  var identity: StateIdentity? {
+    switch self {
+    case .one(let identity), .family(let identity, _): identity
+    default: nil
+    }
+  }
+}

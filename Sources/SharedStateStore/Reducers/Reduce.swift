@@ -1,0 +1,26 @@
+/// A reducer that is a closure.
+public struct Reduce<State: Sendable, Action: Sendable>: Reducer {
+  /// It has no body.
+  public typealias Body = Never
+
+  /// What a store calls.
+  public let reduction: Reduction<State, Action>
+
+  /// A reducer that calls a closure, on one thread at a time.
+  @inlinable
+  public init(_ reduce: @escaping @Sendable (_ state: inout State, _ action: Action) -> Effect<Action>) {
+    reduction = Reduction(reduce)
+  }
+
+  /// Another reducer, whose type is of no interest.
+  @inlinable
+  public init(_ reducer: some Reducer<State, Action>) {
+    reduction = reducer.reduction
+  }
+
+  /// Calls the closure.
+  @inlinable
+  public func reduce(into state: inout State, action: Action) -> Effect<Action> {
+    reduction(&state, action)
+  }
+}

@@ -1,0 +1,74 @@
+/// Changes a state when something happens, and says what is to be done then.
+///
+/// A feature implements either ``body``, which puts other reducers together, or ``reduce(into:action:)``.
+///
+/// ```swift
+/// struct Counter: Reducer {
+///   struct State { var count = 0 }
+///   enum Action { case increment }
+///
+///   var body: some ReducerOf<Self> {
+///     Reduce { state, action in
+///       switch action {
+///       case .increment:
+///         state.count += 1
+///         return .none
+///       }
+///     }
+///   }
+/// }
+/// ```
+///
+/// A store calls it on one thread at a time, whichever that is, and asks for its ``body`` once.
+public protocol Reducer<State, Action>: Sendable {
+  /// What the feature knows.
+  associatedtype State: Sendable
+
+  /// What may happen to the feature.
+  associatedtype Action: Sendable
+
+  /// The type of ``body``; `Never` for a reducer that implements ``reduce(into:action:)``.
+  associatedtype Body
+
+  /// Reduces one action.
+  ///
+  /// - Returns: What is to be done now.
+  func reduce(into state: inout State, action: Action) -> Effect<Action>
+
+  /// The reducers that this one is made of.
+  @ReducerBuilder<State, Action> var body: Body { get }
+
+  /// What a store calls. A reducer that is made of others has theirs.
+  var reduction: Reduction<State, Action> { get }
+}
+
+/// A reducer of the state and the actions of another one, as in `var body: some ReducerOf<Self>`.
+public typealias ReducerOf<R: Reducer> = Reducer<R.State, R.Action>
+
+/// The effect that a reducer returns.
+public typealias EffectOf<R: Reducer> = Effect<R.Action>
+
+extension Reducer where Body == Never {
+  /// Never asked for: the reducer implements ``reduce(into:action:)``.
+  public var body: Never {
+    fatalError("'\(Self.self)' has no body. Call its 'reduce(into:action:)' instead.")
+  }
+
+  /// Calls ``reduce(into:action:)``.
+  @inlinable
+  public var reduction: Reduction<State, Action> {
+    Reduction { state, action in reduce(into: &state, action: action) }
+  }
+}
+
+extension Reducer where Body: Reducer, Body.State == State, Body.Action == Action {
+  /// Does what ``body`` does.
+  @inlinable
+  public func reduce(into state: inout State, action: Action) -> Effect<Action> {
+    body.reduce(into: &state, action: action)
+  }
+
+  /// That of ``body``.
+  @inlinable
+  public var reduction: Reduction<State, Action> { body.reduction }
+}

@@ -1,0 +1,135 @@
+public import OrderedCollections
+public import SharedState
+
+extension Reducer {
+  /// Runs a child on each element of an identified array, by a key path and a case key path.
+  ///
+  /// The child runs first. The effects of an element are cancelled when it goes, by whosever hand. An action of an element
+  /// that is not there is reported as an issue.
+  @inlinable
+  public func forEach<
+    ElementState,
+    ElementAction,
+    ID: Hashable & Sendable,
+    Element: Reducer<ElementState, ElementAction>
+  >(
+    _ toElements: any WritableKeyPath<State, IdentifiedArray<ID, ElementState>> & Sendable,
+    action toElementAction: CaseKeyPath<Action, IdentifiedAction<ID, ElementAction>>,
+    @ReducerBuilder<ElementState, ElementAction> element: () -> Element,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> some Reducer<State, Action> {
+    let path = AnyCasePath(toElementAction)
+    return forEach(
+      toElements,
+      action: AnyCasePath<Action, (ID, ElementAction)>(
+        embed: { path.embed(.element(id: $0, action: $1)) },
+        extract: { action in
+          guard case .element(let id, let action)? = path.extract(from: action) else { return nil }
+          return (id, action)
+        }
+      ),
+      element: element,
+      fileID: fileID,
+      filePath: filePath,
+      line: line,
+      column: column
+    )
+  }
+
+  /// Runs a child on each element of an identified array, by a key path and a case path of identities and actions.
+  @inlinable
+  public func forEach<
+    ElementState,
+    ElementAction,
+    ID: Hashable & Sendable,
+    Element: Reducer<ElementState, ElementAction>
+  >(
+    _ toElements: any WritableKeyPath<State, IdentifiedArray<ID, ElementState>> & Sendable,
+    action path: AnyCasePath<Action, (ID, ElementAction)>,
+    @ReducerBuilder<ElementState, ElementAction> element: () -> Element,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> some Reducer<State, Action> {
+    let element = element()
+    let child = LazyReduction { element.reduction }
+    let part = StatePart(toElements)
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let component: @Sendable (ID) -> PathComponent = {
+      PathComponent(place: toElements, identity: .value(AnyHashable($0)))
+    }
+    return ModifiedReducer(self) { base in
+      Reduction(
+        run: { state, action in
+          guard let (id, elementAction) = path.extract(from: action) else { return base.run(&state, action) }
+          let reduced = part.modify(&state) { elements -> (effect: Effect<ElementAction>, tags: (UInt32?, UInt32?))? in
+            guard elements[id: id] != nil else { return nil }
+            var tags: (UInt32?, UInt32?)
+            let effect = elements.modify(id: id) { elementState in
+              tags.0 = EnumTag.of(elementState)
+              defer { tags.1 = EnumTag.of(elementState) }
+              return child.value(&elementState, elementAction)
+            }
+            return (effect, tags)
+          }
+          guard let reduced else {
+            FeatureIssue.report(
+              "was sent an action of an element that is not there",
+              action,
+              of: State.self,
+              advice: """
+                An effect of the element may have outlived it, a parent may have removed it before its reducer ran, or \
+                the action was sent too early or too late.
+                """,
+              at: location
+            )
+            return base.run(&state, action)
+          }
+          let effect =
+            reduced.effect
+            .map { path.embed((id, $0)) }
+            .of(component(id))
+            .merge(with: base.run(&state, action))
+          // Whoever is in another case is another one.
+          return reduced.tags.0 == reduced.tags.1 ? effect : effect.merge(with: .farewell(component(id)))
+        },
+        children: .joining(
+          base.children,
+          Children { state in
+            .elements(Elements(ids: part.read(state).ids))
+          } farewell: { before, state in
+            guard case .elements(let before) = before, let before = before as? Elements<ID> else { return .none }
+            let present = part.read(state).ids
+            // Equal at once when nobody has come or gone, for they are then in the same memory.
+            guard before.ids != present else { return .none }
+            return .merge(before.ids.lazy.filter { !present.contains($0) }.map { .farewell(component($0)) })
+          }
+        )
+      )
+    }
+  }
+}
+
+/// The identities of the elements at a moment.
+@usableFromInline
+struct Elements<ID: Hashable & Sendable>: Sendable {
+  @usableFromInline
+  let ids: OrderedSet<ID>
+
+  @inlinable
+  init(ids: OrderedSet<ID>) {
+    self.ids = ids
+  }
+}
+
+extension IdentifiedArray {
+  /// Changes an element in its place.
+  @inlinable
+  mutating func modify<Result>(id: ID, _ body: (inout Element) -> Result) -> Result {
+    body(&self[id: id].present)
+  }
+}

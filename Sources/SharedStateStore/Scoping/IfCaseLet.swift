@@ -1,0 +1,77 @@
+extension Reducer {
+  /// Runs a child when the state is in its case, by case key paths.
+  ///
+  /// The child runs first. Its effects are cancelled when the state leaves the case, or when its identity changes. An
+  /// action of the child while the state is in another case is reported as an issue.
+  public func ifCaseLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
+    _ toChildState: CaseKeyPath<State, ChildState>,
+    action toChildAction: CaseKeyPath<Action, ChildAction>,
+    @ReducerBuilder<ChildState, ChildAction> then child: () -> Child,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> some Reducer<State, Action> {
+    ifCaseLet(
+      AnyCasePath(toChildState),
+      action: AnyCasePath(toChildAction),
+      then: child,
+      fileID: fileID,
+      filePath: filePath,
+      line: line,
+      column: column
+    )
+  }
+
+  /// Runs a child when the state is in its case, by case paths; otherwise the same.
+  public func ifCaseLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
+    _ toChildState: AnyCasePath<State, ChildState>,
+    action toChildAction: AnyCasePath<Action, ChildAction>,
+    @ReducerBuilder<ChildState, ChildAction> then child: () -> Child,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> some Reducer<State, Action> {
+    let child = child()
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    return ModifiedReducer(self) { base in
+      base.withCase(toChildState, toChildAction, LazyReduction { child.reduction }, location)
+    }
+  }
+}
+
+extension Reduction {
+  /// What a child of a case does, and then this.
+  func withCase<ChildState, ChildAction>(
+    _ toChildState: AnyCasePath<State, ChildState>,
+    _ path: AnyCasePath<Action, ChildAction>,
+    _ child: LazyReduction<ChildState, ChildAction>,
+    _ location: SourceLocation
+  ) -> Self {
+    let place = ChildPlace()
+    return withChild(
+      action: path,
+      child,
+      component: { PathComponent(place: place, identity: $0) },
+      read: { toChildState.extract(from: $0) },
+      modify: { state, body in
+        guard var childState = toChildState.extract(from: state) else { return nil }
+        defer { state = toChildState.embed(childState) }
+        return body(&childState)
+      },
+      missing: { action, state in
+        FeatureIssue.report(
+          "was sent an action of a child whose case the state is not in",
+          action,
+          of: State.self,
+          advice: """
+            The state is in another case. An effect of the child may have outlived it, a parent may have changed the case \
+            before the child's reducer ran, or the action was sent too early or too late.
+            """,
+          at: location
+        )
+      }
+    )
+  }
+}

@@ -1,0 +1,128 @@
+extension Reducer {
+  /// Runs a child while its state is there, by a key path and a case key path.
+  ///
+  /// The child runs first. Its effects are cancelled when its state goes, or when its identity changes. An action of the
+  /// child without its state is reported as an issue.
+  public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
+    _ toChildState: any WritableKeyPath<State, ChildState?> & Sendable,
+    action toChildAction: CaseKeyPath<Action, ChildAction>,
+    @ReducerBuilder<ChildState, ChildAction> then child: () -> Child,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> some Reducer<State, Action> {
+    ifLet(
+      toChildState,
+      action: AnyCasePath(toChildAction),
+      then: child,
+      fileID: fileID,
+      filePath: filePath,
+      line: line,
+      column: column
+    )
+  }
+
+  /// Runs a child while its state is there, by a key path and a case path; otherwise the same.
+  public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
+    _ toChildState: any WritableKeyPath<State, ChildState?> & Sendable,
+    action toChildAction: AnyCasePath<Action, ChildAction>,
+    @ReducerBuilder<ChildState, ChildAction> then child: () -> Child,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> some Reducer<State, Action> {
+    let child = child()
+    let part = StatePart(toChildState)
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    return ModifiedReducer(self) { base in
+      base.withChild(
+        action: toChildAction,
+        LazyReduction { child.reduction },
+        component: { PathComponent(place: toChildState, identity: $0) },
+        read: { part.read($0) },
+        modify: { state, body in
+          part.modify(&state) { childState in
+            guard childState != nil else { return nil }
+            return body(&childState.present)
+          }
+        },
+        missing: { action, _ in
+          FeatureIssue.report(
+            "was sent an action of a child whose state is not there",
+            action,
+            of: State.self,
+            advice: """
+              The child's state is nil. An effect of the child may have outlived it, a parent may have set the state to \
+              nil before the child's reducer ran, or the action was sent too early or too late.
+              """,
+            at: location
+          )
+        }
+      )
+    }
+  }
+}
+
+extension Reduction {
+  /// What a child does that may go, and then this.
+  func withChild<ChildState, ChildAction>(
+    action path: AnyCasePath<Action, ChildAction>,
+    _ child: LazyReduction<ChildState, ChildAction>,
+    component: @escaping @Sendable (StateIdentity) -> PathComponent,
+    read: @escaping @Sendable (State) -> ChildState?,
+    modify: @escaping @Sendable (inout State, (inout ChildState) -> Effect<ChildAction>) -> Effect<ChildAction>?,
+    missing: @escaping @Sendable (Action, State) -> Void
+  ) -> Self {
+    let base = self
+    return Reduction(
+      run: { state, action in
+        guard let childAction = path.extract(from: action) else { return base.run(&state, action) }
+        guard let present = read(state) else {
+          missing(action, state)
+          return base.run(&state, action)
+        }
+        let identity = StateIdentity(of: present)
+        let effect = modify(&state) { child.value.run(&$0, childAction) } ?? .none
+        let embedded = effect.map(path.embed).of(component(identity))
+        return embedded.merge(with: base.run(&state, action))
+      },
+      children: .joining(
+        base.children,
+        .single(
+          child,
+          identity: { read($0).map { StateIdentity(of: $0) } },
+          state: read,
+          component: component,
+          embed: { identity, effect in effect.map(path.embed).of(component(identity)) }
+        )
+      )
+    )
+  }
+}
+
+extension Children {
+  /// One child, whose own children may be present, too.
+  @usableFromInline
+  static func single<ChildState, ChildAction>(
+    _ child: LazyReduction<ChildState, ChildAction>,
+    identity: @escaping @Sendable (State) -> StateIdentity?,
+    state toChildState: @escaping @Sendable (State) -> ChildState?,
+    component: @escaping @Sendable (StateIdentity) -> PathComponent,
+    embed: @escaping @Sendable (StateIdentity, Effect<ChildAction>) -> Effect<Action>
+  ) -> Self {
+    Self { state in
+      guard let identity = identity(state) else { return .nobody }
+      guard let children = child.value.children, let childState = toChildState(state) else { return .one(identity) }
+      return .family(identity, children.presence(childState))
+    } farewell: { before, state in
+      guard let past = before.identity else { return .none }
+      guard identity(state) == past else { return .farewell(component(past)) }
+      guard case .family(_, let inner) = before, let children = child.value.children,
+        let childState = toChildState(state)
+      else { return .none }
+      return embed(past, children.farewell(inner, childState))
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/// The way to a part of a state.
+@usableFromInline
+struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
+  @usableFromInline
+  let keyPath: any WritableKeyPath<Root, Value> & Sendable
+
+  /// Where the part is in the memory of the whole; negative for one that is computed. A key path takes ten times as long.
+  @usableFromInline
+  let offset: Int
+
+  @inlinable
+  init(_ keyPath: any WritableKeyPath<Root, Value> & Sendable) {
+    self.keyPath = keyPath
+    offset = MemoryLayout<Root>.offset(of: keyPath) ?? -1
+  }
+
+  /// The part, as a copy.
+  @inlinable
+  func read(_ root: Root) -> Value {
+    guard offset >= 0 else { return root[keyPath: keyPath] }
+    // `offset(of:)` answers only for stored properties, whose memory is a `Value`.
+    return withUnsafePointer(to: root) { root in
+      (UnsafeRawPointer(root) + offset).assumingMemoryBound(to: Value.self).pointee
+    }
+  }
+
+  /// Changes the part in its place.
+  @inlinable
+  func modify<Result>(_ root: inout Root, _ body: (inout Value) -> Result) -> Result {
+    guard offset >= 0 else { return body(&root[keyPath: keyPath]) }
+    // As above; and nobody else has access to the whole meanwhile.
+    return withUnsafeMutablePointer(to: &root) { root in
+      body(&(UnsafeMutableRawPointer(root) + offset).assumingMemoryBound(to: Value.self).pointee)
+    }
+  }
+}

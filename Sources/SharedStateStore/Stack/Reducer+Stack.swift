@@ -1,0 +1,146 @@
+extension Reducer {
+  /// Runs a child on each element of a stack, by a key path and a case key path.
+  ///
+  /// ```swift
+  /// .forEach(\.path, action: \.path) { Path() }
+  /// ```
+  ///
+  /// The child runs first. `push` puts an element on top before this reducer runs, `popFrom` takes elements away after it
+  /// has. The effects of an element are cancelled when it goes, by whosever hand. An action of an element that is not there
+  /// is reported as an issue.
+  @inlinable
+  public func forEach<ElementState, ElementAction, Element: Reducer<ElementState, ElementAction>>(
+    _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
+    action toStackAction: CaseKeyPath<Action, StackAction<ElementState, ElementAction>>,
+    @ReducerBuilder<ElementState, ElementAction> destination: () -> Element,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> some Reducer<State, Action> {
+    forEach(
+      toStack,
+      action: AnyCasePath(toStackAction),
+      destination: destination,
+      fileID: fileID,
+      filePath: filePath,
+      line: line,
+      column: column
+    )
+  }
+
+  /// Lets elements come and go, and runs no child: for states that only show something.
+  @inlinable
+  public func forEach<ElementState: Sendable, ElementAction: Sendable>(
+    _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
+    action toStackAction: CaseKeyPath<Action, StackAction<ElementState, ElementAction>>,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> some Reducer<State, Action> {
+    forEach(
+      toStack,
+      action: AnyCasePath(toStackAction),
+      destination: { EmptyReducer() },
+      fileID: fileID,
+      filePath: filePath,
+      line: line,
+      column: column
+    )
+  }
+
+  /// Runs a child on each element of a stack, by a key path and a case path; otherwise the same.
+  @inlinable
+  public func forEach<ElementState, ElementAction, Element: Reducer<ElementState, ElementAction>>(
+    _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
+    action path: AnyCasePath<Action, StackAction<ElementState, ElementAction>>,
+    @ReducerBuilder<ElementState, ElementAction> destination: () -> Element,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> some Reducer<State, Action> {
+    let destination = destination()
+    let element = LazyReduction { destination.reduction }
+    let part = StatePart(toStack)
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let component: @Sendable (StackElementID) -> PathComponent = {
+      PathComponent(place: toStack, identity: .element($0))
+    }
+    let report: @Sendable (String, Action) -> Void = { problem, action in
+      FeatureIssue.report(
+        problem,
+        action,
+        of: State.self,
+        advice: """
+          An effect of the element may have outlived it, a parent may have removed it before its reducer ran, or the \
+          action was sent too early or too late.
+          """,
+        at: location
+      )
+    }
+    return ModifiedReducer(self) { base in
+      Reduction(
+        run: { state, action in
+          switch path.extract(from: action) {
+          case .element(let id, let elementAction):
+            guard let index = part.modify(&state, { $0.index(of: id) }) else {
+              report("was sent an action of an element that is not in the stack", action)
+              return base.run(&state, action)
+            }
+            let (effect, tag) = part.modify(&state) { stack in
+              stack.modify(at: index) { elementState in
+                let tag = EnumTag.of(elementState)
+                return (ThreadRecord.presented { element.value(&elementState, elementAction) }, tag)
+              }
+            }
+            let embedded =
+              effect
+              .map { path.embed(.element(id: id, action: $0)) }
+              .of(component(id), dismissal: path.embed(.popFrom(id: id)))
+              .merge(with: base.run(&state, action))
+            // Whoever is in another case is another one.
+            guard let tag, part.modify(&state, { $0.tag(of: id) }) != tag else { return embedded }
+            return embedded.merge(with: .farewell(component(id)))
+          case .push(let id, let elementState):
+            part.modify(&state) { stack in
+              if stack.index(of: id) == nil {
+                stack.append(elementState, id: id)
+              } else {
+                report("was asked to push an element with an identity that another one in the stack has", action)
+              }
+            }
+            return base.run(&state, action)
+          case .popFrom(let id):
+            let isThere = part.modify(&state) { $0.index(of: id) != nil }
+            if !isThere { report("was asked to pop an element that is not in the stack", action) }
+            let effect = base.run(&state, action)
+            part.modify(&state) { $0.pop(from: id) }
+            return effect
+          case nil:
+            return base.run(&state, action)
+          }
+        },
+        children: .joining(
+          base.children,
+          Children { state in
+            .stack(part.read(state).idsNow)
+          } farewell: { before, state in
+            guard case .stack(let before) = before else { return .none }
+            let departed = part.read(state).departed(of: before)
+            return departed.isEmpty ? .none : .merge(departed.map { .farewell(component($0)) })
+          }
+        )
+      )
+    }
+  }
+}
+
+extension StackState {
+  /// The case that an element is in; `nil` when it is no enum, or not there.
+  @inlinable
+  func tag(of id: StackElementID) -> UInt32? {
+    index(of: id).flatMap { EnumTag.of(self[$0]) }
+  }
+}

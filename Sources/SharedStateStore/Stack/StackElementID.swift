@@ -1,0 +1,74 @@
+public import SharedStateDependencies
+import Synchronization
+
+/// The identity of an element of a stack.
+///
+/// In a test the first one is `0`, the next one `1`, and so on, so that it can be written as a number.
+public struct StackElementID: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+  @usableFromInline
+  let number: Int
+
+  init(_ number: Int) {
+    self.number = number
+  }
+
+  /// The identity with a number.
+  public init(integerLiteral value: Int) {
+    number = value
+  }
+
+  /// Whether the first one is older.
+  @inlinable
+  public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
+
+  /// The number.
+  public var description: String { "#\(number)" }
+}
+
+/// Makes the identities of elements of stacks, as the dependency `stackElementID`.
+public struct StackElementIDGenerator: Sendable {
+  private let count: Count
+
+  private final class Count: Sendable {
+    let next: Atomic<Int>
+
+    init(_ next: Int) {
+      self.next = Atomic(next)
+    }
+  }
+
+  /// A generator of `0`, `1` and so on.
+  public static var incrementing: Self { Self(from: 0) }
+
+  package init(from first: Int) {
+    count = Count(first)
+  }
+
+  /// The next identity.
+  public func next() -> StackElementID {
+    StackElementID(count.next.wrappingAdd(1, ordering: .relaxed).oldValue)
+  }
+
+  /// The next identity; the same as ``next()``.
+  public func callAsFunction() -> StackElementID { next() }
+
+  /// The identity that is the next one, without using it.
+  public func peek() -> StackElementID {
+    StackElementID(count.next.load(ordering: .relaxed))
+  }
+
+  package var nextNumber: Int { peek().number }
+}
+
+extension DependencyValues {
+  /// Makes the identities of elements of stacks.
+  public var stackElementID: StackElementIDGenerator {
+    get { self[StackElementIDKey.self] }
+    set { self[StackElementIDKey.self] = newValue }
+  }
+
+  private enum StackElementIDKey: DependencyKey {
+    static var liveValue: StackElementIDGenerator { .incrementing }
+    static var testValue: StackElementIDGenerator { .incrementing }
+  }
+}

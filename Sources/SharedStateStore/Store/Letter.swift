@@ -1,0 +1,20 @@
+/// What waits to be reduced.
+@usableFromInline
+package enum Letter<Action: Sendable>: Sendable {
+  /// An action, and the effect or the action that it comes from. That has begun something, which ends when this is
+  /// reduced.
+  case action(Action, from: EffectNode)
+  /// An effect that begins as a part of another one, on behalf of a child.
+  case effect(Effect<Action>, EffectPlace<Action>)
+  /// Somebody has begun to observe or ended that, or a share in the state has changed, which is news for all who observe.
+  case look(isNews: Bool)
+}
+
+/// Where an effect belongs.
+@usableFromInline
+package struct EffectPlace<Action: Sendable>: Sendable {
+  let node: EffectNode
+  let path: EffectPath
+  /// The action that lets the innermost child go; `nil` when there is none that could.
+  let dismissal: Action?
+}

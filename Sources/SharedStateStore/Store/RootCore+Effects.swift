@@ -1,0 +1,161 @@
+import CustomDump
+
+/// What a core has that has effects.
+final class CoreEffects: Sendable {
+  /// Everything that actions have led to and that has not ended.
+  let root = EffectNode()
+  let registry = CancellationRegistry()
+}
+
+extension RootCore {
+  /// Begins what an effect consists of. Called with the lock held: what is other people's code is left as work.
+  func collect(_ effect: Effect<Action>, _ place: EffectPlace<Action>, _ work: inout Work) {
+    guard let operation = effect.box?.operation else { return }
+    switch operation {
+    case .send(let action):
+      place.node.begin()
+      queue.append(.action(action, from: place.node))
+    case .run(let task):
+      let context = context(in: place)
+      work.tasks.append { [self] in start(task, context) }
+    case .subscribe(let source):
+      let context = context(in: place)
+      work.tasks.append { [self] in start(source, context) }
+    case .merge(let effects):
+      for effect in effects { collect(effect, place, &work) }
+    case .concatenate(let effects):
+      begin(effects, place, &work)
+    case .cancellable(let effect, let id, let cancelInFlight):
+      let registry = effects.registry
+      if cancelInFlight { work.tasks += registry.markCancelled(id: id, path: place.path) }
+      let node = EffectNode(in: place.node)
+      registry.register(node, id: id, path: place.path)
+      collect(effect, EffectPlace(node: node, path: place.path, dismissal: place.dismissal), &work)
+      node.end()
+    case .cancel(let id):
+      work.tasks += effects.registry.markCancelled(id: id, path: place.path)
+    case .child(let effect, let component, let dismissal):
+      let node = EffectNode(in: place.node)
+      effects.registry.register(node, child: component, path: place.path)
+      let path = place.path + [component]
+      collect(effect, EffectPlace(node: node, path: path, dismissal: dismissal ?? place.dismissal), &work)
+      node.end()
+    case .farewell(let component):
+      work.tasks += effects.registry.markCancelled(child: component, path: place.path)
+    }
+  }
+
+  /// Begins the first of several effects, and the others when that has ended.
+  private func begin(_ effects: [Effect<Action>], _ place: EffectPlace<Action>, _ work: inout Work) {
+    var rest = effects[...]
+    // What is done at once needs no turn of its own.
+    while let first = rest.first, first.isImmediate {
+      collect(first, place, &work)
+      rest.removeFirst()
+    }
+    guard let first = rest.popFirst() else { return }
+    let node = EffectNode(in: place.node)
+    collect(first, EffectPlace(node: node, path: place.path, dismissal: place.dismissal), &work)
+    if !rest.isEmpty {
+      let rest = Effect.concatenate(rest)
+      node.whenEnded { [weak self] in
+        guard let self, !place.node.isCancelled else { return }
+        place.node.begin()
+        deliver(.effect(rest, place))
+      }
+    }
+    node.end()
+  }
+
+  private func context(in place: EffectPlace<Action>) -> EffectContext {
+    let node = EffectNode(in: place.node)
+    var dismiss: (@Sendable () -> Void)?
+    if let dismissal = place.dismissal {
+      dismiss = { [weak self] in self?.receive(dismissal, from: node, at: nil) }
+    }
+    return EffectContext(registry: effects.registry, node: node, path: place.path, dismiss: dismiss)
+  }
+
+  // MARK: Without the lock
+
+  private func start(_ task: EffectTask<Action>, _ context: EffectContext) {
+    let node = context.node
+    guard !node.isCancelled else { return node.end() }
+    let send = send(from: node, at: task.location)
+    let feature = name
+    let monitor = monitor
+    let operation: @Sendable () async -> Void = {
+      await EffectContext.$current.withValue(context) {
+        await task.run(send) { problem, location in
+          let message = "An effect of '\(feature)' \(problem)"
+          if let monitor { monitor.report(message, at: location) } else { location.report(message) }
+        }
+      }
+      node.end()
+    }
+    let running =
+      if let executor = monitor?.executor {
+        Task(name: task.name, executorPreference: executor, priority: task.priority, operation: operation)
+      } else {
+        Task(name: task.name, priority: task.priority, operation: operation)
+      }
+    node.attach(running)
+  }
+
+  private func start(_ source: EffectSource<Action>, _ context: EffectContext) {
+    let node = context.node
+    guard !node.isCancelled else { return node.end() }
+    let hasEnded = Once()
+    let end: @Sendable () -> Void = {
+      if hasEnded.take() { node.end() }
+    }
+    let stop = source.start(send(from: node, at: nil), end)
+    node.whenCancelled {
+      stop()
+      end()
+    }
+  }
+
+  private func send(from node: EffectNode, at location: SourceLocation?) -> Send<Action> {
+    let feature = name
+    return Send { [weak self] action in
+      if let self { return receive(action, from: node, at: location) }
+      guard let location else { return }
+      location.report(
+        """
+        An effect sent an action to the store of '\(feature)', which has been released:
+
+            \(String(customDumping: action))
+
+        Keep the store as long as its effects are needed, or let what sends end with its task.
+        """
+      )
+    }
+  }
+
+  private func receive(_ action: Action, from node: EffectNode, at location: SourceLocation?) {
+    // An operation that `withTaskCancellation` runs may be cancelled by itself.
+    let inner = EffectContext.current?.node
+    let origin = inner.flatMap { $0.isPart(of: node) ? $0 : nil } ?? node
+    if origin.tryBegin() { return deliver(.action(action, from: origin)) }
+    guard let location, !origin.isCancelled else { return }
+    let message = """
+      An action was sent to the store of '\(name)' by an effect that had ended:
+
+          \(String(customDumping: action))
+
+      Let the closure of the effect wait for whatever sends, or use an effect that goes on until it is cancelled.
+      """
+    if let monitor { monitor.report(message, at: location) } else { location.report(message) }
+  }
+}
+
+extension Effect {
+  /// Whether it is done as soon as it has begun.
+  fileprivate var isImmediate: Bool {
+    switch box?.operation {
+    case .send, .cancel, .farewell, nil: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import SharedState
+import Synchronization
+
+/// Tells when a share changes that a state contains.
+package final class ShareObservations: Sendable {
+  private let tell: @Sendable () -> Void
+  private let observations = Mutex<[ObjectIdentifier: any Sendable]>([:])
+
+  package init(_ tell: @escaping @Sendable () -> Void) {
+    self.tell = tell
+  }
+
+  /// Observes the shares of a state from now on, and no others.
+  package func follow(_ state: some Sendable) {
+    var shares: [ObjectIdentifier: any ObservableShare] = [:]
+    Self.collect(state, &shares)
+    let old = observations.withLock { $0 }
+    guard Set(old.keys) != Set(shares.keys) else { return }
+    let new = shares.map { id, share in (id, old[id] ?? share.observeChanges(tell)) }
+    // What is replaced ends after the lock.
+    observations.withLock { $0 = Dictionary(uniqueKeysWithValues: new) }
+    withExtendedLifetime(old) {}
+  }
+
+  private static func collect(_ value: Any, _ shares: inout [ObjectIdentifier: any ObservableShare]) {
+    if let share = value as? any ObservableShare {
+      shares[share.shareIdentity] = share
+      return
+    }
+    for child in Mirror(reflecting: value).children { collect(child.value, &shares) }
+  }
+}

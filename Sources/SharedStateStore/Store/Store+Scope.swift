@@ -1,0 +1,85 @@
+public import SharedState
+
+extension Store {
+  /// A store of a child: of a part of the state, and of the actions of a case.
+  public func scope<ChildState: Sendable, ChildAction: Sendable>(
+    state toChildState: any KeyPath<State, ChildState> & Sendable,
+    action toChildAction: CaseKeyPath<Action, ChildAction>
+  ) -> Store<ChildState, ChildAction> {
+    let path = AnyCasePath(toChildAction)
+    return scope(state: toChildState, action: { path.embed($0) })
+  }
+
+  /// A store of a child: of a part of the state, and of actions that a closure makes those of this store.
+  public func scope<ChildState: Sendable, ChildAction: Sendable>(
+    state toChildState: any KeyPath<State, ChildState> & Sendable,
+    action toAction: @escaping @Sendable (ChildAction) -> Action
+  ) -> Store<ChildState, ChildAction> {
+    Store<ChildState, ChildAction>(
+      core: ScopedCore(core, state: { $0[keyPath: toChildState] }, action: toAction)
+    )
+  }
+
+  /// A store of a child whose state is there: an optional one, or the value of a case; `nil` when it is not.
+  ///
+  /// When the child's state goes, its store keeps the last one.
+  public func scope<ChildState: Sendable, ChildAction: Sendable>(
+    state toChildState: any KeyPath<State, ChildState?> & Sendable,
+    action toChildAction: CaseKeyPath<Action, ChildAction>
+  ) -> Store<ChildState, ChildAction>? {
+    let path = AnyCasePath(toChildAction)
+    return scope(optional: { $0[keyPath: toChildState] }, action: { path.embed($0) })
+  }
+
+  /// A store of what is presented; `nil` when nothing is.
+  public func scope<ChildState: Sendable, ChildAction: Sendable>(
+    state toChildState: any KeyPath<State, PresentationState<ChildState>> & Sendable,
+    action toChildAction: CaseKeyPath<Action, PresentationAction<ChildAction>>
+  ) -> Store<ChildState, ChildAction>? {
+    let path = AnyCasePath(toChildAction)
+    return scope(optional: { $0[keyPath: toChildState].wrappedValue }, action: { path.embed(.presented($0)) })
+  }
+
+  /// A store of the value of a case; `nil` when the state is in another one.
+  public func scope<ChildState: Sendable, ChildAction: Sendable>(
+    state toChildState: CaseKeyPath<State, ChildState>,
+    action toChildAction: CaseKeyPath<Action, ChildAction>
+  ) -> Store<ChildState, ChildAction>? {
+    let statePath = AnyCasePath(toChildState)
+    let path = AnyCasePath(toChildAction)
+    return scope(optional: { statePath.extract(from: $0) }, action: { path.embed($0) })
+  }
+
+  /// The stores of the elements that there are now.
+  public func scope<ID: Hashable & Sendable, ElementState: Sendable, ElementAction: Sendable>(
+    state toElements: any KeyPath<State, IdentifiedArray<ID, ElementState>> & Sendable,
+    action toElementAction: CaseKeyPath<Action, IdentifiedAction<ID, ElementAction>>
+  ) -> [Store<ElementState, ElementAction>] {
+    let path = AnyCasePath(toElementAction)
+    return state[keyPath: toElements].ids.compactMap { id in
+      scope(optional: { $0[keyPath: toElements][id: id] }, action: { path.embed(.element(id: id, action: $0)) })
+    }
+  }
+
+  /// The stores of the elements that there are now, from the bottom to the top.
+  public func scope<ElementState: Sendable, ElementAction: Sendable>(
+    state toStack: any KeyPath<State, StackState<ElementState>> & Sendable,
+    action toStackAction: CaseKeyPath<Action, StackAction<ElementState, ElementAction>>
+  ) -> [Store<ElementState, ElementAction>] {
+    let path = AnyCasePath(toStackAction)
+    return state[keyPath: toStack].ids.compactMap { id in
+      scope(optional: { $0[keyPath: toStack][id: id] }, action: { path.embed(.element(id: id, action: $0)) })
+    }
+  }
+
+  private func scope<ChildState: Sendable, ChildAction: Sendable>(
+    optional toChildState: @escaping @Sendable (State) -> ChildState?,
+    action toAction: @escaping @Sendable (ChildAction) -> Action
+  ) -> Store<ChildState, ChildAction>? {
+    guard let initial = toChildState(state) else { return nil }
+    let last = LastState(initial)
+    return Store<ChildState, ChildAction>(
+      core: ScopedCore(core, state: { last.updated(to: toChildState($0)) }, action: toAction)
+    )
+  }
+}

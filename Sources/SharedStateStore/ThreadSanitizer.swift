@@ -1,0 +1,6 @@
+#if THREAD_SANITIZER
+  public import SharedStateDependencies
+
+  @usableFromInline
+  typealias Mutex<Value> = ThreadSanitizerMutex<Value>
+#endif

@@ -1,0 +1,55 @@
+public import SharedStateStore
+import Synchronization
+
+#if canImport(Combine)
+  public import Combine
+#else
+  public import OpenCombine
+#endif
+
+extension Effect {
+  /// Sends what a publisher publishes, until it ends or the effect is cancelled.
+  ///
+  /// - Parameter makePublisher: Makes the publisher, right away. It is subscribed to once, with no lock held.
+  public static func publisher<Source: Publisher>(_ makePublisher: () -> Source) -> Self
+  where Source.Output == Action, Source.Failure == Never {
+    let source = makePublisher()
+    // A closure that knows the type of the publisher, which itself need not be `Sendable`.
+    let subscribe = Handed { (send: Send<Action>, end: @escaping @Sendable () -> Void) in
+      source.sink(receiveCompletion: { _ in end() }, receiveValue: { send.now($0) })
+    }
+    return subscription { send, end in
+      let subscription = PublisherSubscription()
+      subscription.keep(subscribe.value(send, end))
+      return { subscription.cancel() }
+    }
+  }
+}
+
+/// A subscription that may be cancelled before it is known.
+private final class PublisherSubscription: @unchecked Sendable {
+  // `@unchecked Sendable` and the unchecked exclusivity are right because the properties are only touched with `lock` held.
+  private let lock = Mutex<Void>(())
+  @exclusivity(unchecked)
+  private var cancellable: AnyCancellable?
+  @exclusivity(unchecked)
+  private var isCancelled = false
+
+  func keep(_ made: AnyCancellable) {
+    let isTooLate = lock.withLock { _ in
+      if !isCancelled { cancellable = made }
+      return isCancelled
+    }
+    if isTooLate { made.cancel() }
+  }
+
+  func cancel() {
+    let cancelled = lock.withLock { _ in
+      isCancelled = true
+      defer { cancellable = nil }
+      return Handed(cancellable)
+    }
+    // Cancelled without the lock, because that is somebody else's code.
+    cancelled.value?.cancel()
+  }
+}

@@ -1,0 +1,25 @@
+/// Makes the extensions that state the conformances which the declaration lacks.
+struct ConformanceExpansion {
+  private let request: ExpansionRequest
+
+  init(_ request: ExpansionRequest) {
+    self.request = request
+  }
+
+  func extensions() throws(ExpansionDiagnostic) -> String {
+    let missing = request.missingConformances
+    guard let type = request.type, !missing.isEmpty else { return "" }
+    let declaration = try request.parsed()
+    // Only what is an enum of reducers is a reducer of cases.
+    let isCaseReducer = declaration.keyword == "enum"
+    let conformances = missing.filter { isCaseReducer || $0.split(separator: ".").last != "CaseReducer" }
+    guard !conformances.isEmpty else { return "" }
+    let attributes = declaration.attributes(named: "available").map { $0.fragment.text + "\n" }.joined()
+    return "\(attributes)extension \(type): \(conformances.map(Self.qualified).joined(separator: ", ")) {}"
+  }
+
+  /// The compiler tells names without modules, which a type of the user may hide.
+  private static func qualified(_ name: String) -> String {
+    name.contains(".") ? name : "SharedStateStore.\(name)"
+  }
+}

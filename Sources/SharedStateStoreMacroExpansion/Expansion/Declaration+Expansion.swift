@@ -1,0 +1,100 @@
+extension Declaration {
+  /// The modifier that gives a new member the access that the type itself has, with a space behind it.
+  var memberAccess: String {
+    for access in ["public", "package"] where hasModifier(access) { return access + " " }
+    return hasModifier("open") ? "public " : ""
+  }
+
+  /// What holds for the whole declaration must hold for what is made of it, too.
+  var availability: [String] {
+    attributes(named: "available").map(\.fragment.text)
+  }
+
+  /// Calls a closure with each declaration in the block; what it returns stands in the same `#if` as the declaration.
+  func lines(_ make: (Declaration) throws(ExpansionDiagnostic) -> [String]) throws(ExpansionDiagnostic) -> [String] {
+    try Self.lines(of: members ?? [], make)
+  }
+
+  private static func lines(
+    of members: [Member],
+    _ make: (Declaration) throws(ExpansionDiagnostic) -> [String]
+  ) throws(ExpansionDiagnostic) -> [String] {
+    var lines: [String] = []
+    for member in members {
+      switch member {
+      case .declaration(let declaration):
+        lines += try make(declaration)
+      case .conditional(let clauses):
+        var isEmpty = true
+        var conditional: [String] = []
+        for clause in clauses {
+          let inner = try Self.lines(of: clause.members, make)
+          if !inner.isEmpty { isEmpty = false }
+          conditional.append(([clause.keyword] + (clause.condition.map { [$0.text] } ?? [])).joined(separator: " "))
+          conditional += inner
+        }
+        if !isEmpty { lines += conditional + ["#endif"] }
+      case .expansion:
+        break
+      }
+    }
+    return lines
+  }
+}
+
+extension [String] {
+  /// Each line two spaces further to the right.
+  var indented: [String] {
+    flatMap { $0.split(separator: "\n", omittingEmptySubsequences: false) }.map { $0.isEmpty ? "" : "  " + $0 }
+  }
+
+  var joinedLines: String { joined(separator: "\n") }
+}
+
+extension String {
+  /// A name without its backticks.
+  var withoutBackticks: String {
+    // Not as characters: the first letter may be one that joins with a backtick.
+    let scalars = unicodeScalars
+    guard scalars.count > 2, scalars.first == "`", scalars.last == "`" else { return self }
+    return String(scalars.dropFirst().dropLast())
+  }
+}
+
+extension String {
+  /// The name of what is made for this one, which has no backticks.
+  func prefixed(_ prefix: String) -> String {
+    let bytes = Array(utf8)
+    var index = 0
+    while index < bytes.count {
+      let scalar = Scalar(bytes, at: index)
+      guard scalar.isIdentifierPart else { return "`\(prefix)\(self)`" }
+      index += scalar.length
+    }
+    return prefix + self
+  }
+
+  /// A literal of it.
+  var literal: String {
+    "\"" + map { $0 == "\"" ? "\\\"" : String($0) }.joined() + "\""
+  }
+}
+
+extension EnumCase {
+  var isSimple: Bool { (parameters ?? []).isEmpty }
+}
+
+extension Parameter {
+  /// The label with which the value is written; nil when it has none.
+  var argumentLabel: String? { label == "_" ? nil : label }
+
+  /// The type as a value outside of the case has it: `Self` would be another one there, and a closure that is stored
+  /// escapes anyway.
+  func type(in root: String) -> String {
+    var text = type.text(replacing: "Self", by: root)
+    for attribute in ["@escaping ", "@autoclosure "] where text.hasPrefix(attribute) {
+      text.removeFirst(attribute.count)
+    }
+    return text
+  }
+}

@@ -1,0 +1,122 @@
+/// One macro in one of its roles, in front of one declaration: what the compiler asks for.
+struct ExpansionRequest: Sendable {
+  /// The name of the type that implements the macro, as the declaration of the macro tells it.
+  var macro = ""
+  /// `member`, `memberAttribute`, `extension`, `accessor` or `peer`.
+  var role = ""
+  /// The attribute as it is written.
+  var attribute = ""
+  /// What the attribute is written in front of; for member attributes a member of it.
+  var declaration = ""
+  /// What the attribute is written in front of, for member attributes.
+  var parent: String?
+  /// The name of the type, with those that it is nested in.
+  var type: String?
+  /// A type that has only the conformances that the declaration does not have yet.
+  var conformances: String?
+  /// The declarations around this one, without their blocks; the nearest is first.
+  var context: [String] = []
+
+  /// What the compiler is told. A pure function of the request.
+  func run() -> Expansion {
+    guard let macro = Macro(rawValue: macro) else {
+      return Expansion(
+        error: "SharedStateStoreMacros has no macro '\(macro)'. Use its version that fits SharedStateStore's."
+      )
+    }
+    do throws(ExpansionDiagnostic) {
+      return Expansion(source: try macro.expand(self))
+    } catch {
+      return Expansion(source: nil, diagnostics: [error])
+    }
+  }
+
+  /// The declaration, read.
+  func parsed() throws(ExpansionDiagnostic) -> Declaration {
+    do throws(ParsingError) { return try Parser.declaration(in: declaration) } catch { throw Self.unreadable(error) }
+  }
+
+  private static func unreadable(_ error: ParsingError) -> ExpansionDiagnostic {
+    ExpansionDiagnostic(
+      message: "The macros of SharedStateStore cannot read this. \(error.message) "
+        + "Write by hand what the macro would make, as the article 'Macros by hand' shows.",
+      place: .declaration(offset: error.offset)
+    )
+  }
+
+  /// The conformances that the declaration does not have yet.
+  var missingConformances: [String] {
+    guard let conformances, let placeholder = try? Parser.declaration(in: conformances) else { return [] }
+    return placeholder.inheritedTypes.map(\.text)
+  }
+}
+
+/// What a macro makes of a declaration.
+struct Expansion: Equatable, Sendable {
+  /// Nil when there is an error.
+  var source: String?
+  var diagnostics: [ExpansionDiagnostic] = []
+}
+
+extension Expansion {
+  init(error: String) {
+    self.init(source: nil, diagnostics: [ExpansionDiagnostic(message: error, place: .attribute)])
+  }
+}
+
+/// An error that the compiler shows where the macro is used.
+struct ExpansionDiagnostic: Error, Equatable, Sendable {
+  enum Place: Equatable, Sendable {
+    case attribute
+    /// A byte of the declaration.
+    case declaration(offset: Int)
+  }
+
+  let message: String
+  let place: Place
+}
+
+/// The macros that there are.
+enum Macro: String, CaseIterable, Sendable {
+  case casePathable = "CasePathableMacro"
+  case observableState = "ObservableStateMacro"
+  case observationStateTracked = "ObservationStateTrackedMacro"
+  case observationStateIgnored = "ObservationStateIgnoredMacro"
+  case presents = "PresentsMacro"
+  case reducer = "ReducerMacro"
+  case reducerCase = "ReducerCaseMacro"
+
+  func expand(_ request: ExpansionRequest) throws(ExpansionDiagnostic) -> String {
+    switch (self, request.role) {
+    case (.casePathable, "member"):
+      return try CasePathableExpansion(request).members()
+    case (.observableState, "member"):
+      return try ObservableStateExpansion(request).members()
+    case (.observableState, "memberAttribute"):
+      return try ObservedPropertyExpansion(request).attributes()
+    case (.observationStateTracked, "accessor"):
+      return try ObservedPropertyExpansion(request).accessors()
+    case (.observationStateTracked, "peer"):
+      return try ObservedPropertyExpansion(request).storage()
+    case (.presents, "accessor"):
+      return try PresentsExpansion(request).accessors()
+    case (.presents, "peer"):
+      return try PresentsExpansion(request).storage()
+    case (.reducer, "member"):
+      return try ReducerExpansion(request).members()
+    case (.reducer, "memberAttribute"):
+      return try ReducerMemberExpansion(request).attributes()
+    case (.casePathable, "extension"), (.observableState, "extension"), (.reducer, "extension"):
+      return try ConformanceExpansion(request).extensions()
+    case (.observationStateIgnored, "accessor"), (.reducerCase, "peer"):
+      // They only tell another macro something.
+      return ""
+    default:
+      throw ExpansionDiagnostic(
+        message: "SharedStateStoreMacros has no role '\(request.role)' of '\(rawValue)'. "
+          + "Use its version that fits SharedStateStore's.",
+        place: .attribute
+      )
+    }
+  }
+}

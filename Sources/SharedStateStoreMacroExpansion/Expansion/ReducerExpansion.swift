@@ -1,0 +1,216 @@
+/// `@Reducer`: what a feature lacks, or everything of a feature that is one of several.
+struct ReducerExpansion {
+  private let declaration: Declaration
+  private let stateConformances: [String]
+  private let actionConformances: [String]
+
+  init(_ request: ExpansionRequest) throws(ExpansionDiagnostic) {
+    declaration = try request.parsed()
+    let arguments = ReducerArguments(request.attribute)
+    (stateConformances, actionConformances) = (arguments.state, arguments.action)
+    guard ["struct", "enum"].contains(declaration.keyword) else {
+      throw ExpansionDiagnostic(
+        message: "'@Reducer' is for a struct, or for an enum of reducers.",
+        place: .declaration(offset: declaration.offset)
+      )
+    }
+    if declaration.keyword == "struct", !arguments.isEmpty {
+      throw ExpansionDiagnostic(
+        message: "'state:' and 'action:' are for an enum of reducers. Write the conformances at 'State' and 'Action'.",
+        place: .attribute
+      )
+    }
+  }
+
+  private var access: String { declaration.memberAccess }
+
+  func members() throws(ExpansionDiagnostic) -> String {
+    declaration.keyword == "enum" ? try membersOfEnum() : try membersOfStruct()
+  }
+
+  // MARK: - Structs
+
+  private func membersOfStruct() throws(ExpansionDiagnostic) -> String {
+    let all = declaration.allDeclarations
+    let hasBody = all.contains { $0.isBody }
+    let reduce = all.first { $0.isReduce }
+    if hasBody, let reduce {
+      throw ExpansionDiagnostic(
+        message: "A reducer has a 'body' or a 'reduce(into:action:)', which hides the body. Remove one of them.",
+        place: .declaration(offset: reduce.offset)
+      )
+    }
+    var added: [String] = []
+    if !all.contains(where: { $0.isType(named: "State") }) {
+      added.append(
+        """
+        @SharedStateStore.ObservableState
+        \(access)struct State: Swift.Hashable, Swift.Sendable {
+          \(access)init() {}
+        }
+        """
+      )
+    }
+    if !all.contains(where: { $0.isType(named: "Action") }) {
+      added.append(
+        """
+        @SharedStateStore.CasePathable
+        \(access)enum Action: Swift.Hashable, Swift.Sendable {
+        }
+        """
+      )
+    }
+    if !hasBody, reduce == nil {
+      added.append(
+        """
+        \(access)var body: SharedStateStore.EmptyReducer<Self.State, Self.Action> {
+          SharedStateStore.EmptyReducer()
+        }
+        """
+      )
+    }
+    return added.joined(separator: "\n\n")
+  }
+
+  // MARK: - Enums
+
+  private func membersOfEnum() throws(ExpansionDiagnostic) -> String {
+    let states = try lines { one in
+      switch one {
+      case .plain(let name): "case \(name)"
+      case .ignored(let name, let values): "case \(name)(\(values))"
+      case .reducer(let name, let type, _), .ephemeral(let name, let type):
+        one.isEphemeral ? "case \(name)(\(type))" : "case \(name)(\(type).State)"
+      }
+    }
+    let actions = try lines { one in
+      switch one {
+      case .plain, .ignored: nil
+      case .reducer(let name, let type, _), .ephemeral(let name, let type): "case \(name)(\(type).Action)"
+      }
+    }
+    let scopes = try lines { one in
+      guard case .reducer(let name, _, let reducer) = one else { return nil }
+      return """
+        SharedStateStore.Scope(state: \\Self.State.Cases.\(name), action: \\Self.Action.Cases.\(name)) {
+          \(reducer)
+        }
+        """
+    }
+    let stateTypes = ["SharedStateStore.CaseReducerState"] + Self.withSendable(stateConformances)
+    let actionTypes = Self.withSendable(actionConformances)
+    var lines = [
+      "@SharedStateStore.CasePathable",
+      "@SharedStateStore.ObservableState",
+      "@dynamicMemberLookup",
+      "\(access)enum State: \(stateTypes.joined(separator: ", ")) {",
+      "  \(access)typealias StateReducer = \(declaration.name)",
+    ]
+    lines += states.indented + ["}", ""]
+    lines +=
+      ["@SharedStateStore.CasePathable", "\(access)enum Action: \(actionTypes.joined(separator: ", ")) {"]
+      + actions.indented + ["}", ""]
+    lines += [
+      "@SharedStateStore.ReducerBuilder<Self.State, Self.Action>",
+      "\(access)static var body: some SharedStateStore.Reducer<Self.State, Self.Action> {",
+    ]
+    return (lines + scopes.indented + ["}"]).joinedLines
+  }
+
+  /// Reducers need it, and of a public type it is not inferred.
+  private static func withSendable(_ types: [String]) -> [String] {
+    types.contains("Swift.Sendable") ? types : types + ["Swift.Sendable"]
+  }
+
+  /// What becomes of a case of the enum.
+  private enum Part {
+    /// It has no value.
+    case plain(name: String)
+    /// Its values are no reducers.
+    case ignored(name: String, values: String)
+    case reducer(name: String, type: String, reducer: String)
+    /// Its value is a state that goes with the first action.
+    case ephemeral(name: String, type: String)
+
+    var isEphemeral: Bool {
+      guard case .ephemeral = self else { return false }
+      return true
+    }
+  }
+
+  private func lines(_ make: (Part) -> String?) throws(ExpansionDiagnostic) -> [String] {
+    try declaration.lines { member throws(ExpansionDiagnostic) in
+      var lines: [String] = []
+      for one in member.cases {
+        guard let line = make(try part(of: one, in: member)) else { continue }
+        lines += member.availability + [line]
+      }
+      return lines
+    }
+  }
+
+  private func part(of one: EnumCase, in member: Declaration) throws(ExpansionDiagnostic) -> Part {
+    guard let values = one.parameters, !values.isEmpty else { return .plain(name: one.name) }
+    if member.hasAttribute("ReducerCaseIgnored") {
+      let values = values.map { value in
+        let type = value.type(in: declaration.name)
+        return (value.argumentLabel.map { "\($0): " } ?? "") + type
+      }
+      return .ignored(name: one.name, values: values.joined(separator: ", "))
+    }
+    guard values.count == 1, values[0].argumentLabel == nil else {
+      throw ExpansionDiagnostic(
+        message: "A case of a '@Reducer' enum has one reducer, without a label. "
+          + "Write '@ReducerCaseIgnored' in front of a case that has something else.",
+        place: .declaration(offset: one.offset)
+      )
+    }
+    let type = values[0].type(in: declaration.name)
+    if member.hasAttribute("ReducerCaseEphemeral") { return .ephemeral(name: one.name, type: type) }
+    return .reducer(name: one.name, type: type, reducer: values[0].defaultValue?.rawText ?? "\(type)()")
+  }
+}
+
+/// `@ReducerCaseIgnored` and so on are told apart by their names; this is `@Reducer(state: .equatable, action: .sendable)`.
+struct ReducerArguments {
+  private(set) var state: [String] = []
+  private(set) var action: [String] = []
+
+  var isEmpty: Bool { state.isEmpty && action.isEmpty }
+
+  init(_ attribute: String) {
+    let source = Source(attribute)
+    var isAction = false
+    for token in source.tokens where token.kind == .identifier {
+      switch source.text(token.range) {
+      case "state": isAction = false
+      case "action": isAction = true
+      case let name:
+        guard let type = Self.types[name] else { continue }
+        if isAction { action.append(type) } else { state.append(type) }
+      }
+    }
+  }
+
+  private static let types = [
+    "codable": "Swift.Codable", "decodable": "Swift.Decodable", "encodable": "Swift.Encodable",
+    "equatable": "Swift.Equatable", "hashable": "Swift.Hashable", "sendable": "Swift.Sendable",
+  ]
+}
+
+extension Declaration {
+  /// `var body` of an instance.
+  var isBody: Bool {
+    keyword == "var" && !hasModifier("static") && bindings.count == 1 && bindings[0].name == "body"
+      || keyword == "let" && bindings.contains { $0.name == "body" }
+  }
+
+  /// `func reduce(into:action:)`.
+  var isReduce: Bool {
+    keyword == "func" && name == "reduce" && parameters.map(\.label) == ["into", "action"]
+  }
+
+  func isType(named name: String) -> Bool {
+    ["struct", "enum", "class", "actor", "typealias"].contains(keyword) && self.name.withoutBackticks == name
+  }
+}

@@ -1,0 +1,30 @@
+/// The smallest part of a source text that means something.
+struct Token: Sendable {
+  enum Kind: Sendable {
+    /// A name or a keyword; between backticks, too.
+    case identifier
+    case number
+    case string
+    case regex
+    case `operator`
+    /// One of `( ) [ ] { } , ; : . @ # \ ->` and, at the end of an operand, `?` or `!`.
+    case punctuation
+    /// What no Swift source contains outside of literals and comments.
+    case unknown
+    case end
+  }
+
+  let kind: Kind
+  /// Where it is in the source, in bytes.
+  let range: Range<Int>
+  /// Whether white space or a comment stands in front of it.
+  var hasSpaceBefore: Bool
+  var hasNewlineBefore: Bool
+  /// Whether something that is not white space touches it, as far as operators are concerned.
+  var isLeftBound = false
+  var isRightBound = false
+  /// A literal whose end is missing.
+  var isUnfinished = false
+  /// The token that closes this bracket, or opens it.
+  var partner: Int?
+}

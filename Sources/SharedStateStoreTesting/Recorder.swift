@@ -1,0 +1,101 @@
+import SharedState
+import SharedStateDependencies
+import SharedStateStore
+import Synchronization
+
+/// An action that was reduced, and what it has made of the state.
+struct Reduced<State: Sendable, Action: Sendable>: Sendable {
+  let action: Action
+  let state: State
+  /// What it has changed of shared values.
+  let changes: SharedChanges
+  /// The number of the next element of a stack before it was reduced.
+  let nextElement: Int
+}
+
+/// Writes down what is reduced, and which shared values change.
+final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
+  private struct Contents {
+    var received: [Reduced<State, Action>] = []
+    var sent: Reduced<State, Action>?
+    /// What no action has changed, as far as actions have changed it afterwards.
+    var loose = SharedChanges()
+    var step: SourceLocation
+  }
+
+  let testExecutor = TestExecutor()
+  let tracker: SharedChangeTracker
+  private let contents: Mutex<Contents>
+
+  init(tracker: SharedChangeTracker, step: SourceLocation) {
+    self.tracker = tracker
+    contents = Mutex(Contents(step: step))
+  }
+
+  var executor: (any TaskExecutor)? { testExecutor }
+
+  /// Where the test is.
+  var step: SourceLocation {
+    get { contents.withLock { $0.step } }
+    set { contents.withLock { $0.step = newValue } }
+  }
+
+  func reduce(
+    _ action: Action,
+    into state: inout State,
+    isSentByEffect: Bool,
+    _ reduce: (inout State, Action) -> Effect<Action>
+  ) -> Effect<Action> {
+    @Dependency(\.stackElementID) var stackElementID
+    let nextElement = stackElementID.nextNumber
+    // Sees what the reducer changes, and nothing else.
+    let own = SharedChangeTracker(reportUnassertedChanges: false)
+    let report: @Sendable (String) -> Void = { [weak self] in self?.report($0) }
+    let effect = FeatureIssue.$report.withValue(report) {
+      tracker.track { own.track { reduce(&state, action) } }
+    }
+    let changes = own.cut()
+    let loose = tracker.cut(before: changes)
+    let reduced = Reduced(action: action, state: state, changes: changes, nextElement: nextElement)
+    contents.withLock { contents in
+      contents.loose.append(loose)
+      if isSentByEffect { contents.received.append(reduced) } else { contents.sent = reduced }
+    }
+    return effect
+  }
+
+  func report(_ message: String, at location: SourceLocation) {
+    report(
+      """
+      \(message)
+
+      The effect is written in \(location.fileID), line \(location.line).
+      """
+    )
+  }
+
+  func report(_ message: String) {
+    step.report(message)
+  }
+
+  func takeSent() -> Reduced<State, Action>? {
+    contents.withLock { contents in
+      defer { contents.sent = nil }
+      return contents.sent
+    }
+  }
+
+  func takeReceived() -> [Reduced<State, Action>] {
+    contents.withLock { contents in
+      defer { contents.received = [] }
+      return contents.received
+    }
+  }
+
+  /// What no action has changed, as far as actions have changed it afterwards.
+  func updateLoose(_ update: @Sendable (inout SharedChanges) -> Void) {
+    contents.withLock { update(&$0.loose) }
+  }
+
+  var loose: SharedChanges { contents.withLock { $0.loose } }
+}

@@ -1,0 +1,654 @@
+import CustomDump
+import IssueReporting
+import SharedState
+public import SharedStateDependencies
+public import SharedStateStore
+
+/// The test store of a feature.
+public typealias TestStoreOf<R: Reducer> = TestStore<R.State, R.Action> where R.State: Equatable
+
+/// Proves how a feature changes its state, shared or not, and which actions its effects send.
+///
+/// ```swift
+/// let store = TestStore(initialState: Feature.State()) { Feature() }
+/// await store.send(.loadButtonTapped) { $0.isLoading = true }
+/// await store.receive(.loaded("text")) {
+///   $0.isLoading = false
+///   $0.text = "text"
+/// }
+/// ```
+///
+/// What the test does not assert fails it: a change of the state, an action that an effect has sent, a change of a shared
+/// value by whomever, an effect that is still running at the end. See ``exhaustivity``.
+///
+/// Effects run one at a time, in the order in which they become ready, while the test uses the store or waits for something
+/// else. A test store belongs to one test, and to its isolation.
+public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
+  /// What the test has to assert. From now on, that is.
+  public var exhaustivity = Exhaustivity.on
+
+  /// How long `receive`, ``receiveChange(timeout:assert:fileID:filePath:line:column:)`` and `finish` wait for what has to
+  /// come.
+  public var timeout: Duration
+
+  /// The state after the last action that the test has handled. Inside of an assertion it is the one before.
+  public private(set) var state: State
+
+  /// The dependencies of the feature. What is set counts from the next action on.
+  public var dependencies: DependencyValues {
+    didSet { core.setDependencies(dependencies) }
+  }
+
+  private let core: RootCore<State, Action>
+  private let recorder: Recorder<State, Action>
+  private let location: SourceLocation
+  /// What was received and not handled.
+  private var waiting: [Reduced<State, Action>] = []
+  private var sent: [(action: Action, node: EffectNode, location: SourceLocation)] = []
+
+  private var tracker: SharedChangeTracker { recorder.tracker }
+
+  /// A store of a feature.
+  ///
+  /// - Parameters:
+  ///   - initialState: The state to begin with.
+  ///   - reducer: Makes the reducer.
+  ///   - prepareDependencies: Overrides dependencies for the reducer and its effects, and for the initial state.
+  public init<R: Reducer<State, Action>>(
+    initialState: @autoclosure () -> State,
+    @ReducerBuilder<State, Action> reducer: () -> R,
+    withDependencies prepareDependencies: (inout DependencyValues) -> Void = { _ in },
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) {
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let tracker = SharedChangeTracker(
+      reportUnassertedChanges: false,
+      fileID: fileID,
+      filePath: filePath,
+      line: line,
+      column: column
+    )
+    let recorder = Recorder<State, Action>(tracker: tracker, step: location)
+    tracker.open()
+    let made = withDependencies(prepareDependencies) {
+      tracker.track {
+        let state = initialState()
+        let dependencies = DependencyValues.inForce
+        let core = RootCore(
+          initialState: state,
+          reduction: reducer().reduction,
+          feature: R.self,
+          dependencies: dependencies,
+          monitor: recorder
+        )
+        return (state: state, core: core, dependencies: dependencies)
+      }
+    }
+    tracker.attach(to: made.state)
+    // What the initial state has caused is no change.
+    _ = tracker.cut()
+    state = made.state
+    core = made.core
+    dependencies = made.dependencies
+    timeout = .seconds(3)
+    self.recorder = recorder
+    self.location = location
+  }
+
+  deinit {
+    complete(at: location)
+    tracker.close()
+  }
+
+  // MARK: Sending
+
+  /// Sends an action, and asserts how it changes the state.
+  ///
+  /// When it returns, the effects have run as far as they get by themselves.
+  /// - Parameters:
+  ///   - action: What is sent.
+  ///   - updateStateToExpectedResult: Makes the state of before the expected one; `nil` when nothing is expected to
+  ///     change. `withLock` of a share in it says what is expected of the share, and changes nothing.
+  /// - Returns: The effects of the action.
+  @discardableResult
+  public func send(
+    isolation: isolated (any Actor)? = #isolation,
+    _ action: Action,
+    assert updateStateToExpectedResult: ((_ state: inout State) throws -> Void)? = nil,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async -> TestStoreTask {
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    begin(at: location)
+    defer { letGo() }
+    if !waiting.isEmpty {
+      reportOmission(
+        """
+        '\(core.name)' has received \(count(waiting.count, "action")) that the test has not handled, before this one was \
+        sent: \(String(customDumping: action))
+
+        \(list(waiting.map(\.action)))
+
+        Receive them before, or skip them with 'skipReceivedActions'.
+        """,
+        at: location
+      )
+      skipWaiting()
+    }
+    let node = tracker.track { core.send(action) }.node
+    if let node { sent.append((action, node, location)) }
+    if let reduced = recorder.takeSent() {
+      waiting += recorder.takeReceived()
+      check(reduced, updateStateToExpectedResult, at: location)
+    }
+    settle()
+    return TestStoreTask(node: node, feature: core.name, action: String(customDumping: action), timeout: timeout)
+  }
+
+  /// Sends an action, and asserts with shares that the test holds itself how it changes what is shared.
+  @discardableResult
+  public func send(
+    isolation: isolated (any Actor)? = #isolation,
+    _ action: Action,
+    assert updateToExpectedResult: @escaping () throws -> Void,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async -> TestStoreTask {
+    await send(
+      action,
+      assert: { (_: inout State) in try updateToExpectedResult() },
+      fileID: fileID,
+      filePath: filePath,
+      line: line,
+      column: column
+    )
+  }
+
+  /// Sends an action by its case, and asserts how it changes the state.
+  @discardableResult
+  public func send<Value>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ path: CaseKeyPath<Action, Value>,
+    _ value: Value,
+    assert updateStateToExpectedResult: ((_ state: inout State) throws -> Void)? = nil,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async -> TestStoreTask {
+    await send(
+      AnyCasePath(path).embed(value),
+      assert: updateStateToExpectedResult,
+      fileID: fileID,
+      filePath: filePath,
+      line: line,
+      column: column
+    )
+  }
+
+  /// Sends an action by its case, which has no value, and asserts how it changes the state.
+  @discardableResult
+  public func send(
+    isolation: isolated (any Actor)? = #isolation,
+    _ path: CaseKeyPath<Action, Void>,
+    assert updateStateToExpectedResult: ((_ state: inout State) throws -> Void)? = nil,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async -> TestStoreTask {
+    await send(
+      AnyCasePath(path).embed(()),
+      assert: updateStateToExpectedResult,
+      fileID: fileID,
+      filePath: filePath,
+      line: line,
+      column: column
+    )
+  }
+
+  // MARK: Receiving
+
+  /// Asserts that an effect has sent an action that fits, and how that changes the state.
+  func receive(
+    isolation: isolated (any Actor)? = #isolation,
+    _ expected: Expected<Action>,
+    timeout: Duration?,
+    _ updateStateToExpectedResult: ((inout State) throws -> Void)?,
+    at location: SourceLocation
+  ) async {
+    begin(at: location)
+    defer { letGo() }
+    let timeout = timeout ?? self.timeout
+    await wait(timeout) {
+      exhaustivity == .on ? !waiting.isEmpty : waiting.contains { expected.fits($0.action) }
+    }
+    if exhaustivity != .on, let index = waiting.firstIndex(where: { expected.fits($0.action) }), index > 0 {
+      reportOmission(
+        "'\(core.name)' has received actions that the test has not handled:\n\n\(list(waiting[..<index].map(\.action)))",
+        at: location
+      )
+      for reduced in waiting[..<index] { accept(reduced) }
+      waiting.removeSubrange(..<index)
+    }
+    guard let reduced = waiting.first, exhaustivity == .on || expected.fits(reduced.action) else {
+      let reason =
+        core.isIdle
+        ? "No effect is running that could send one."
+        : "Effects are running. If they need longer, say so with 'timeout'."
+      return location.report(
+        """
+        '\(core.name)' was expected to receive \(expected.description), and has received \
+        \(waiting.isEmpty ? "none" : "others") within \(timeout)\
+        \(expected.dump.map { ": …\n\n\($0.indented(by: 4))\n\n" } ?? ". ")\(reason)
+        """
+      )
+    }
+    waiting.removeFirst()
+    guard expected.fits(reduced.action) else {
+      location.report(
+        """
+        '\(core.name)' received another action than expected: …
+
+        \(expected.difference(reduced.action))
+        """
+      )
+      return accept(reduced)
+    }
+    check(reduced, updateStateToExpectedResult, at: location)
+    settle()
+  }
+
+  /// Asserts a change of shared values that no action has made: by another service, an effect, or the test itself.
+  ///
+  /// It waits until what the closure says is so. Changes that it does not mention are not touched.
+  /// - Parameters:
+  ///   - timeout: How long to wait; by default ``timeout``.
+  ///   - updateStateToExpectedResult: Changes the shares in the state to what is expected.
+  public func receiveChange(
+    isolation: isolated (any Actor)? = #isolation,
+    timeout: Duration? = nil,
+    assert updateStateToExpectedResult: (_ state: inout State) throws -> Void,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    begin(at: location)
+    defer { letGo() }
+    let timeout = timeout ?? self.timeout
+    let deadline = ContinuousClock.now + timeout
+    while true {
+      let comparison = makeComparison(of: SharedChanges())
+      var expected = state
+      do {
+        try inDependencies(nextElement: nil) { try comparison.expect { try updateStateToExpectedResult(&expected) } }
+      } catch {
+        return location.report("The closure of the assertion threw an error: \(error)")
+      }
+      let failures = comparison.failures
+      guard failures.isEmpty, comparison.mentionsAnything else {
+        if comparison.mentionsAnything, ContinuousClock.now < deadline, !Task.isCancelled {
+          await letOthersRun()
+          continue
+        }
+        let reason = comparison.mentionsAnything ? "" : "The closure of 'receiveChange' changes no share.\n\n"
+        return location.report(
+          """
+          \(reason)A change of a shared value of '\(core.name)' that no action makes was expected within \(timeout): …
+
+          \(failures.joined(separator: "\n\n"))
+          """
+        )
+      }
+      settleChanges(comparison)
+      return
+    }
+  }
+
+  /// Asserts the present state, and changes of shared values that no action has made.
+  ///
+  /// - Parameter updateStateToExpectedResult: Makes the present state the expected one, which is the same. A share that it
+  ///   changes is expected to have changed so.
+  public func assert(
+    _ updateStateToExpectedResult: (_ state: inout State) throws -> Void,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) {
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    begin(at: location)
+    defer { letGo() }
+    withoutActuallyEscaping(updateStateToExpectedResult) { update in
+      let comparison = makeComparison(of: SharedChanges())
+      var expected = state
+      compare(&expected, with: state, comparison, update, nextElement: nil, mustChange: false, at: location)
+    }
+  }
+
+  // MARK: Skipping and finishing
+
+  /// Handles all actions that were received, without a look at them.
+  ///
+  /// - Parameter strict: Whether it is a failure when there are none.
+  public func skipReceivedActions(
+    isolation: isolated (any Actor)? = #isolation,
+    strict: Bool = true,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    begin(at: location)
+    defer { letGo() }
+    if strict, waiting.isEmpty {
+      location.report("'\(core.name)' has received no action that could be skipped.")
+    }
+    skipWaiting()
+  }
+
+  /// Cancels all effects that are running.
+  ///
+  /// - Parameter strict: Whether it is a failure when there are none.
+  public func skipInFlightEffects(
+    isolation: isolated (any Actor)? = #isolation,
+    strict: Bool = true,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    begin(at: location)
+    defer { letGo() }
+    if strict, running.isEmpty {
+      location.report("No effect of '\(core.name)' is running that could be skipped.")
+    }
+    for (_, node, _) in sent { node.cancel() }
+    settle()
+    sent = []
+  }
+
+  /// Waits until all effects have ended, and fails the test on what it has not asserted.
+  ///
+  /// - Parameter timeout: How long to wait; by default ``timeout``.
+  public func finish(
+    isolation: isolated (any Actor)? = #isolation,
+    timeout: Duration? = nil,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    begin(at: location)
+    defer { letGo() }
+    await wait(timeout ?? self.timeout) { running.isEmpty }
+    complete(at: location)
+  }
+
+  /// Runs an operation with another ``exhaustivity``.
+  ///
+  /// - Returns: What the operation returns.
+  /// - Throws: What the operation throws.
+  @discardableResult
+  public func withExhaustivity<Result>(
+    _ exhaustivity: Exhaustivity,
+    operation: () throws -> Result
+  ) rethrows -> Result {
+    let before = self.exhaustivity
+    defer { self.exhaustivity = before }
+    self.exhaustivity = exhaustivity
+    return try operation()
+  }
+
+  /// Runs an asynchronous operation with another ``exhaustivity``.
+  ///
+  /// - Returns: What the operation returns.
+  /// - Throws: What the operation throws.
+  @discardableResult
+  public func withExhaustivity<Result>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ exhaustivity: Exhaustivity,
+    operation: () async throws -> Result
+  ) async rethrows -> Result {
+    let before = self.exhaustivity
+    defer { self.exhaustivity = before }
+    self.exhaustivity = exhaustivity
+    return try await operation()
+  }
+
+  // MARK: Effects
+
+  /// Begins a step of the test, during which effects run only when it says so.
+  private func begin(at location: SourceLocation) {
+    recorder.testExecutor.hold()
+    recorder.step = location
+    settle()
+  }
+
+  private func letGo() {
+    recorder.testExecutor.letGo()
+  }
+
+  /// Runs the effects as far as they get by themselves.
+  private func settle() {
+    recorder.testExecutor.drain()
+    waiting += recorder.takeReceived()
+  }
+
+  private var running: [(action: Action, node: EffectNode, location: SourceLocation)] {
+    sent = sent.filter { !$0.node.hasEnded }
+    return sent
+  }
+
+  /// Waits for something that effects do, as long as there are some.
+  private func wait(
+    isolation: isolated (any Actor)? = #isolation,
+    _ timeout: Duration,
+    until isSo: () -> Bool
+  ) async {
+    let deadline = ContinuousClock.now + timeout
+    settle()
+    while !isSo(), !core.isIdle, ContinuousClock.now < deadline, !Task.isCancelled {
+      await letOthersRun()
+    }
+  }
+
+  /// Lets what runs elsewhere go on: a clock, another service, the main actor.
+  private func letOthersRun(isolation: isolated (any Actor)? = #isolation) async {
+    letGo()
+    try? await Task.sleep(for: .milliseconds(1))
+    recorder.testExecutor.hold()
+    settle()
+  }
+
+  // MARK: Checking
+
+  private func accept(_ reduced: Reduced<State, Action>) {
+    state = reduced.state
+  }
+
+  private func skipWaiting() {
+    for reduced in waiting { accept(reduced) }
+    waiting = []
+  }
+
+  private func makeComparison(of changes: SharedChanges) -> SharedChangeComparison {
+    SharedChangeComparison(
+      of: changes,
+      loose: recorder.loose,
+      later: waiting.map(\.changes),
+      tracker: tracker,
+      isExhaustive: exhaustivity == .on || changes.isEmpty
+    )
+  }
+
+  private func check(
+    _ reduced: Reduced<State, Action>,
+    _ update: ((inout State) throws -> Void)?,
+    at location: SourceLocation
+  ) {
+    let comparison = makeComparison(of: reduced.changes)
+    var expected = exhaustivity == .on ? state : reduced.state
+    compare(
+      &expected,
+      with: reduced.state,
+      comparison,
+      update,
+      nextElement: reduced.nextElement,
+      mustChange: exhaustivity == .on,
+      at: location
+    )
+    if case .off(showSkippedAssertions: true) = exhaustivity, let skipped = difference(state, reduced.state, comparison)
+    {
+      reportOmission(
+        """
+        '\(core.name)' has changed in ways that the test may not have asserted: …
+
+        \(skipped)
+        """,
+        at: location
+      )
+    }
+    accept(reduced)
+    tracker.attach(to: reduced.state)
+  }
+
+  private func compare(
+    _ expected: inout State,
+    with actual: State,
+    _ comparison: SharedChangeComparison,
+    _ update: ((inout State) throws -> Void)?,
+    nextElement: Int?,
+    mustChange: Bool,
+    at location: SourceLocation
+  ) {
+    let before = expected
+    if let update {
+      do {
+        try inDependencies(nextElement: nextElement) { try comparison.expect { try update(&expected) } }
+      } catch {
+        location.report("The closure of the assertion threw an error: \(error)")
+      }
+    }
+    if comparison.compare({ expected != actual }) {
+      location.report(
+        """
+        State was not expected to change, but a change occurred: …
+
+        \(difference(expected, actual, comparison) ?? "")
+
+        (Expected: −, Actual: +)
+        """
+      )
+    } else if update != nil, mustChange, !comparison.mentionsAnything, before == expected {
+      location.report("Expected state to change, but no change occurred.")
+    }
+    for failure in comparison.failures { location.report(failure) }
+    settleChanges(comparison)
+  }
+
+  private func settleChanges(_ comparison: SharedChangeComparison) {
+    guard comparison.mentionsAnything else { return }
+    recorder.updateLoose { $0 = comparison.remaining(of: $0) }
+    comparison.settle()
+  }
+
+  private func difference(_ expected: State, _ actual: State, _ comparison: SharedChangeComparison) -> String? {
+    comparison.compare { diff(expected, actual, format: .proportional) }
+      .map { Self.joined($0).indented(by: 4) }
+  }
+
+  /// A difference in the only member of a struct, on two lines instead of four.
+  private static func joined(_ difference: String) -> String {
+    let format = DiffFormat.proportional
+    let lines = difference.split(separator: "\n")
+    guard lines.count == 4, lines[0].hasPrefix("\(format.both) "), lines[0].hasSuffix("("),
+      lines[1].hasPrefix("\(format.first)   "), lines[2].hasPrefix("\(format.second)   "),
+      lines[3] == "\(format.both) )"
+    else { return difference }
+    let name = lines[0].dropFirst(2)
+    return "\(format.first) \(name)\(lines[1].dropFirst(4)))\n\(format.second) \(name)\(lines[2].dropFirst(4)))"
+  }
+
+  private func inDependencies<Result>(nextElement: Int?, _ operation: () throws -> Result) rethrows -> Result {
+    var values = dependencies
+    if let nextElement { values.stackElementID = StackElementIDGenerator(from: nextElement) }
+    return try DependencyValues.withInForce(values, operation)
+  }
+
+  // MARK: The end
+
+  private func complete(at location: SourceLocation) {
+    settle()
+    if !waiting.isEmpty {
+      reportOmission(
+        """
+        '\(core.name)' has received \(count(waiting.count, "action")) that the test has not handled at its end:
+
+        \(list(waiting.map(\.action)))
+
+        Receive them, or skip them with 'skipReceivedActions'.
+        """,
+        at: location
+      )
+    }
+    skipWaiting()
+    for (action, node, sentAt) in running {
+      if exhaustivity == .on {
+        sentAt.report(
+          """
+          An effect of '\(core.name)' is still running at the end of the test. It comes from this action:
+
+          \(list([action]))
+
+          Let it end before, cancel it, or skip it with 'skipInFlightEffects'.
+          """
+        )
+      }
+      node.cancel()
+    }
+    sent = []
+    let changes = recorder.loose.failures + tracker.takeUnassertedChanges()
+    recorder.updateLoose { $0 = SharedChanges() }
+    guard exhaustivity == .on else { return }
+    for change in changes {
+      guard let place = change.location else { location.report(change.message); continue }
+      reportIssue(
+        change.message,
+        fileID: place.fileID,
+        filePath: place.filePath,
+        line: place.line,
+        column: place.column
+      )
+    }
+  }
+
+  /// Tells of something that the test has left out.
+  private func reportOmission(_ message: String, at location: SourceLocation) {
+    switch exhaustivity {
+    case .on: location.report(message)
+    case .off(showSkippedAssertions: true): location.expectIssue(message)
+    case .off(showSkippedAssertions: false): break
+    }
+  }
+
+  private func list(_ actions: [Action]) -> String {
+    actions.map { String(customDumping: $0).indented(by: 4) }.joined(separator: "\n")
+  }
+
+  private func count(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+  }
+}

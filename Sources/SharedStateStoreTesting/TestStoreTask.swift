@@ -1,0 +1,47 @@
+import SharedStateStore
+
+/// The effects of an action that a test has sent.
+public struct TestStoreTask: Sendable {
+  let node: EffectNode?
+  let feature: String
+  let action: String
+  let timeout: Duration
+
+  /// Waits until all of them have ended. It is a failure when they have not in time.
+  ///
+  /// - Parameter timeout: How long to wait; by default the timeout of the store.
+  public func finish(
+    timeout: Duration? = nil,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    guard let node else { return }
+    let timeout = timeout ?? self.timeout
+    let deadline = ContinuousClock.now + timeout
+    while !node.hasEnded {
+      guard ContinuousClock.now < deadline, !Task.isCancelled else {
+        return SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column).report(
+          """
+          An effect of '\(feature)' has not ended within \(timeout). It comes from this action:
+
+          \(action.indented(by: 4))
+
+          If it needs longer, say so with 'timeout'; if it never ends, cancel it.
+          """
+        )
+      }
+      try? await Task.sleep(for: .milliseconds(1))
+    }
+  }
+
+  /// Cancels all of them, and waits until they have ended.
+  public func cancel() async {
+    node?.cancel()
+    await node?.finish()
+  }
+
+  /// Whether they were cancelled.
+  public var isCancelled: Bool { node?.isCancelled ?? false }
+}

@@ -1,0 +1,159 @@
+import SharedStateStore
+import Testing
+
+// The samples of the article "Macros by hand", and the same by the macros.
+
+enum Action: Equatable {
+  case buttonTapped
+  case nameChanged(String)
+}
+
+extension Action: CasePathable {
+  struct AllCasePaths: Sendable {
+    var buttonTapped: AnyCasePath<Action, Void> {
+      AnyCasePath(
+        embed: { _ in .buttonTapped },
+        extract: { if case .buttonTapped = $0 { () } else { nil } }
+      )
+    }
+    var nameChanged: AnyCasePath<Action, String> {
+      AnyCasePath(
+        embed: { .nameChanged($0) },
+        extract: { if case .nameChanged(let name) = $0 { name } else { nil } }
+      )
+    }
+  }
+
+  static var allCasePaths: AllCasePaths { AllCasePaths() }
+}
+
+struct Counter: ObservableState {
+  private var _count = 0
+  var _$observationRegistrar = ObservationStateRegistrar()
+
+  var count: Int {
+    get {
+      _$observationRegistrar.access("count")
+      return _count
+    }
+    set {
+      _$observationRegistrar.set("count", &_count, to: newValue)
+    }
+    _modify {
+      let before = _$observationRegistrar.willModify(&_count)
+      defer { _$observationRegistrar.didModify("count", &_count, before) }
+      yield &_count
+    }
+  }
+
+  var _$id: ObservableStateID { _$observationRegistrar.id }
+
+  mutating func _$willModify() {
+    _$observationRegistrar.willModify()
+  }
+}
+
+enum Screen: ObservableState {
+  case counter(Counter)
+  case nothing
+
+  var _$id: ObservableStateID {
+    switch self {
+    case .counter(let counter): counter._$id.case(0)
+    case .nothing: .case(1)
+    }
+  }
+
+  mutating func _$willModify() {
+    guard case .counter(var counter) = self else { return }
+    counter._$willModify()
+    self = .counter(counter)
+  }
+}
+
+private enum ByMacro {
+  @CasePathable enum Action: Equatable {
+    case buttonTapped
+    case nameChanged(String)
+  }
+
+  @ObservableState struct Counter {
+    var count = 0
+  }
+
+  @ObservableState enum Screen {
+    case counter(Counter)
+    case nothing
+  }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct MacrosByHandTests {
+  @Test("Case paths by hand are those of the macro")
+  func casePaths() {
+    #expect(AnyCasePath(\Action.Cases.nameChanged).extract(from: .nameChanged("a")) == "a")
+    #expect(AnyCasePath(\ByMacro.Action.Cases.nameChanged).extract(from: .nameChanged("a")) == "a")
+    #expect(Action.buttonTapped.is(\.buttonTapped))
+    #expect(ByMacro.Action.buttonTapped.is(\.buttonTapped))
+    #expect((\Action.Cases.nameChanged)("b") == Action.nameChanged("b"))
+    #expect((\ByMacro.Action.Cases.nameChanged)("b") == ByMacro.Action.nameChanged("b"))
+  }
+
+  @Test("A state that is observed by hand is that of the macro")
+  func observation() {
+    var (byHand, byMacro) = (Counter(), ByMacro.Counter())
+    #expect(
+      changes(&byHand) {
+        $0.count
+      } by: {
+        $0.count += 1
+      } == 1
+    )
+    #expect(
+      changes(&byMacro) {
+        $0.count
+      } by: {
+        $0.count += 1
+      } == 1
+    )
+    #expect(
+      changes(&byHand) {
+        $0.count
+      } by: {
+        $0.count = $0.count
+      } == 0
+    )
+    #expect(
+      changes(&byMacro) {
+        $0.count
+      } by: {
+        $0.count = $0.count
+      } == 0
+    )
+  }
+
+  @Test("An enum has the identity of what is in it, by hand and by the macro")
+  func enumeration() {
+    let (byHand, byMacro) = (Counter(), ByMacro.Counter())
+    #expect(Screen.counter(byHand)._$id == Screen.counter(byHand)._$id)
+    #expect(ByMacro.Screen.counter(byMacro)._$id == ByMacro.Screen.counter(byMacro)._$id)
+    #expect(Screen.counter(byHand)._$id != Screen.nothing._$id)
+    #expect(ByMacro.Screen.counter(byMacro)._$id != ByMacro.Screen.nothing._$id)
+    var (screen, screenByMacro) = (Screen.counter(byHand), ByMacro.Screen.counter(byMacro))
+    screen._$willModify()
+    screenByMacro._$willModify()
+    #expect(screen._$id != Screen.counter(byHand)._$id)
+    #expect(screenByMacro._$id != ByMacro.Screen.counter(byMacro)._$id)
+  }
+
+  /// How many readers hear of a change.
+  private func changes<State, Value>(
+    _ state: inout State,
+    of read: (State) -> Value,
+    by change: (inout State) -> Void
+  ) -> Int {
+    let observer = Observer { _ = read(state) }
+    change(&state)
+    return observer.hasHeard ? 1 : 0
+  }
+}

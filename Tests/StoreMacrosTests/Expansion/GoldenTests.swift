@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+
+@testable import SharedStateStoreMacroExpansion
+
+@Suite(.timeLimit(.minutes(1)))
+struct GoldenTests {
+  /// `UPDATE_GOLDEN=1` writes what the macros make now, to be looked at.
+  private static let isUpdating = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil
+
+  @Test("A macro makes what its golden file says", arguments: GoldenFile.all)
+  func expansion(_ file: GoldenFile) throws {
+    if Self.isUpdating { try file.update() }
+    #expect(!file.parts.isEmpty)
+    for part in file.parts {
+      #expect(file.expansion(part.role) == part.text, "\(part.role)")
+    }
+  }
+
+  @Test("Each macro has a golden file")
+  func macros() throws {
+    let used = try GoldenFile.all.map { try String(contentsOf: $0.url, encoding: .utf8) }
+    for macro in Macro.allCases {
+      #expect(used.contains { $0.hasPrefix("macro: \(macro.rawValue)\n") }, "\(macro)")
+    }
+  }
+
+  @Test("What is cut off anywhere is answered, too", arguments: GoldenFile.all)
+  func unfinished(_ file: GoldenFile) {
+    let bytes = Array(file.declaration.utf8)
+    for count in 0..<bytes.count {
+      let text = String(decoding: bytes[..<count], as: UTF8.self)
+      for (macro, role) in [("CasePathableMacro", "member"), ("ReducerMacro", "member"), ("PresentsMacro", "peer")] {
+        var request = ExpansionRequest()
+        (request.macro, request.role, request.declaration) = (macro, role, text)
+        let expansion = request.run()
+        #expect((expansion.source == nil) == !expansion.diagnostics.isEmpty)
+      }
+    }
+  }
+}

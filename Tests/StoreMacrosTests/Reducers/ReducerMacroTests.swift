@@ -1,0 +1,224 @@
+import Observation
+import SharedStateStore
+import Synchronization
+import Testing
+
+@Reducer
+private struct Counting {
+  @ObservableState
+  struct State: Equatable {
+    var count = 0
+  }
+
+  enum Action: Equatable {
+    case increment
+    case set(Int)
+  }
+
+  var step = 1
+
+  var body: some ReducerOf<Self> {
+    Reduce { state, action in
+      switch action {
+      case .increment:
+        state.count += step
+        return .none
+      case .set(let count):
+        state.count = count
+        return .none
+      }
+    }
+  }
+}
+
+@Reducer
+private struct Nothing {}
+
+@Reducer
+private struct ByMethod: Reducer {
+  enum State: Equatable {
+    case off
+    case on(Int)
+  }
+
+  enum Action { case toggle }
+
+  func reduce(into state: inout State, action: Action) -> Effect<Action> {
+    state = state.is(\.off) ? .on(1) : .off
+    return .none
+  }
+}
+
+@Reducer
+private enum Destination {
+  case counting(Counting)
+  case byTen(Counting = Counting(step: 10))
+  case nested(Nested.Body = Nested.body)
+  case parent(Parent)
+  #if os(Linux)
+    case conditional(Counting)
+  #endif
+  @ReducerCaseIgnored case item(id: Int, String)
+  case nothing
+}
+
+@Reducer(state: .equatable, action: .equatable)
+private enum Nested {
+  case counting(Counting)
+}
+
+@Reducer
+private struct Parent {
+  @ObservableState
+  struct State {
+    @Presents var destination: Destination.State?
+    @Presents var child: Counting.State?
+    var path = StackState<Nested.State>()
+    var plain = 0
+  }
+
+  enum Action {
+    case destination(PresentationAction<Destination.Action>)
+    case child(PresentationAction<Counting.Action>)
+    case path(StackAction<Nested.State, Nested.Action>)
+    case show(Destination.State)
+    case present
+    case push
+  }
+
+  var body: some ReducerOf<Self> {
+    Reduce { state, action in
+      switch action {
+      case .show(let destination): state.destination = destination
+      case .present: state.child = Counting.State()
+      case .push: state.path.append(.counting(Counting.State()))
+      case .destination, .child, .path: break
+      }
+      return .none
+    }
+    .ifLet(\.$destination, action: \.destination)
+    .ifLet(\.$child, action: \.child) { Counting() }
+    .forEach(\.path, action: \.path)
+  }
+}
+
+@Reducer
+private struct Unobserved {
+  struct State: Equatable {
+    @Presents var child: Counting.State?
+    @Presents var other: Counting.State? = Counting.State(count: 3)
+  }
+
+  enum Action: Equatable { case child(PresentationAction<Counting.Action>) }
+
+  var body: some ReducerOf<Self> {
+    EmptyReducer().ifLet(\.$child, action: \.child) { Counting() }
+  }
+}
+
+/// What an observer has seen.
+private final class Heard: Sendable {
+  let counts = Mutex<[Int?]>([])
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ReducerMacroTests {
+  private let store = Store(initialState: Parent.State()) { Parent() }
+
+  @Test("A feature has what is written, and gets what is not")
+  func structure() {
+    #expect(Nothing.State() == Nothing.State())
+    let store = Store(initialState: ByMethod.State.off) { ByMethod() }
+    store.send(.toggle)
+    #expect(store.state.on == 1)
+    #expect(AnyCasePath(\Counting.Action.Cases.set).embed(3) == .set(3))
+  }
+
+  @Test("An enum of features is one of them at a time, each with its own reducer")
+  func cases() {
+    store.send(.show(.counting(Counting.State())))
+    store.send(.destination(.presented(.counting(.increment))))
+    #expect(store.state.destination?.counting?.count == 1)
+    store.send(.show(.byTen(Counting.State())))
+    store.send(.destination(.presented(.byTen(.increment))))
+    #expect(store.state.destination?.byTen?.count == 10)
+    store.send(.show(.nested(.counting(Counting.State()))))
+    store.send(.destination(.presented(.nested(.counting(.set(5))))))
+    #expect(store.state.destination?.nested?.counting?.count == 5)
+    store.send(.show(.item(id: 1, "a")))
+    #expect(store.state.destination?.item?.id == 1)
+  }
+
+  @Test("A feature may contain itself")
+  func recursion() {
+    store.send(.show(.parent(Parent.State())))
+    store.send(.destination(.presented(.parent(.present))))
+    store.send(.destination(.presented(.parent(.child(.presented(.increment))))))
+    #expect(store.state.destination?.parent?.child?.count == 1)
+  }
+
+  @Test("What is presented is observed by its identity, and by what is read of it")
+  func presentation() {
+    store.send(.present)
+    store.send(.show(.counting(Counting.State())))
+    let child = Observer(store.state.child)
+    let count = Observer(store.state.child?.count)
+    let destination = Observer(store.state.destination)
+    let destinationCount = Observer(store.state.destination?.counting?.count)
+    let plain = Observer(store.state.plain)
+    store.send(.child(.presented(.increment)))
+    #expect(count.hasHeard)
+    #expect(!destinationCount.hasHeard)
+    store.send(.destination(.presented(.counting(.increment))))
+    #expect(destinationCount.hasHeard)
+    #expect(!child.hasHeard)
+    #expect(!destination.hasHeard)
+    store.send(.show(.nothing))
+    store.send(.present)
+    #expect(child.hasHeard)
+    #expect(destination.hasHeard)
+    #expect(!plain.hasHeard)
+    let dismissed = Observer(store.state.child)
+    store.send(.child(.dismiss))
+    #expect(dismissed.hasHeard)
+  }
+
+  @Test("A stack is observed by the identity of its elements, and by what is read of them")
+  func stack() {
+    store.send(.push)
+    let path = Observer(store.state.path)
+    let count = Observer(store.state.path.first?.counting?.count)
+    store.send(.path(.element(id: store.state.path.ids[0], action: .counting(.increment))))
+    #expect(count.hasHeard)
+    #expect(!path.hasHeard)
+    store.send(.push)
+    #expect(path.hasHeard)
+  }
+
+  @Test("Observers are told when no lock is held, once for all that a reducer has done")
+  func delivery() {
+    store.send(.present)
+    let store = store
+    let heard = Heard()
+    withObservationTracking {
+      _ = store.state.child?.count
+      _ = store.state.plain
+    } onChange: {
+      // To read the state inside a reducer traps.
+      heard.counts.withLock { $0.append(store.state.child?.count) }
+    }
+    store.send(.child(.presented(.increment)))
+    store.send(.child(.presented(.increment)))
+    #expect(heard.counts.withLock { $0 } == [1])
+  }
+
+  @Test("A state that is not observed may present, too")
+  func unobserved() {
+    let state = Unobserved.State(child: Counting.State(count: 1))
+    #expect(state.other?.count == 3)
+    let store = Store(initialState: state) { Unobserved() }
+    store.send(.child(.presented(.increment)))
+    #expect(store.state == Unobserved.State(child: Counting.State(count: 2)))
+    #expect(store.state.$child.wrappedValue?.count == 2)
+  }
+}

@@ -1,0 +1,58 @@
+import Testing
+
+@testable import SharedStateStoreMacroExpansion
+
+// What the parser reads right is told by the golden files, and by SwiftSyntax, with which `make check-macros` compares it.
+
+@Suite(.timeLimit(.minutes(1)))
+struct ParserTests {
+  private func error(_ text: String) -> ParsingError? {
+    do throws(ParsingError) {
+      _ = try Parser.declaration(in: text)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test(
+    "What is no declaration is refused where it goes wrong",
+    arguments: [
+      ("", 0), ("}", 0), ("enum", 4), ("struct {", 7), ("enum A { case", 7), ("enum A { case }", 14),
+      ("enum A { case a( }", 15), ("enum A { case a(Int = ) }", 22), ("enum A { case a = }", 18),
+      ("enum A {} enum B {}", 10), ("enum A { let }", 13), ("enum A<T {}", 9), ("enum A { #if A\n case a }", 23),
+      ("enum A: {}", 8), ("enum A where T {}", 15), ("enum A { case a(Int String) }", 20), ("enum A { @ case a }", 16),
+      ("enum A { var a = a ? b }", 23), ("enum A { var a = #if A\n.b }", 21), ("enum A { nothing }", 9),
+      ("enum A { case a(\"\\( }", 16), ("enum A { case a = \"b }", 18), ("enum A { var a = if a }", 22),
+      ("enum A { var a: }", 16),
+    ]
+  )
+  func refused(_ text: String, _ offset: Int) {
+    #expect(error(text)?.offset == offset, "\(String(describing: error(text)))")
+  }
+
+  @Test("A source that is nested without end is refused")
+  func depth() {
+    let count = 10_000
+    #expect(error(String(repeating: "enum A { ", count: count) + String(repeating: "}", count: count)) != nil)
+    let type = String(repeating: "A<", count: count) + "B" + String(repeating: ">", count: count)
+    #expect(error("enum A { case a(\(type)) }") != nil)
+    let conditions = String(repeating: "#if A\n", count: count) + String(repeating: "#endif\n", count: count)
+    #expect(error("enum A { \(conditions) }") != nil)
+    let strings = String(repeating: "\"\\(", count: count)
+    #expect(error("enum A { let a = \(strings) }") != nil)
+    #expect(error("enum A { let a = \(String(repeating: "a ? ", count: count)) }") != nil)
+  }
+
+  @Test("Tokens and what is between them are the whole text", arguments: GoldenFile.all)
+  func tokens(_ file: GoldenFile) {
+    let source = Source(file.declaration)
+    var end = 0
+    for token in source.tokens {
+      #expect(token.range.lowerBound >= end)
+      #expect(token.hasSpaceBefore == (token.range.lowerBound > end || end == 0))
+      end = token.range.upperBound
+    }
+    #expect(end == source.bytes.count)
+  }
+}

@@ -1,0 +1,103 @@
+import SharedState
+import SharedStateCombine
+import SharedStateStore
+import SharedStateStoreCombine
+import SharedStateStoreTesting
+import SharedStateTesting
+import Testing
+
+#if canImport(Combine)
+  import Combine
+#else
+  import OpenCombine
+#endif
+
+@Suite(.timeLimit(.minutes(1)))
+struct PublisherTests {
+  /// As the documents write it.
+  struct Observing: Reducer {
+    struct State: Equatable {
+      @Shared(.inMemory("observed")) var count = 0
+      var seen: [Int] = []
+    }
+
+    enum Action: Equatable {
+      case onAppear
+      case countUpdated(Int)
+    }
+
+    enum CancelID { case observation }
+
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .onAppear:
+          return .publisher {
+            state.$count.publisher
+              .map(Action.countUpdated)
+          }
+          .cancellable(id: CancelID.observation)
+
+        case .countUpdated(let count):
+          // Do something with count
+          state.seen.append(count)
+          return count == 2 ? .cancel(id: CancelID.observation) : .none
+        }
+      }
+    }
+  }
+
+  @Test("A publisher sends actions until it is cancelled")
+  func publisher() async {
+    let store = TestStore(initialState: Observing.State()) { Observing() }
+    await store.send(.onAppear)
+    await store.receive(.countUpdated(0)) { $0.seen = [0] }
+    @Shared(.inMemory("observed")) var count = 0
+    $count.withLock { $0 = 1 }
+    await store.receive(.countUpdated(1)) {
+      $0.$count.withLock { $0 = 1 }
+      $0.seen = [0, 1]
+    }
+    $count.withLock { $0 = 2 }
+    await store.receive(.countUpdated(2)) {
+      $0.$count.withLock { $0 = 2 }
+      $0.seen = [0, 1, 2]
+    }
+    await store.finish()
+  }
+
+  @Test("An effect ends with its publisher")
+  func completion() async throws {
+    let store = Store<[Int], Int>(initialState: []) {
+      Reduce { state, action in
+        state.append(action)
+        return action == 0 ? .publisher { [1, 2].publisher } : .none
+      }
+    }
+    let task = store.send(0)
+    try await inTime("the end") { await task.finish() }
+    #expect(store.state == [0, 1, 2])
+  }
+
+  @Test("A store publishes its states, and parts of them when they change")
+  func storePublisher() {
+    let store = Store(initialState: Counter.State()) { Counter() }
+    let states = Locked<[Counter.State]>([])
+    let counts = Locked<[Int]>([])
+    let subscriptions = [
+      store.publisher.sink { state in states.change { $0.append(state) } },
+      store.publisher.received.map(\.count).sink { count in counts.change { $0.append(count) } },
+    ]
+    store.send(.increment)
+    store.send(.received(1))
+    #expect(counts.value == [0, 1])
+    #expect(
+      states.value == [
+        Counter.State(), Counter.State(count: 1), Counter.State(count: 1, received: [1]),
+      ]
+    )
+    for subscription in subscriptions { subscription.cancel() }
+    store.send(.increment)
+    #expect(counts.value == [0, 1])
+  }
+}

@@ -1,0 +1,40 @@
+import SharedStateStore
+import SharedStateStoreTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct BindingTests {
+  struct Form: Reducer {
+    struct State: Equatable {
+      var name = ""
+      var age = 0
+      var changes = 0
+    }
+
+    enum Action: BindableAction, Equatable {
+      case binding(BindingAction<State>)
+      case reset
+    }
+
+    var body: some ReducerOf<Self> {
+      BindingReducer()
+      Reduce { state, action in
+        if case .binding(\.name) = action { state.changes += 1 }
+        return .none
+      }
+    }
+  }
+
+  @Test("A binding sets its property, and is told apart by it")
+  func binding() async {
+    let store = TestStore(initialState: Form.State()) { Form() }
+    await store.send(.binding(.set(\.name, "Blob"))) {
+      $0.name = "Blob"
+      $0.changes = 1
+    }
+    await store.send(.set(\.age, 42)) { $0.age = 42 }
+    await store.send(.reset)
+    #expect(Form.Action.set(\.age, 1) == .binding(.set(\.age, 1)))
+    #expect(Form.Action.set(\.age, 1) != .binding(.set(\.age, 2)))
+  }
+}

@@ -1,0 +1,405 @@
+import Foundation
+import IssueReporting
+import SharedStateDependencies
+import SharedStateStore
+import SharedStateStoreTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct TestStoreTests {
+  /// The issues that an operation reports, which has to report some.
+  private func issues(_ operation: () async throws -> Void) async throws -> [String] {
+    let texts = Locked<[String]>([])
+    try await withKnownIssue {
+      try await operation()
+    } matching: { issue in
+      texts.change { $0.append(issue.text ?? "") }
+      return true
+    }
+    return texts.value
+  }
+
+  private func makeStore() -> TestStoreOf<Counter> {
+    TestStore(initialState: Counter.State()) { Counter() }
+  }
+
+  @Test("Changes and received actions are asserted")
+  func asserted() async {
+    let store = makeStore()
+    await store.send(.increment) { $0.count = 1 }
+    await store.send(.run(7))
+    await store.receive(.received(7)) { $0.received = [7] }
+    await store.send(\.increment) { $0.count += 1 }
+    await store.send(\.run, 8)
+    await store.receive(\.received) { $0.received = [7, 8] }
+    await store.send(\.run, 9)
+    await store.receive(\.received, 9) { $0.received = [7, 8, 9] }
+    await store.send(\.run, 10)
+    await store.receive({ $0 == .received(10) }) { $0.received = [7, 8, 9, 10] }
+    store.assert { $0.count = 2 }
+    await store.finish()
+    #expect(store.state == Counter.State(count: 2, received: [7, 8, 9, 10]))
+  }
+
+  @Test("Inside of an assertion the state is the one before")
+  func stateInAssertion() async {
+    let store = makeStore()
+    await store.send(.increment) {
+      #expect(store.state.count == 0)
+      $0.count = 1
+    }
+    #expect(store.state.count == 1)
+  }
+
+  @Test("A change that was not asserted fails, and shows the changed members")
+  func unassertedChange() async throws {
+    let texts = try await issues {
+      let store = makeStore()
+      await store.send(.increment)
+    }
+    #expect(
+      texts == [
+        """
+        State was not expected to change, but a change occurred: …
+
+              Counter.State(
+            −   count: 0,
+            +   count: 1,
+                received: []
+              )
+
+        (Expected: −, Actual: +)
+        """
+      ]
+    )
+  }
+
+  @Test("An assertion without a change fails")
+  func nothingChanged() async throws {
+    let texts = try await issues {
+      let store = makeStore()
+      await store.send(.run(1)) { $0.count = 0 }
+      await store.receive(.received(1)) { $0.received = [1] }
+    }
+    #expect(texts == ["Expected state to change, but no change occurred."])
+  }
+
+  @Test("Sending before everything is received fails")
+  func sendingBeforeReceiving() async throws {
+    let texts = try await issues {
+      let store = makeStore()
+      await store.send(.run(1))
+      await store.send(.increment) { $0.count = 1 }
+    }
+    #expect(
+      texts == [
+        """
+        'Counter' has received 1 action that the test has not handled, before this one was sent: Counter.Action.increment
+
+            Counter.Action.received(1)
+
+        Receive them before, or skip them with 'skipReceivedActions'.
+        """
+      ]
+    )
+  }
+
+  @Test("Another action than the expected one fails")
+  func unexpectedAction() async throws {
+    let texts = try await issues {
+      let store = makeStore()
+      await store.send(.run(1))
+      await store.receive(.received(2))
+    }
+    #expect(
+      texts == [
+        """
+        'Counter' received another action than expected: …
+
+            − Counter.Action.received(2)
+            + Counter.Action.received(1)
+
+        (Expected: −, Received: +)
+        """
+      ]
+    )
+  }
+
+  @Test("Expecting an action that nobody sends fails")
+  func missingAction() async throws {
+    let texts = try await issues {
+      let store = makeStore()
+      await store.receive(.received(2))
+    }
+    #expect(
+      texts == [
+        """
+        'Counter' was expected to receive this action, and has received none within 3.0 seconds: …
+
+            Counter.Action.received(2)
+
+        No effect is running that could send one.
+        """
+      ]
+    )
+  }
+
+  @Test("An action that is not handled at the end fails")
+  func unhandledAction() async throws {
+    let texts = try await issues {
+      let store = makeStore()
+      await store.send(.run(1))
+      await store.finish()
+    }
+    #expect(
+      texts == [
+        """
+        'Counter' has received 1 action that the test has not handled at its end:
+
+            Counter.Action.received(1)
+
+        Receive them, or skip them with 'skipReceivedActions'.
+        """
+      ]
+    )
+  }
+
+  @Test("An effect that is still running at the end fails")
+  func runningEffect() async throws {
+    let texts = try await issues {
+      let store = TestStore(initialState: 0) {
+        Reduce<Int, Int> { _, _ in .run { _ in await Gate().wait() } }
+      }
+      await store.send(3)
+    }
+    #expect(
+      texts == [
+        """
+        An effect of 'Reduce<Int, Int>' is still running at the end of the test. It comes from this action:
+
+            3
+
+        Let it end before, cancel it, or skip it with 'skipInFlightEffects'.
+        """
+      ]
+    )
+  }
+
+  @Test("An error that nobody handles fails, at the line of the test")
+  func unhandledError() async throws {
+    struct Failure: Error {}
+    let texts = try await issues {
+      let store = TestStore(initialState: 0) {
+        Reduce<Int, Int> { _, _ in .run { _ in throw Failure() } }
+      }
+      await store.send(3)
+    }
+    #expect(texts.count == 1)
+    #expect(
+      texts.first?.hasPrefix(
+        "An effect of 'Reduce<Int, Int>' threw an error that nobody handles: Failure()\n\nThe effect is written in StoreTests/"
+      ) == true
+    )
+  }
+
+  @Test("A missing dependency in an effect fails")
+  func missingDependency() async throws {
+    let texts = try await issues {
+      let store = TestStore(initialState: 0) {
+        Reduce<Int, Int> { _, _ in
+          .run { _ in
+            @Dependency(\.uuid) var uuid
+            _ = uuid()
+          }
+        }
+      }
+      await store.send(3)
+    }
+    #expect(texts.first?.contains("UUIDGenerator") == true)
+  }
+
+  @Test("Received actions and running effects can be skipped")
+  func skipping() async throws {
+    let store = makeStore()
+    await store.send(.run(1))
+    await store.skipReceivedActions()
+    #expect(store.state.received == [1])
+    await store.skipReceivedActions(strict: false)
+    await store.skipInFlightEffects(strict: false)
+    let texts = try await issues {
+      await store.skipReceivedActions()
+      await store.skipInFlightEffects()
+    }
+    #expect(
+      texts == [
+        "'Counter' has received no action that could be skipped.",
+        "No effect of 'Counter' is running that could be skipped.",
+      ]
+    )
+  }
+
+  @Test("Without exhaustivity only what is asserted counts")
+  func notExhaustive() async throws {
+    let store = makeStore()
+    store.exhaustivity = .off
+    await store.send(.run(1))
+    await store.send(.merge)
+    await store.receive(.received(2)) { $0.received = [1, 1, 2] }
+    await store.send(.increment)
+    let texts = try await issues {
+      await store.send(.increment) { $0.count = 3 }
+    }
+    #expect(texts.count == 1)
+    await store.withExhaustivity(.on) {
+      await store.send(.increment) { $0.count = 3 }
+    }
+    #expect(store.exhaustivity == .off)
+  }
+
+  @Test("What was skipped can be shown")
+  func shown() async {
+    let reporter = ExpectedIssues()
+    await withIssueReporters([reporter]) {
+      let store = makeStore()
+      store.exhaustivity = .off(showSkippedAssertions: true)
+      await store.send(.increment)
+      store.exhaustivity = .off
+      await store.send(.increment)
+    }
+    #expect(reporter.count.value == 1)
+  }
+
+  /// Counts what a test is told of that does not fail it.
+  private struct ExpectedIssues: IssueReporter {
+    let count = Locked(0)
+
+    func reportIssue(
+      _ message: @autoclosure () -> String?,
+      severity: IssueSeverity,
+      fileID: StaticString,
+      filePath: StaticString,
+      line: UInt,
+      column: UInt
+    ) {}
+
+    func expectIssue(
+      _ message: @autoclosure () -> String?,
+      fileID: StaticString,
+      filePath: StaticString,
+      line: UInt,
+      column: UInt
+    ) {
+      count.change { $0 += 1 }
+    }
+  }
+
+  @Test("The task of an action waits for its effects, and cancels them")
+  func task() async throws {
+    let gate = Gate()
+    let store = TestStore(initialState: 0) {
+      Reduce<Int, Int> { _, action in .run { _ in await (action == 1 ? gate : Gate()).wait() } }
+    }
+    let first = await store.send(1)
+    gate.open()
+    await first.finish()
+    let second = await store.send(2)
+    let texts = try await issues { await second.finish(timeout: .milliseconds(1)) }
+    #expect(
+      texts == [
+        """
+        An effect of 'Reduce<Int, Int>' has not ended within 0.001 seconds. It comes from this action:
+
+            2
+
+        If it needs longer, say so with 'timeout'; if it never ends, cancel it.
+        """
+      ]
+    )
+    await second.cancel()
+    #expect(second.isCancelled)
+    await store.finish()
+  }
+
+  @Test("Effects go on while the test waits for something else")
+  func goingOn() async {
+    let clock = TestClock()
+    let done = Gate()
+    let store = TestStore(initialState: 0) {
+      Reduce<Int, Int> { state, action in
+        state = action
+        guard action == 1 else { return .none }
+        return .run { send in
+          try await clock.sleep(for: .seconds(1))
+          await send(2)
+          done.open()
+        }
+      }
+    }
+    await store.send(1) { $0 = 1 }
+    await clock.advance(by: .seconds(1))
+    await done.wait()
+    await store.receive(2) { $0 = 2 }
+  }
+
+  @Test("Dependencies of a store can be set between its actions")
+  func dependencies() async {
+    let store = TestStore(initialState: "") {
+      Reduce<String, Int> { state, _ in
+        @Dependency(\.uuid) var uuid
+        state = String(uuid().uuidString.suffix(1))
+        return .none
+      }
+    } withDependencies: {
+      $0.uuid = .incrementing
+    }
+    await store.send(0) { $0 = "0" }
+    await store.send(0) { $0 = "1" }
+    store.dependencies.uuid = .incrementing
+    await store.send(0) { $0 = "0" }
+  }
+
+  @Test("Debounced and throttled effects follow a test clock")
+  func clocks() async {
+    let clock = TestClock()
+    let store = TestStore(initialState: 0) {
+      Reduce<Int, Int> { state, action in
+        switch action {
+        case 1..<10: return .send(action * 10).debounce(id: "debounce", for: .seconds(1), clock: clock)
+        case -9..<0: return .send(action * 10).throttle(id: "throttle", for: .seconds(1), clock: clock, latest: true)
+        default:
+          state = action
+          return .none
+        }
+      }
+    }
+    await store.send(1)
+    await clock.advance(by: .milliseconds(500))
+    await store.send(2)
+    await clock.advance(by: .milliseconds(900))
+    await clock.advance(by: .milliseconds(100))
+    await store.receive(20) { $0 = 20 }
+    await store.send(-1)
+    await store.receive(-10) { $0 = -10 }
+    await store.send(-2)
+    await store.send(-3)
+    await clock.advance(by: .seconds(1))
+    await store.receive(-30) { $0 = -30 }
+    await store.finish()
+  }
+}
+
+extension Counter.Action: CasePathable {
+  struct AllCasePaths: Sendable {
+    var increment: AnyCasePath<Counter.Action, Void> {
+      AnyCasePath(embed: { .increment }, extract: { if case .increment = $0 { () } else { nil } })
+    }
+    var run: AnyCasePath<Counter.Action, Int> {
+      AnyCasePath(embed: { .run($0) }, extract: { if case .run(let value) = $0 { value } else { nil } })
+    }
+    var received: AnyCasePath<Counter.Action, Int> {
+      AnyCasePath(embed: { .received($0) }, extract: { if case .received(let value) = $0 { value } else { nil } })
+    }
+  }
+
+  static var allCasePaths: AllCasePaths { AllCasePaths() }
+}
