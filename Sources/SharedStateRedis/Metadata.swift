@@ -23,12 +23,7 @@ extension RedisStore {
       writtenAt = stored.meta.map { Date(timeIntervalSince1970: Double($0.revision.rawValue) / 1_000_000) }
       writtenBy = stored.meta?.writer
       isForeign = stored.meta?.writer.hasPrefix(Meta.foreignMark) ?? true
-      size =
-        switch stored.content {
-        case .document(let document): document.count
-        case .oversized(let bytes): bytes
-        case .absent, .otherType: nil
-        }
+      size = stored.content == .absent ? nil : StoredSummary(of: stored).length
     }
   }
 }

@@ -15,8 +15,8 @@
 /// somebody's change all the same.
 ///
 /// Answers `ok <revision> <parent>`, or an array: `conflict`, the meta and the document that are there (or nil; of a large
-/// document the length), the type of the value, and `forgotten` when an operation of the writer that was applied on top of the expected revision may
-/// not be remembered any more; or `type` and the name of the other type that the key holds.
+/// document the length), the type of the value, and `forgotten` when an operation of the writer that was applied on top of
+/// the expected revision may not be remembered any more; or `type` and the name of the other type that the key holds.
 ///
 /// The revision is above the floor and above the stored one, each as long as that is not ``Revision/largest``, and at
 /// least the server's time.

@@ -1,8 +1,9 @@
 /// What is said on a new connection before it is of use: the commands, and what their replies mean.
 package struct Handshake {
   private enum Step {
-    case authenticate, select, name, clientID, role, information, server, replication, stats, commitScript
-    case restoreScript
+    case authenticate, select, name, clientID, role, commitScript, restoreScript
+    /// INFO, with all sections that are wanted, or with one of them.
+    case information, section
   }
 
   package private(set) var digests = ScriptDigests()
@@ -49,7 +50,7 @@ package struct Handshake {
         command.argument("CLIENT")
         command.argument("ID")
       }
-      askForInfo(.server, ["server"])
+      askForInfo(.section, ["server"])
       return
     }
     steps.append(.role)
@@ -81,7 +82,7 @@ package struct Handshake {
   package var bound: ReplyBound {
     switch steps.first {
     case .role: .role
-    case .information, .server, .replication, .stats: .information
+    case .information, .section: .information
     case .authenticate, .select, .name, .clientID, .commitScript, .restoreScript, nil: .word
     }
   }
@@ -100,7 +101,7 @@ package struct Handshake {
     case .clientID:
       guard reply.kind == .integer else { throw .protocolViolation(reason: "the answer to CLIENT ID is no number") }
       facts.clientID = reply.integer
-    case .information, .server, .replication, .stats:
+    case .information, .section:
       take(ServerInfo(reply.string))
     case .commitScript:
       digests.commit = try Self.digest(reply)
@@ -135,7 +136,7 @@ package struct Handshake {
       case .name: "CLIENT SETNAME"
       case .clientID: "CLIENT ID"
       case .role: "ROLE"
-      case .information, .server, .replication, .stats: "INFO"
+      case .information, .section: "INFO"
       case .commitScript, .restoreScript: "SCRIPT LOAD"
       }
     let error = RedisSharedStateError(errorReply: error, operation: operation)
@@ -149,9 +150,7 @@ package struct Handshake {
       throw error
     case (.information, .serverError(code: "ERR")):
       // Before 7.0 a server takes one section at a time.
-      askForInfo(.server, ["server"])
-      askForInfo(.replication, ["replication"])
-      askForInfo(.stats, ["stats"])
+      for section in ["server", "replication", "stats"] { askForInfo(.section, [section]) }
     case (_, .serverError(code: "ERR")), (_, .permissionDenied):
       // All of these can be done without.
       break

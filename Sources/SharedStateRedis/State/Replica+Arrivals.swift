@@ -98,7 +98,8 @@ extension Replica {
   /// to be read.
   ///
   /// A document of the same length may be another one, which somebody has written without a revision. The link sees to
-  /// that: it reads small documents always, and large ones by chance, and where an invalidation has no explanation.
+  /// that: it reads documents by chance, small ones also where no message tells of them, and all where somebody has written
+  /// and no message tells who.
   func stored(as summary: StoredSummary) -> StoredValue? {
     guard let stored = summary.meta, let known = meta, left == nil, summary.length == confirmed.content.size,
       confirmed.content.document != nil, summary.length != 0,
