@@ -77,16 +77,34 @@ struct LoadedKeyTests {
     #expect(received.withLock { $0 } == [42, 43])
     withExtendedLifetime(cancellable) {}
   }
+
+  @Test("what the key tells twice is published once")
+  func toldTwice() async throws {
+    let key = AnswerKey()
+    let share = share(key)
+    let received = Mutex<[Int]>([])
+    let cancellable = share.publisher.sink { value in received.withLock { $0.append(value) } }
+    for value in [42, 7, 7] { key.subscribers.withLock { $0 }.forEach { $0.yield(value) } }
+    share.withLock { $0 = 43 }
+    try await eventually("the change is told") { received.withLock { $0.last == 43 } }
+    #expect(received.withLock { $0 } == [42, 7, 43])
+    withExtendedLifetime(cancellable) {}
+  }
 }
 
 /// Always finds 42.
-private struct AnswerKey: SharedKey, Hashable {
+private final class AnswerKey: SharedKey {
+  let subscribers = Mutex<[SharedSubscriber<Int>]>([])
+
+  var id: String { "answer" }
+
   func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {
     continuation.resume(returning: 42)
   }
 
   func subscribe(context: LoadContext<Int>, subscriber: SharedSubscriber<Int>) -> SharedSubscription {
-    SharedSubscription {}
+    subscribers.withLock { $0.append(subscriber) }
+    return SharedSubscription {}
   }
 
   func save(_ value: Int, context: SaveContext, continuation: SaveContinuation) {

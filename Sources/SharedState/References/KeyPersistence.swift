@@ -144,12 +144,15 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   private func receiveChange(_ result: Result<Key.Value?, any Error>) {
     let number = nextNumber()
     if case .success = result, hasCrossedSaves(since: savesBefore) { return }
+    let heard = result.map { $0 ?? initialValue }
+    // A load may have shown the same change already.
+    let versionsOfSameValue = reference?.versions(of: try? heard.get())
     // What the key was not told of yet it is about to store over this.
-    show(result.map { $0 ?? initialValue }, number) { [weak self] in
+    show(heard.map(Optional.some), number) { [weak self] in
       guard let self, $0.local <= savedStamp.load(ordering: .relaxed), advance(shownValue, to: number) else {
         return .outdated
       }
-      return .done
+      return $0 == versionsOfSameValue ? .outdated : .done
     } status: {
       // A key that was loading has something to tell.
       $0.isLoading = false
