@@ -87,7 +87,7 @@ package struct DocumentCoder<Value>: Sendable {
   ) -> Checked<Replica.Documents> {
     checkedDocument(of: value).flatMap { mine in
       let whole = Replica.Documents(encoded: mine, merged: mine)
-      guard encoding.isMerged, case .document(let theirs) = encoding.stored.content else { return .success(whole) }
+      guard encoding.isMerged, let theirs = stored(encoding, default: initialValue) else { return .success(whole) }
       // What is stored is what this service has made itself, so that there is nothing to be merged with.
       if case .encoded(theirs, _) = encoding.base { return .success(whole) }
       let base: Base? =
@@ -98,6 +98,13 @@ package struct DocumentCoder<Value>: Sendable {
         }
       return base.map { merge(value, mine, base: $0, onto: theirs) } ?? .success(whole)
     }
+  }
+
+  /// What a local change is merged with; `nil`: with nothing, so that all of it is sent.
+  private func stored(_ encoding: Replica.Encoding, default initialValue: Value) -> Data? {
+    if let document = encoding.stored.content.document { return document }
+    // Only what was changed is sent, and none of what was never stored.
+    return encoding.isBaseWithdrawn ? try? encode(initialValue).get() : nil
   }
 
   /// Runs atomic updates one after the other on what is stored.

@@ -71,8 +71,7 @@ extension Replica {
     }
     switch job.purpose {
     case .change(let stamp, let encoded, _):
-      base = .encoded(encoded, stored: job.content.document ?? encoded)
-      baseRevision = revision
+      reflect(.encoded(encoded, stored: job.content.document ?? encoded), at: revision)
       reflected = job.isReflected ? job.content.document : nil
       if isNewest, job.isReflected {
         sight = .reflected
@@ -83,7 +82,7 @@ extension Replica {
       return actions + saved() + finish(job.waiters) + settle(stamp: stamp)
     case .reset(let stamp):
       // What was changed after it is a change of the default.
-      (base, baseRevision) = (.defaultValue, revision)
+      reflect(.defaultValue, at: revision)
       // The box still has what was changed before.
       if sight == .reflected { sight = .unknown }
       finished += job.waiters.save.sorted()
@@ -226,14 +225,7 @@ extension Replica {
   mutating func putBack(_ job: Job, _ error: RedisSharedStateError?) -> [Action] {
     switch job.purpose {
     case .change(let stamp, _, _):
-      isDirty = true
-      var waiting = job.waiters
-      // What was to be kept before it is to be deleted now.
-      if let reset, reset.stamp >= stamp { waiting.isSave = false }
-      waiters.merge(waiting)
-      // A reset is committed first now: who waits for both waits for this.
-      waiters.flush.formUnion(reset?.waiters.flush ?? [])
-      reset?.waiters.flush = []
+      putBack(changeUpTo: stamp, job.waiters)
       return []
     case .reset(let stamp):
       putBack(resetUpTo: stamp, job.waiters)
@@ -245,6 +237,17 @@ extension Replica {
     case .repair:
       return []
     }
+  }
+
+  mutating func putBack(changeUpTo stamp: UInt64, _ waiters: Waiters) {
+    isDirty = true
+    var waiting = waiters
+    // What was to be kept before it is to be deleted now.
+    if let reset, reset.stamp >= stamp { waiting.isSave = false }
+    self.waiters.merge(waiting)
+    // A reset is committed first now: who waits for both waits for this.
+    self.waiters.flush.formUnion(reset?.waiters.flush ?? [])
+    reset?.waiters.flush = []
   }
 
   /// Whether what an earlier connection had has taken effect, a refusal does not tell.

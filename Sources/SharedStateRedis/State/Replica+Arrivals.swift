@@ -164,8 +164,8 @@ extension Replica {
   package mutating func delivered(_ delivery: Delivery, outcome: DeliveryOutcome) -> [Action] {
     if showing == delivery.sequence { showing = nil }
     if outcome == .shown {
-      baseRevision = delivery.state.revision
-      base = if case .document(let document) = delivery.state.content { .stored(document) } else { .defaultValue }
+      let base = delivery.state.content.document.map { Base.stored($0) } ?? .defaultValue
+      reflect(base, at: delivery.state.revision)
       // What came in meanwhile is there already.
       if delivery.state != confirmed, changesNothing(after: delivery.state.content) {
         baseRevision = confirmed.revision
@@ -239,8 +239,8 @@ extension Replica {
       return [.read]
     case .confirmed(let sighting): told = sighting
     case .edited: isEdited = true
-    case .withdrawn(let revision, let earlier):
-      actions = [.report(.withdrawn(revision))]
+    case .withdrawn(let revisions, let earlier):
+      actions = revisions.map { .report(.withdrawn($0)) }
       if let earlier { told = earlier }
     }
     // What was decided about it is on its way already.
@@ -309,8 +309,8 @@ extension Replica {
     case confirmed(Told)
     /// They were, and somebody has written another document since.
     case edited
-    /// They are not; what was told before them may be.
-    case withdrawn(Revision, Told?)
+    /// They are not, nor are some of those that were told before them; one of those may be.
+    case withdrawn([Revision], Told?)
   }
 
   /// Confirms what a message has told, or takes it back.
@@ -347,7 +347,12 @@ extension Replica {
     (confirmed, meta, left) = (State(revision: held.revision, content: held.content), held.meta, nil)
     sight = .unknown
     guard !isTrue else { return .edited }
-    return .withdrawn(told.revision, news.earlier.last { $0.version == stored.meta?.version })
+    if !news.isOwn, baseRevision > held.revision { (baseRevision, isBaseWithdrawn) = (held.revision, true) }
+    let earlier = news.earlier.map(\.version).filter { !(stored.meta?.lineage.covers($0) ?? false) }
+    return .withdrawn(
+      earlier.map(\.revision) + [told.revision],
+      news.earlier.last { $0.version == stored.meta?.version }
+    )
   }
 
   /// What the key's policy makes of a verdict.
@@ -409,7 +414,7 @@ extension Replica {
       repair = Repair(kind: .restore, stored: stored)
       guard !isShown else { return reportLoss(of: stored) }
       // The box has it, if it was made here, and nothing else was shown since.
-      let isReflected = baseRevision == held.revision && held.content.document == reflected
+      let isReflected = baseRevision == held.revision && held.content.document == reflected && !isBaseWithdrawn
       if case .encoded = base, isReflected { sight = .reflected }
       return reportLoss(of: stored) + actions
     case .merge:

@@ -10,6 +10,8 @@ extension Replica {
     package var updates: [UInt64]
     /// What the local change is a change of.
     package var base: Base
+    /// Whether that turned out never to have been stored, so that only what differs from it is kept.
+    package var isBaseWithdrawn = false
     /// What it is committed on top of.
     package var stored: State
     /// What the server is expected to have beside it.
@@ -105,11 +107,12 @@ extension Replica {
     Encoding(
       updates: updates,
       base: base,
+      isBaseWithdrawn: isBaseWithdrawn,
       stored: State(revision: storedRevision, content: confirmed.content),
       expected: expectedMeta,
       held: held.meta?.lineage,
       basis: news != nil || expectedMeta == nil ? confirmed.content.document : nil,
-      isMerged: policy.conflict != .lastWriteWins && unreadable == nil,
+      isMerged: (policy.conflict != .lastWriteWins || isBaseWithdrawn) && unreadable == nil,
       isReplacement: unreadable != nil
     )
   }
@@ -172,6 +175,7 @@ extension Replica {
     case .success(let documents):
       guard let documents else { return [] }
       if isOvertaken(encoding), !encoding.isReplacement {
+        guard isCertain(encoding.stored) else { return encodeAgain(stamp: stamp) }
         let stored = confirmed.content.document
         return rollBack(stamp: stamp, encodingWaiters, local: documents.encoded, stored: stored) + advance()
       }
@@ -187,6 +191,7 @@ extension Replica {
       )
       return remadeIfOutdated()
     case .failure(let error) where encoded.givesWay:
+      guard isCertain(encoding.stored) else { return encodeAgain(stamp: stamp) }
       return rollBack(stamp: stamp, encodingWaiters, error) + advance()
     case .failure(let error):
       // The change stays in the box and is given up here; a later one may well be sent.
@@ -204,6 +209,19 @@ extension Replica {
     // What has come in while it was encoded may turn out unreadable, which it would have to wait for.
     case .reject: encoding.stored.revision > baseRevision
     }
+  }
+
+  /// Whether this is stored, as far as is known, and not only what a message has told.
+  private func isCertain(_ stored: State) -> Bool {
+    news == nil && stored == State(revision: storedRevision, content: confirmed.content)
+  }
+
+  /// A local change would yield to what may not be stored: it is encoded once more when that is known.
+  private mutating func encodeAgain(stamp: UInt64) -> [Action] {
+    putBack(changeUpTo: stamp, encodingWaiters)
+    guard news != nil else { return advance() }
+    news?.isDecisive = true
+    return [.read] + advance()
   }
 
   private mutating func finish(

@@ -163,6 +163,8 @@ package struct Replica: Sendable {
     let vitals: Vitals
     /// Whether it is what a commit of our own has made, of which only the revision is certain.
     var isOwn = false
+    /// Whether a local change gives way to them if they are true.
+    var isDecisive = false
     /// What was told before, and was not confirmed until this came, the newest one last: it may be what is true.
     var earlier: [Told] = []
 
@@ -269,6 +271,9 @@ package struct Replica: Sendable {
   var base = Base.defaultValue
   /// The revision that the box reflects.
   var baseRevision = Revision.none
+  /// Whether the box has what only a message has told, and nobody has stored, because a local change or a save kept it
+  /// from going back.
+  var isBaseWithdrawn = false
   /// What the last local change was sent as, where that decodes to what the box had.
   var reflected: Data?
 
@@ -412,7 +417,7 @@ package struct Replica: Sendable {
   }
 
   /// Whether a commit has to wait until it is known what the server has: in the script it can only be told by a document.
-  private var isNewsUntold: Bool { news.map { $0.isOwn || confirmed.content == .absent } ?? false }
+  private var isNewsUntold: Bool { news.map { $0.isOwn || $0.isDecisive || confirmed.content == .absent } ?? false }
 
   /// Whether what is stored is about to be shown together with what the server had lost.
   private var isMerging: Bool {
@@ -437,6 +442,11 @@ package struct Replica: Sendable {
   /// There is evidence for a revision.
   mutating func raiseFloor(to revision: Revision) {
     if revision <= .largestFloor { highest = max(highest, revision) }
+  }
+
+  /// The box has this, without the local changes that are not acknowledged.
+  mutating func reflect(_ base: Base, at revision: Revision) {
+    (self.base, baseRevision, isBaseWithdrawn) = (base, revision, false)
   }
 
   // MARK: The connection

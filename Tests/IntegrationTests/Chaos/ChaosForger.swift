@@ -10,7 +10,7 @@ import Testing
 /// stored in between: nothing of that may ever be there.
 final class ChaosForger: Sendable {
   private enum Forgery: CaseIterable {
-    case document, undecodable, noJSON, largeDocument, reference
+    case document, undecodable, noJSON, largeDocument, reference, deletion
     /// What is announced with what stands beside the value, as if it were that.
     case copy
     /// Not a list of keys, where the server tells which keys were written.
@@ -111,29 +111,32 @@ final class ChaosForger: Sendable {
     guard forgery != .invalidation else {
       return try publish(Data("x".utf8), on: "\(KeyNames.invalidationChannel)")
     }
-    // It has heard what others are told, and begins once there is something.
-    guard let meta = try get(keys.meta).flatMap({ Meta(String(decoding: $0, as: UTF8.self)) }) else { return false }
-    let message = Self.message(forgery, of: name, number, meta: meta)
+    // It has heard what others are told.
+    let meta = try get(keys.meta).flatMap { Meta(String(decoding: $0, as: UTF8.self)) }
+    guard let message = Self.message(forgery, of: name, number, meta: meta) else { return true }
     if forgery != .copy {
       history.record(.forged(name: name, History.Stored(revision: message.revision.rawValue, Self.told(by: message))))
     }
     return try publish(message.payload, on: keys.channel)
   }
 
-  private static func message(_ forgery: Forgery, of name: String, _ number: Int, meta: Meta) -> ChangeMessage {
+  /// - Returns: `nil`: there is nothing to copy.
+  private static func message(_ forgery: Forgery, of name: String, _ number: Int, meta: Meta?) -> ChangeMessage? {
     let mark = ChaosForgery.mark(number)
     let document =
       name == ChaosDocument.countName
       ? Data("\(mark)".utf8)
       : Data(#"{"first":\#(mark),"second":\#(mark),"third":\#(mark),"common":\#(mark),"forged":true}"#.utf8)
     if forgery == .copy {
-      return ChangeMessage(
-        revision: meta.revision,
-        parent: meta.parent,
-        writer: meta.writer,
-        lineage: meta.lineage,
-        content: .document(document)
-      )
+      return meta.map { meta in
+        ChangeMessage(
+          revision: meta.revision,
+          parent: meta.parent,
+          writer: meta.writer,
+          lineage: meta.lineage,
+          content: .document(document)
+        )
+      }
     }
     let content: ChangeMessage.Content =
       switch forgery {
@@ -142,15 +145,16 @@ final class ChaosForger: Sendable {
       case .noJSON: .document(Data("{forged".utf8))
       case .largeDocument: .document(document + Data(repeating: UInt8(ascii: " "), count: largeBytes))
       case .reference: .reference
+      case .deletion: .deleted
       }
     // In microseconds, since 1970, ahead of the server's clock.
     let ahead = [1, 1_000, 1_000_000, 5_000_000].randomElement() ?? 1
     let revision = UInt64(Date.now.timeIntervalSince1970 * 1_000_000) + UInt64(ahead)
     return ChangeMessage(
-      revision: Revision(max(revision, meta.revision.rawValue + 1)),
-      parent: [.none, Revision(revision - 1), meta.revision].randomElement() ?? .none,
+      revision: Revision(max(revision, (meta?.revision.rawValue ?? 0) + 1)),
+      parent: [.none, Revision(revision - 1), meta?.revision ?? .none].randomElement() ?? .none,
       writer: "forger@host/1/forger",
-      lineage: Bool.random() ? meta.lineage : nil,
+      lineage: Bool.random() ? meta?.lineage : nil,
       content: content
     )
   }

@@ -22,9 +22,10 @@ enum ChaosForgery {
     return text.contains("forger") || Meta(text)?.kind == .deleted
   }
 
-  /// What a box shows, without what it may show of a forgery for a moment.
+  /// What a box shows, without what it may show of a forgery for a moment: a mark, or the default in place of what was
+  /// called deleted.
   static func claims(of shown: History.Document) -> History.Document {
-    History.Document(shown.fields.filter { !isMark($0.value) })
+    History.Document(shown.fields.filter { $0.value != "0" && !isMark($0.value) })
   }
 
   private static func isMark(_ text: String) -> Bool { Int(text).map { $0 >= least } ?? false }

@@ -65,6 +65,33 @@ struct OrderedTests {
     #expect(try backend.get("count") == "2")
   }
 
+  private struct Limits: Codable, Sendable {
+    var reads = 0
+    var writes = 0
+  }
+
+  @Test(
+    "what a message tells and nobody has stored is no part of what is saved, also where nothing is stored",
+    arguments: BackendKind.allCases,
+    [ConflictPolicy.merge, .reject, .lastWriteWins]
+  )
+  func forgedBase(kind: BackendKind, conflict: ConflictPolicy) async throws {
+    for isChanged in [false, true] {
+      let backend = try kind.make()
+      let store = try backend.store()
+      @Shared(.redis("limits", store: store, options: .init(conflict: conflict))) var limits = Limits()
+      try await $limits.load()
+      try backend.publish("1 5 0 s other@host/1/n\n" + #"{"reads":30,"writes":30}"#, on: "changes:{limits}")
+      try await eventually("it is shown") { [$limits] in $limits.wrappedValue.reads == 30 }
+      if isChanged { $limits.withLock { $0.writes = 2 } }
+      try await $limits.save()
+      let stored = try JSONDecoder().decode(Limits.self, from: Data(#require(try backend.get("limits")).utf8))
+      #expect(stored.reads == 0)
+      #expect(stored.writes == (isChanged ? 2 : 0))
+      try await eventually("it is shown as it is stored") { [$limits] in $limits.wrappedValue.reads == 0 }
+    }
+  }
+
   @Test(
     "nothing that claims to be from beyond all clocks ends all counting",
     arguments: BackendKind.allCases,

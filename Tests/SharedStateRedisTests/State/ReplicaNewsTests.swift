@@ -68,6 +68,16 @@ struct ReplicaNewsTests {
     #expect(actions.last?.delivery?.state == .document(5, "a"))
   }
 
+  @Test("is taken back together with what was told before it, but for what is stored", arguments: [false, true])
+  func withdrawnTogether(isStored: Bool) {
+    var replica = told()
+    deliver(replica.announced(.set(9, "c", .new(9, after: 6)), vitals: .calm), to: &replica, outcome: .shown)
+    let stored: StoredValue = isStored ? .document(6, "b", .old(6)) : .document(5, "a", .old(5))
+    let actions = replica.stored(stored, vitals: .calm)
+    let withdrawn = actions.filter { if case .report(.withdrawn) = $0 { true } else { false } }
+    #expect(withdrawn == (isStored ? [9] : [6, 9]).map { .report(.withdrawn(Revision($0))) })
+  }
+
   @Test("is neither confirmed nor taken back by what was asked for before")
   func askedBefore() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
@@ -151,6 +161,65 @@ struct ReplicaNewsTests {
     #expect(replica.beginsEncoding() == false)
     deliver(replica.stored(.deleted(6, .old(6)), vitals: .calm), to: &replica, outcome: .shown)
     #expect(replica.beginsEncoding() == true)
+  }
+
+  @Test("of a deletion takes a change away only once it is confirmed", arguments: [false, true])
+  func deletionMeanwhile(isTrue: Bool) throws {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    var message = ChangeMessage.set(6, "", .old(6))
+    message.content = .deleted
+    deliver(replica.announced(message, vitals: .calm), to: &replica, outcome: .superseded)
+    let actions = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    #expect(!actions.contains { if case .report(.gaveUp) = $0 { true } else { false } })
+    #expect(actions.contains(.read))
+    #expect(replica.beginsEncoding() == false)
+    #expect(replica.takeDraft() == nil)
+    let stored: StoredValue = isTrue ? .deleted(6, .old(6)) : .document(5, "a", .old(5))
+    deliver(replica.stored(stored, vitals: .calm), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    let outcome = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    #expect(outcome.contains { if case .report(.gaveUp) = $0 { true } else { false } } == isTrue)
+    #expect((replica.takeDraft()?.condition == .revision(Revision(5))) == !isTrue)
+  }
+
+  @Test("makes no change give way that is not right together with it, until it is confirmed", arguments: [false, true])
+  func ruleMeanwhile(isTrue: Bool) throws {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    _ = replica.changed()
+    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    var encoded = Replica.Encoded(stamp: 1, result: .failure(.bad))
+    encoded.givesWay = true
+    let actions = replica.encoded(encoded, operation: .number(1))
+    #expect(actions.contains(.read))
+    #expect(replica.hasPendingChange)
+    #expect(replica.beginsEncoding() == false)
+    let stored: StoredValue = isTrue ? .document(6, "b", .old(6)) : .document(5, "a", .old(5))
+    deliver(replica.stored(stored, vitals: .calm), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    if isTrue {
+      _ = replica.encoded(encoded, operation: .number(1))
+      #expect(!replica.hasPendingChange)
+    }
+  }
+
+  @Test("takes a change away that is to be rejected only once it is confirmed", arguments: [false, true])
+  func rejection(isTrue: Bool) throws {
+    var replica = Replica.live(at: 5, "a", conflict: .reject)
+    _ = replica.changed()
+    deliver(replica.announced(.set(6, "b"), vitals: .calm), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    let actions = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
+    #expect(actions.contains(.read))
+    #expect(replica.hasPendingChange)
+    #expect(replica.takeDraft() == nil)
+    let stored: StoredValue = isTrue ? .document(6, "b") : .document(5, "a")
+    deliver(replica.stored(stored, vitals: .calm), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.hasPendingChange == !isTrue)
   }
 
   @Test("of another history is looked for, and not shown")

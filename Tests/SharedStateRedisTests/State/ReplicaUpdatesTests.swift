@@ -289,6 +289,7 @@ struct ReplicaUpdatesTests {
     _ = replica.changed()
     let theirs = replica.delivery(of: .set(8, "3"))
     _ = replica.delivered(theirs, outcome: .superseded)
+    _ = replica.stored(.document(8, "3"))
     #expect(replica.beginsEncoding() == true)
     let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("3".utf8))
     let again = Replica.Delivery(state: theirs.state, stamp: 1, sequence: theirs.sequence + 1)
@@ -340,10 +341,10 @@ struct ReplicaUpdatesTests {
     #expect(replica.beginsEncoding() == true)
     replica.reconnect()
     deliver(replica.stored(.document(5, "0")), to: &replica, outcome: .superseded)
-    let actions = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-    let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("0".utf8))
-    #expect(actions.first == .saveError(error))
+    _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeDraft() == nil)
+    // What it was made of is lost with what came after it.
+    replica.encodeAndSend("2", stamp: 1, number: 2)
   }
 
   @Test("who waits for a change that is rejected is told once the box shows what was stored instead")
