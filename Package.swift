@@ -70,6 +70,7 @@ let package = Package(
       name: "SharedStateRedis",
       dependencies: [
         "SharedState",
+        "SharedStateDependencies",
         "CHiredis",
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
@@ -113,9 +114,12 @@ let package = Package(
         ),
       ]
     ),
+    // Four lines that no Swift can say: what the runtime calls for every job that is to run somewhere.
+    .target(name: "CTaskHook"),
     .target(
       name: "SharedStateStoreTesting",
       dependencies: [
+        "CTaskHook",
         "SharedState",
         "SharedStateDependencies",
         "SharedStateStore",

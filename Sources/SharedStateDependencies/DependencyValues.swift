@@ -133,6 +133,13 @@ extension DependencyValues {
     return values
   }
 
+  /// These values with a new cache.
+  package func withFreshCache() -> DependencyValues {
+    var values = self
+    values.cache = DependencyCache()
+    return values
+  }
+
   /// Evaluates a key's default.
   ///
   /// A live default outlives the scope that asks first, so it sees no scope's overrides: what belongs to one request

@@ -1,3 +1,5 @@
+import SharedStateDependencies
+
 /// Runs something that may take long, for a limited time.
 package enum Deadline {
   /// Returns what the operation returns, or throws what `onTimeout` makes when the time is over first.
@@ -11,7 +13,7 @@ package enum Deadline {
     try await withThrowingTaskGroup(of: Value?.self) { group in
       group.addTask { try await operation() }
       group.addTask {
-        try await Task.sleep(for: timeout)
+        try await Schedules.sleep(for: timeout)
         return nil
       }
       defer { group.cancelAll() }

@@ -1,3 +1,5 @@
+import SharedStateDependencies
+
 /// A moment of the continuous clock.
 ///
 /// `ContinuousClock.Instant` says the same, but the compiler does not know how large it is: whatever contains one is laid
@@ -7,7 +9,17 @@ package struct Instant: Comparable, Hashable, Sendable {
 
   private static let beginning = ContinuousClock.now
 
-  package static var now: Instant { Instant(elapsed: beginning.duration(to: .now)) }
+  /// The present moment: in a test's world that of its schedule.
+  package static var now: Instant {
+    if let schedule = Schedules.current { return Instant(elapsed: schedule.now) }
+    return Instant(elapsed: beginning.duration(to: .now))
+  }
+
+  /// A moment that is over on every clock.
+  static let past = Instant(elapsed: .seconds(-1))
+
+  /// The same moment on the schedule of a test's world.
+  var onSchedule: Duration { elapsed }
 
   package func advanced(by duration: Duration) -> Instant { Instant(elapsed: elapsed + duration) }
 

@@ -1,6 +1,7 @@
 public import Logging
 package import Metrics
 import SharedState
+import SharedStateDependencies
 import Synchronization
 
 #if canImport(Glibc)
@@ -192,7 +193,7 @@ public final class RedisStore: Sendable {
       isInTouch
       ? nil
       : Task {
-        try await Task.sleep(for: timeout)
+        try await Schedules.sleep(for: timeout)
         countdown.end(with: timeoutError(of: "flush()"))
       }
     defer { timer?.cancel() }
@@ -271,7 +272,7 @@ public final class RedisStore: Sendable {
   /// Tells this store from every other that ever writes. All are of one length and begin with a letter, so that the
   /// commit script finds one among remembered operations by searching for its text.
   private static func makeNonce() -> String {
-    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+    let digits = String(Schedules.randomNumber(), radix: 16)
     return "n" + String(repeating: "0", count: 16 - digits.count) + digits
   }
 

@@ -1,6 +1,8 @@
+import SharedStateDependencies
 import Synchronization
 
-/// Runs the tasks of a test, one job at a time, in the order in which they become ready.
+/// Runs the tasks of a test, one job at a time, in the order in which they become ready; in a ``TestWorld`` in the order
+/// of its schedule.
 ///
 /// The test runs them when it uses its store; whatever else it waits for, another thread does. So no effect starves, and one
 /// that only computes has done so when the test goes on.
@@ -13,12 +15,15 @@ final class TestExecutor: TaskExecutor {
     var isHeld = false
   }
 
+  /// That of the world that the test store is made in.
+  private let schedule = Schedules.current as? WorldSchedule
   private let state = Mutex(State())
   /// Held while a job runs.
   private let turn = Mutex<Void>(())
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
+    if let schedule { return schedule.enqueue(job, of: self) }
     let needsThread = state.withLock { state in
       state.jobs.append(job)
       return callThread(&state)
@@ -44,9 +49,21 @@ final class TestExecutor: TaskExecutor {
     while runNext(isTest: true) {}
   }
 
+  /// The time by which the test waits.
+  var now: Duration { schedule?.now ?? Self.beginning.duration(to: .now) }
+
+  private static let beginning = ContinuousClock.now
+
+  /// Lets others go on: a clock, another service, the main actor.
+  nonisolated(nonsending) func letOthersRun() async {
+    try? await Schedules.sleep(for: .milliseconds(1))
+  }
+
   /// From now on nothing runs unless the test drains it, and nothing is running when this returns: so no effect comes
   /// between an action and what the test says of it.
   func hold() {
+    // In a world the test runs on the one thread there is.
+    guard schedule == nil else { return }
     turn._unsafeLock()
     state.withLock { $0.isHeld = true }
     turn._unsafeUnlock()
@@ -54,6 +71,7 @@ final class TestExecutor: TaskExecutor {
 
   /// Lets other threads run what is ready again.
   func letGo() {
+    guard schedule == nil else { return }
     let needsThread = state.withLock { state in
       state.isHeld = false
       return callThread(&state)
@@ -62,6 +80,7 @@ final class TestExecutor: TaskExecutor {
   }
 
   private func runNext(isTest: Bool) -> Bool {
+    if let schedule { return schedule.runNext(of: self) }
     // Taken by hand, because the job is somebody else's code, which a closure would have to be handed on to.
     turn._unsafeLock()
     defer { turn._unsafeUnlock() }

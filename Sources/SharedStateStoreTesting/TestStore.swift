@@ -147,7 +147,13 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
       check(reduced, updateStateToExpectedResult, at: location)
     }
     settle()
-    return TestStoreTask(node: node, feature: core.name, action: String(customDumping: action), timeout: timeout)
+    return TestStoreTask(
+      node: node,
+      feature: core.name,
+      action: String(customDumping: action),
+      timeout: timeout,
+      executor: recorder.testExecutor
+    )
   }
 
   /// Sends an action, and asserts with shares that the test holds itself how it changes what is shared.
@@ -285,7 +291,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     begin(at: location)
     defer { letGo() }
     let timeout = timeout ?? self.timeout
-    let deadline = ContinuousClock.now + timeout
+    let deadline = recorder.testExecutor.now + timeout
     while true {
       let comparison = makeComparison(of: SharedChanges())
       var expected = state
@@ -296,7 +302,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
       }
       let failures = comparison.failures
       guard failures.isEmpty, comparison.mentionsAnything else {
-        if comparison.mentionsAnything, ContinuousClock.now < deadline, !Task.isCancelled {
+        if comparison.mentionsAnything, recorder.testExecutor.now < deadline, !Task.isCancelled {
           await letOthersRun()
           continue
         }
@@ -458,17 +464,17 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     _ timeout: Duration,
     until isSo: () -> Bool
   ) async {
-    let deadline = ContinuousClock.now + timeout
+    let deadline = recorder.testExecutor.now + timeout
     settle()
-    while !isSo(), !core.isIdle, ContinuousClock.now < deadline, !Task.isCancelled {
+    while !isSo(), !core.isIdle, recorder.testExecutor.now < deadline, !Task.isCancelled {
       await letOthersRun()
     }
   }
 
-  /// Lets what runs elsewhere go on: a clock, another service, the main actor.
+  /// Lets what runs elsewhere go on.
   private func letOthersRun(isolation: isolated (any Actor)? = #isolation) async {
     letGo()
-    try? await Task.sleep(for: .milliseconds(1))
+    await recorder.testExecutor.letOthersRun()
     recorder.testExecutor.hold()
     settle()
   }

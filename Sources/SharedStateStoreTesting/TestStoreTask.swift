@@ -6,6 +6,7 @@ public struct TestStoreTask: Sendable {
   let feature: String
   let action: String
   let timeout: Duration
+  let executor: TestExecutor
 
   /// Waits until all of them have ended. It is a failure when they have not in time.
   ///
@@ -19,9 +20,9 @@ public struct TestStoreTask: Sendable {
   ) async {
     guard let node else { return }
     let timeout = timeout ?? self.timeout
-    let deadline = ContinuousClock.now + timeout
+    let deadline = executor.now + timeout
     while !node.hasEnded {
-      guard ContinuousClock.now < deadline, !Task.isCancelled else {
+      guard executor.now < deadline, !Task.isCancelled else {
         return SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column).report(
           """
           An effect of '\(feature)' has not ended within \(timeout). It comes from this action:
@@ -32,7 +33,7 @@ public struct TestStoreTask: Sendable {
           """
         )
       }
-      try? await Task.sleep(for: .milliseconds(1))
+      await executor.letOthersRun()
     }
   }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import SharedStateDependencies
 import Synchronization
 
 /// Where the handlers of observers run when the change came from elsewhere: on threads that nobody else needs.
@@ -68,7 +69,10 @@ package final class DeliveryThreads: Sendable {
 
   /// Has a thread call ``Reference/performDeliveries()``. Called again only when it has said that nothing is left to do.
   func append(_ reference: Reference) {
-    append(Entry(reference: reference))
+    guard let schedule = Schedules.current else { return append(Entry(reference: reference)) }
+    schedule.start("observers of \(reference.name)") { [weak reference] in
+      while reference?.performDeliveries() == true { await Task.yield() }
+    }
   }
 
   private func append(_ entry: Entry) {

@@ -136,6 +136,11 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
   /// Lets the time pass to the end of the next sleep, but not beyond a deadline.
   /// - Returns: Whether a sleep has ended.
   private nonisolated(nonsending) func wakeNext(until deadline: Instant) async -> Bool {
+    if let world = Schedules.current {
+      // The time of all others goes on as well.
+      let next = min(schedule.withLock { $0.nextDeadline } ?? deadline, deadline)
+      if let time = now.duration(to: next) as? Swift.Duration { try? await world.sleep(until: world.now + time) }
+    }
     guard !Task.isCancelled, let sleeper = schedule.withLock({ $0.advance(to: deadline) }) else { return false }
     sleeper.end.send()
     // It throws only when this task is cancelled.
@@ -146,6 +151,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
 
   /// Gives other tasks turns, until nobody has used one to begin or end a sleep for some time.
   private nonisolated(nonsending) func settle() async {
+    if let world = Schedules.current { return await world.settle() }
     // A turn takes some ten microseconds, of which a thread that the system has put aside may need many.
     let enoughTurns = 100
     var quietTurns = 0

@@ -1,5 +1,6 @@
 internal import CHiredis
 import Foundation
+package import SharedStateDependencies
 import Synchronization
 
 #if canImport(Glibc)
@@ -17,8 +18,12 @@ package final class Waker: Sendable {
   /// An `eventfd`, closed at the end; negative as long as there is none. Only the thread that waits makes it.
   private let event = Atomic<CInt>(-1)
   private let condition = NSCondition()
+  /// What a task waits for, where a test's world takes the place of threads.
+  private let alarm: Alarm?
 
-  package init() {}
+  package init(on schedule: (any Schedule)? = nil) {
+    alarm = schedule.map { Alarm(on: $0) }
+  }
 
   deinit {
     let event = event.load(ordering: .relaxed)
@@ -45,6 +50,7 @@ package final class Waker: Sendable {
 
   package func wake() {
     guard !wasWoken.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    if let alarm { return alarm.ring() }
     let event = event.load(ordering: .sequentiallyConsistent)
     if event >= 0 {
       eventfd_write(event, 1)
@@ -78,6 +84,11 @@ package final class Waker: Sendable {
       condition.unlock()
     }
     clear()
+  }
+
+  /// The same for a task in a test's world; the wake-ups so far are not forgotten.
+  func wait(until deadline: Instant) async {
+    await alarm?.wait(until: deadline.onSchedule) { isWoken }
   }
 }
 

@@ -24,16 +24,20 @@ final class InProcessConnection: RedisConnection {
   }
 
   func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
-    if server.perform({ $0.hasOutput(for: id) }) {
+    if hasOutput {
       // Before taking, so that whatever arrives after it wakes again.
       waker.clear()
     } else {
-      // What expires is noticed in time, as the server's own cycle does.
-      let expiry = server.perform { $0.untilNextExpiry }.map { Instant.now + $0 }
-      waker.wait(until: min(deadline, expiry ?? deadline))
+      waker.wait(until: min(deadline, nextExpiry ?? deadline))
     }
     return try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) }
   }
+
+  /// Whether something has arrived, or the connection is down.
+  var hasOutput: Bool { server.perform { $0.hasOutput(for: id) } }
+
+  /// When a key expires, which is noticed in time, as the server's own cycle does.
+  var nextExpiry: Instant? { server.perform { $0.untilNextExpiry }.map { Instant.now + $0 } }
 
   func close() {
     server.perform { $0.close(id) }

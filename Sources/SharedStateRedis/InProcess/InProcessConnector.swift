@@ -18,7 +18,7 @@ package struct InProcessConnector: RedisConnector {
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
     if let connection = try open(purpose, waker) { return connection }
-    defer { server.perform { $0.stopConnecting(waker) } }
+    defer { stopConnecting(waker) }
     while .now < deadline {
       waker.wait(until: deadline)
       if let connection = try open(purpose, waker) { return connection }
@@ -26,8 +26,10 @@ package struct InProcessConnector: RedisConnector {
     throw .timedOut(operation: "connect")
   }
 
-  private func open(_ purpose: ConnectionPurpose, _ waker: Waker) throws(RedisSharedStateError) -> InProcessConnection?
-  {
+  func stopConnecting(_ waker: Waker) { server.perform { $0.stopConnecting(waker) } }
+
+  /// Connects at once; `nil` while the server is paused: the waker is then woken on resume.
+  func open(_ purpose: ConnectionPurpose, _ waker: Waker) throws(RedisSharedStateError) -> InProcessConnection? {
     let id = try server.perform { server throws(RedisSharedStateError) in
       try server.connect(name: client, purpose: purpose, waker: waker)
     }

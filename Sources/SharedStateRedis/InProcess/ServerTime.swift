@@ -1,4 +1,5 @@
 import Glibc
+import SharedStateDependencies
 
 /// A moment on the in-process server's clock.
 struct ServerTime: Hashable, Sendable {
@@ -7,8 +8,11 @@ struct ServerTime: Hashable, Sendable {
 
   var milliseconds: Int64 { microseconds / 1_000 }
 
-  /// The time of this machine.
+  /// The time of this machine, or of a test's world.
   static var system: ServerTime {
+    if let schedule = Schedules.current {
+      return ServerTime(microseconds: 1_000_000_000_000_000 + schedule.now.wholeMicroseconds)
+    }
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return ServerTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)

@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateDependencies
 import Synchronization
 
 /// The threads: each asks what is next, does it, and tells what came of it.
@@ -37,6 +38,13 @@ extension Link {
     let turn = guarded.lastTurn
     guarded[purpose].turn = turn
     jobList(purpose).begin(turn)
+    if let schedule {
+      // The writer says whose link it is, and then what differs from process to process.
+      let label = guarded.state.configuration.writer.prefix { $0 != "@" }
+      return schedule.start("\(purpose.rawValue) of \(label)") { [self] in
+        await run(purpose, turn, on: schedule)
+      }
+    }
     let thread = Thread { [self] in run(purpose, turn) }
     thread.name = "redis-\(purpose.rawValue)"
     start(thread)
@@ -79,7 +87,7 @@ extension Link {
     }
   }
 
-  private func performJobs(of purpose: ConnectionPurpose, _ turn: UInt64) -> Report {
+  func performJobs(of purpose: ConnectionPurpose, _ turn: UInt64) -> Report {
     let list = jobList(purpose)
     var (outcome, owner): (Job.Outcome?, Job.Owner?) = (nil, nil)
     while true {
@@ -124,7 +132,7 @@ extension Link {
   }
 
   /// Tells those who have waited for long enough, and says when the next one has.
-  private func expireWaiters() -> Instant? {
+  func expireWaiters() -> Instant? {
     update { guarded in
       guarded.state.expireWaiters(now: .now)
       return guarded.state.nextExpiry
@@ -147,7 +155,7 @@ extension Link {
 
   // MARK: What is next
 
-  private func decide(_ purpose: ConnectionPurpose, _ turn: UInt64, after report: Report) -> Step {
+  func decide(_ purpose: ConnectionPurpose, _ turn: UInt64, after report: Report) -> Step {
     let departed = takeDepartures()
     let (step, todo, needsWatch) = guarded.withLock { guarded -> (Step, Todo, Bool) in
       var todo = Todo()
@@ -155,7 +163,7 @@ extension Link {
       guarded.note(report, for: purpose)
       let step = nextStep(for: purpose, &guarded, &todo)
       guard case .perform = step else { return (step, todo, false) }
-      return (step, todo, guarded.beginWatch())
+      return (step, todo, schedule == nil && guarded.beginWatch())
     }
     wake(todo)
     if needsWatch { JobWatch.shared.add(self) }

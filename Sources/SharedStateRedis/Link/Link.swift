@@ -1,5 +1,6 @@
 import Foundation
 package import SharedState
+import SharedStateDependencies
 import Synchronization
 
 /// The shell around ``LinkState``: holds its lock, performs its effects, and runs its threads.
@@ -57,6 +58,8 @@ package final class Link: Sendable {
   let connector: any RedisConnector
   let connectTimeout: Duration
   let wakers: PerConnection<Waker>
+  /// What takes the place of the threads in a test's world.
+  let schedule: (any Schedule)?
   let watch: LinkWatch
   let onStatusChange: @Sendable (_ session: Session, _ number: UInt64) -> Void
 
@@ -73,10 +76,13 @@ package final class Link: Sendable {
     self.connectTimeout = connectTimeout
     self.watch = watch
     self.onStatusChange = onStatusChange
+    // Whoever talks to another process blocks a thread.
+    let schedule = connector is InProcessConnector ? Schedules.current : nil
+    self.schedule = schedule
     var wakers = PerConnection<Waker>()
-    for purpose in ConnectionPurpose.allCases { wakers[purpose] = Waker() }
+    for purpose in ConnectionPurpose.allCases { wakers[purpose] = Waker(on: schedule) }
     self.wakers = wakers
-    guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: .random(in: .min ... .max))))
+    guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: Schedules.randomNumber())))
   }
 
   // MARK: Replicas

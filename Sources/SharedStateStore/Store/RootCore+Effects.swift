@@ -1,4 +1,5 @@
 import CustomDump
+import SharedStateDependencies
 
 /// What a core has that has effects.
 final class CoreEffects: Sendable {
@@ -84,6 +85,8 @@ extension RootCore {
     let send = send(from: node, at: task.location)
     let feature = name
     let monitor = monitor
+    let schedule = Schedules.current
+    let participant = schedule?.announce("effect of \(feature), \(task.location.fileID):\(task.location.line)")
     let operation: @Sendable () async -> Void = {
       await EffectContext.$current.withValue(context) {
         await task.run(send) { problem, location in
@@ -92,9 +95,10 @@ extension RootCore {
         }
       }
       node.end()
+      if let participant { schedule?.end(participant) }
     }
     let running =
-      if let executor = monitor?.executor {
+      if let executor = monitor?.executor ?? schedule?.executor {
         Task(name: task.name, executorPreference: executor, priority: task.priority, operation: operation)
       } else {
         Task(name: task.name, priority: task.priority, operation: operation)

@@ -1,0 +1,53 @@
+/// What decides in a test which step comes next, and what time it is.
+///
+/// All steps run on one thread, one after the other. What otherwise has threads or a time of its own asks, when it is
+/// made, for the schedule of the thread that makes it: see ``Schedules/current``.
+package protocol Schedule: AnyObject, Sendable {
+  /// How much time has passed since it began.
+  var now: Duration { get }
+  /// Whether it is over: then nobody waits for time to pass any more.
+  var hasEnded: Bool { get }
+  /// Where tasks run.
+  var executor: any TaskExecutor { get }
+
+  /// A number that the seed decides.
+  func randomNumber() -> UInt64
+  /// Says what the next task is that this thread begins. It is one of those that are waited for until ``end(_:)``.
+  ///
+  /// - Returns: Its number.
+  func announce(_ name: String) -> Int
+  /// A task that was announced has ended.
+  func end(_ participant: Int)
+  /// Calls a closure when the time has come, or when the schedule is over.
+  ///
+  /// - Returns: The number of the call.
+  func call(at time: Duration, _ closure: @escaping @Sendable () -> Void) -> UInt64
+  /// Does not call the closure any more.
+  func cancelCall(_ number: UInt64)
+  /// Waits until everybody else waits for time to pass.
+  nonisolated(nonsending) func settle() async
+}
+
+extension Schedule {
+  /// Starts a task that has no other owner.
+  package func start(_ name: String, _ operation: @escaping @Sendable () async -> Void) {
+    let participant = announce(name)
+    Task(executorPreference: executor) { [self] in
+      await operation()
+      end(participant)
+    }
+  }
+
+  /// Lets time pass. Returns early when the schedule is over.
+  ///
+  /// - Throws: `CancellationError`.
+  package nonisolated(nonsending) func sleep(until time: Duration) async throws {
+    let alarm = Alarm(on: self)
+    await withTaskCancellationHandler {
+      await alarm.wait(until: time) { Task.isCancelled }
+    } onCancel: {
+      alarm.ring()
+    }
+    try Task.checkCancellation()
+  }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import IssueReporting
+import SharedStateDependencies
+import SharedStateStore
+import Synchronization
+import Testing
+
+/// A world of services, in which a seed decides what chance decides elsewhere: who is next, how long a message travels,
+/// when a connection breaks.
+///
+/// ```swift
+/// await TestWorld.explore(seeds: 1...1_000) { world in
+///   let server = InProcessRedis()
+///   let (north, south) = (makeShop(on: server), makeShop(on: server))
+///   world.disturb("The connections break", within: .milliseconds(10)) { server.cutConnections() }
+///   async let first: Void = north.send(.sell).finish()
+///   async let second: Void = south.send(.sell).finish()
+///   _ = await (first, second)
+///   #expect(north.sold + south.sold == 2)
+/// }
+/// ```
+///
+/// The body of the test, and what it makes, takes part: its tasks, the effects of its stores, its fake servers with the
+/// services on them, and those who observe. They run on one thread, a step at a time. The time is the world's own, and
+/// passes at once when everybody waits for it. The dependencies `continuousClock` and `date` tell it, and `Task.sleep`
+/// follows it from Swift 6.3 on.
+///
+/// The same seed gives the same run. What works elsewhere is beyond it: the main actor, files, a real server.
+/// <doc:DistributedTests> tells more.
+public final class TestWorld: Sendable {
+  /// What decides.
+  public let seed: UInt64
+
+  private let timeLimit: Duration
+  let worldSchedule: WorldSchedule
+  private let hasRun = Atomic(false)
+
+  /// A world that has not begun.
+  ///
+  /// - Parameters:
+  ///   - seed: What decides.
+  ///   - timeLimit: How much of its own time the world has. Who waits for longer waits in vain.
+  public init(seed: UInt64, timeLimit: Duration = .seconds(3_600)) {
+    self.seed = seed
+    self.timeLimit = timeLimit
+    worldSchedule = WorldSchedule(seed: seed)
+  }
+
+  // MARK: In the world
+
+  /// Tells the world's time, which begins at zero, and lets tasks sleep.
+  public var clock: any Clock<Duration> { WorldClock(schedule: worldSchedule) }
+
+  /// What has happened so far: a line for each time that somebody has gone on.
+  public var schedule: String { worldSchedule.record.text() }
+
+  /// Does something at a moment that the seed decides, unless the world is over before.
+  ///
+  /// - Parameters:
+  ///   - what: What the schedule calls it.
+  ///   - duration: How long from now the moment is at the latest. A message travels for up to a millisecond.
+  ///   - disturbance: What is done, such as to cut the connections of a fake server. It must not block.
+  public func disturb(_ what: String, within duration: Duration, _ disturbance: @escaping @Sendable () -> Void) {
+    let schedule = worldSchedule
+    let longest = UInt64(max(duration / .microseconds(1), 0))
+    let time = schedule.now + .microseconds(schedule.randomNumber() % (longest + 1))
+    _ = schedule.call(at: time) {
+      guard !schedule.hasEnded else { return }
+      schedule.note(what)
+      disturbance()
+    }
+  }
+
+  // MARK: Running
+
+  /// Runs the body of a test in the world. To be called once.
+  ///
+  /// When it fails, by an error or by an issue, its seed and the end of its schedule are reported, too. Dependencies have
+  /// fresh defaults in it.
+  ///
+  /// - Parameter body: The body of the test. It may return what it has found.
+  /// - Returns: What the body returns.
+  /// - Throws: What the body throws; ``TestWorldError`` when it does not end.
+  public func run<Result: Sendable>(
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column,
+    _ body: @escaping @Sendable (_ world: TestWorld) async throws -> Result
+  ) async throws -> Result {
+    let location = SharedStateStore.SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let outcome = await watched(body)
+    if outcome.hasFailed {
+      location.report(failureMessage("'TestWorld(seed: \(seed))' has failed, and does so again with that seed."))
+    }
+    return try outcome.result.get()
+  }
+
+  /// Runs the body of a test in worlds of many seeds, one after the other, until it fails in one.
+  ///
+  /// That seed is reported, with the end of its schedule.
+  /// - Parameters:
+  ///   - seeds: Where to look.
+  ///   - timeLimit: How much of its own time each world has.
+  ///   - body: The body of the test.
+  /// - Returns: The seed with which the body has failed; `nil`: there is none.
+  @discardableResult
+  public static func explore(
+    seeds: ClosedRange<UInt64>,
+    timeLimit: Duration = .seconds(3_600),
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column,
+    _ body: @escaping @Sendable (_ world: TestWorld) async throws -> Void
+  ) async -> UInt64? {
+    let location = SharedStateStore.SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    for seed in seeds {
+      if Task.isCancelled { return nil }
+      let world = TestWorld(seed: seed, timeLimit: timeLimit)
+      let outcome = await world.watched(body)
+      guard outcome.hasFailed else { continue }
+      let error = if case .failure(let error) = outcome.result { "\n\n\(error)" } else { "" }
+      location.report(
+        world.failureMessage("The seed \(seed) of \(seeds) is bad. 'TestWorld(seed: \(seed))' runs it again.\(error)")
+      )
+      return seed
+    }
+    return nil
+  }
+
+  private func failureMessage(_ beginning: String) -> String {
+    let record = worldSchedule.record
+    var parts = [beginning]
+    if record.jobsFromOutside > 0 {
+      parts.append("\(record.jobsFromOutside) steps came from other threads, at times that no seed decides.")
+    }
+    parts += ["The end of its schedule:", record.text(last: 100)]
+    return parts.joined(separator: "\n\n")
+  }
+
+  // MARK: A run
+
+  private struct Outcome<Result: Sendable>: Sendable {
+    let result: Swift.Result<Result, any Error>
+    let hasFailed: Bool
+  }
+
+  /// Runs the body, and looks whether issues are recorded.
+  private func watched<Result: Sendable>(
+    _ body: @escaping @Sendable (TestWorld) async throws -> Result
+  ) async -> Outcome<Result> {
+    precondition(
+      !hasRun.exchange(true, ordering: .relaxed),
+      "A TestWorld runs once. Make another one with the same seed."
+    )
+    let hasIssues = Mutex(false)
+    let result = Mutex<Swift.Result<Result, any Error>?>(nil)
+    await withKnownIssue(isIntermittent: true) {
+      let found = await self.result(of: body)
+      result.withLock { $0 = found }
+    } matching: { _ in
+      hasIssues.withLock { $0 = true }
+      return false
+    }
+    let found = result.withLock { $0 } ?? .failure(CancellationError())
+    if case .failure = found { return Outcome(result: found, hasFailed: true) }
+    return Outcome(result: found, hasFailed: hasIssues.withLock { $0 })
+  }
+
+  private func result<Result: Sendable>(
+    of body: @escaping @Sendable (TestWorld) async throws -> Result
+  ) async -> Swift.Result<Result, any Error> {
+    let schedule = worldSchedule
+    return await withCheckedContinuation { continuation in
+      let outcome = Slot<Result>()
+      let participant = schedule.announce("the body of the test")
+      // It begins with the first step. What is local to this task is local to that one.
+      let task = Task(executorPreference: schedule) {
+        let found = await self.perform(body)
+        schedule.end(participant)
+        outcome.set(found)
+      }
+      let thread = Thread { [timeLimit] in
+        Schedules.withCurrent(schedule) {
+          let failure = schedule.run(until: { outcome.value != nil }, timeLimit: timeLimit)
+          let error = failure.map { failure in
+            TestWorldError(failure, now: schedule.now, timeLimit: timeLimit, waiting: schedule.record.waiting)
+          }
+          if error != nil { task.cancel() }
+          schedule.end()
+          let given = outcome.value ?? .failure(CancellationError())
+          continuation.resume(returning: error.map { .failure($0) } ?? given)
+        }
+      }
+      thread.name = "test-world"
+      thread.stackSize = 8 << 20
+      thread.start()
+    }
+  }
+
+  /// The body with dependencies of its own.
+  private func perform<Result: Sendable>(
+    _ body: @Sendable (TestWorld) async throws -> Result
+  ) async -> Swift.Result<Result, any Error> {
+    let values = DependencyValues.current.withFreshCache()
+    defer { values.cache?.reset() }
+    do {
+      let result = try await DependencyValues.$current.withValue(values) {
+        try await withDependencies {
+          $0.continuousClock = clock
+          $0.date = DateGenerator { [worldSchedule] in
+            Date(timeIntervalSince1970: 1_000_000_000 + worldSchedule.now / .seconds(1))
+          }
+        } operation: {
+          try await body(self)
+        }
+      }
+      return .success(result)
+    } catch {
+      return .failure(error)
+    }
+  }
+}
+
+/// What the body has come to.
+private final class Slot<Value: Sendable>: Sendable {
+  private let contents = Mutex<Result<Value, any Error>?>(nil)
+
+  var value: Result<Value, any Error>? { contents.withLock { $0 } }
+
+  func set(_ value: Result<Value, any Error>) { contents.withLock { $0 = value } }
+}

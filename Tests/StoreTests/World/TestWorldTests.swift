@@ -1,0 +1,249 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import SharedStateRedis
+import SharedStateStore
+import SharedStateStoreTesting
+import SharedStateTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct TestWorldTests {
+  /// Two shops sell one piece each.
+  /// - Returns: How many are left, and the schedule.
+  private func sell(_ action: Shop.Action, seed: UInt64) async throws -> (left: Int, schedule: String) {
+    let world = TestWorld(seed: seed)
+    let left = try await world.run { _ in
+      let server = InProcessRedis()
+      let (north, south) = (Shop.service(on: server, "north"), Shop.service(on: server, "south"))
+      try await north.state.$stock.save()
+      async let first: Void = north.send(action).finish()
+      async let second: Void = south.send(action).finish()
+      _ = await (first, second)
+      try await north.state.$stock.load()
+      return north.state.stock.count
+    }
+    return (left, world.schedule)
+  }
+
+  @Test("One seed is one run: two services on one server, hundreds of seeds")
+  func repeats() async throws {
+    for seed in 1...300 as ClosedRange<UInt64> {
+      let (first, second) = (try await sell(.sell, seed: seed), try await sell(.sell, seed: seed))
+      #expect(first.left == second.left)
+      try #require(first.schedule == second.schedule, "seed \(seed)")
+    }
+    #expect(try await sell(.sell, seed: 1).schedule != sell(.sell, seed: 2).schedule)
+  }
+
+  @Test("An update is lost with some of 50 seeds, and with those each time")
+  func lostUpdate() async throws {
+    var outcomes: [Int: [UInt64]] = [:]
+    for seed in 1...50 as ClosedRange<UInt64> {
+      outcomes[try await sell(.sell, seed: seed).left, default: []].append(seed)
+    }
+    #expect(Set(outcomes.keys) == [8, 9])
+    for (left, seeds) in outcomes {
+      for seed in seeds.prefix(3) { for _ in 0..<5 { #expect(try await sell(.sell, seed: seed).left == left) } }
+    }
+  }
+
+  @Test("The atomic update is lost with none of 1,000 seeds")
+  func atomicUpdate() async throws {
+    let bad = await TestWorld.explore(seeds: 1...1_000) { _ in
+      let server = InProcessRedis()
+      let (north, south) = (Shop.service(on: server, "north"), Shop.service(on: server, "south"))
+      async let first: Void = north.send(.sellAtomically).finish()
+      async let second: Void = south.send(.sellAtomically).finish()
+      _ = await (first, second)
+      try await north.state.$stock.load()
+      #expect(north.state.stock.count == 8)
+    }
+    #expect(bad == nil)
+  }
+
+  @Test("Faults come when the seed says, and again with the same seed", arguments: [Fault.cut, .lostReply, .restart])
+  func faults(_ fault: Fault) async throws {
+    var schedules: Set<String> = []
+    for seed in 1...50 as ClosedRange<UInt64> {
+      let worlds = [TestWorld(seed: seed), TestWorld(seed: seed)]
+      for world in worlds {
+        try await world.run { world in
+          let server = InProcessRedis()
+          let (north, south) = (Shop.service(on: server, "north"), Shop.service(on: server, "south"))
+          try await north.state.$stock.save()
+          world.disturb("the fault", within: .milliseconds(10)) { fault.happen(to: server) }
+          async let first: Void = north.send(.sellAtomically).finish()
+          async let second: Void = south.send(.sellAtomically).finish()
+          _ = await (first, second)
+          try await world.clock.sleep(for: .seconds(2))
+          for shop in [north, south] { try await shop.state.$stock.load() }
+          #expect(north.state.stock == south.state.stock)
+          // Only of a server that has lost everything nobody can know.
+          let unknown = fault == .restart ? north.state.unknown + south.state.unknown : 0
+          #expect(8...(8 + unknown) ~= north.state.stock.count)
+        }
+      }
+      try #require(worlds[0].schedule == worlds[1].schedule, "seed \(seed)")
+      #expect(worlds[0].schedule.contains("  the fault\n"))
+      schedules.insert(worlds[0].schedule)
+    }
+    #expect(schedules.count == 50)
+  }
+
+  @Test("A bad seed is told, with its schedule, and what it has come to")
+  func badSeed() async {
+    let texts = Mutex<[String]>([])
+    await withKnownIssue {
+      let bad = await TestWorld.explore(seeds: 1...50) { world in
+        let first = await withTaskGroup(of: String.self) { group in
+          for name in ["a", "b"] { group.addTask { name } }
+          return await group.next()
+        }
+        #expect(first == "a")
+      }
+      #expect(bad != nil)
+    } matching: { issue in
+      texts.withLock { $0.append(issue.text ?? "\(issue)") }
+      return true
+    }
+    let told = texts.withLock { $0.last }
+    #expect(texts.withLock { $0.count } == 2)
+    #expect(told?.contains("of 1...50 is bad. 'TestWorld(seed: ") == true)
+    #expect(told?.contains("The end of its schedule:\n\n0.000 ms  the body of the test") == true)
+  }
+
+  @Test("A world in which everybody waits ends, and says who waits")
+  func everybodyWaits() async {
+    let waiting = ["At 0.0 seconds everybody waits", "    the body of the test", "    effect of Sleeper, "]
+    await expectError(containing: waiting) { _ in
+      let clock = TestClock()
+      let store = Store(initialState: 0) { Sleeper(clock: clock) }
+      await store.send(.sleep).finish()
+    }
+  }
+
+  @Test("A world whose links go on for ever ends with its time, and says who waits")
+  func timeLimit() async {
+    let waiting = ["within 3600.0 seconds", "the body of the test", "writer of north", "subscriber of north"]
+    await expectError(containing: waiting) { _ in
+      let north = Shop.service(on: InProcessRedis(), "north")
+      for await stock in north.state.$stock.updates where stock.count == 0 { return }
+    }
+  }
+
+  @Test("A body that runs on and on ends")
+  func endless() async {
+    await expectError(containing: ["a million steps"]) { _ in
+      while !Task.isCancelled { await Task.yield() }
+    }
+  }
+
+  private func expectError(
+    containing parts: [String],
+    _ body: @escaping @Sendable (TestWorld) async throws -> Void
+  ) async {
+    await withKnownIssue {
+      let error = await #expect(throws: TestWorldError.self) { try await TestWorld(seed: 1).run(body) }
+      let description = error?.description ?? ""
+      for part in parts { #expect(description.contains(part), "\(part) in \(description)") }
+    } matching: { issue in
+      issue.text?.hasPrefix("'TestWorld(seed: 1)' has failed") == true
+    }
+  }
+
+  @Test("Time passes for everybody, whatever the body awaits: an hour takes none")
+  func time() async throws {
+    try await TestWorld(seed: 3, timeLimit: .seconds(86_400)).run { _ in
+      @Dependency(\.continuousClock) var continuousClock
+      @Dependency(\.date.now) var now
+      let start = now
+      let ticks = Ticks()
+      let clock = continuousClock
+      let ticker = Task {
+        for _ in 0..<3_600 {
+          try await clock.sleep(for: .seconds(1))
+          ticks.count.withLock { $0 += 1 }
+        }
+      }
+      try await clock.sleep(for: .seconds(1_800.5))
+      #expect(ticks.count.withLock(\.self) == 1_800)
+      await TestClock().advance(by: .seconds(600))
+      #expect(ticks.count.withLock(\.self) == 2_400)
+      try await ticker.value
+      #expect(now.timeIntervalSince(start) == 3_600)
+      try await Task.sleep(for: .seconds(3_600))
+      #expect(now.timeIntervalSince(start) > 7_199)
+    }
+  }
+
+  @Test("Test stores in a world: what one has saved is received by the other, with each of 100 seeds")
+  func testStores() async {
+    let bad = await TestWorld.explore(seeds: 1...100) { _ in
+      let server = InProcessRedis()
+      func service() -> TestStoreOf<Checkout> {
+        TestStore(initialState: Checkout.State()) {
+          Checkout()
+        } withDependencies: {
+          $0.defaultRedisStore = .inProcess(server)
+        }
+      }
+      let (checkout, admin) = (service(), service())
+      try await checkout.state.$config.load()
+      let running = await checkout.send(.started)
+      await checkout.receive(.configChanged(CheckoutConfig()))
+      await admin.send(.setMaximum(3)) { $0.$config.withLock { $0.maximumItems = 3 } }
+      await admin.receive(.saved)
+      await checkout.receive(.configChanged(CheckoutConfig(maximumItems: 3))) {
+        $0.$config.withLock { $0.maximumItems = 3 }
+      }
+      await checkout.send(.order(items: 3)) { $0.accepted = 1 }
+      await running.cancel()
+      await checkout.finish()
+      await admin.finish()
+    }
+    #expect(bad == nil)
+  }
+
+  @Test("Each world has storage and a fake server of its own")
+  func isolation() async throws {
+    for seed in 1...2 as ClosedRange<UInt64> {
+      try await TestWorld(seed: seed).run { _ in
+        @Shared(.inMemory("count")) var count = 0
+        @Shared(.redis("stock")) var stock = Stock()
+        try await $stock.load()
+        #expect((count, stock.count) == (0, 10))
+        $count.withLock { $0 += 1 }
+        try await $stock.updateAtomically { $0.count -= 1 }
+      }
+    }
+  }
+}
+
+enum Fault: CaseIterable {
+  case cut, lostReply, restart
+
+  func happen(to server: InProcessRedis) {
+    switch self {
+    case .cut: server.cutConnections()
+    case .lostReply: server.cutAfterNextCommit()
+    case .restart: server.loseData()
+    }
+  }
+}
+
+private final class Ticks: Sendable {
+  let count = Mutex(0)
+}
+
+/// A feature with an effect that sleeps.
+private struct Sleeper: Reducer {
+  enum Action: Sendable { case sleep }
+
+  let clock: TestClock<Duration>
+
+  var body: some Reducer<Int, Action> {
+    Reduce { _, _ in .run { _ in try await clock.sleep(for: .seconds(1)) } }
+  }
+}
