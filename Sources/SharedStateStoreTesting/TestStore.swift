@@ -22,7 +22,7 @@ public typealias TestStoreOf<R: Reducer> = TestStore<R.State, R.Action> where R.
 /// value by whomever, an effect that is still running at the end. See ``exhaustivity``.
 ///
 /// Effects run one at a time, in the order in which they become ready, while the test uses the store or waits for something
-/// else. A test store belongs to one test, and to its isolation.
+/// else; in a ``TestWorld`` its seed decides the order. A test store belongs to one test, and to its isolation.
 public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
   /// What the test has to assert. From now on, that is.
   public var exhaustivity = Exhaustivity.on

@@ -133,7 +133,7 @@ public final class TestWorld: Sendable {
     let record = worldSchedule.record
     var parts = [beginning]
     if record.jobsFromOutside > 0 {
-      parts.append("\(record.jobsFromOutside) steps came from other threads, at times that no seed decides.")
+      parts.append("Of its steps \(record.jobsFromOutside) came from other threads, at times that no seed decides.")
     }
     parts += ["The end of its schedule:", record.text(last: 100)]
     return parts.joined(separator: "\n\n")
@@ -172,30 +172,34 @@ public final class TestWorld: Sendable {
     of body: @escaping @Sendable (TestWorld) async throws -> Result
   ) async -> Swift.Result<Result, any Error> {
     let schedule = worldSchedule
-    return await withCheckedContinuation { continuation in
-      let outcome = Slot<Result>()
-      let participant = schedule.announce("the body of the test")
-      // It begins with the first step. What is local to this task is local to that one.
-      let task = Task(executorPreference: schedule) {
-        let found = await self.perform(body)
-        schedule.end(participant)
-        outcome.set(found)
-      }
-      let thread = Thread { [timeLimit] in
-        Schedules.withCurrent(schedule) {
-          let failure = schedule.run(until: { outcome.value != nil }, timeLimit: timeLimit)
-          let error = failure.map { failure in
-            TestWorldError(failure, now: schedule.now, timeLimit: timeLimit, waiting: schedule.record.waiting)
+    let outcome = Slot<Result>()
+    let participant = schedule.announce("the body of the test")
+    // It begins with the first step. What is local to this task is local to that one.
+    let task = Task(executorPreference: schedule) {
+      let found = await self.perform(body)
+      schedule.end(participant)
+      outcome.set(found)
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let thread = Thread { [timeLimit] in
+          Schedules.withCurrent(schedule) {
+            let failure = schedule.run(until: { outcome.value != nil }, timeLimit: timeLimit)
+            let error = failure.map { failure in
+              TestWorldError(failure, now: schedule.now, timeLimit: timeLimit, waiting: schedule.record.waiting)
+            }
+            if error != nil { task.cancel() }
+            schedule.end()
+            let found = outcome.value ?? .failure(CancellationError())
+            continuation.resume(returning: error.map { .failure($0) } ?? found)
           }
-          if error != nil { task.cancel() }
-          schedule.end()
-          let given = outcome.value ?? .failure(CancellationError())
-          continuation.resume(returning: error.map { .failure($0) } ?? given)
         }
+        thread.name = "test-world"
+        thread.stackSize = 8 << 20
+        thread.start()
       }
-      thread.name = "test-world"
-      thread.stackSize = 8 << 20
-      thread.start()
+    } onCancel: {
+      task.cancel()
     }
   }
 

@@ -4,13 +4,13 @@ import SharedStateDependencies
 import SharedStateRedis
 import SharedStateStore
 import SharedStateStoreTesting
-import SharedStateTesting
 import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct TestWorldTests {
   /// Two shops sell one piece each.
+  ///
   /// - Returns: How many are left, and the schedule.
   private func sell(_ action: Shop.Action, seed: UInt64) async throws -> (left: Int, schedule: String) {
     let world = TestWorld(seed: seed)
@@ -35,6 +35,38 @@ struct TestWorldTests {
       try #require(first.schedule == second.schedule, "seed \(seed)")
     }
     #expect(try await sell(.sell, seed: 1).schedule != sell(.sell, seed: 2).schedule)
+  }
+
+  @Test("One seed is one run: three services, seven values, observers, and a server that is cut off and emptied")
+  func repeatsMany() async throws {
+    for seed in 1...20 as ClosedRange<UInt64> {
+      let worlds = [TestWorld(seed: seed), TestWorld(seed: seed)]
+      for world in worlds {
+        try await world.run { world in
+          let server = InProcessRedis()
+          world.disturb("the server is emptied", within: .milliseconds(20)) { server.loseData() }
+          world.disturb("all are cut off", within: .milliseconds(20)) { server.cutConnections() }
+          await withTaskGroup(of: Void.self) { group in
+            for service in 0..<3 {
+              let store = RedisStore.inProcess(server)
+              for key in 0..<7 { group.addTask { await Self.change("key\(key)", service, store) } }
+            }
+          }
+        }
+      }
+      try #require(worlds[0].schedule == worlds[1].schedule, "seed \(seed)")
+    }
+  }
+
+  private static func change(_ key: String, _ service: Int, _ store: RedisStore) async {
+    @Shared(.redis(key, store: store)) var counts: [String: Int] = [:]
+    let observation = Task { [reader = $counts] in for await _ in reader.updates {} }
+    for round in 0..<3 {
+      $counts.withLock { $0["\(service)", default: 0] += round }
+      try? await $counts.save()
+    }
+    try? await $counts.updateAtomically { $0["all", default: 0] += 1 }
+    observation.cancel()
   }
 
   @Test("An update is lost with some of 50 seeds, and with those each time")
@@ -137,6 +169,30 @@ struct TestWorldTests {
   func endless() async {
     await expectError(containing: ["a million steps"]) { _ in
       while !Task.isCancelled { await Task.yield() }
+    }
+  }
+
+  @Test("Cancelling the test cancels the body")
+  func cancellation() async throws {
+    let task = Task {
+      try await TestWorld(seed: 1).run { _ in
+        while !Task.isCancelled { await Task.yield() }
+      }
+    }
+    task.cancel()
+    try await task.value
+  }
+
+  @Test("A world waits for other threads, and says that no seed decides them")
+  func otherThreads() async throws {
+    try await withKnownIssue {
+      try await TestWorld(seed: 1).run { _ in
+        await MainActor.run {}
+        Issue.record("the end")
+      }
+    } matching: { issue in
+      issue.comments.first == "the end"
+        || issue.text?.contains("Of its steps 1 came from other threads, at times that no seed decides.") == true
     }
   }
 
