@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Finds effects by their ids.
+/// Finds effects by their ids, and those of children.
+@usableFromInline
 final class CancellationRegistry: Sendable {
   private struct Key: Hashable, @unchecked Sendable {
     // `@unchecked Sendable` is right because what `AnyHashable` hides is an `EffectID` or a `PathComponent`.
@@ -8,7 +9,20 @@ final class CancellationRegistry: Sendable {
     let path: EffectPath
   }
 
-  private let nodes = Mutex<[Key: [ObjectIdentifier: EffectNode]]>([:])
+  /// A child among those at a place.
+  private struct Parent: Hashable {
+    let path: EffectPath
+    let place: PathPlace
+  }
+
+  private struct Contents {
+    var nodes: [Key: [ObjectIdentifier: EffectNode]] = [:]
+    /// How many effects of its own children each child has.
+    var parents: [Parent: [StateIdentity: Int]] = [:]
+  }
+
+  private let contents = Mutex(Contents())
+  private let parentCount = Atomic(0)
   /// They stay as long as the store, for the time after an action counts when its effect has ended.
   private let throttles = Mutex<[Key: any Sendable]>([:])
 
@@ -23,6 +37,30 @@ final class CancellationRegistry: Sendable {
   /// Lets a node be found that stands for what a child does.
   func register(_ node: EffectNode, child: PathComponent, path: EffectPath) {
     insert(node, [Key(id: child, path: path)])
+    if path.isEmpty { return }
+    count(path, 1)
+    node.whenEnded { [weak self] in self?.count(path, -1) }
+  }
+
+  /// Whether any child has a child with effects.
+  var hasParents: Bool { parentCount.load(ordering: .relaxed) > 0 }
+
+  /// Those of the children at a place that have children with effects.
+  func parents(at place: PathPlace, path: EffectPath) -> [StateIdentity] {
+    contents.withLock { contents in contents.parents[Parent(path: path, place: place)].map { Array($0.keys) } ?? [] }
+  }
+
+  /// Counts an effect of a child for all whose child that is, at any depth.
+  private func count(_ path: EffectPath, _ change: Int) {
+    parentCount.wrappingAdd(change, ordering: .relaxed)
+    contents.withLock { contents in
+      for (depth, component) in path.enumerated() {
+        let parent = Parent(path: Array(path.prefix(depth)), place: component.place)
+        let count = contents.parents[parent]?[component.identity] ?? 0
+        contents.parents[parent, default: [:]][component.identity] = count + change == 0 ? nil : count + change
+        if contents.parents[parent]?.isEmpty == true { contents.parents[parent] = nil }
+      }
+    }
   }
 
   /// The gate of effects that have an id.
@@ -37,8 +75,8 @@ final class CancellationRegistry: Sendable {
   }
 
   private func insert(_ node: EffectNode, _ keys: [Key]) {
-    nodes.withLock { nodes in
-      for key in keys { nodes[key, default: [:]][ObjectIdentifier(node)] = node }
+    contents.withLock { contents in
+      for key in keys { contents.nodes[key, default: [:]][ObjectIdentifier(node)] = node }
     }
     node.whenEnded { [weak self, weak node] in
       guard let self, let node else { return }
@@ -47,10 +85,10 @@ final class CancellationRegistry: Sendable {
   }
 
   private func remove(_ node: EffectNode, _ keys: [Key]) {
-    nodes.withLock { nodes in
+    contents.withLock { contents in
       for key in keys {
-        nodes[key]?[ObjectIdentifier(node)] = nil
-        if nodes[key]?.isEmpty == true { nodes[key] = nil }
+        contents.nodes[key]?[ObjectIdentifier(node)] = nil
+        if contents.nodes[key]?.isEmpty == true { contents.nodes[key] = nil }
       }
     }
   }
@@ -70,7 +108,7 @@ final class CancellationRegistry: Sendable {
   }
 
   private func markCancelled(_ key: Key) -> [@Sendable () -> Void] {
-    let found = nodes.withLock { $0[key] } ?? [:]
+    let found = contents.withLock { $0.nodes[key] } ?? [:]
     return found.values.flatMap { $0.markCancelled() }
   }
 }

@@ -87,7 +87,18 @@ extension Effect {
 
   /// The same effect, for the actions of somebody else.
   public func map<Other: Sendable>(_ transform: @escaping @Sendable (Action) -> Other) -> Effect<Other> {
+    map(transform, within: nil)
+  }
+
+  /// The same effect, for the actions of a parent.
+  /// - Parameter keyPath: Leads from the parent's state to the child's; `nil` when that may go.
+  @usableFromInline
+  func map<Other: Sendable>(
+    _ transform: @escaping @Sendable (Action) -> Other,
+    within keyPath: AnyKeyPath?
+  ) -> Effect<Other> {
     guard let operation = box?.operation else { return .none }
+    let keyPaths = keyPath.map { [$0] } ?? []
     switch operation {
     case .send(let action):
       return .send(transform(action))
@@ -96,17 +107,18 @@ extension Effect {
     case .subscribe(let source):
       return Effect<Other>(.subscribe(source.map(transform)))
     case .merge(let effects):
-      return Effect<Other>(.merge(effects.map { $0.map(transform) }))
+      return Effect<Other>(.merge(effects.map { $0.map(transform, within: keyPath) }))
     case .concatenate(let effects):
-      return Effect<Other>(.concatenate(effects.map { $0.map(transform) }))
+      return Effect<Other>(.concatenate(effects.map { $0.map(transform, within: keyPath) }))
     case .cancellable(let effect, let id, let cancelInFlight):
-      return Effect<Other>(.cancellable(effect.map(transform), id: id, cancelInFlight: cancelInFlight))
+      return Effect<Other>(.cancellable(effect.map(transform, within: keyPath), id: id, cancelInFlight: cancelInFlight))
     case .cancel(let id):
       return Effect<Other>(.cancel(id))
     case .child(let effect, let component, let dismissal):
+      let component = component.within(keyPaths)
       return Effect<Other>(.child(effect.map(transform), component, dismissal: dismissal.map(transform)))
     case .farewell(let component):
-      return Effect<Other>(.farewell(component))
+      return Effect<Other>(.farewell(component.within(keyPaths)))
     }
   }
 

@@ -12,18 +12,47 @@ struct EffectID: Hashable, @unchecked Sendable {
 @usableFromInline
 struct PathComponent: Hashable, @unchecked Sendable {
   // `@unchecked Sendable` is right because key paths are compared only, and those of states are made of literals.
-  private let place: AnyHashable
-  private let identity: StateIdentity
+  let place: PathPlace
+  let identity: StateIdentity
 
   @usableFromInline
   init(place: AnyKeyPath, identity: StateIdentity) {
-    self.place = place
+    self.place = PathPlace(place)
     self.identity = identity
   }
 
   init(place: ChildPlace, identity: StateIdentity) {
+    self.place = PathPlace(place)
+    self.identity = identity
+  }
+
+  private init(place: PathPlace, identity: StateIdentity) {
     self.place = place
     self.identity = identity
+  }
+
+  /// The same child as seen from outside of the features that some key paths lead to, from the innermost one outwards.
+  func within(_ keyPaths: [AnyKeyPath]) -> Self {
+    Self(place: place.within(keyPaths), identity: identity)
+  }
+}
+
+/// Where a feature has a child that may go, or several.
+struct PathPlace: Hashable, @unchecked Sendable {
+  // `@unchecked Sendable` is right for the reason above.
+  private let base: AnyHashable
+  /// What leads to the feature: two that are alike may be parts of the same state.
+  private var keyPaths: [AnyKeyPath] = []
+
+  init(_ base: AnyHashable) {
+    self.base = base
+  }
+
+  func within(_ keyPaths: [AnyKeyPath]) -> Self {
+    if keyPaths.isEmpty { return self }
+    var place = self
+    place.keyPaths += keyPaths
+    return place
   }
 }
 

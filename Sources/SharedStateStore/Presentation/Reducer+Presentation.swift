@@ -113,6 +113,10 @@ extension Reducer {
             child,
             identity: { part.read($0).stateIdentity },
             state: { part.read($0).wrappedValue },
+            action: { action in
+              guard case .presented(let childAction)? = path.extract(from: action) else { return nil }
+              return childAction
+            },
             component: { PathComponent(place: toPresentation, identity: $0) },
             embed: embed
           )

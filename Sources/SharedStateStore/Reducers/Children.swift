@@ -4,9 +4,11 @@
 /// children is compared when all of them have run.
 @usableFromInline
 struct Children<State: Sendable, Action: Sendable>: Sendable {
-  /// Who is present.
+  /// Who is present before an action.
+  ///
+  /// Of many elements only those are asked for their own children whose children have effects, or get the action.
   @usableFromInline
-  let presence: @Sendable (State) -> Presence
+  let presence: @Sendable (State, Action?, LiveChildren) -> Presence
 
   /// The cancellation of the effects of those who were present and are not any more.
   @usableFromInline
@@ -14,7 +16,7 @@ struct Children<State: Sendable, Action: Sendable>: Sendable {
 
   @usableFromInline
   init(
-    presence: @escaping @Sendable (State) -> Presence,
+    presence: @escaping @Sendable (State, Action?, LiveChildren) -> Presence,
     farewell: @escaping @Sendable (Presence, State) -> Effect<Action>
   ) {
     self.presence = presence
@@ -26,8 +28,8 @@ struct Children<State: Sendable, Action: Sendable>: Sendable {
   static func joining(_ first: Self?, _ second: Self?) -> Self? {
     guard let first else { return second }
     guard let second else { return first }
-    return Self { state in
-      .both(first.presence(state), second.presence(state))
+    return Self { state, action, live in
+      .both(first.presence(state, action, live), second.presence(state, action, live))
     } farewell: { before, state in
       guard case .both(let one, let other) = before else { return .none }
       return first.farewell(one, state).merge(with: second.farewell(other, state))
@@ -43,8 +45,9 @@ enum Presence: Sendable {
   /// One whose own children are present, too.
   indirect case family(StateIdentity, Presence)
   indirect case both(Presence, Presence)
-  case stack(StackIDs)
-  /// The identities of an identified array, as an `OrderedSet`.
+  /// The identities of a stack, and who was present in some of its elements.
+  case stack(StackIDs, [StackElementID: Presence])
+  /// The same of an identified array, as `Elements`.
   case elements(any Sendable)
 
   /// The identity of the one; `nil` when nobody is present.

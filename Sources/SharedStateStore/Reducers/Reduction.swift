@@ -26,8 +26,19 @@ public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
   /// Reduces an action, and cancels the effects of children that have gone with it.
   @inlinable
   public func callAsFunction(_ state: inout State, _ action: Action) -> Effect<Action> {
+    callAsFunction(&state, action, registry: nil)
+  }
+
+  /// The same for a store.
+  /// - Parameter registry: Knows which children of children have effects.
+  @inlinable
+  func callAsFunction(
+    _ state: inout State,
+    _ action: Action,
+    registry: CancellationRegistry?
+  ) -> Effect<Action> {
     guard let children else { return run(&state, action) }
-    let before = children.presence(state)
+    let before = children.presence(state, action, registry.map { LiveChildren(in: $0) } ?? .none)
     let effect = run(&state, action)
     return effect.merge(with: children.farewell(before, state))
   }

@@ -99,14 +99,35 @@ extension Reducer {
         },
         children: .joining(
           base.children,
-          Children { state in
-            .elements(Elements(ids: part.read(state).ids))
+          Children { state, action, live in
+            let elements = part.read(state)
+            var families: [ID: Presence] = [:]
+            func ask(_ id: ID, _ action: ElementAction?) {
+              guard families[id] == nil, let element = elements[id: id], let children = child.value.children
+              else { return }
+              families[id] = children.presence(element, action, live.within(component(id)))
+            }
+            if let (id, elementAction) = action.flatMap(path.extract) { ask(id, elementAction) }
+            for case .value(let identity) in live.parents(at: toElements) {
+              if let id = identity.base as? ID { ask(id, nil) }
+            }
+            return .elements(Elements(ids: elements.ids, families: families))
           } farewell: { before, state in
             guard case .elements(let before) = before, let before = before as? Elements<ID> else { return .none }
-            let present = part.read(state).ids
+            let elements = part.read(state)
+            let present = elements.ids
             // Equal at once when nobody has come or gone, for they are then in the same memory.
-            guard before.ids != present else { return .none }
-            return .merge(before.ids.lazy.filter { !present.contains($0) }.map { .farewell(component($0)) })
+            let isSame = before.ids == present
+            if isSame, before.families.isEmpty { return .none }
+            var effects: [Effect<Action>] =
+              isSame ? [] : before.ids.filter { !present.contains($0) }.map { .farewell(component($0)) }
+            for (id, family) in before.families {
+              guard let element = elements[id: id], let children = child.value.children else { continue }
+              let effect = children.farewell(family, element)
+              if effect.isNone { continue }
+              effects.append(effect.map { path.embed((id, $0)) }.of(component(id)))
+            }
+            return .merge(effects)
           }
         )
       )
@@ -114,15 +135,19 @@ extension Reducer {
   }
 }
 
-/// The identities of the elements at a moment.
+/// The identities of the elements of an array at a moment.
 @usableFromInline
 struct Elements<ID: Hashable & Sendable>: Sendable {
   @usableFromInline
   let ids: OrderedSet<ID>
+  /// Who was present in some of them.
+  @usableFromInline
+  let families: [ID: Presence]
 
   @inlinable
-  init(ids: OrderedSet<ID>) {
+  init(ids: OrderedSet<ID>, families: [ID: Presence]) {
     self.ids = ids
+    self.families = families
   }
 }
 

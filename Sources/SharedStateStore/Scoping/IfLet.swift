@@ -94,6 +94,7 @@ extension Reduction {
           child,
           identity: { read($0).map { StateIdentity(of: $0) } },
           state: read,
+          action: path.extract,
           component: component,
           embed: { identity, effect in effect.map(path.embed).of(component(identity)) }
         )
@@ -109,13 +110,15 @@ extension Children {
     _ child: LazyReduction<ChildState, ChildAction>,
     identity: @escaping @Sendable (State) -> StateIdentity?,
     state toChildState: @escaping @Sendable (State) -> ChildState?,
+    action toChildAction: @escaping @Sendable (Action) -> ChildAction?,
     component: @escaping @Sendable (StateIdentity) -> PathComponent,
     embed: @escaping @Sendable (StateIdentity, Effect<ChildAction>) -> Effect<Action>
   ) -> Self {
-    Self { state in
+    Self { state, action, live in
       guard let identity = identity(state) else { return .nobody }
       guard let children = child.value.children, let childState = toChildState(state) else { return .one(identity) }
-      return .family(identity, children.presence(childState))
+      let childLive = live.within(component(identity))
+      return .family(identity, children.presence(childState, action.flatMap(toChildAction), childLive))
     } farewell: { before, state in
       guard let past = before.identity else { return .none }
       guard identity(state) == past else { return .farewell(component(past)) }

@@ -87,13 +87,13 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
       run: { state, action in
         guard let childAction = path.extract(from: action) else { return .none }
         let effect = part.modify(&state) { child.run(&$0, childAction) }
-        return effect.isNone ? .none : effect.map(path.embed)
+        return effect.isNone ? .none : effect.map(path.embed, within: part.keyPath)
       },
       children: child.children.map { children in
-        Children { state in
-          children.presence(part.read(state))
+        Children { state, action, live in
+          children.presence(part.read(state), action.flatMap(path.extract), live.within(part.keyPath))
         } farewell: { before, state in
-          children.farewell(before, part.read(state)).map(path.embed)
+          children.farewell(before, part.read(state)).map(path.embed, within: part.keyPath)
         }
       }
     )

@@ -124,12 +124,32 @@ extension Reducer {
         },
         children: .joining(
           base.children,
-          Children { state in
-            .stack(part.read(state).idsNow)
+          Children { state, action, live in
+            let stack = part.read(state)
+            var families: [StackElementID: Presence] = [:]
+            func ask(_ id: StackElementID, _ action: ElementAction?) {
+              guard families[id] == nil, let index = stack.index(of: id), let children = element.value.children
+              else { return }
+              families[id] = children.presence(stack[index], action, live.within(component(id)))
+            }
+            if let action, case .element(let id, let elementAction)? = path.extract(from: action) {
+              ask(id, elementAction)
+            }
+            for case .element(let id) in live.parents(at: toStack) { ask(id, nil) }
+            return .stack(stack.idsNow, families)
           } farewell: { before, state in
-            guard case .stack(let before) = before else { return .none }
-            let departed = part.read(state).departed(of: before)
-            return departed.isEmpty ? .none : .merge(departed.map { .farewell(component($0)) })
+            guard case .stack(let before, let families) = before else { return .none }
+            let stack = part.read(state)
+            let departed = stack.departed(of: before)
+            if departed.isEmpty, families.isEmpty { return .none }
+            var effects: [Effect<Action>] = departed.map { .farewell(component($0)) }
+            for (id, family) in families {
+              guard let index = stack.index(of: id), let children = element.value.children else { continue }
+              let effect = children.farewell(family, stack[index])
+              if effect.isNone { continue }
+              effects.append(effect.map { path.embed(.element(id: id, action: $0)) }.of(component(id)))
+            }
+            return .merge(effects)
           }
         )
       )

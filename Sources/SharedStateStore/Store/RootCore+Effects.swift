@@ -38,6 +38,7 @@ extension RootCore {
     case .child(let effect, let component, let dismissal):
       let node = EffectNode(in: place.node)
       effects.registry.register(node, child: component, path: place.path)
+      if !place.path.isEmpty { registry = effects.registry }
       let path = place.path + [component]
       collect(effect, EffectPlace(node: node, path: path, dismissal: dismissal ?? place.dismissal), &work)
       node.end()

@@ -44,6 +44,10 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   @exclusivity(unchecked)
   var isWatched: Bool
 
+  /// Knows which children of children have effects; `nil` before there were any.
+  @usableFromInline
+  @exclusivity(unchecked)
+  var registry: CancellationRegistry?
   private let feature: any Any.Type
   /// Those of the reducer; `nil` when they are the defaults of the process.
   @usableFromInline
@@ -180,9 +184,9 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     if isWatched { return reduceFirst(action, on: thread) }
     var effect = Effect<Action>.none
     if let dependencies {
-      DependencyValues.withInForce(dependencies) { effect = reduction(&storage, action) }
+      DependencyValues.withInForce(dependencies) { effect = reduction(&storage, action, registry: registry) }
     } else {
-      effect = reduction(&storage, action)
+      effect = reduction(&storage, action, registry: registry)
     }
     guard effect.isNone, queue.isEmpty else { return finish(effect, on: thread) }
     disown(on: thread)
@@ -332,8 +336,10 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   }
 
   private func reduceWatched(_ action: Action, isSentByEffect: Bool) -> Effect<Action> {
-    guard let monitor else { return reduction(&storage, action) }
-    return monitor.reduce(action, into: &storage, isSentByEffect: isSentByEffect) { [reduction] in reduction(&$0, $1) }
+    guard let monitor else { return reduction(&storage, action, registry: registry) }
+    return monitor.reduce(action, into: &storage, isSentByEffect: isSentByEffect) { [reduction, registry] in
+      reduction(&$0, $1, registry: registry)
+    }
   }
 
   // MARK: Observers
