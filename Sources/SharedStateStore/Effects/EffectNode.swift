@@ -14,6 +14,8 @@ package final class EffectNode: Sendable {
     var task: Task<Void, Never>?
     /// Called once, when the last part has ended.
     var whenEnded: [@Sendable () -> Void] = []
+    /// Whether they are being called: nothing begins here any more, for nobody finds this one by its ids.
+    var isEnding = false
 
     mutating func remove(_ child: EffectNode) {
       let last = children.removeLast()
@@ -86,7 +88,7 @@ package final class EffectNode: Sendable {
   /// Notes that something begins that is no node of its own, unless everything has ended.
   func tryBegin() -> Bool {
     state.withLock { state in
-      guard state.count > 0 else { return false }
+      guard state.count > 0, !state.isEnding else { return false }
       state.count += 1
       return true
     }
@@ -113,6 +115,7 @@ package final class EffectNode: Sendable {
       // that comes meanwhile.
       guard state.whenEnded.isEmpty else {
         defer { state.whenEnded = [] }
+        state.isEnding = true
         return state.whenEnded
       }
       state.count = 0
