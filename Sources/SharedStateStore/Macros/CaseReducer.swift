@@ -5,6 +5,12 @@ public protocol CaseReducer<State, Action>: Reducer where State: CaseReducerStat
 
   /// The reducers of all cases.
   static var body: CaseBody { get }
+
+  /// An enum with the same cases, whose values are stores.
+  associatedtype CaseScope: Sendable
+
+  /// The store of the case that the state is in.
+  static func scope(_ store: Store<State, Action>) -> CaseScope
 }
 
 extension CaseReducer {
@@ -16,6 +22,32 @@ extension CaseReducer {
 public protocol CaseReducerState: Sendable {
   /// The feature.
   associatedtype StateReducer: CaseReducer where StateReducer.State == Self
+}
+
+extension Store where State: CaseReducerState, State.StateReducer.Action == Action {
+  /// The store of the case that the state is in now.
+  ///
+  /// ```swift
+  /// switch store.case {
+  /// case .counter(let store): store.send(.increment)
+  /// case .item(let item): print(item)
+  /// }
+  /// ```
+  ///
+  /// When the state leaves the case, the store of the case keeps the last state.
+  public var `case`: State.StateReducer.CaseScope { State.StateReducer.scope(self) }
+}
+
+extension Store {
+  /// The store of a case that the state was in a moment ago, for what `@Reducer` makes.
+  public func _$scope<ChildState: Sendable, ChildAction: Sendable>(
+    _ childState: ChildState,
+    state toChildState: CaseKeyPath<State, ChildState>,
+    action toChildAction: CaseKeyPath<Action, ChildAction>
+  ) -> Store<ChildState, ChildAction> {
+    let (statePath, path) = (AnyCasePath(toChildState), AnyCasePath(toChildAction))
+    return scope(from: childState, state: { statePath.extract(from: $0) }, action: { path.embed($0) })
+  }
 }
 
 extension Reducer {

@@ -29,9 +29,10 @@
 /// }
 /// ```
 ///
-/// The reducer of a case is made without arguments, or is the default value of the case. What the macro makes can be written
+/// `store.case` is then an enum with the same cases, whose values are the stores of the features. The reducer of a case is made
+/// without arguments, or is the default value of the case. What the macro makes can be written
 /// by hand: see <doc:MacrosByHand>.
-@attached(member, names: named(State), named(Action), named(body))
+@attached(member, names: named(State), named(Action), named(body), named(CaseScope), named(scope))
 @attached(memberAttribute)
 @attached(extension, conformances: CaseReducer, Reducer)
 public macro Reducer() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
@@ -44,7 +45,7 @@ public macro Reducer() = #externalMacro(module: "SharedStateStoreMacros", type: 
 ///   case counter(Counter)
 /// }
 /// ```
-@attached(member, names: named(State), named(Action), named(body))
+@attached(member, names: named(State), named(Action), named(body), named(CaseScope), named(scope))
 @attached(memberAttribute)
 @attached(extension, conformances: CaseReducer, Reducer)
 public macro Reducer(state: SynthesizedConformance..., action: SynthesizedConformance...) =

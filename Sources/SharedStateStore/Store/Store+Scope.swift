@@ -77,6 +77,16 @@ extension Store {
     action toAction: @escaping @Sendable (ChildAction) -> Action
   ) -> Store<ChildState, ChildAction>? {
     guard let initial = toChildState(state) else { return nil }
+    return scope(from: initial, state: toChildState, action: toAction)
+  }
+
+  /// The store of a child that may go.
+  /// - Parameter initial: Its state while no other one is known.
+  func scope<ChildState: Sendable, ChildAction: Sendable>(
+    from initial: ChildState,
+    state toChildState: @escaping @Sendable (State) -> ChildState?,
+    action toAction: @escaping @Sendable (ChildAction) -> Action
+  ) -> Store<ChildState, ChildAction> {
     let last = LastState(initial)
     return Store<ChildState, ChildAction>(
       core: ScopedCore(core, state: { last.updated(to: toChildState($0)) }, action: toAction)

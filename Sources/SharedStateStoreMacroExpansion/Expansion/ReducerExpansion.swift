@@ -97,6 +97,17 @@ struct ReducerExpansion {
         }
         """
     }
+    let stores = try lines { one in
+      switch one {
+      case .plain(let name): "case \(name)"
+      case .ignored(let name, let values): "case \(name)(\(values))"
+      case .reducer(let name, let type, _): "case \(name)(SharedStateStore.StoreOf<\(type)>)"
+      case .ephemeral(let name, let type): "case \(name)(\(type))"
+      }
+    }
+    let choices = try declaration.lines { member throws(ExpansionDiagnostic) in
+      try member.cases.map { one throws(ExpansionDiagnostic) in choice(try part(of: one, in: member), one) }
+    }
     let stateTypes = ["SharedStateStore.CaseReducerState"] + Self.withSendable(stateConformances)
     let actionTypes = Self.withSendable(actionConformances)
     var lines = [
@@ -114,7 +125,35 @@ struct ReducerExpansion {
       "@SharedStateStore.ReducerBuilder<Self.State, Self.Action>",
       "\(access)static var body: some SharedStateStore.Reducer<Self.State, Self.Action> {",
     ]
-    return (lines + scopes.indented + ["}"]).joinedLines
+    lines += scopes.indented + ["}", ""]
+    lines += ["\(access)enum CaseScope: Swift.Sendable {"] + stores.indented + ["}", ""]
+    lines += [
+      "\(access)static func scope(_ store: SharedStateStore.Store<Self.State, Self.Action>) -> CaseScope {",
+      "  switch store.state {",
+    ]
+    return (lines + choices.indented + ["  }", "}"]).joinedLines
+  }
+
+  /// What chooses the store of a case.
+  private func choice(_ part: Part, _ one: EnumCase) -> String {
+    switch part {
+    case .plain(let name):
+      return "case .\(name): return .\(name)"
+    case .reducer(let name, _, _):
+      return """
+        case .\(name)(let state):
+          return .\(name)(
+            store._$scope(state, state: \\Self.State.Cases.\(name), action: \\Self.Action.Cases.\(name))
+          )
+        """
+    case .ignored(let name, _), .ephemeral(let name, _):
+      let values = (one.parameters ?? []).enumerated().map { number, value in
+        (name: "value\(number)", label: value.argumentLabel.map { "\($0): " } ?? "")
+      }
+      let names = values.map { "let \($0.name)" }.joined(separator: ", ")
+      let arguments = values.map { $0.label + $0.name }.joined(separator: ", ")
+      return "case .\(name)(\(names)): return .\(name)(\(arguments))"
+    }
   }
 
   /// Reducers need it, and of a public type it is not inferred.

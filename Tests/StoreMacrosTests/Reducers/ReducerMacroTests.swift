@@ -68,6 +68,9 @@ private enum Nested {
 }
 
 @Reducer
+private enum Nowhere {}
+
+@Reducer
 private struct Parent {
   @ObservableState
   struct State {
@@ -147,6 +150,39 @@ struct ReducerMacroTests {
     #expect(store.state.destination?.nested?.counting?.count == 5)
     store.send(.show(.item(id: 1, "a")))
     #expect(store.state.destination?.item?.id == 1)
+  }
+
+  @Test("The store of one of several features is that of the case that it is in")
+  func caseStores() throws {
+    func destination() throws -> Destination.CaseScope {
+      try #require(store.scope(state: \.$destination, action: \.destination)).case
+    }
+    store.send(.show(.counting(Counting.State())))
+    guard case .counting(let counting) = try destination() else {
+      Issue.record("The state is in another case.")
+      return
+    }
+    counting.send(.increment)
+    #expect(counting.count == 1)
+    store.send(.show(.nested(.counting(Counting.State(count: 4)))))
+    #expect(counting.count == 1)
+    guard case .nested(let nested) = try destination(), case .counting(let inner) = nested.case else {
+      Issue.record("The state is in another case.")
+      return
+    }
+    inner.send(.increment)
+    #expect(inner.count == 5)
+    #expect(store.state.destination?.nested?.counting?.count == 5)
+    store.send(.show(.item(id: 1, "a")))
+    guard case .item(id: 1, "a") = try destination() else {
+      Issue.record("The state is in another case.")
+      return
+    }
+    store.send(.show(.nothing))
+    guard case .nothing = try destination() else {
+      Issue.record("The state is in another case.")
+      return
+    }
   }
 
   @Test("A feature may contain itself")
