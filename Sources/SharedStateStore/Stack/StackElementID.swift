@@ -4,7 +4,9 @@ import Synchronization
 /// The identity of an element of a stack.
 ///
 /// In a test the first one is `0`, the next one `1`, and so on, so that it can be written as a number.
-public struct StackElementID: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+public struct StackElementID: Hashable, Comparable, Codable, Sendable, ExpressibleByIntegerLiteral,
+  CustomStringConvertible
+{
   @usableFromInline
   let number: Int
 
@@ -15,6 +17,17 @@ public struct StackElementID: Hashable, Comparable, Sendable, ExpressibleByInteg
   /// The identity with a number.
   public init(integerLiteral value: Int) {
     number = value
+  }
+
+  /// Decodes the number.
+  public init(from decoder: any Decoder) throws {
+    number = try decoder.singleValueContainer().decode(Int.self)
+  }
+
+  /// Encodes the number.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(number)
   }
 
   /// Whether the first one is older.
@@ -58,6 +71,11 @@ public struct StackElementIDGenerator: Sendable {
   }
 
   package var nextNumber: Int { peek().number }
+
+  /// Lets another identity be the next one.
+  func setNext(_ number: Int) {
+    count.next.store(number, ordering: .relaxed)
+  }
 }
 
 extension DependencyValues {

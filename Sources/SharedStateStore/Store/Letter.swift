@@ -1,9 +1,9 @@
 /// What waits to be reduced.
 @usableFromInline
 package enum Letter<Action: Sendable>: Sendable {
-  /// An action, and the effect or the action that it comes from. That has begun something, which ends when this is
-  /// reduced.
-  case action(Action, from: EffectNode)
+  /// An action, and the effect or the action that it comes from, or one of its own when it comes from outside. That has
+  /// begun something, which ends when this is reduced.
+  case action(Action, from: EffectNode, isSentByEffect: Bool)
   /// An effect that begins as a part of another one, on behalf of a child.
   case effect(Effect<Action>, EffectPlace<Action>)
   /// Somebody has begun to observe or ended that, or a share in the state has changed, which is news for all who observe.

@@ -15,7 +15,7 @@ extension RootCore {
     switch operation {
     case .send(let action):
       place.node.begin()
-      queue.append(.action(action, from: place.node))
+      queue.append(.action(action, from: place.node, isSentByEffect: true))
     case .run(let task):
       let context = context(in: place)
       work.tasks.append { [self] in start(task, context) }
@@ -125,7 +125,8 @@ extension RootCore {
     let feature = name
     return Send { [weak self] action in
       if let self { return receive(action, from: node, at: location) }
-      guard let location else { return }
+      // Whoever is released cancels its effects right away: those that are at work still have done nothing wrong.
+      guard let location, node.hasEnded else { return }
       location.report(
         """
         An effect sent an action to the store of '\(feature)', which has been released:
@@ -142,7 +143,7 @@ extension RootCore {
     // An operation that `withTaskCancellation` runs may be cancelled by itself.
     let inner = EffectContext.current?.node
     let origin = inner.flatMap { $0.isPart(of: node) ? $0 : nil } ?? node
-    if origin.tryBegin() { return deliver(.action(action, from: origin)) }
+    if origin.tryBegin() { return deliver(.action(action, from: origin, isSentByEffect: true)) }
     guard let location, !origin.isCancelled else { return }
     let message = """
       An action was sent to the store of '\(name)' by an effect that had ended:

@@ -200,7 +200,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   @inline(never)
   func leave(_ action: Action) -> StoreTask {
     let node = EffectNode(in: effects.root)
-    leave(.action(action, from: node))
+    leave(.action(action, from: node, isSentByEffect: false))
     return StoreTask(node: node)
   }
 
@@ -307,10 +307,10 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
 
   private func open(_ letter: Letter<Action>, _ work: inout Work) {
     switch letter {
-    case .action(let action, let origin):
+    case .action(let action, let origin, let isSentByEffect):
       // Looked at under the lock: a reducer that has returned a cancellation had it, too.
       if !origin.isCancelled {
-        let effect = reduce(action, isSentByEffect: true, &work)
+        let effect = reduce(action, isSentByEffect: isSentByEffect, &work)
         collect(effect, EffectPlace(node: origin.run, path: [], dismissal: nil), &work)
       }
       origin.end()

@@ -22,6 +22,13 @@ package final class ShareObservations: Sendable {
     withExtendedLifetime(old) {}
   }
 
+  /// Whether there are shares in a state.
+  static func areIn(_ state: some Sendable) -> Bool {
+    var shares: [ObjectIdentifier: any ObservableShare] = [:]
+    collect(state, &shares)
+    return !shares.isEmpty
+  }
+
   private static func collect(_ value: Any, _ shares: inout [ObjectIdentifier: any ObservableShare]) {
     if let share = value as? any ObservableShare {
       shares[share.shareIdentity] = share

@@ -1,0 +1,141 @@
+import SharedStateDependencies
+import Synchronization
+
+/// The log of the store of a feature.
+public typealias ActionLogOf<R: Reducer> = ActionLog<R.State, R.Action>
+
+/// The last actions that a store has reduced, and the state that each has led to.
+///
+/// ```swift
+/// let log = ActionLogOf<Bot>(limit: 10_000)
+/// let store = Store(initialState: Bot.State(), recording: log) { Bot() }
+/// ```
+///
+/// It may be used from any thread. It keeps a copy of each state, which shares its memory with the others as far as they are
+/// the same. The values of shares are not in it: of states that have any when the recording begins it keeps a digest, which
+/// is made with each action.
+public final class ActionLog<State: Sendable, Action: Sendable>: Sendable {
+  /// How many actions are kept at most. The oldest ones go first.
+  public let limit: Int
+
+  struct Entry: Sendable {
+    let action: Action
+    let isSentByEffect: Bool
+    /// The number of the next element of a stack before the action was reduced.
+    let nextElement: Int
+    let state: RecordedState<State>
+  }
+
+  struct Contents: Sendable {
+    /// What the first entry begins with; `nil` before anything is recorded.
+    var start: RecordedState<State>?
+    /// The entries, of which the oldest is at `first` once there are as many as the limit.
+    var entries: [Entry] = []
+    var first = 0
+    var droppedCount = 0
+    var hasShares = false
+
+    /// From the oldest to the newest.
+    var inOrder: [Entry] { Array(entries[first...] + entries[..<first]) }
+  }
+
+  private let contents: Mutex<Contents>
+
+  /// An empty log.
+  ///
+  /// - Precondition: The limit is positive.
+  public convenience init(limit: Int = 1_000) {
+    precondition(limit > 0, "A log of \(limit) actions records nothing. Use a positive limit.")
+    self.init(limit: limit, Contents())
+  }
+
+  init(limit: Int, _ contents: Contents) {
+    self.limit = limit
+    self.contents = Mutex(contents)
+  }
+
+  /// The actions, from the oldest one.
+  public var actions: [RecordedAction<Action>] {
+    let contents = snapshot
+    return contents.inOrder.enumerated().map { index, entry in
+      RecordedAction(
+        number: contents.droppedCount + index + 1,
+        action: entry.action,
+        isSentByEffect: entry.isSentByEffect
+      )
+    }
+  }
+
+  /// How many older actions are not in the log any more.
+  public var droppedCount: Int { contents.withLock { $0.droppedCount } }
+
+  /// The state before the first action that is kept; `nil` when only a digest of it is known.
+  public var initialState: State? {
+    guard case .value(let state)? = contents.withLock({ $0.start }) else { return nil }
+    return state
+  }
+
+  var snapshot: Contents { contents.withLock { $0 } }
+
+  /// Begins to record a store.
+  func begin(_ state: State) {
+    let hasShares = ShareObservations.areIn(state)
+    let start = record(state, hasShares: hasShares)
+    let isFirst = contents.withLock { contents in
+      guard contents.start == nil else { return false }
+      contents.start = start
+      contents.hasShares = hasShares
+      return true
+    }
+    precondition(isFirst, "An action log records one store. Make another one for each store.")
+  }
+
+  private func record(_ state: State, hasShares: Bool) -> RecordedState<State> {
+    hasShares ? .digest(RecordedState.digest(of: state)) : .value(state)
+  }
+
+  private func append(_ entry: Entry) {
+    // What is dropped is released without the lock, because that may call other people's code.
+    let dropped = contents.withLock { contents -> (Entry, RecordedState<State>?)? in
+      guard contents.entries.count == limit else {
+        contents.entries.append(entry)
+        return nil
+      }
+      let (oldest, start) = (contents.entries[contents.first], contents.start)
+      contents.start = oldest.state
+      contents.entries[contents.first] = entry
+      contents.first = (contents.first + 1) % limit
+      contents.droppedCount += 1
+      return (oldest, start)
+    }
+    withExtendedLifetime(dropped) {}
+  }
+}
+
+extension ActionLog: CoreMonitor {
+  package var executor: (any TaskExecutor)? { nil }
+
+  package func reduce(
+    _ action: Action,
+    into state: inout State,
+    isSentByEffect: Bool,
+    _ reduce: (inout State, Action) -> Effect<Action>
+  ) -> Effect<Action> {
+    @Dependency(\.stackElementID) var stackElementID
+    let nextElement = stackElementID.nextNumber
+    let effect = reduce(&state, action)
+    append(
+      Entry(
+        action: action,
+        isSentByEffect: isSentByEffect,
+        nextElement: nextElement,
+        state: record(state, hasShares: contents.withLock { $0.hasShares })
+      )
+    )
+    return effect
+  }
+
+  package func report(_ message: String, at location: SourceLocation) {
+    location.report(message)
+  }
+}
