@@ -101,10 +101,12 @@ extension Reducer {
           base.children,
           Children { state, action, live in
             let elements = part.read(state)
+            guard let children = child.value.children else {
+              return .elements(Elements(ids: elements.ids, families: [:]))
+            }
             var families: [ID: Presence] = [:]
             func ask(_ id: ID, _ action: ElementAction?) {
-              guard families[id] == nil, let element = elements[id: id], let children = child.value.children
-              else { return }
+              guard families[id] == nil, let element = elements[id: id] else { return }
               families[id] = children.presence(element, action, live.within(component(id)))
             }
             if let (id, elementAction) = action.flatMap(path.extract) { ask(id, elementAction) }

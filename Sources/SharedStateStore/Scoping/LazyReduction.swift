@@ -1,22 +1,45 @@
-import Synchronization
+#if !THREAD_SANITIZER
+  public import Synchronization
+#else
+  public import struct Synchronization.Atomic
+#endif
 
 /// The reduction of a child, made when it is first needed, so that a feature may contain itself.
 @usableFromInline
-final class LazyReduction<State: Sendable, Action: Sendable>: Sendable {
+final class LazyReduction<State: Sendable, Action: Sendable>: @unchecked Sendable {
+  // `@unchecked Sendable` and the unchecked exclusivity are right because `made` is written once, with `lock` held and
+  // before `isMade` says so, and read afterwards only, or with the lock held. A lock to read it would take longer than most
+  // reducers.
+
   private let make: @Sendable () -> Reduction<State, Action>
-  private let made = Mutex<Reduction<State, Action>?>(nil)
+  private let lock = Mutex<Void>(())
+  @usableFromInline
+  let isMade = Atomic(false)
+  @usableFromInline
+  @exclusivity(unchecked)
+  var made: Reduction<State, Action>?
 
   @usableFromInline
   init(_ make: @escaping @Sendable () -> Reduction<State, Action>) {
     self.make = make
   }
 
-  /// The reduction. Two threads that ask at the same time may both make one.
-  @usableFromInline
+  /// The reduction. Two threads that ask at the same time may both make one, of which both get the same.
+  @inlinable
   var value: Reduction<State, Action> {
-    if let made = made.withLock({ $0 }) { return made }
+    if isMade.load(ordering: .acquiring), let made { return made }
+    return makeNow()
+  }
+
+  @usableFromInline
+  @inline(never)
+  func makeNow() -> Reduction<State, Action> {
     let reduction = make()
-    made.withLock { $0 = reduction }
-    return reduction
+    return lock.withLock { _ in
+      if let made { return made }
+      made = reduction
+      isMade.store(true, ordering: .releasing)
+      return reduction
+    }
   }
 }

@@ -126,10 +126,10 @@ extension Reducer {
           base.children,
           Children { state, action, live in
             let stack = part.read(state)
+            guard let children = element.value.children else { return .stack(stack.idsNow, [:]) }
             var families: [StackElementID: Presence] = [:]
             func ask(_ id: StackElementID, _ action: ElementAction?) {
-              guard families[id] == nil, let index = stack.index(of: id), let children = element.value.children
-              else { return }
+              guard families[id] == nil, let index = stack.index(of: id) else { return }
               families[id] = children.presence(stack[index], action, live.within(component(id)))
             }
             if let action, case .element(let id, let elementAction)? = path.extract(from: action) {

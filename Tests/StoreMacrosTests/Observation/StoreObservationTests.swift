@@ -85,6 +85,15 @@ private struct Tree {
   }
 }
 
+extension Optional {
+  /// Changes the value, if there is one.
+  fileprivate mutating func change(_ body: (inout Wrapped) -> Void) {
+    guard var value = self else { return }
+    body(&value)
+    self = value
+  }
+}
+
 @Suite(.timeLimit(.minutes(1)))
 struct StoreObservationTests {
   private let store: StoreOf<Tree>
@@ -127,11 +136,11 @@ struct StoreObservationTests {
     fileprivate func change(_ state: inout Tree.State, _ body: (inout Branch.State) -> Void) {
       switch self {
       case .page: state.page?.modify(\.branch, yield: body)
-      case .branch: if state.branch != nil { body(&state.branch!) }
-      case .optional: if state.optional != nil { body(&state.optional!) }
+      case .branch: state.branch.change(body)
+      case .optional: state.optional.change(body)
       case .own: body(&state.own)
       case .path: state.path[0].modify(\.branch, yield: body)
-      case .rows: if state.rows[id: 7] != nil { body(&state.rows[id: 7]!) }
+      case .rows: state.rows[id: 7].change(body)
       }
     }
 

@@ -17,8 +17,8 @@ enum FloorPlace: CaseIterable, Sendable {
     switch self {
     case .left: body(&state.left)
     case .right: body(&state.right)
-    case .presented: if state.presented != nil { body(&state.presented!) }
-    case .optional: if state.optional != nil { body(&state.optional!) }
+    case .presented: state.presented.change(body)
+    case .optional: state.optional.change(body)
     case .path: if !state.path.isEmpty { body(&state.path[0]) }
     case .rows: if !state.rows.isEmpty { body(&state.rows[0]) }
     case .tower: if !state.towers.isEmpty { body(&state.towers[0].floors[0]) }
@@ -47,6 +47,15 @@ enum FloorPlace: CaseIterable, Sendable {
     case .rows: .rows(.element(id: 1, action: action))
     case .tower: .towers(.element(id: 1, action: .floors(.element(id: 1, action: action))))
     }
+  }
+}
+
+extension Optional {
+  /// Changes the value, if there is one.
+  fileprivate mutating func change(_ body: (inout Wrapped) -> Void) {
+    guard var value = self else { return }
+    body(&value)
+    self = value
   }
 }
 
