@@ -217,6 +217,9 @@ let package = Package(
         "SharedStateCombine",
         "SharedStateDependencies",
         "SharedStateRedis",
+        "SharedStateStore",
+        "SharedStateStoreCombine",
+        "SharedStateStoreTesting",
         "SharedStateTesting",
         .product(
           name: "OpenCombine",

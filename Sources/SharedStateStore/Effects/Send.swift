@@ -9,12 +9,13 @@ public struct Send<Action: Sendable>: Sendable {
 
   /// Sends an action, which is reduced when this returns. Does nothing once the effect is cancelled.
   public func callAsFunction(_ action: Action) async {
-    now(action)
+    guard !Task.isCancelled else { return }
+    deliver(action)
   }
 
   /// Sends an action from a callback. Does nothing once the effect is cancelled.
   package func now(_ action: Action) {
-    guard !Task.isCancelled else { return }
+    // The task that calls back is somebody else's: whether it is cancelled says nothing about the effect.
     deliver(action)
   }
 

@@ -1,50 +1,126 @@
 import Foundation
 import SharedState
 import SharedStateDependencies
+import SharedStateStore
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct PersistenceTests {
   /// Before and after one line was changed.
-  private struct UnpersistedParent {
-    @Shared var count: Int
+  enum Before {
+    @Reducer
+    struct ParentFeature {
+      @ObservableState
+      struct State {
+        @Shared var count: Int
+        // Other properties
+      }
+      // ...
+    }
   }
 
-  private struct PersistedParent {
-    @Shared(.appStorage("count")) var count = 0
+  @Reducer
+  struct ParentFeature {
+    @ObservableState
+    struct State {
+      @Shared(.appStorage("count")) var count = 0
+      // Other properties
+    }
+    // ...
   }
 
-  private struct SyncUpsList: Equatable {
-    @Shared(.fileStorage(.syncUps)) var syncUps: IdentifiedArrayOf<SyncUp> = []
+  @Reducer
+  struct SyncUpsList {
+    @ObservableState
+    struct State: Equatable {
+      @Presents var destination: Destination.State?
+      @Shared(.fileStorage(.syncUps)) var syncUps: IdentifiedArrayOf<SyncUp> = []
+    }
+    enum Action {
+      case addButtonTapped
+      case destination(PresentationAction<Destination.Action>)
+      case doneButtonTapped
+    }
+    @Reducer(state: .equatable)
+    enum Destination {
+      case add(AddFeature)
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .addButtonTapped:
+          state.destination = .add(AddFeature.State(syncUp: SyncUp(id: state.syncUps.count + 1, title: "")))
+          return .none
+        case .doneButtonTapped:
+          guard case .add(let add) = state.destination else { return .none }
+          state.$syncUps.withLock { _ = $0.append(add.syncUp) }
+          state.destination = nil
+          return .run { [syncUps = state.$syncUps] _ in try await syncUps.save() }
+        case .destination:
+          return .none
+        }
+      }
+      .ifLet(\.$destination, action: \.destination)
+    }
   }
 
-  private struct SyncUp: Codable, Equatable, Identifiable, Sendable {
+  @Reducer
+  struct AddFeature {
+    @ObservableState
+    struct State: Equatable {
+      var syncUp: SyncUp
+    }
+    enum Action {
+      case titleEntered(String)
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .titleEntered(let title):
+          state.syncUp.title = title
+          return .none
+        }
+      }
+    }
+  }
+
+  struct SyncUp: Codable, Equatable, Identifiable, Sendable {
     let id: Int
     var title: String
   }
 
   @Test func aKeyIsAllThatPersistenceTakes() {
-    let unpersisted = UnpersistedParent(count: Shared(value: 0))
-    let persisted = PersistedParent()
-    unpersisted.$count.withLock { $0 = 1 }
-    persisted.$count.withLock { $0 = 1 }
-    #expect(UnpersistedParent(count: Shared(value: 0)).count == 0)
-    #expect(PersistedParent().count == 1)
+    let before = Store(initialState: Before.ParentFeature.State(count: Shared(value: 0))) { Before.ParentFeature() }
+    let after = Store(initialState: ParentFeature.State()) { ParentFeature() }
+    before.$count.withLock { $0 = 1 }
+    after.$count.withLock { $0 = 1 }
+    #expect(Before.ParentFeature.State(count: Shared(value: 0)).count == 0)
+    #expect(ParentFeature.State().count == 1)
   }
 
   @Test func whatOthersWriteToUserDefaultsIsPlayedBack() {
     @Dependency(\.defaultAppStorage) var defaults
-    let parent = PersistedParent()
+    let store = Store(initialState: ParentFeature.State()) { ParentFeature() }
     defaults.set(42, forKey: "count")
-    #expect(parent.count == 42)
+    #expect(store.count == 42)
+  }
+
+  @Test func aFeatureKeepsItsArrayInAFile() async throws {
+    let store = Store(initialState: SyncUpsList.State()) { SyncUpsList() }
+    store.send(.addButtonTapped)
+    store.send(.destination(.presented(.add(.titleEntered("Design")))))
+    await store.send(.doneButtonTapped).finish()
+    #expect(store.destination == nil)
+    @Shared(FileStorageKey.fileStorage(.syncUps, decode: { $0 }, encode: { $0 })) var file = Data()
+    #expect(try JSONDecoder().decode([SyncUp].self, from: file) == [SyncUp(id: 1, title: "Design")])
   }
 
   @Test func whatOthersWriteToAFileIsPlayedBack() async throws {
-    let list = SyncUpsList()
+    let store = Store(initialState: SyncUpsList.State()) { SyncUpsList() }
     @Shared(FileStorageKey.fileStorage(.syncUps, decode: { $0 }, encode: { $0 })) var file = Data()
     $file.withLock { $0 = Data(#"[{"id": 1, "title": "Design"}]"#.utf8) }
     try await $file.save()
-    for await syncUps in list.$syncUps.updates where syncUps[id: 1]?.title == "Design" { break }
+    for await state in store.updates where state.syncUps[id: 1]?.title == "Design" { break }
   }
 }
 

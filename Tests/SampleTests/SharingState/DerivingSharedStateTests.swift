@@ -1,55 +1,150 @@
 import Foundation
 import SharedState
+import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct DerivingSharedStateTests {
-  private struct SignUpData: Equatable {
+@Suite(.timeLimit(.minutes(1)))
+struct DerivingSharedStateTests {
+  struct SignUpData: Equatable, Sendable {
     var email = ""
     var phoneNumber = ""
   }
 
-  private struct SignUp {
-    @Shared var signUpData: SignUpData
-    var path: [PhoneNumber] = []
-
-    mutating func nextButtonTapped() {
-      path.append(PhoneNumber(phoneNumber: $signUpData.phoneNumber))
+  @Reducer
+  struct SignUpFeature {
+    struct State {
+      @Shared var signUpData: SignUpData
+      var path = StackState<PhoneNumberFeature.State>()
+    }
+    enum Action {
+      case nextButtonTapped
+      case path(StackActionOf<PhoneNumberFeature>)
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .nextButtonTapped:
+          state.path.append(
+            PhoneNumberFeature.State(phoneNumber: state.$signUpData.phoneNumber)
+          )
+          return .none
+        case .path:
+          return .none
+        }
+      }
+      .forEach(\.path, action: \.path) { PhoneNumberFeature() }
     }
   }
 
-  private struct PhoneNumber {
-    @Shared var phoneNumber: String
-  }
-
-  private struct Account {
-    @Shared(.fileStorage(.currentUser)) var currentUser = User(id: 1, name: "Blob")
-    var destination: EditName?
-
-    mutating func editNameButtonTapped() {
-      destination = EditName(currentUserName: $currentUser.name)
+  @Reducer
+  struct PhoneNumberFeature {
+    struct State {
+      @Shared var phoneNumber: String
+    }
+    // ...
+    enum Action {
+      case phoneNumberEntered(String)
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .phoneNumberEntered(let phoneNumber):
+          state.$phoneNumber.withLock { $0 = phoneNumber }
+          return .none
+        }
+      }
     }
   }
 
-  private struct EditName {
-    @Shared var currentUserName: String
+  @Reducer
+  struct ParentFeature {
+    struct State {
+      @Shared(.fileStorage(.currentUser)) var currentUser
+      @Presents var destination: Destination.State?
+    }
+    // ...
+    enum Action {
+      case destination(PresentationAction<Destination.Action>)
+      case editNameButtonTapped
+      case nameButtonTapped
+    }
+    @Reducer
+    enum Destination {
+      case child(ChildFeature)
+      @ReducerCaseIgnored case editName(EditNameFeature)
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .editNameButtonTapped:
+          state.destination = .editName(
+            EditNameFeature(name: state.$currentUser.name)
+          )
+          return .none
+        case .nameButtonTapped:
+          state.destination = .child(ChildFeature.State(currentUserName: state.$currentUser.name))
+          return .none
+        case .destination:
+          return .none
+        }
+      }
+      .ifLet(\.$destination, action: \.destination)
+    }
   }
 
-  @Test func aScreenGetsThePartThatItNeeds() {
-    var signUp = SignUp(signUpData: Shared(value: SignUpData(email: "blob@example.com")))
-    signUp.nextButtonTapped()
-    signUp.path[0].$phoneNumber.withLock { $0 = "555-0100" }
-    #expect(signUp.signUpData == SignUpData(email: "blob@example.com", phoneNumber: "555-0100"))
+  @Reducer
+  struct ChildFeature {
+    struct State {
+      @Shared var currentUserName: String
+    }
+    // ...
+    enum Action {
+      case nameEntered(String)
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .nameEntered(let name):
+          state.$currentUserName.withLock { $0 = name }
+          return .none
+        }
+      }
+    }
+  }
+
+  /// What the document hands over where the state of a feature belongs: a state that has no actions.
+  struct EditNameFeature {
+    @Shared var name: String
+  }
+
+  @Test func aScreenGetsThePartThatItNeeds() throws {
+    let data = SignUpData(email: "blob@example.com")
+    let store = Store(initialState: SignUpFeature.State(signUpData: Shared(value: data))) { SignUpFeature() }
+    store.send(.nextButtonTapped)
+    let screen = try #require(store.path.ids.first)
+    store.send(.path(.element(id: screen, action: .phoneNumberEntered("555-0100"))))
+    #expect(store.signUpData == SignUpData(email: "blob@example.com", phoneNumber: "555-0100"))
   }
 
   @Test func aChangeOfAPartIsPersistedWithTheWhole() async throws {
-    var account = Account()
-    account.editNameButtonTapped()
-    let editName = try #require(account.destination)
-    editName.$currentUserName.withLock { $0 = "Blob Jr." }
-    #expect(account.currentUser.name == "Blob Jr.")
-    try await account.$currentUser.save()
+    let store = Store(initialState: ParentFeature.State()) { ParentFeature() }
+    store.send(.nameButtonTapped)
+    store.send(.destination(.presented(.child(.nameEntered("Blob Jr.")))))
+    #expect(store.currentUser.name == "Blob Jr.")
+    try await store.$currentUser.save()
     @Shared(FileStorageKey.fileStorage(.currentUser, decode: { $0 }, encode: { $0 })) var file = Data()
     #expect(try JSONDecoder().decode(User.self, from: file).name == "Blob Jr.")
+  }
+
+  @Test func aDestinationGetsThePartThatItEdits() throws {
+    let store = Store(initialState: ParentFeature.State()) { ParentFeature() }
+    store.send(.editNameButtonTapped)
+    guard case .editName(let editName) = store.destination else {
+      Issue.record("Nothing is presented.")
+      return
+    }
+    editName.$name.withLock { $0 = "Blob Sr." }
+    #expect(store.currentUser.name == "Blob Sr.")
   }
 
   @Test func anElementIsFoundByItsIdentityAndUnwrapped() throws {
@@ -66,5 +161,16 @@ import Testing
     todo.title.withLock { $0 = "Six eggs" }
     #expect(todos[id: todoID]?.title == "Six eggs")
     #expect(Shared($todos[id: 3]) == nil)
+  }
+}
+
+/// The file of the document is one whose key has a default, which the declaration leaves out.
+private struct FileOfUser {
+  static let currentUser = FileOfUser()
+}
+
+extension SharedReaderKey where Self == FileStorageKey<User>.Default {
+  fileprivate static func fileStorage(_ file: FileOfUser) -> Self {
+    Self[.fileStorage(URL.currentUser), default: User(id: 1, name: "Blob")]
   }
 }

@@ -1,31 +1,74 @@
 import SharedState
+import SharedStateStore
+import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ExplicitSharedStateTests {
-  private struct Parent {
-    @Shared var count: Int
-    var child: Child?
-
-    mutating func presentButtonTapped() {
-      child = Child(count: $count)
+@Suite(.timeLimit(.minutes(1)))
+struct ExplicitSharedStateTests {
+  @Reducer
+  struct ParentFeature {
+    @ObservableState
+    struct State: Equatable {
+      @Shared var count: Int
+      // Other properties
+      var child: ChildFeature.State?
+    }
+    enum Action {
+      case child(ChildFeature.Action)
+      case decrementButtonTapped
+      case presentButtonTapped
+    }
+    // ...
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .presentButtonTapped:
+          state.child = ChildFeature.State(count: state.$count)
+          // ...
+          return .none
+        case .decrementButtonTapped:
+          state.$count.withLock { $0 -= 1 }
+          return .none
+        case .child:
+          return .none
+        }
+      }
+      .ifLet(\.child, action: \.child) { ChildFeature() }
     }
   }
 
-  private struct Child {
-    @Shared var count: Int
-
-    func incrementButtonTapped() {
-      $count.withLock { $0 += 1 }
+  @Reducer
+  struct ChildFeature {
+    @ObservableState
+    struct State: Equatable {
+      @Shared var count: Int
+      // Other properties
+    }
+    enum Action {
+      case incrementButtonTapped
+    }
+    // ...
+    var body: some ReducerOf<Self> {
+      Reduce { state, _ in
+        state.$count.withLock { $0 += 1 }
+        return .none
+      }
     }
   }
 
-  @Test func aParentHandsItsCountToAChild() throws {
-    var parent = Parent(count: Shared(value: 0))
-    parent.presentButtonTapped()
-    let child = try #require(parent.child)
-    child.incrementButtonTapped()
-    #expect(parent.count == 1)
-    parent.$count.withLock { $0 = 42 }
-    #expect(child.count == 42)
+  @Test func aParentHandsItsCountToAChild() {
+    let store = Store(initialState: ParentFeature.State(count: Shared(value: 0))) { ParentFeature() }
+    store.send(.presentButtonTapped)
+    store.send(.child(.incrementButtonTapped))
+    #expect(store.count == 1)
+    store.send(.decrementButtonTapped)
+    #expect(store.child?.count == 0)
+  }
+
+  @Test func aTestSeesTheChangeInBoth() async {
+    let store = TestStore(initialState: ParentFeature.State(count: Shared(value: 0))) { ParentFeature() }
+    await store.send(.presentButtonTapped) { $0.child = ChildFeature.State(count: $0.$count) }
+    await store.send(.child(.incrementButtonTapped)) { $0.$count.withLock { $0 = 1 } }
+    #expect(store.state.child?.count == 1)
   }
 }

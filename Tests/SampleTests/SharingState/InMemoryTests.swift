@@ -1,20 +1,44 @@
 import SharedState
+import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct InMemoryTests {
-  private struct Feature {
-    @Shared(.inMemory("count")) var count = 0
+@Suite(.timeLimit(.minutes(1)))
+struct InMemoryTests {
+  @Reducer
+  struct ChildFeature {
+    @ObservableState
+    struct State {
+      @Shared(.inMemory("count")) var count = 0
+      // Other properties
+    }
+    // ...
+    enum Action {
+      case incrementButtonTapped
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, _ in
+        state.$count.withLock { $0 += 1 }
+        return .none
+      }
+    }
   }
 
-  private struct OtherFeature {
-    @Shared(.inMemory("count")) var count = 0
+  @Reducer
+  struct Feature {
+    @ObservableState
+    struct State {
+      @Shared(.inMemory("count")) var count = 0
+      // Other properties
+    }
+    // ...
   }
 
   @Test func everyFeatureSeesTheSameCount() {
-    let (feature, other) = (Feature(), OtherFeature())
+    let child = Store(initialState: ChildFeature.State()) { ChildFeature() }
+    let feature = Store(initialState: Feature.State()) { Feature() }
+    child.send(.incrementButtonTapped)
+    #expect(feature.count == 1)
     feature.$count.withLock { $0 += 1 }
-    #expect(other.count == 1)
-    other.$count.withLock { $0 += 1 }
-    #expect(feature.count == 2)
+    #expect(child.count == 2)
   }
 }

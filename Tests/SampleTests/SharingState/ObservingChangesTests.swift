@@ -1,27 +1,104 @@
 import OpenCombine
 import SharedState
 import SharedStateCombine
+import SharedStateStore
+import SharedStateStoreCombine
+import SharedStateStoreTesting
+import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ObservingChangesTests {
-  @Test func aPublisherTellsOfEveryChange() {
-    @Shared(value: 0) var count
-    var updates: [Int] = []
-    let cancellable = $count.publisher.sink { updates.append($0) }
-    $count.withLock { $0 += 1 }
-    #expect(updates == [0, 1])
-    cancellable.cancel()
+@Suite(.timeLimit(.minutes(1)))
+struct ObservingChangesTests {
+  @Reducer
+  struct Feature {
+    struct State: Equatable {
+      @Shared(value: 0) var count
+      var counts: [Int] = []
+    }
+    enum Action: Equatable {
+      case onAppear
+      case countUpdated(Int)
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .onAppear:
+          return .publisher {
+            state.$count.publisher
+              .map(Action.countUpdated)
+          }
+
+        case .countUpdated(let count):
+          // Do something with count
+          state.counts.append(count)
+          return .none
+        }
+      }
+    }
   }
 
-  @Test func changingWhatOneObservesGoesRoundInCircles() {
-    @Shared(value: 0) var count
-    var updates: [Int] = []
-    // Without an end, each change would lead to the next one for ever.
-    let cancellable = $count.publisher.prefix(5).sink { [$count] update in
-      updates.append(update)
-      $count.withLock { $0 = update + 1 }
+  @Reducer
+  struct CircularFeature {
+    struct State: Equatable {
+      @Shared(value: 0) var count
     }
-    #expect(updates == [0, 1, 2, 3, 4])
-    cancellable.cancel()
+    enum Action: Equatable {
+      case onAppear
+      case countUpdated(Int)
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .onAppear:
+          return .publisher {
+            state.$count.publisher
+              .map(Action.countUpdated)
+          }
+
+        case .countUpdated(let count):
+          state.$count.withLock { $0 = count + 1 }
+          return .none
+        }
+      }
+    }
+  }
+
+  @Test func aPublisherTellsOfEveryChange() async {
+    let store = TestStore(initialState: Feature.State()) { Feature() }
+    let task = await store.send(.onAppear)
+    await store.receive(.countUpdated(0)) { $0.counts = [0] }
+    store.state.$count.withLock { $0 = 42 }
+    await store.receive(.countUpdated(42)) {
+      $0.counts = [0, 42]
+      $0.$count.withLock { $0 = 42 }
+    }
+    await task.cancel()
+  }
+
+  /// What goes round in circles goes on for ever, so that somebody else has to end it.
+  struct Stoppable: Reducer {
+    typealias State = CircularFeature.State
+    enum Action {
+      case circular(CircularFeature.Action)
+      case stop
+    }
+    func reduce(into state: inout State, action: Action) -> Effect<Action> {
+      switch action {
+      case .circular(let action):
+        CircularFeature().reduce(into: &state, action: action).map(Action.circular).cancellable(id: "circle")
+      case .stop:
+        .cancel(id: "circle")
+      }
+    }
+  }
+
+  @Test func changingWhatOneObservesGoesRoundInCircles() async throws {
+    let state = CircularFeature.State()
+    let count = state.$count
+    let store = Store(initialState: state) { Stoppable() }
+    let task = Task.detached { store.send(.circular(.onAppear)) }
+    try await eventually("the count to grow by itself") { count.wrappedValue > 1_000 }
+    store.send(.stop)
+    try await inTime("the end of the circle") { await task.value.finish() }
   }
 }

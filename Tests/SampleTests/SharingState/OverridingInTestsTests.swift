@@ -1,23 +1,36 @@
 import SharedState
+import SharedStateStore
+import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct OverridingInTestsTests {
-  private struct Feature {
-    @Shared(.appStorage("count")) var count = 0
+@Suite(.timeLimit(.minutes(1)))
+struct OverridingInTestsTests {
+  @Reducer
+  struct Feature {
+    struct State: Equatable {
+      @Shared(.appStorage("count")) var count = 0
+    }
   }
 
   @Test func theFirstDefaultOfATestCountsForAllFeatures() {
     @Shared(.appStorage("count")) var count = 42
-    #expect(Feature().count == 42)
+
+    // Shared state will be 42 for all features using it.
+    let store = TestStore(initialState: Feature.State()) { Feature() }
+    #expect(store.state.count == 42)
   }
 
   @Test func settingTheValueAgainOverridesAnEarlierDefault() {
     // The entry point of an application, for example.
-    let early = Feature()
+    let early = Store(initialState: Feature.State()) { Feature() }
+
     @Shared(.appStorage("count")) var count = 42
     #expect(count == 0)
-    $count.withLock { $0 = 42 }
-    #expect(Feature().count == 42)
-    withExtendedLifetime(early) {}
+    $count.withLock { $0 = 42 }  // NB: Set again to override any value set by the app target.
+
+    // Shared state will be 42 for all features using it.
+    let store = TestStore(initialState: Feature.State()) { Feature() }
+    #expect(store.state.count == 42)
+    #expect(early.count == 42)
   }
 }

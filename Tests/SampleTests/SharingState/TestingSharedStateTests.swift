@@ -1,46 +1,76 @@
 import SharedState
+import SharedStateStore
+import SharedStateStoreTesting
 import SharedStateTesting
+import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct TestingSharedStateTests {
-  private struct Feature: Equatable {
+@Reducer
+private struct Feature {
+  struct State: Equatable {
     @Shared var count: Int
-
-    func incrementButtonTapped() {
-      $count.withLock { $0 += 1 }
-    }
-
-    /// As an effect does it: the share is captured, and changed elsewhere.
-    func incrementLaterButtonTapped() -> Task<Void, Never> {
-      Task { [sharedCount = $count] in
-        sharedCount.withLock { $0 += 1 }
+  }
+  enum Action {
+    case incrementButtonTapped
+  }
+  var body: some ReducerOf<Self> {
+    Reduce { state, action in
+      switch action {
+      case .incrementButtonTapped:
+        state.$count.withLock { $0 += 1 }
+        return .none
       }
     }
   }
+}
 
-  @Test func aTestSaysHowTheStateChanges() {
-    let feature = Feature(count: Shared(value: 0))
-    let changes = SharedChangeTracker()
-    changes.track { feature.incrementButtonTapped() }
-    changes.assert {
-      feature.$count.withLock { $0 = 1 }
+@Reducer
+private struct SimpleFeature {
+  struct State: Equatable {
+    @Shared var count: Int
+  }
+  enum Action {
+    case incrementButtonTapped
+  }
+  var body: some ReducerOf<Self> {
+    Reduce { state, action in
+      switch action {
+      case .incrementButtonTapped:
+        return .run { [sharedCount = state.$count] _ in
+          sharedCount.withLock { $0 += 1 }
+        }
+      }
+    }
+  }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct TestingSharedStateTests {
+  @Test func aTestSaysHowTheStateChanges() async {
+    let store = TestStore(initialState: Feature.State(count: Shared(0))) {
+      Feature()
+    }
+
+    await store.send(.incrementButtonTapped) {
+      $0.$count.withLock { $0 = 1 }
     }
   }
 
-  @Test func aWrongExpectationShowsTheDifference() {
-    withKnownIssue {
-      let feature = Feature(count: Shared(value: 0))
-      let changes = SharedChangeTracker()
-      changes.track { feature.incrementButtonTapped() }
-      changes.assert {
-        feature.$count.withLock { $0 = 2 }
+  @Test func aWrongExpectationShowsTheDifference() async {
+    await withKnownIssue {
+      let store = TestStore(initialState: Feature.State(count: Shared(0))) {
+        Feature()
+      }
+
+      await store.send(.incrementButtonTapped) {
+        $0.$count.withLock { $0 = 2 }
       }
     } matching: { issue in
       issue.text == """
         State was not expected to change, but a change occurred: …
 
-            − 2
-            + 1
+            − Feature.State(_count: 2)
+            + Feature.State(_count: 1)
 
         (Expected: −, Actual: +)
         """
@@ -50,9 +80,10 @@ import Testing
   @Test func aChangeByAnEffectThatNobodyAssertsFails() async {
     let declaration: UInt = #line + 2
     await withKnownIssue {
-      let feature = Feature(count: Shared(value: 0))
-      let changes = SharedChangeTracker()
-      await changes.track { await feature.incrementLaterButtonTapped().value }
+      let store = TestStore(initialState: SimpleFeature.State(count: Shared(0))) {
+        SimpleFeature()
+      }
+      await store.send(.incrementButtonTapped)
     } matching: { issue in
       issue.text == """
         Tracked changes to 'Shared<Int>@\(#fileID):\(declaration)' but failed to assert: …
@@ -67,16 +98,23 @@ import Testing
     }
   }
 
-  @Test(.exhaustiveChanges) func aChangeByAnEffectIsAsserted() async {
-    let feature = Feature(count: Shared(value: 0))
-    await feature.incrementLaterButtonTapped().value
-    feature.$count.assert {
+  @Test func aChangeByAnEffectIsAsserted() async {
+    let store = TestStore(initialState: SimpleFeature.State(count: Shared(0))) {
+      SimpleFeature()
+    }
+    await store.send(.incrementButtonTapped)
+    store.assert {
+      $0.$count.withLock { $0 = 1 }
+    }
+  }
+
+  @Test func aChangeByAnEffectIsAssertedOnTheShare() async {
+    let store = TestStore(initialState: SimpleFeature.State(count: Shared(0))) {
+      SimpleFeature()
+    }
+    await store.send(.incrementButtonTapped)
+    store.state.$count.assert {
       $0 = 1
     }
   }
-}
-
-extension Issue {
-  /// What it says.
-  fileprivate var text: String? { comments.first?.rawValue }
 }

@@ -1,55 +1,146 @@
 import SharedState
+import SharedStateStore
+import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct TestingTipsTests {
-  private struct Feature1 {
-    @Shared(.appStorage("count")) fileprivate var count = 0
-
-    func buttonTapped() {
-      $count.withLock { $0 += 1 }
+@Suite(.timeLimit(.minutes(1)))
+struct TestingTipsTests {
+  @Reducer
+  struct Feature1 {
+    struct State: Equatable {
+      @Shared(.appStorage("count")) fileprivate var count = 0
+    }
+    // ...
+    enum Action {
+      case buttonTapped
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, _ in
+        state.$count.withLock { $0 += 1 }
+        return .none
+      }
     }
   }
 
-  private struct Feature2 {
-    @Shared(.appStorage("count")) fileprivate var count = 0
+  @Reducer
+  struct Feature2 {
+    struct State: Equatable {
+      @Shared(.appStorage("count")) var count = 0
+    }
+    // ...
+  }
+
+  @Reducer
+  struct ParentFeature {
+    struct State: Equatable {
+      var feature1 = Feature1.State()
+      var feature2 = Feature2.State()
+    }
+    enum Action {
+      case feature1(Feature1.Action)
+    }
+    var body: some ReducerOf<Self> {
+      Scope(state: \.feature1, action: \.feature1) { Feature1() }
+    }
   }
 
   /// The second feature as a refactoring has left it.
-  private struct UnsharedFeature2 {
-    var count = 0
+  enum Refactored {
+    @Reducer
+    struct Feature2 {
+      struct State: Equatable {
+        var count = 0
+      }
+      // ...
+      enum Action {
+        case buttonTapped
+      }
+      var body: some ReducerOf<Self> {
+        Reduce { state, _ in
+          state.count += 1
+          return .none
+        }
+      }
+    }
+
+    @Reducer
+    struct ParentFeature {
+      struct State: Equatable {
+        var feature1 = Feature1.State()
+        var feature2 = Feature2.State()
+      }
+      enum Action {
+        case feature1(Feature1.Action)
+        case feature2(Feature2.Action)
+      }
+      var body: some ReducerOf<Self> {
+        Scope(state: \.feature1, action: \.feature1) { Feature1() }
+        Scope(state: \.feature2, action: \.feature2) { Feature2() }
+      }
+    }
   }
 
-  @Test func oneCountInTwoFeaturesStaysInSync() {
-    let (feature1, feature2) = (Feature1(), Feature2())
-    feature1.buttonTapped()
-    #expect(feature1.count == 1)
-    #expect(feature2.count == 1)
+  @Test func oneCountInTwoFeaturesStaysInSync() async {
+    let store = TestStore(initialState: ParentFeature.State()) {
+      ParentFeature()
+    }
+
+    await store.send(.feature1(.buttonTapped)) {
+      $0.feature1.$count.withLock { $0 = 1 }
+    }
+    #expect(store.state.feature2.count == 1)
   }
 
-  @Test func aFeatureThatLostItsShareIsOnlySeenByAskingIt() {
-    let (feature1, feature2) = (Feature1(), UnsharedFeature2())
-    feature1.buttonTapped()
-    #expect(feature1.count == 1)
-    #expect(feature2.count == 0)
+  @Test func bothCountsMayBeAsserted() async {
+    let store = TestStore(initialState: ParentFeature.State()) {
+      ParentFeature()
+    }
+
+    await store.send(.feature1(.buttonTapped)) {
+      $0.feature1.$count.withLock { $0 = 1 }
+      $0.feature2.$count.withLock { $0 = 1 }
+    }
   }
 
-  @Test func theTestHoldsAShareOfItsOwnAndAssertsOnIt() {
+  @Test func aFeatureThatLostItsShareIsOnlySeenByAssertingBothCounts() async {
+    let store = TestStore(initialState: Refactored.ParentFeature.State()) {
+      Refactored.ParentFeature()
+    }
+
+    await store.send(.feature1(.buttonTapped)) {
+      $0.feature1.$count.withLock { $0 = 1 }
+    }
+    await withKnownIssue {
+      await store.send(.feature1(.buttonTapped)) {
+        $0.feature1.$count.withLock { $0 = 2 }
+        $0.feature2.count = 2
+      }
+    } matching: { issue in
+      issue.text?.hasPrefix("State was not expected to change, but a change occurred: …") == true
+    }
+  }
+
+  @Test func theTestHoldsAShareOfItsOwnAndAssertsOnIt() async {
     @Shared(.appStorage("count")) var count = 0
-    let feature1 = Feature1()
-    let changes = SharedChangeTracker()
-    changes.track { feature1.buttonTapped() }
-    changes.assert {
+    let store = TestStore(initialState: ParentFeature.State()) {
+      ParentFeature()
+    }
+
+    await store.send(.feature1(.buttonTapped)) {
+      // Mutate $0 to expected value.
       $count.withLock { $0 = 1 }
     }
   }
 
-  @Test func thatTestFailsWhenTheFeatureLostItsShare() {
-    let failure = SharedChangeTracker(reportUnassertedChanges: false)
-    withKnownIssue {
+  @Test func thatTestFailsWhenTheFeatureLostItsShare() async {
+    await withKnownIssue {
       @Shared(.appStorage("count")) var count = 0
-      var feature2 = UnsharedFeature2()
-      failure.track { feature2.count += 1 }
-      failure.assert {
+      let store = TestStore(initialState: Refactored.ParentFeature.State()) {
+        Refactored.ParentFeature()
+      }
+
+      await store.send(.feature2(.buttonTapped)) {
+        // Mutate $0 to expected value.
         $count.withLock { $0 = 1 }
       }
     }

@@ -1,24 +1,39 @@
 import Foundation
 import SharedState
 import SharedStateDependencies
-import SharedStateTesting
+import SharedStateStore
+import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct TestingWithPersistenceTests {
-  private struct SimpleFeature: Equatable {
-    @Shared(.appStorage("count")) var count = 0
-
-    func incrementButtonTapped() {
-      $count.withLock { $0 += 1 }
+@Suite(.timeLimit(.minutes(1)))
+struct TestingWithPersistenceTests {
+  @Reducer
+  struct SimpleFeature {
+    struct State: Equatable {
+      @Shared(.appStorage("count")) var count: Int = 0
+    }
+    enum Action {
+      case incrementButtonTapped
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case .incrementButtonTapped:
+          state.$count.withLock { $0 += 1 }
+          return .none
+        }
+      }
     }
   }
 
-  @Test(.exhaustiveChanges, arguments: 1...2) func theTestOfAPersistedFeatureIsTheSame(run: Int) {
+  @Test(arguments: 1...2) func theTestOfAPersistedFeatureIsTheSame(run: Int) async {
     // What one run stores does not reach the other.
-    let feature = SimpleFeature()
-    feature.incrementButtonTapped()
-    feature.$count.assert {
-      $0 = 1
+    let store = TestStore(initialState: SimpleFeature.State()) {
+      SimpleFeature()
+    }
+
+    await store.send(.incrementButtonTapped) {
+      $0.$count.withLock { $0 = 1 }
     }
   }
 

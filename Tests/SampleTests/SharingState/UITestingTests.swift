@@ -1,34 +1,67 @@
 import Foundation
 import SharedState
 import SharedStateDependencies
+import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct UITestingTests {
-  private struct AppFeature {
-    @Shared(.appStorage("count")) var count = 0
-    @Shared(.fileStorage(.users)) var users: [User] = []
+@Suite(.timeLimit(.minutes(1)))
+struct UITestingTests {
+  @Reducer
+  struct AppFeature {
+    struct State {
+      @Shared(.appStorage("count")) var count = 0
+      @Shared(.fileStorage(.users)) var users: [User] = []
+    }
+    enum Action {
+      case launched
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, _ in
+        state.$count.withLock { $0 = 42 }
+        state.$users.withLock { $0 = [User(id: 1, name: "Blob")] }
+        return .run { [users = state.$users] _ in try await users.save() }
+      }
+    }
+  }
+
+  /// The process of an application that a test has started.
+  enum ProcessInfo {
+    struct Process {
+      let environment = ["UITesting": "true"]
+    }
+    static let processInfo = Process()
+  }
+
+  struct EntryPoint {
+    // swift-format-ignore: NeverForceUnwrap
+    let store = Store(initialState: AppFeature.State()) {
+      AppFeature()
+    } withDependencies: {
+      if ProcessInfo.processInfo.environment["UITesting"] == "true" {
+        $0.defaultAppStorage = UserDefaults(
+          suiteName: "\(NSTemporaryDirectory())\(UUID().uuidString)"
+        )!
+        $0.defaultFileStorage = .inMemory
+      }
+    }
   }
 
   @Test func anApplicationUnderTestPersistsNothing() async throws {
-    let suite = "\(NSTemporaryDirectory())\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: suite + ".plist") }
-    let environment = ["UITesting": "true"]
-    let app = try withDependencies {
-      if environment["UITesting"] == "true" {
-        $0.defaultAppStorage = try #require(UserDefaults(suiteName: suite))
-        $0.defaultFileStorage = .inMemory
-      }
-    } operation: {
-      AppFeature()
-    }
-    app.$count.withLock { $0 = 42 }
-    app.$users.withLock { $0 = [User(id: 1, name: "Blob")] }
-    try await app.$users.save()
-    #expect(UserDefaults(suiteName: suite)?.integer(forKey: "count") == 42)
+    try FileManager.default.createDirectory(atPath: temporaryDirectory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: temporaryDirectory) }
+    let entryPoint = EntryPoint()
+    await entryPoint.store.send(.launched).finish()
+    #expect(entryPoint.store.count == 42)
     #expect(UserDefaults.standard.object(forKey: "count") == nil)
     #expect(!FileManager.default.fileExists(atPath: URL.users.path))
     // Neither does it share anything with others.
-    #expect(AppFeature().count == 0)
-    #expect(AppFeature().users.isEmpty)
+    #expect(AppFeature.State().count == 0)
+    #expect(AppFeature.State().users.isEmpty)
+    #expect(EntryPoint().store.count == 0)
   }
 }
+
+private let temporaryDirectory = "\(Foundation.NSTemporaryDirectory())\(UUID().uuidString)/"
+
+/// A folder of this test, so that nothing stays behind.
+private func NSTemporaryDirectory() -> String { temporaryDirectory }

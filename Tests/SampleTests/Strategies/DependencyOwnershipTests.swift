@@ -1,100 +1,152 @@
 import Foundation
-import Observation
 import SharedState
 import SharedStateDependencies
+import SharedStateStore
+import SharedStateStoreTesting
+import SharedStateTesting
 import Testing
+import XCTest
 
 /// A dependency owns the state, and features get, set and observe it.
-@MainActor
 @Suite(.timeLimit(.minutes(1)))
 struct DependencyOwnershipTests {
   /// Reads and writes, and expects nobody else to write during its lifetime: get and set.
-  @MainActor
-  @Observable
-  final class SpeechSettings {
-    @ObservationIgnored @Dependency(\.speechSynthesisSettingsClient) private var client
-    var speechSettings: SpeechSynthesisSettings
-
-    init() {
-      @Dependency(\.speechSynthesisSettingsClient) var client
-      speechSettings = client.get()
+  struct SpeechSettingsFeature: Reducer {
+    struct State: Equatable {
+      // ...
+      var speechSettings: SpeechSynthesisSettings
+      init() {
+        @Dependency(\.speechSynthesisSettingsClient) var speechSettingsClient
+        speechSettings = speechSettingsClient.get()
+        // ...
+      }
     }
-
-    func rateChanged(to rate: Double) async throws {
-      speechSettings.rate = rate
-      try await client.set(speechSettings)
+    enum Action {
+      case rateChanged(Double)
+    }
+    @Dependency(\.speechSynthesisSettingsClient) var speechSettingsClient
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        // ...
+        switch action {
+        case .rateChanged(let rate):
+          state.speechSettings.rate = rate
+          return .none
+        }
+      }
+      .onChange(of: \.speechSettings) { _, newValue in
+        Reduce { state, _ in
+          .run { _ in
+            try await speechSettingsClient.set(newValue)
+          } catch: { _, _ in
+            XCTFail("SpeechSettingsClient unexpectedly failed to write")
+          }
+        }
+      }
     }
   }
 
   /// Reads only, and expects others to write: get and observe.
-  @MainActor
-  @Observable
-  final class ListeningQuiz {
-    @ObservationIgnored @Dependency(\.speechSynthesisSettingsClient) private var client
-    @ObservationIgnored @Shared(value: 0) var updates
-    var speechSettings: SpeechSynthesisSettings
-
-    init() {
-      @Dependency(\.speechSynthesisSettingsClient) var client
-      speechSettings = client.get()
-    }
-
-    /// Runs as long as the quiz appears.
-    func onTask() async {
-      for await newValue in client.observe() {
-        speechSettings = newValue
-        $updates.withLock { $0 += 1 }
+  struct ListeningQuizFeature: Reducer {
+    struct State: Equatable {
+      var speechSettings: SpeechSynthesisSettings
+      // ...
+      init() {
+        @Dependency(\.speechSynthesisSettingsClient) var speechSettingsClient
+        speechSettings = speechSettingsClient.get()
+        // ...
       }
     }
-
-    /// Returns when the quiz has heard of as many values.
-    func heard(_ count: Int) async {
-      for await updates in $updates.updates where updates >= count { return }
+    enum Action: BindableAction, Equatable {
+      case onSpeechSettingsUpdated(SpeechSynthesisSettings)
+      case onTask
+      // ...
+      case binding(BindingAction<State>)
+    }
+    @Dependency(\.speechSynthesisSettingsClient) var speechSettingsClient
+    var body: some ReducerOf<Self> {
+      Reduce { state, action in
+        switch action {
+        case let .onSpeechSettingsUpdated(newValue):
+          state.speechSettings = newValue
+          return .none
+        case .onTask:
+          return .run { send in
+            for await newValue in speechSettingsClient.observe() {
+              await send(.onSpeechSettingsUpdated(newValue))
+            }
+          }
+        // ...
+        case .binding:
+          return .none
+        }
+        // ...
+      }
     }
   }
 
   @Test func theDependencyKeepsTheSettings() async throws {
     @Dependency(\.defaultAppStorage) var defaults
-    try await SpeechSettings().rateChanged(to: 1)
-    #expect(SpeechSettings().speechSettings == SpeechSynthesisSettings(rate: 1))
+    let store = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
+    await store.send(.rateChanged(1)).finish()
+    #expect(SpeechSettingsFeature.State().speechSettings.rate == 1)
     let stored = try #require(defaults.data(forKey: "speechSynthesisSettings"))
     #expect(try JSONDecoder().decode(SpeechSynthesisSettings.self, from: stored).rate == 1)
   }
 
-  @Test func aFeatureObservesWhatAnotherOneSets() async throws {
-    let (settings, quiz) = (SpeechSettings(), ListeningQuiz())
-    let task = Task { await quiz.onTask() }
-    await quiz.heard(1)
-    try await settings.rateChanged(to: 1)
-    await quiz.heard(2)
-    #expect(quiz.speechSettings.rate == 1)
-    task.cancel()
-    await task.value
+  @Test func aFeatureObservesWhatAnotherOneSets() async {
+    let quiz = TestStore(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
+    quiz.timeout = patience
+    let task = await quiz.send(.onTask)
+    await quiz.receive(.onSpeechSettingsUpdated(SpeechSynthesisSettings()))
+    let settings = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
+    await settings.send(.rateChanged(1)).finish()
+    @Shared(.appStorage("speechSynthesisSettings")) var stored = SpeechSynthesisSettings()
+    await quiz.receive(.onSpeechSettingsUpdated(SpeechSynthesisSettings(rate: 1))) {
+      $0.speechSettings.rate = 1
+      $stored.withLock { $0.rate = 1 }
+    }
+    await task.cancel()
   }
 
+  /// Option A: what appears waits for its effects, and cancels them when it disappears.
   @Test func observingAgainReplaysWhatWasMissed() async throws {
-    let (settings, quiz) = (SpeechSettings(), ListeningQuiz())
-    let appearance = Task { await quiz.onTask() }
-    await quiz.heard(1)
+    let quiz = Store(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
+    let settings = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
+    let appearance = Task { await quiz.send(.onTask).finish() }
+    await settings.send(.rateChanged(1)).finish()
+    try await eventually("the quiz to hear of it") { quiz.speechSettings.rate == 1 }
     appearance.cancel()
     await appearance.value
-    try await settings.rateChanged(to: 1)
-    #expect(quiz.speechSettings.rate == 0.5)
-
-    let secondAppearance = Task { await quiz.onTask() }
-    await quiz.heard(2)
+    await settings.send(.rateChanged(2)).finish()
     #expect(quiz.speechSettings.rate == 1)
+
+    let secondAppearance = Task { await quiz.send(.onTask).finish() }
+    try await eventually("the quiz to hear what it has missed") { quiz.speechSettings.rate == 2 }
     secondAppearance.cancel()
     await secondAppearance.value
   }
 
-  @Test func theOwnerIsReplacedLikeAnyDependency() async throws {
-    let quiz = withDependencies {
+  /// Option B: effects for which nobody waits go on.
+  @Test func whatNobodyWaitsForLivesAsLongAsTheStore() async throws {
+    let quiz = Store(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
+    let settings = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
+    let appearance = Task { quiz.send(.onTask) }
+    appearance.cancel()
+    let observation = await appearance.value
+    await settings.send(.rateChanged(1)).finish()
+    try await eventually("the quiz to hear of it") { quiz.speechSettings.rate == 1 }
+    observation.cancel()
+    try await inTime("the end of the observation") { await observation.finish() }
+  }
+
+  @Test func theOwnerIsReplacedLikeAnyDependency() {
+    let quiz = Store(initialState: ListeningQuizFeature.State()) {
+      ListeningQuizFeature()
+    } withDependencies: {
       $0.speechSynthesisSettingsClient.get = { SpeechSynthesisSettings(voice: "Fred") }
-    } operation: {
-      ListeningQuiz()
     }
     #expect(quiz.speechSettings.voice == "Fred")
-    #expect(ListeningQuiz().speechSettings.voice == "Samantha")
+    #expect(ListeningQuizFeature.State().speechSettings.voice == "Samantha")
   }
 }

@@ -8,11 +8,10 @@ struct SpeechSynthesisSettings: Codable, Equatable, Sendable {
 }
 
 /// The owner: whoever depends on it shares the settings, however features are linked.
-struct SpeechSynthesisSettingsClient: Sendable {
-  var get: @Sendable () -> SpeechSynthesisSettings
+struct SpeechSynthesisSettingsClient {
+  var get: @Sendable () -> (SpeechSynthesisSettings)
   var set: @Sendable (SpeechSynthesisSettings) async throws -> Void
-  /// Starts with the present settings, so that whoever comes late, or comes back, has missed nothing that counts.
-  var observe: @Sendable () -> SharedUpdates<SpeechSynthesisSettings>
+  var observe: @Sendable () -> AsyncStream<SpeechSynthesisSettings>
 }
 
 extension SpeechSynthesisSettingsClient {
@@ -24,7 +23,19 @@ extension SpeechSynthesisSettingsClient {
       settings.withLock { $0 = newValue }
       try await settings.save()
     }
-    observe = { settings.updates }
+    // Starts with the present settings, so that whoever comes late, or comes back, has missed nothing that counts.
+    observe = {
+      let (stream, continuation) = AsyncStream.makeStream(
+        of: SpeechSynthesisSettings.self,
+        bufferingPolicy: .bufferingNewest(1)
+      )
+      let task = Task {
+        for await present in settings.updates { continuation.yield(present) }
+        continuation.finish()
+      }
+      continuation.onTermination = { _ in task.cancel() }
+      return stream
+    }
   }
 }
 

@@ -100,4 +100,17 @@ struct PublisherTests {
     store.send(.increment)
     #expect(counts.value == [0, 1])
   }
+
+  @Test("A change that a cancelled task makes is published to the store like any other")
+  func changedByCancelledTask() async {
+    @Shared(.inMemory("observed")) var count = 0
+    let store = Store(initialState: Observing.State()) { Observing() }
+    store.send(.onAppear)
+    let task = Task { [$count] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      $count.withLock { $0 = 42 }
+    }
+    await task.value
+    #expect(store.seen == [0, 42])
+  }
 }

@@ -1,0 +1,66 @@
+import SharedState
+import SharedStateStore
+import SharedStateStoreTesting
+import Synchronization
+import Testing
+
+@Reducer
+private struct Feature {
+  struct State: Equatable {
+    @Shared(value: false) var bool
+  }
+  enum Action {
+    case tap
+    case response
+  }
+  var body: some ReducerOf<Self> {
+    Reduce { state, action in
+      switch action {
+      case .tap:
+        return .run { send in
+          await send(.response)
+        }
+      case .response:
+        state.$bool.withLock { $0.toggle() }
+        return .none
+      }
+    }
+  }
+}
+
+/// A change belongs to the action that has made it, as the document wishes of a future version.
+@Suite(.timeLimit(.minutes(1)))
+struct AttributionTests {
+  @Test func aChangeIsAssertedInTheActionThatMakesIt() async {
+    let store = TestStore(initialState: Feature.State()) { Feature() }
+    await store.send(.tap)
+    await store.receive(.response) {
+      $0.$bool.withLock { $0 = true }
+    }
+  }
+
+  @Test func assertedInTheFirstActionItFailsInBoth() async {
+    let texts = Mutex<[String]>([])
+    await withKnownIssue {
+      let store = TestStore(initialState: Feature.State()) { Feature() }
+      await store.send(.tap) {
+        $0.$bool.withLock { $0 = true }
+      }
+      await store.receive(.response)
+    } matching: { issue in
+      texts.withLock { $0.append(issue.text ?? "") }
+      return true
+    }
+    let unexpected = { (expected: Bool, actual: Bool) in
+      """
+      State was not expected to change, but a change occurred: …
+
+          − Feature.State(_bool: \(expected))
+          + Feature.State(_bool: \(actual))
+
+      (Expected: −, Actual: +)
+      """
+    }
+    #expect(texts.withLock { $0 } == [unexpected(true, false), unexpected(false, true)])
+  }
+}

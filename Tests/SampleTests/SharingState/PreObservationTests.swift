@@ -1,0 +1,45 @@
+import Observation
+import SharedState
+import SharedStateStore
+import Testing
+
+/// A share is observed whether the state around it is or not, so that what reads it hears of every change.
+@Suite(.timeLimit(.minutes(1)))
+struct PreObservationTests {
+  @Reducer
+  struct Feature {
+    struct State {
+      @Shared(value: 0) var sharedCount
+    }
+    enum Action {
+      case incrementButtonTapped
+    }
+    var body: some ReducerOf<Self> {
+      Reduce { state, _ in
+        state.$sharedCount.withLock { $0 += 1 }
+        return .none
+      }
+    }
+  }
+
+  struct FeatureView {
+    let store: StoreOf<Feature>
+
+    var body: String {
+      store.sharedCount.description
+    }
+  }
+
+  @Test func aViewHearsOfAShareInAStateWithoutObservation() async {
+    let view = FeatureView(store: Store(initialState: Feature.State()) { Feature() })
+    await confirmation { confirmation in
+      withObservationTracking {
+        #expect(view.body == "0")
+      } onChange: {
+        confirmation()
+      }
+      view.store.send(.incrementButtonTapped)
+    }
+    #expect(view.body == "1")
+  }
+}

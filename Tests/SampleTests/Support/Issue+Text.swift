@@ -1,0 +1,6 @@
+import Testing
+
+extension Issue {
+  /// What it says.
+  var text: String? { comments.first?.rawValue }
+}
