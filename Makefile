@@ -3,7 +3,7 @@
 .PHONY: demo test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core
 .PHONY: check-threads
-.PHONY: check-consumers check-release
+.PHONY: check-consumers check-examples check-release
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
 demo:
@@ -36,7 +36,7 @@ test:
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
 check: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core \
-	check-consumers check-threads check-release
+	check-consumers check-examples check-threads check-release
 
 # Looks for inputs that break what reads documents, messages, replies and URLs, for FUZZ_SECONDS altogether.
 fuzz:
@@ -78,10 +78,12 @@ docs:
 	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
 clean:
-	rm -rf .build .build-check .build-core .build-mutations Benchmarks/.build Fuzz/.build Soak/.build
+	rm -rf .build .build-check .build-core .build-examples .build-mutations \
+		Benchmarks/.build Examples/.build Fuzz/.build Soak/.build
 
 SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift \
-	Benchmarks/Sources/bench Fuzz/Package.swift Fuzz/Sources/fuzz Soak/Package.swift Soak/Sources/soak)
+	Benchmarks/Sources/bench Examples/Package.swift Examples/Bot Examples/LineServer \
+	Fuzz/Package.swift Fuzz/Sources/fuzz Soak/Package.swift Soak/Sources/soak)
 
 check-format:
 	swift format lint --strict --parallel --recursive $(SWIFT_FILES)
@@ -117,6 +119,13 @@ check-core:
 check-consumers:
 	@scripts/require hiredis
 	scripts/check-consumers
+
+# The programs of Examples, and their tests.
+EXAMPLES_FLAGS = --package-path Examples --scratch-path .build-examples -Xswiftc -warnings-as-errors
+
+check-examples:
+	swift build --build-tests $(EXAMPLES_FLAGS)
+	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(EXAMPLES_FLAGS)
 
 # The optimiser compiles what no test has built.
 check-release:

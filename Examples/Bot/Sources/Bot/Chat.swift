@@ -1,0 +1,19 @@
+package import SharedStateDependencies
+
+/// Where a bot talks.
+package struct Chat: TestDependencyKey, Sendable {
+  package var say: @Sendable (String) -> Void
+
+  package init(say: @escaping @Sendable (String) -> Void) {
+    self.say = say
+  }
+
+  package static let testValue = Chat { _ in }
+}
+
+extension DependencyValues {
+  package var chat: Chat {
+    get { self[Chat.self] }
+    set { self[Chat.self] = newValue }
+  }
+}

@@ -1,0 +1,67 @@
+import Bot
+import Foundation
+import SharedState
+import SharedStateDependencies
+import SharedStateStore
+import SharedStateStoreTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct BotTests {
+  /// What the bot has said.
+  final class Wall: Sendable {
+    private let said = Mutex<[String]>([])
+    var lines: [String] { said.withLock { $0 } }
+    var chat: Chat { Chat { [self] line in said.withLock { $0.append(line) } } }
+  }
+
+  struct Dice: RandomNumberGenerator {
+    func next() -> UInt64 { .max / 2 }
+  }
+
+  private let wall = Wall()
+  private let clock = TestClock()
+
+  private func makeStore() -> TestStoreOf<Bot> {
+    TestStore(initialState: Bot.State()) {
+      Bot()
+    } withDependencies: {
+      $0.chat = wall.chat
+      $0.continuousClock = clock
+      $0.withRandomNumberGenerator = WithRandomNumberGenerator(Dice())
+    }
+  }
+
+  @Test func itRemindsWhenTimeIsUp() async {
+    let store = makeStore()
+    await store.send(.heard(name: "ann", text: "!remind 60 tea is ready")) {
+      $0.lines = ["ann": 1]
+      $0.reminders = [Bot.State.Reminder(id: 1, name: "ann", text: "tea is ready")]
+      $0.nextReminder = 2
+    }
+    await clock.advance(by: .seconds(59))
+    #expect(wall.lines.isEmpty)
+    await clock.advance(by: .seconds(1))
+    await store.receive(.timeIsUp(reminder: 1)) { $0.reminders = [] }
+    await store.finish()
+    #expect(wall.lines == ["ann: tea is ready"])
+  }
+
+  @Test func itRollsDice() async {
+    let store = makeStore()
+    await store.send(.heard(name: "bob", text: "!roll 6")) { $0.lines = ["bob": 1] }
+    await store.receive(\.rolled)
+    await store.finish()
+    #expect(wall.lines.count == 1)
+    #expect(wall.lines[0].hasPrefix("bob has rolled "))
+  }
+
+  @Test func itSaysHowToAsk() async {
+    let store = makeStore()
+    store.exhaustivity = .off
+    for text in ["!roll", "!remind tea", "!lines", "hello"] { await store.send(.heard(name: "ann", text: text)) }
+    await store.finish()
+    #expect(wall.lines == ["Say !roll 6.", "Say !remind 60 tea is ready.", "ann has said 3 lines."])
+  }
+}

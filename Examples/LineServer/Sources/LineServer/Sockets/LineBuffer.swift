@@ -1,0 +1,23 @@
+/// Makes lines of bytes, in whatever pieces they come.
+struct LineBuffer {
+  static let longestLine = 4_096
+
+  private var rest: [UInt8] = []
+
+  /// The lines that are complete with more bytes; `nil` when a line is too long.
+  mutating func lines(with bytes: some Collection<UInt8>) -> [String]? {
+    var lines: [String] = []
+    for byte in bytes {
+      if byte == UInt8(ascii: "\n") {
+        if rest.last == UInt8(ascii: "\r") { rest.removeLast() }
+        lines.append(String(decoding: rest, as: UTF8.self))
+        rest.removeAll(keepingCapacity: true)
+      } else if rest.count == Self.longestLine {
+        return nil
+      } else {
+        rest.append(byte)
+      }
+    }
+    return lines
+  }
+}

@@ -1,0 +1,53 @@
+import LineServer
+import SharedStateStore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SocketTests {
+  /// Runs a client, which blocks its thread, on one that is no task's, and waits until the server has forgotten it.
+  private func withServer(_ body: @escaping @Sendable (RunningServer) throws -> Void) async throws {
+    let server = try RunningServer()
+    server.start()
+    defer { server.stop() }
+    try await onThread { try body(server) }
+    try await eventually("the connections to be gone") { server.store.connections.isEmpty }
+  }
+
+  @Test func answersComeInTheOrderOfTheLines() async throws {
+    try await withServer { server in
+      let client = try LineClient(port: server.port)
+      for number in 0..<200 { try client.say("PUT n \(number)\r\nGET n") }
+      for number in 0..<200 {
+        #expect(try client.hear() == "OK")
+        #expect(try client.hear() == "VALUE \(number)")
+      }
+      try client.say("HELLO\nQUIT")
+      #expect(try client.hear() == "ERROR Say PUT name value, GET name, or QUIT.")
+      #expect(try client.hear() == "BYE")
+      #expect(try client.hear() == nil)
+    }
+  }
+
+  @Test func aLineThatIsTooLongEndsTheConnection() async throws {
+    try await withServer { server in
+      let client = try LineClient(port: server.port)
+      try client.say(String(repeating: "x", count: 5_000))
+      // An end, or a reset, because the server has not read everything; but no answer.
+      #expect((try? client.hear() ?? "no answer") ?? "no answer" == "no answer")
+      let other = try LineClient(port: server.port)
+      try other.say("GET a")
+      #expect(try other.hear() == "NONE")
+    }
+  }
+
+  @Test func manyClientsAreServedAndLeaveNothingBehind() async throws {
+    DescriptorLimit.raise()
+    try await withServer { server in
+      let clients = try (0..<400).map { _ in try LineClient(port: server.port) }
+      for (index, client) in clients.enumerated() { try client.say("PUT \(index) \(index)") }
+      for client in clients { #expect(try client.hear() == "OK") }
+      #expect(server.store.connections.count == 400)
+      #expect(server.store.values.count == 400)
+    }
+  }
+}
