@@ -1,6 +1,6 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
-.PHONY: demo test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
+.PHONY: demo demo-workflow test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core
 .PHONY: check-threads
 .PHONY: check-consumers check-examples check-release
@@ -33,6 +33,11 @@ test:
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --skip $(BUSY_TESTS) --skip $(PURE_TESTS)
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(PURE_TESTS)
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(BUSY_TESTS)
+
+# A payment service is killed between charging an order and saving that.
+demo-workflow:
+	@scripts/require hiredis redis-server
+	swift run --package-path Examples order-workflow
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
 check: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core \
@@ -82,7 +87,7 @@ clean:
 		Benchmarks/.build Examples/.build Fuzz/.build Soak/.build
 
 SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift \
-	Benchmarks/Sources/bench Examples/Package.swift Examples/Bot Examples/LineServer \
+	Benchmarks/Sources/bench Examples/Package.swift Examples/Bot Examples/LineServer Examples/OrderWorkflow \
 	Fuzz/Package.swift Fuzz/Sources/fuzz Soak/Package.swift Soak/Sources/soak)
 
 check-format:
@@ -124,6 +129,7 @@ check-consumers:
 EXAMPLES_FLAGS = --package-path Examples --scratch-path .build-examples -Xswiftc -warnings-as-errors
 
 check-examples:
+	@scripts/require hiredis
 	swift build --build-tests $(EXAMPLES_FLAGS)
 	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(EXAMPLES_FLAGS)
 

@@ -13,7 +13,10 @@ let settings: [SwiftSetting] = [
 let package = Package(
   name: "examples",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "swift-shared-state", path: "..")],
+  dependencies: [
+    .package(name: "swift-shared-state", path: ".."),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+  ],
   targets: [
     .systemLibrary(name: "CEpoll", path: "LineServer/Sources/CEpoll"),
     .target(
@@ -49,6 +52,44 @@ let package = Package(
         .product(name: "SharedStateStoreTesting", package: "swift-shared-state"),
       ],
       path: "LineServer/Tests",
+      swiftSettings: settings
+    ),
+    .target(
+      name: "OrderWorkflow",
+      dependencies: [
+        .product(name: "SharedState", package: "swift-shared-state"),
+        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
+        .product(name: "SharedStateRedis", package: "swift-shared-state"),
+        .product(name: "SharedStateStore", package: "swift-shared-state"),
+      ],
+      path: "OrderWorkflow/Sources/OrderWorkflow",
+      swiftSettings: settings
+    ),
+    .executableTarget(
+      name: "order-workflow",
+      dependencies: [
+        "OrderWorkflow",
+        .product(name: "SharedState", package: "swift-shared-state"),
+        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
+        .product(name: "SharedStateRedis", package: "swift-shared-state"),
+        .product(name: "SharedStateStore", package: "swift-shared-state"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "OrderWorkflow/Sources/order-workflow",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "OrderWorkflowTests",
+      dependencies: [
+        "OrderWorkflow",
+        .product(name: "SharedState", package: "swift-shared-state"),
+        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
+        .product(name: "SharedStateRedis", package: "swift-shared-state"),
+        .product(name: "SharedStateStore", package: "swift-shared-state"),
+        .product(name: "SharedStateStoreTesting", package: "swift-shared-state"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "OrderWorkflow/Tests",
       swiftSettings: settings
     ),
     .target(

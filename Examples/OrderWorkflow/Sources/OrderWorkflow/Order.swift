@@ -1,0 +1,33 @@
+import SharedState
+import SharedStateRedis
+
+/// What somebody has bought.
+package struct Order: Codable, Equatable, Identifiable, Sendable {
+  package enum Status: String, Codable, Sendable {
+    case placed, paid, shipped
+  }
+
+  package let id: String
+  package let item: String
+  /// In cents.
+  package let price: Int
+  package var status = Status.placed
+
+  package init(id: String, item: String, price: Int) {
+    (self.id, self.item, self.price) = (id, item, price)
+  }
+}
+
+extension SharedKey where Self == RedisSharedKey<[Order.ID: Order]>.Default {
+  /// All orders, which the services share.
+  static var orders: Self { Self[.redis("orders"), default: [:]] }
+}
+
+extension Shared<[Order.ID: Order]> {
+  /// Takes an order one step further, unless somebody has done so already.
+  func advance(_ id: Order.ID, from status: Order.Status, to next: Order.Status) async throws {
+    try await updateAtomically { orders in
+      if orders[id]?.status == status { orders[id]?.status = next }
+    }
+  }
+}
