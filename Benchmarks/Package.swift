@@ -4,6 +4,7 @@
 // library, so that it can measure what only the library sees, built as for a program that depends on it: with
 // `-enable-testing` the compiler could assume less.
 
+import CompilerPluginSupport
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -55,13 +56,50 @@ let package = Package(
       dependencies: ["SharedState", "SharedStateDependencies", "SharedStateRedis"],
       swiftSettings: settings
     ),
+    .target(name: "SharedStateStoreMacroExpansion", swiftSettings: settings),
+    .macro(
+      name: "SharedStateStoreMacros",
+      dependencies: ["SharedStateStoreMacroExpansion"],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "SharedStateStore",
+      dependencies: [
+        "SharedState",
+        "SharedStateDependencies",
+        "SharedStateStoreMacros",
+        .product(name: "CustomDump", package: "swift-custom-dump"),
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+        .product(name: "OrderedCollections", package: "swift-collections"),
+      ],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "SharedStateStoreTesting",
+      dependencies: [
+        "SharedState",
+        "SharedStateDependencies",
+        "SharedStateStore",
+        .product(name: "CustomDump", package: "swift-custom-dump"),
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+      ],
+      swiftSettings: settings
+    ),
     .target(
       name: "CBench",
       linkerSettings: [.linkedLibrary("hiredis")]
     ),
     .executableTarget(
       name: "bench",
-      dependencies: ["CBench", "SharedState", "SharedStateDependencies", "SharedStateRedis", "SharedStateTesting"],
+      dependencies: [
+        "CBench",
+        "SharedState",
+        "SharedStateDependencies",
+        "SharedStateRedis",
+        "SharedStateStore",
+        "SharedStateStoreTesting",
+        "SharedStateTesting",
+      ],
       swiftSettings: settings
     ),
   ],

@@ -19,6 +19,11 @@ func threadNanoseconds() -> UInt64 {
   nanoseconds(of: CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// Nanoseconds for which any thread of the process has had a processor.
+func processNanoseconds() -> UInt64 {
+  nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID)
+}
+
 /// What one operation costs.
 struct Cost {
   var nanoseconds: Double

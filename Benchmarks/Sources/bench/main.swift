@@ -4,7 +4,8 @@ import SharedStateRedis
 // The benchmarks; see README.md. The first two commands are what the benchmarks start themselves as, as another process.
 let arguments = Array(CommandLine.arguments.dropFirst())
 let options = [
-  "--local", "--documents", "--latency", "--throughput", "--herd", "--fan-out", "--fleet", "--repair", "--quick",
+  "--local", "--store", "--documents", "--latency", "--throughput", "--herd", "--fan-out", "--fleet", "--repair",
+  "--quick",
 ]
 switch arguments.first {
 case "--observe-library" where arguments.count == 3:
@@ -16,8 +17,22 @@ case "--update-atomically" where arguments.count == 4:
 case _ where Set(arguments).isSubset(of: options):
   let isQuick = arguments.contains("--quick")
   let parts = Set(arguments).subtracting(["--quick"])
-  let scene = try await Scene()
   var table = Table()
+  if parts.isEmpty || parts.contains("--store") {
+    let store = StoreBenchmarks(isQuick: isQuick)
+    table.append("Stores: sending (P is the floor, a locked struct)", store.sending())
+    table.append("Stores: what is added (in P)", store.additions())
+    table.append("Stores: elements, 10,000 of them (P is the floor)", store.elements())
+    table.append("Stores: effects, processor time", await store.effects())
+    table.append("Stores: memory", store.memory())
+    table.append("Stores: test stores", await store.testStores())
+  }
+  // Needs no server.
+  if parts == ["--store"] {
+    table.print()
+    exit(0)
+  }
+  let scene = try await Scene()
   if parts.isEmpty || parts.contains("--local") {
     let local = LocalBenchmarks(store: scene.store, isQuick: isQuick)
     table.append("Local, one thread (a = allocations for each)", try await local.accesses())
