@@ -81,7 +81,7 @@ extension ActionLog where Action: Encodable, State: Encodable {
 }
 
 extension ActionLog where Action: Decodable {
-  /// Reads the lines of JSON that ``jsonLines()`` has written, without the state before the first action.
+  /// Reads the lines of JSON that `jsonLines()` has written, without the state before the first action.
   ///
   /// - Throws: ``CorruptedActionLog`` for the first line that cannot be read.
   public convenience init(jsonLines data: Data) throws {
@@ -137,7 +137,7 @@ extension ActionLog where Action: Decodable {
 }
 
 extension ActionLog where Action: Decodable, State: Decodable {
-  /// Reads the lines of JSON that ``jsonLines()`` has written.
+  /// Reads the lines of JSON that `jsonLines()` has written.
   ///
   /// - Throws: ``CorruptedActionLog`` for the first line that cannot be read.
   public convenience init(jsonLines data: Data) throws {
