@@ -7,7 +7,16 @@ import SharedStateStore
 /// A line is `name: text`. Try `ann: !remind 3 tea is ready`.
 @main
 struct Program {
-  static func main() async throws {
+  static func main() async {
+    do {
+      try await run()
+    } catch {
+      print(error)
+      exit(1)
+    }
+  }
+
+  private static func run() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
     switch (arguments.first, arguments.count) {
     case (nil, _): await talk(SessionRecorder())
