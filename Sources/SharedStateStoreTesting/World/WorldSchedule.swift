@@ -11,7 +11,7 @@ import Synchronization
 /// nothing else is left to do, and then at once.
 final class WorldSchedule: TaskExecutor, Schedule {
   /// Why a run was given up.
-  enum Failure: Sendable {
+  enum Failure: Error {
     case everybodyWaits
     case timeIsOver
     case runsOn
@@ -138,9 +138,9 @@ final class WorldSchedule: TaskExecutor, Schedule {
 
   /// Lets time pass until somebody has waited for long enough.
   private func pass(until limit: Duration) -> Failure? {
-    let result = state.withLock { state -> Result<[Call], FailureError> in
-      guard let next = state.calls.first?.time else { return .failure(FailureError(failure: .everybodyWaits)) }
-      guard next <= limit else { return .failure(FailureError(failure: .timeIsOver)) }
+    let result = state.withLock { state -> Result<[Call], Failure> in
+      guard let next = state.calls.first?.time else { return .failure(.everybodyWaits) }
+      guard next <= limit else { return .failure(.timeIsOver) }
       state.now = max(state.now, next)
       let due = state.calls.prefix { $0.time <= state.now }
       state.calls.removeFirst(due.count)
@@ -150,13 +150,9 @@ final class WorldSchedule: TaskExecutor, Schedule {
     case .success(let due):
       for call in due { call.closure() }
       return nil
-    case .failure(let error):
-      return error.failure
+    case .failure(let failure):
+      return failure
     }
-  }
-
-  private struct FailureError: Error {
-    let failure: Failure
   }
 
   // MARK: Jobs

@@ -95,7 +95,7 @@ struct TestWorldTests {
     #expect(bad == nil)
   }
 
-  @Test("Faults come when the seed says, and again with the same seed", arguments: [Fault.cut, .lostReply, .restart])
+  @Test("Faults come when the seed says, and again with the same seed", arguments: Fault.allCases)
   func faults(_ fault: Fault) async throws {
     var schedules: Set<String> = []
     for seed in 1...50 as ClosedRange<UInt64> {
@@ -106,10 +106,16 @@ struct TestWorldTests {
           let (north, south) = (Shop.service(on: server, "north"), Shop.service(on: server, "south"))
           try await north.state.$stock.save()
           world.disturb("the fault", within: .milliseconds(10)) { fault.happen(to: server) }
+          let clock = world.clock
+          async let end: Void = {
+            try await clock.sleep(for: .milliseconds(30))
+            server.resume()
+          }()
           async let first: Void = north.send(.sellAtomically).finish()
           async let second: Void = south.send(.sellAtomically).finish()
           _ = await (first, second)
-          try await world.clock.sleep(for: .seconds(2))
+          try await end
+          try await clock.sleep(for: .seconds(2))
           for shop in [north, south] { try await shop.state.$stock.load() }
           #expect(north.state.stock == south.state.stock)
           // Only of a server that has lost everything nobody can know.
@@ -234,6 +240,21 @@ struct TestWorldTests {
     }
   }
 
+  @Test("What expires on a fake server does so in the world's time, and is noticed")
+  func expiry() async throws {
+    try await TestWorld(seed: 1).run { world in
+      let server = InProcessRedis()
+      let shop = Shop.service(on: server, "shop")
+      shop.state.$stock.withLock { $0.count = 3 }
+      try await shop.state.$stock.save()
+      server.expire("stock", after: .seconds(60))
+      try await world.clock.sleep(for: .seconds(59))
+      #expect(shop.state.stock.count == 3)
+      try await world.clock.sleep(for: .seconds(2))
+      #expect(shop.state.stock.count == 10)
+    }
+  }
+
   @Test("Test stores in a world: what one has saved is received by the other, with each of 100 seeds")
   func testStores() async {
     let bad = await TestWorld.explore(seeds: 1...100) { _ in
@@ -278,13 +299,14 @@ struct TestWorldTests {
 }
 
 enum Fault: CaseIterable {
-  case cut, lostReply, restart
+  case cut, lostReply, restart, pause
 
   func happen(to server: InProcessRedis) {
     switch self {
     case .cut: server.cutConnections()
     case .lostReply: server.cutAfterNextCommit()
     case .restart: server.loseData()
+    case .pause: server.pause()
     }
   }
 }
