@@ -27,8 +27,8 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
   /// What the test has to assert. From now on, that is.
   public var exhaustivity = Exhaustivity.on
 
-  /// How long `receive`, ``receiveChange(timeout:assert:fileID:filePath:line:column:)`` and `finish` wait for what has to
-  /// come.
+  /// How long `receive`, ``receiveChange(isolation:timeout:assert:fileID:filePath:line:column:)`` and `finish` wait for
+  /// what has to come.
   public var timeout: Duration
 
   /// The state after the last action that the test has handled. Inside of an assertion it is the one before.
