@@ -37,7 +37,7 @@ test:
 # A payment service is killed between charging an order and saving that.
 demo-workflow:
 	@scripts/require hiredis redis-server
-	swift run --package-path Examples order-workflow
+	swift run $(EXAMPLES_FLAGS) order-workflow
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
 check: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core \

@@ -7,10 +7,10 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct SessionTests {
   /// A session with dice and a reminder.
-  private func recordSession() async -> (session: Session, state: Bot.State) {
-    let recorder = SessionRecorder()
-    let store = Store(initialState: Bot.State()) {
-      recorder.recorded(Bot())
+  private func recordSession() async -> (log: ActionLogOf<Bot>, state: Bot.State) {
+    let log = ActionLogOf<Bot>()
+    let store = Store(initialState: Bot.State(), recording: log) {
+      Bot()
     } withDependencies: {
       $0.chat = Chat { _ in }
       $0.continuousClock = ImmediateClock()
@@ -19,26 +19,24 @@ struct SessionTests {
     for text in ["hello", "!roll 1000000", "!remind 60 tea", "!lines"] {
       await store.send(.heard(name: "ann", text: text)).finish()
     }
-    return (recorder.session, store.state)
+    return (log, store.state)
   }
 
   @Test func aSessionIsReplayedFromItsLines() async throws {
-    let (session, state) = await recordSession()
-    #expect(session.entries.count == 6)
-    let read = try Session(lines: session.lines())
-    #expect(read == session)
-    #expect(try read.replay() == state)
+    let (log, state) = await recordSession()
+    #expect(log.actions.map(\.isSentByEffect) == [false, false, true, false, true, false])
+    let read = try ActionLogOf<Bot>(jsonLines: log.jsonLines())
+    #expect(try Store.replay(read) { Bot() } == state)
   }
 
   @Test func theFirstActionThatDiffersIsNamed() async throws {
-    let (session, _) = await recordSession()
-    let lines = String(decoding: try session.lines(), as: UTF8.self)
+    let (log, _) = await recordSession()
+    let lines = String(decoding: try log.jsonLines(), as: UTF8.self)
     // Somebody else has said the first line.
-    let forged = lines.replacing(#""name":"ann","text":"hello""#, with: #""name":"bob","text":"hello""#)
-    let difference = #expect(throws: Session.Difference.self) {
-      try Session(lines: Data(forged.utf8)).replay()
-    }
-    #expect(difference?.line == 1)
-    #expect(difference?.state.lines == ["bob": 1])
+    let forged = lines.replacing("ann", with: "bob", maxReplacements: 1)
+    #expect(forged != lines)
+    let read = try ActionLogOf<Bot>(jsonLines: Data(forged.utf8))
+    let error = #expect(throws: ReplayError.self) { try Store.replay(read) { Bot() } }
+    #expect(error?.number == 1)
   }
 }

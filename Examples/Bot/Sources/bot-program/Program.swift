@@ -19,24 +19,38 @@ struct Program {
   private static func run() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
     switch (arguments.first, arguments.count) {
-    case (nil, _): await talk(SessionRecorder())
+    case (nil, _): await talk(ActionLogOf<Bot>())
     case ("--record", 2):
-      let recorder = SessionRecorder()
-      await talk(recorder)
-      try recorder.session.lines().write(to: URL(filePath: arguments[1]))
+      let log = ActionLogOf<Bot>(limit: mostActions)
+      await talk(log)
+      try log.jsonLines().write(to: URL(filePath: arguments[1]))
     case ("--replay", 2):
-      let session = try Session(lines: Data(contentsOf: URL(filePath: arguments[1])))
-      print("\(session.entries.count) actions lead to the same state again: \(try session.replay())")
+      try replay(URL(filePath: arguments[1]))
     default:
       print("bot-program [--record FILE | --replay FILE]")
       exit(2)
     }
   }
 
+  /// More than anybody types in a session.
+  private static let mostActions = 100_000
+
+  /// Repeats a session, and says where it first goes another way.
+  private static func replay(_ file: URL) throws {
+    let log = try ActionLogOf<Bot>(jsonLines: Data(contentsOf: file))
+    do {
+      let state = try Store.replay(log) { Bot() }
+      print("\(log.actions.count) actions lead to the same state again: \(state)")
+    } catch {
+      print(error)
+      exit(1)
+    }
+  }
+
   /// Talks until the input ends, and nobody has to be reminded any more.
-  private static func talk(_ recorder: SessionRecorder) async {
-    let store = Store(initialState: Bot.State()) {
-      recorder.recorded(Bot())
+  private static func talk(_ log: ActionLogOf<Bot>) async {
+    let store = Store(initialState: Bot.State(), recording: log) {
+      Bot()
     } withDependencies: {
       $0.chat = Chat { print("bot: \($0)") }
     }
