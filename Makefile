@@ -149,7 +149,10 @@ MEMORY_TESTS = EvictionTests/pressure
 # Keep the processors busy with code that is in nobody's way. Under the sanitizer that takes minutes.
 SLOW_CODE_TESTS = ManySlowValuesTests
 
+# Everything in a world runs on one thread. Thousands of worlds take minutes under the sanitizer, in which nobody else gets on.
+WORLD_TESTS = TestWorldTests
+
 check-threads: check-build
 	@scripts/require hiredis redis-server
 	$(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build --skip $(EXIT_TESTS) \
-		--skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS)
+		--skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS) --skip $(WORLD_TESTS)

@@ -44,6 +44,7 @@ let package = Package(
       name: "SharedStateRedis",
       dependencies: [
         "SharedState",
+        "SharedStateDependencies",
         "CHiredis",
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
@@ -74,9 +75,11 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
+    .target(name: "CTaskHook"),
     .target(
       name: "SharedStateStoreTesting",
       dependencies: [
+        "CTaskHook",
         "SharedState",
         "SharedStateDependencies",
         "SharedStateStore",

@@ -43,6 +43,7 @@ let package = Package(
       name: "SharedStateRedis",
       dependencies: [
         "SharedState",
+        "SharedStateDependencies",
         "CHiredis",
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),

@@ -16,6 +16,7 @@
   names: named(_$observationRegistrar),
   named(_$id),
   named(_$willModify),
+  named(_$inPlaceAccess),
   named(CodingKeys)
 )
 @attached(memberAttribute)

@@ -1,7 +1,35 @@
 /// A state whose readers hear of the changes of what they have read, and of nothing else.
 ///
 /// The macro `@ObservableState` makes everything that it needs.
-public protocol ObservableState: ObservedByIdentity {}
+public protocol ObservableState: ObservedByIdentity {
+  /// How a property is changed in its place: an ``_$InPlaceAccess``; `nil` when nothing is known but its key path.
+  static func _$inPlaceAccess(to property: AnyKeyPath) -> Any?
+}
+
+extension ObservableState {
+  /// Nothing is known but the key paths.
+  public static func _$inPlaceAccess(to property: AnyKeyPath) -> Any? { nil }
+}
+
+/// Changes a property in its place.
+///
+/// A key path to a property with accessors takes the value out, and puts it back: a collection is copied by that, each
+/// time that one of its elements changes.
+public struct _$InPlaceAccess<Root, Value>: Sendable {
+  @usableFromInline
+  let modify: @Sendable (inout Root, (inout Value) -> Void) -> Void
+
+  /// - Parameters:
+  ///   - property: The key path, which says what the types are.
+  ///   - modify: Hands the property to a closure.
+  @inlinable
+  public init(
+    _ property: WritableKeyPath<Root, Value>,
+    _ modify: @escaping @Sendable (inout Root, (inout Value) -> Void) -> Void
+  ) {
+    self.modify = modify
+  }
+}
 
 /// A value that is the same one as long as only its contents change.
 ///

@@ -8,10 +8,16 @@ struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
   @usableFromInline
   let offset: Int
 
+  /// How one that is computed is changed in its place, where that is known.
+  @usableFromInline
+  let access: _$InPlaceAccess<Root, Value>?
+
   @inlinable
   init(_ keyPath: any WritableKeyPath<Root, Value> & Sendable) {
     self.keyPath = keyPath
     offset = MemoryLayout<Root>.offset(of: keyPath) ?? -1
+    let root = offset < 0 ? Root.self as? any ObservableState.Type : nil
+    access = root?._$inPlaceAccess(to: keyPath) as? _$InPlaceAccess<Root, Value>
   }
 
   /// The part, as a copy.
@@ -27,10 +33,20 @@ struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
   /// Changes the part in its place.
   @inlinable
   func modify<Result>(_ root: inout Root, _ body: (inout Value) -> Result) -> Result {
-    guard offset >= 0 else { return body(&root[keyPath: keyPath]) }
+    guard offset >= 0 else { return modifyComputed(&root, body) }
     // As above; and nobody else has access to the whole meanwhile.
     return withUnsafeMutablePointer(to: &root) { root in
       body(&(UnsafeMutableRawPointer(root) + offset).assumingMemoryBound(to: Value.self).pointee)
     }
+  }
+  @inlinable
+  func modifyComputed<Result>(_ root: inout Root, _ body: (inout Value) -> Result) -> Result {
+    guard let access else { return body(&root[keyPath: keyPath]) }
+    var result: Result?
+    access.modify(&root) { result = body(&$0) }
+    guard let result else {
+      preconditionFailure("The access to a property of '\(Root.self)' has not called its closure. Let it do so.")
+    }
+    return result
   }
 }

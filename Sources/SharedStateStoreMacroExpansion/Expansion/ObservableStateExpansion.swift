@@ -32,8 +32,27 @@ struct ObservableStateExpansion {
       "  _$observationRegistrar.willModify()",
       "}",
     ]
+    lines += try inPlaceAccess()
     if isCoded { lines += [""] + (try codingKeys()) }
     return lines.joinedLines
+  }
+
+  /// How the properties are changed in their places: a key path to one copies it.
+  private func inPlaceAccess() throws(ExpansionDiagnostic) -> [String] {
+    let cases = try declaration.lines { member throws(ExpansionDiagnostic) in
+      guard ObservedPropertyExpansion.isTracked(member), member.bindings.count == 1,
+        let name = member.bindings[0].name, member.bindings[0].accessors == nil,
+        // What is isolated, or not everywhere available, cannot be used here.
+        member.attributes.allSatisfy({ $0.baseName == "ObservationStateTracked" })
+      else { return [] }
+      return [
+        "case \\Self.\(name):",
+        "  return SharedStateStore._$InPlaceAccess(\\Self.\(name)) { state, body in body(&state.\(name)) }",
+      ]
+    }
+    guard !cases.isEmpty else { return [] }
+    let head = "\(declaration.memberAccess)static func _$inPlaceAccess(to property: Swift.AnyKeyPath) -> Any? {"
+    return ["", head] + (["switch property {"] + cases + ["default: return nil", "}"]).indented + ["}"]
   }
 
   /// Whether the compiler is to make the code that writes it and reads it.

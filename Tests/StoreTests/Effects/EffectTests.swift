@@ -322,7 +322,7 @@ struct EffectTests {
       store.send(.effect { .waiting(for: Gate(), number).cancellable(id: "all").cancellable(id: number) })
     }
     store.send(.effect { .cancel(id: "all") })
-    for task in tasks { try await inTime("the end") { await task.finish() } }
+    try await inTime("the end") { for task in tasks { await task.finish() } }
     #expect(store.state.isEmpty)
   }
 }
