@@ -152,7 +152,13 @@ SLOW_CODE_TESTS = ManySlowValuesTests
 # Everything in a world runs on one thread. Thousands of worlds take minutes under the sanitizer, in which nobody else gets on.
 WORLD_TESTS = TestWorldTests
 
+# What talks to servers blocks threads, which those that only wait for each other miss: one after the other.
+SERVER_TESTS = '^IntegrationTests\.'
+THREAD_TESTS = $(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build \
+	--skip $(EXIT_TESTS) --skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS) \
+	--skip $(WORLD_TESTS)
+
 check-threads: check-build
 	@scripts/require hiredis redis-server
-	$(CHECK_ENVIRONMENT) $(TEST_ENVIRONMENT) scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build --skip $(EXIT_TESTS) \
-		--skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS) --skip $(WORLD_TESTS)
+	$(THREAD_TESTS) --skip $(SERVER_TESTS)
+	$(THREAD_TESTS) --filter $(SERVER_TESTS)
