@@ -142,9 +142,9 @@ check-release:
 # children, and those of other tests, keep busy for ever. They run in the ordinary run.
 EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|ExactlyOnceUpdatesTests\.processes\(\)|DescriptorTests|CompileError|readInReducer)'
 
-# Fills a server's memory, and looks at everything three times a second: that takes a second, and minutes under the
-# sanitizer, in which those who wait have lost their patience. It runs in the ordinary run.
-MEMORY_TESTS = EvictionTests/pressure
+# Fill a server's memory, and look at everything all the time: that takes seconds, and minutes under the sanitizer, in
+# which those who wait have lost their patience. They run in the ordinary run.
+MEMORY_TESTS = 'EvictionTests/(pressure|comingBackTogether)'
 
 # Keep the processors busy with code that is in nobody's way. Under the sanitizer that takes minutes.
 SLOW_CODE_TESTS = ManySlowValuesTests
