@@ -10,6 +10,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+func library(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-shared-state") }
+
 let package = Package(
   name: "examples",
   platforms: [.macOS(.v15)],
@@ -23,9 +25,9 @@ let package = Package(
       name: "LineServer",
       dependencies: [
         "CEpoll",
-        .product(name: "SharedState", package: "swift-shared-state"),
-        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
-        .product(name: "SharedStateStore", package: "swift-shared-state"),
+        library("SharedState"),
+        library("SharedStateDependencies"),
+        library("SharedStateStore"),
       ],
       path: "LineServer/Sources/LineServer",
       swiftSettings: settings
@@ -46,10 +48,10 @@ let package = Package(
       name: "LineServerTests",
       dependencies: [
         "LineServer",
-        .product(name: "SharedState", package: "swift-shared-state"),
-        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
-        .product(name: "SharedStateStore", package: "swift-shared-state"),
-        .product(name: "SharedStateStoreTesting", package: "swift-shared-state"),
+        library("SharedState"),
+        library("SharedStateDependencies"),
+        library("SharedStateStore"),
+        library("SharedStateStoreTesting"),
       ],
       path: "LineServer/Tests",
       swiftSettings: settings
@@ -57,10 +59,10 @@ let package = Package(
     .target(
       name: "OrderWorkflow",
       dependencies: [
-        .product(name: "SharedState", package: "swift-shared-state"),
-        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
-        .product(name: "SharedStateRedis", package: "swift-shared-state"),
-        .product(name: "SharedStateStore", package: "swift-shared-state"),
+        library("SharedState"),
+        library("SharedStateDependencies"),
+        library("SharedStateRedis"),
+        library("SharedStateStore"),
       ],
       path: "OrderWorkflow/Sources/OrderWorkflow",
       swiftSettings: settings
@@ -69,10 +71,10 @@ let package = Package(
       name: "order-workflow",
       dependencies: [
         "OrderWorkflow",
-        .product(name: "SharedState", package: "swift-shared-state"),
-        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
-        .product(name: "SharedStateRedis", package: "swift-shared-state"),
-        .product(name: "SharedStateStore", package: "swift-shared-state"),
+        library("SharedState"),
+        library("SharedStateDependencies"),
+        library("SharedStateRedis"),
+        library("SharedStateStore"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "OrderWorkflow/Sources/order-workflow",
@@ -82,11 +84,11 @@ let package = Package(
       name: "OrderWorkflowTests",
       dependencies: [
         "OrderWorkflow",
-        .product(name: "SharedState", package: "swift-shared-state"),
-        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
-        .product(name: "SharedStateRedis", package: "swift-shared-state"),
-        .product(name: "SharedStateStore", package: "swift-shared-state"),
-        .product(name: "SharedStateStoreTesting", package: "swift-shared-state"),
+        library("SharedState"),
+        library("SharedStateDependencies"),
+        library("SharedStateRedis"),
+        library("SharedStateStore"),
+        library("SharedStateStoreTesting"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "OrderWorkflow/Tests",
@@ -95,15 +97,15 @@ let package = Package(
     .target(
       name: "Bot",
       dependencies: [
-        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
-        .product(name: "SharedStateStore", package: "swift-shared-state"),
+        library("SharedStateDependencies"),
+        library("SharedStateStore"),
       ],
       path: "Bot/Sources/Bot",
       swiftSettings: settings
     ),
     .executableTarget(
       name: "bot-program",
-      dependencies: ["Bot", .product(name: "SharedStateStore", package: "swift-shared-state")],
+      dependencies: ["Bot", library("SharedStateStore")],
       path: "Bot/Sources/bot-program",
       swiftSettings: settings
     ),
@@ -111,10 +113,10 @@ let package = Package(
       name: "BotTests",
       dependencies: [
         "Bot",
-        .product(name: "SharedState", package: "swift-shared-state"),
-        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
-        .product(name: "SharedStateStore", package: "swift-shared-state"),
-        .product(name: "SharedStateStoreTesting", package: "swift-shared-state"),
+        library("SharedState"),
+        library("SharedStateDependencies"),
+        library("SharedStateStore"),
+        library("SharedStateStoreTesting"),
       ],
       path: "Bot/Tests",
       swiftSettings: settings

@@ -127,11 +127,9 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
       }
       let isCrossed = hasCrossedSaves(since: savesBefore)
       let loaded = result.map { isCrossed ? nil : $0 ?? valueOfNothing }
-      let versionsOfSameValue = reference.versions(of: try? loaded.get())
       // A value that was asked for before a change never replaces it.
-      show(loaded, number, isInitial: isInitial) { [weak self] in
-        guard let self, $0.local == stamp, advance(shownValue, to: number) else { return .outdated }
-        return $0 == versionsOfSameValue ? .outdated : .done
+      show(loaded, number, isInitial: isInitial) {
+        $0.local == stamp
       } status: {
         $0.loadsUnderWay -= 1
       } completion: {
@@ -144,32 +142,27 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
   private func receiveChange(_ result: Result<Key.Value?, any Error>) {
     let number = nextNumber()
     if case .success = result, hasCrossedSaves(since: savesBefore) { return }
-    let heard = result.map { $0 ?? initialValue }
-    // A load may have shown the same change already.
-    let versionsOfSameValue = reference?.versions(of: try? heard.get())
     // What the key was not told of yet it is about to store over this.
-    show(heard.map(Optional.some), number) { [weak self] in
-      guard let self, $0.local <= savedStamp.load(ordering: .relaxed), advance(shownValue, to: number) else {
-        return .outdated
-      }
-      return $0 == versionsOfSameValue ? .outdated : .done
+    show(result.map { $0 ?? initialValue }, number) { [weak self] in
+      guard let self else { return false }
+      return $0.local <= savedStamp.load(ordering: .relaxed)
     } status: {
       // A key that was loading has something to tell.
       $0.isLoading = false
     }
   }
 
-  /// Shows what has come from the key, then what that says about the status.
+  /// Shows what has come from the key, unless the same is shown already, then what that says about the status.
   ///
   /// - Parameters:
-  ///   - decide: Whether it is to be shown; called with the reference's lock held.
+  ///   - isWanted: Whether no local change is in the way; called with the reference's lock held.
   ///   - status: What else changes in the status.
   ///   - completion: Called when everything is shown, which is later when a closure of the program's has the lock.
   private func show(
     _ result: Result<Key.Value?, any Error>,
     _ number: UInt64,
     isInitial: Bool = false,
-    if decide: @escaping @Sendable (Versions) -> Replacement,
+    if isWanted: @escaping @Sendable (Versions) -> Bool,
     status: @escaping @Sendable (inout ReferenceStatus) -> Void = { _ in },
     completion: @escaping @Sendable () -> Void = {}
   ) {
@@ -182,7 +175,14 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
       completion()
     }
     guard case .success(let value?) = result else { return finish() }
-    let outcome = reference.replace(with: value, number: number, isInitial: isInitial, if: decide) { _ in finish() }
+    // A load and the key may both tell of one change.
+    let versionsOfSameValue = reference.versions(of: value)
+    let outcome = reference.replace(with: value, number: number, isInitial: isInitial) { [weak self] versions in
+      guard let self, isWanted(versions), advance(shownValue, to: number) else { return .outdated }
+      return versions == versionsOfSameValue ? .outdated : .done
+    } whenUnlocked: { _ in
+      finish()
+    }
     if outcome != nil { finish() }
   }
 
