@@ -1,7 +1,7 @@
 /// Compares values of any type.
-enum Equality {
+package enum Equality {
   /// Whether the values are equal by their own `==`; `nil` when they have none.
-  static func areEqual<Value>(_ lhs: Value, _ rhs: Value) -> Bool? {
+  package static func areEqual<Value>(_ lhs: Value, _ rhs: Value) -> Bool? {
     (lhs as? any Equatable).map { isEqual($0, to: rhs) }
   }
 

@@ -34,12 +34,9 @@ package struct LineID: Hashable, Sendable, CustomStringConvertible {
 
   /// The line that an operation opens in an era: it may be sent to two servers, and both may do it.
   ///
-  /// A writer's nonce is random, and so is what FNV-1a makes of it. Source: Fowler, Noll and Vo,
-  /// <http://www.isthe.com/chongo/tech/comp/fnv/>.
+  /// A writer's nonce is random, and so is what FNV-1a makes of it.
   package init(openedBy operation: Operation, in era: Era) {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in operation.writer.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    var mixer = SplitMix64(seed: hash &+ operation.number &* 0x9E37_79B9_7F4A_7C15)
+    var mixer = SplitMix64(seed: FNV1a.hash(of: operation.writer) &+ operation.number &* 0x9E37_79B9_7F4A_7C15)
     mixer = SplitMix64(seed: mixer.next() ^ UInt64(era.number))
     number = mixer.next()
   }

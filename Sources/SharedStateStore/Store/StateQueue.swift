@@ -1,3 +1,5 @@
+import SharedState
+
 /// States that wait for somebody, in their order.
 ///
 /// When there are more than ``capacity``, those in between are skipped; the newest never is.
@@ -16,7 +18,7 @@ package struct StateQueue<State> {
   /// - Parameter isNews: Whether it is added even so, because of a share in it.
   /// - Returns: Whether it was added.
   package mutating func append(_ state: State, isNews: Bool) -> Bool {
-    if !isNews, let last, isEqual(last, state) { return false }
+    if !isNews, let last, Equality.areEqual(last, state) == true { return false }
     last = state
     if waiting.count >= Self.capacity { waiting.removeLast() }
     waiting.append(state)
@@ -26,11 +28,4 @@ package struct StateQueue<State> {
   package mutating func take() -> State? {
     waiting.isEmpty ? nil : waiting.removeFirst()
   }
-}
-
-/// Whether two values say that they are equal.
-private func isEqual<Value>(_ first: Value, _ second: Value) -> Bool {
-  guard let first = first as? any Equatable else { return false }
-  func isEqual<Comparable: Equatable>(_ first: Comparable) -> Bool { first == second as? Comparable }
-  return isEqual(first)
 }
