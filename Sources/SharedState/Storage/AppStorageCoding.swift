@@ -164,10 +164,12 @@ extension AppStorageCoding<URL> {
     )
   }
 
-  /// What `UserDefaults.url(forKey:)` understands: a path for a plain file, else an archive. (`set(_:forKey:)` of a URL
-  /// keeps nothing but the path on Linux.)
+  /// What `UserDefaults.url(forKey:)` understands: a path for a plain file, else an archive, where that keeps the URL.
+  /// (`set(_:forKey:)` of a URL keeps nothing but the path on Linux.)
   static func object(for url: URL) -> Any? {
     if url.isFileURL, URL(fileURLWithPath: url.path) == url { return url.path }
+    // `NSURL` takes the fragment of a URL without slashes for a part of its path. Its text is kept then, as it is read.
+    if (url as NSURL).absoluteString != url.absoluteString { return url.absoluteString }
     return try? NSKeyedArchiver.archivedData(withRootObject: url as NSURL, requiringSecureCoding: true)
   }
 }

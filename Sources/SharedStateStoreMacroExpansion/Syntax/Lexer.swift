@@ -206,7 +206,7 @@ struct Lexer {
         return token(position - start > 2 ? .identifier : .unknown, from: start)
       }
     }
-    return token(.unknown, from: start)
+    return unfinished(.unknown, from: start)
   }
 
   private mutating func readNumber() -> Token {

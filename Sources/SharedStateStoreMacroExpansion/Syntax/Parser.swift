@@ -25,7 +25,8 @@ struct Parser {
     source = Source(text)
     // Code is copied, and what is not closed in it would go on behind it.
     if let token = source.tokens.first(where: \.isUnfinished) {
-      throw ParsingError(message: "This literal is never closed.", offset: token.range.lowerBound)
+      let what = token.kind == .unknown ? "name" : "literal"
+      throw ParsingError(message: "This \(what) is never closed.", offset: token.range.lowerBound)
     }
     for token in source.tokens where token.kind == .punctuation && token.partner == nil {
       guard "()[]{}".contains(source.text(token.range)) else { continue }

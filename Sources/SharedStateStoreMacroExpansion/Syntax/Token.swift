@@ -23,7 +23,7 @@ struct Token: Sendable {
   /// Whether something that is not white space touches it, as far as operators are concerned.
   var isLeftBound = false
   var isRightBound = false
-  /// A literal whose end is missing.
+  /// A literal, or a name between backticks, whose end is missing.
   var isUnfinished = false
   /// The token that closes this bracket, or opens it.
   var partner: Int?

@@ -56,6 +56,17 @@ struct AppStorageTests {
     #expect(defaults.url(forKey: "url") == remote)
   }
 
+  @Test("A URL without slashes keeps its fragment", arguments: ["app:page#section", "mailto:a@example.com#b", ":#a"])
+  func opaqueURL(text: String) throws {
+    let opaque = try #require(URL(string: text))
+    @Shared(.appStorage("url")) var url: URL?
+    $url.withLock { $0 = opaque }
+    let stored = try #require(defaults.object(forKey: "url"))
+    $url.withLock { $0 = nil }
+    defaults.set(stored, forKey: "url")
+    #expect(url == opaque)
+  }
+
   @Test("Optionals of every kind are stored, and nil removes the key")
   func optionals() {
     func check<Value: Equatable>(_ name: String, _ share: Shared<Value?>, _ value: Value) {

@@ -24,7 +24,7 @@ struct ParserTests {
       ("enum A: {}", 8), ("enum A where T {}", 15), ("enum A { case a(Int String) }", 20), ("enum A { @ case a }", 16),
       ("enum A { var a = a ? b }", 23), ("enum A { var a = #if A\n.b }", 21), ("enum A { nothing }", 9),
       ("enum A { case a(\"\\( }", 16), ("enum A { case a = \"b }", 18), ("enum A { var a = if a }", 22),
-      ("enum A { var a: }", 16),
+      ("enum A { var a: }", 16), ("enum A { case a([`b\n: c]) }", 17),
     ]
   )
   func refused(_ text: String, _ offset: Int) {
