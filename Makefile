@@ -16,7 +16,7 @@ demo:
 BUSY_TESTS = '^(SharedStateRedisTests\.SimulationTests|IntegrationTests\.ChaosTests)'
 
 # What only computes: on two processors two such tests leave no thread to those that wait for something.
-PURE_TESTS = '^(DocumentTests\.|SharedStateRedisTests\.HostileAnswersTests)'
+PURE_TESTS = '^(DocumentTests\.|SharedStateRedisTests\.(HostileAnswersTests|HealingTests|LinkFleetTests))'
 
 # As many tests at once as wait for something while others run. A thousand on two processors only wait for each other.
 TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8

@@ -1,8 +1,13 @@
+public import Foundation
+
 /// A value was required, but nothing is stored under its key.
-public struct NothingStoredError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct NothingStoredError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
   /// Makes the error; useful to keys.
   public init() {}
 
   /// Says so.
   public var description: String { "Nothing is stored under the key." }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }

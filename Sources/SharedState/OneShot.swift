@@ -1,3 +1,4 @@
+public import Foundation
 import IssueReporting
 import Synchronization
 
@@ -36,9 +37,12 @@ final class OneShot<Outcome: Sendable>: Sendable {
 /// A key dropped a continuation without resuming it.
 ///
 /// The callback of the continuation takes it. A share goes on with the value that it has: the mistake was reported.
-public struct ContinuationLeakedError: Error, Sendable, CustomStringConvertible {
+public struct ContinuationLeakedError: Error, Sendable, LocalizedError, CustomStringConvertible {
   let continuation: String
 
   /// What was dropped.
   public var description: String { "\(continuation) was dropped without being resumed." }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }

@@ -105,40 +105,39 @@ public struct Shared<Value> {
   /// Loads the value again from where it is kept. A value that is held in memory only stays as it is.
   ///
   /// A local change that is made in the meantime is not overwritten.
-  /// - Throws: What the key says, or `CancellationError`.
-  public func load() async throws {
+  /// - Parameter timeout: How long to wait at the longest. `nil`, by default: as long as it is usual for the key, which
+  ///   with Redis is the store's `operationTimeout` of 10 seconds.
+  /// - Throws: What the key says, ``TimedOutError`` where that says nothing in time, or `CancellationError`.
+  public func load(within timeout: Duration? = nil) async throws {
     let reference = projection.place.reference
-    try await reference.handingErrorsOver { try await reference.persistence?.load() }
+    try await reference.handingErrorsOver { try await reference.persistence?.load(within: timeout) }
   }
 
   /// Saves the value, and returns once it is kept. A value that is held in memory only is kept as it is.
   ///
-  /// What is stored and cannot be read here stays, and the call throws: see ``save(replacingUnreadable:)``.
-  /// - Throws: What the key says, or `CancellationError`; the saving itself goes on after a cancellation.
-  public func save() async throws {
-    try await save(replacingUnreadable: false)
-  }
-
-  /// Saves the value, and returns once it is kept, also in the place of what cannot be read here.
-  ///
-  /// - Parameter replacingUnreadable: Whether what is stored is replaced although nobody here can read it: a document
-  ///   that somebody else has written is lost then, with all that it holds.
-  /// - Throws: What the key says, or `CancellationError`; the saving itself goes on after a cancellation.
-  public func save(replacingUnreadable: Bool) async throws {
+  /// - Parameters:
+  ///   - replacingUnreadable: Whether what is stored is replaced although nobody here can read it: a document that
+  ///     somebody else has written is lost then, with all that it holds. By default it stays, and the call throws.
+  ///   - timeout: How long to wait at the longest; see ``load(within:)``.
+  /// - Throws: What the key says, ``TimedOutError``, or `CancellationError`; the saving itself goes on after a
+  ///   cancellation, or when the time is over.
+  public func save(replacingUnreadable: Bool = false, within timeout: Duration? = nil) async throws {
     let reference = projection.place.reference
     try await reference.handingErrorsOver {
-      try await reference.persistence?.save(replacingUnreadable: replacingUnreadable)
+      try await reference.persistence?.save(replacingUnreadable: replacingUnreadable, within: timeout)
     }
   }
 
   /// Deletes what is stored, so that everybody returns to their default, and returns once that is done.
   ///
   /// The default is the one of whoever shared the value first in this process. A value that no key keeps stays as it is.
-  /// - Throws: What the key says, or `CancellationError`; the deletion itself goes on after a cancellation.
-  public func reset() async throws {
+  /// - Parameter timeout: How long to wait at the longest; see ``load(within:)``.
+  /// - Throws: What the key says, ``TimedOutError``, or `CancellationError`; the deletion itself goes on after a
+  ///   cancellation, or when the time is over.
+  public func reset(within timeout: Duration? = nil) async throws {
     let reference = projection.place.reference
     guard let persistence = reference.persistence else { return reference.returnToDefault() }
-    try await reference.handingErrorsOver { try await persistence.reset() }
+    try await reference.handingErrorsOver { try await persistence.reset(within: timeout) }
   }
 
   /// Reads and changes the value as one step that nothing comes between, in whatever process, and returns once it is
@@ -156,13 +155,16 @@ public struct Shared<Value> {
   /// }
   /// ```
   ///
-  /// - Parameter operation: Changes the value. When it throws, the value stays as it was.
+  /// - Parameters:
+  ///   - timeout: How long to wait at the longest; see ``load(within:)``.
+  ///   - operation: Changes the value. When it throws, the value stays as it was.
   /// - Returns: What the closure returned when it took effect.
-  /// - Throws: What the closure throws, what the key says, or `CancellationError` when it was cancelled before it was sent,
-  ///   and so never takes effect. A key whose store was asked and has not answered says that the outcome is unknown.
+  /// - Throws: What the closure throws, what the key says, ``TimedOutError``, or `CancellationError` when it was cancelled
+  ///   before it was sent, and so never takes effect. A key whose store was asked and has not answered says that the outcome is unknown.
   @inlinable
   @discardableResult
   public func updateAtomically<Result: Sendable>(
+    within timeout: Duration? = nil,
     _ operation: @escaping @Sendable (inout Value) throws -> Result,
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
@@ -171,9 +173,11 @@ public struct Shared<Value> {
   ) async throws -> Result {
     let place = projection.place
     let update = AtomicUpdate(place, operation)
-    if try await place.reference.performAtomically({ update.run(in: $0) }) { return try update.outcome() }
+    if try await place.reference.performAtomically(within: timeout, { update.run(in: $0) }) {
+      return try update.outcome()
+    }
     let result = try withLock(operation, fileID: fileID, filePath: filePath, line: line, column: column)
-    try await save()
+    try await save(within: timeout)
     return result
   }
 }

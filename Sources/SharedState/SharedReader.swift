@@ -56,10 +56,12 @@ public struct SharedReader<Value> {
 
   /// Loads the value again from where it is kept.
   ///
-  /// - Throws: What the key says, or `CancellationError`.
-  public func load() async throws {
+  /// - Parameter timeout: How long to wait at the longest. `nil`, by default: as long as it is usual for the key, which
+  ///   with Redis is the store's `operationTimeout` of 10 seconds.
+  /// - Throws: What the key says, ``TimedOutError`` where that says nothing in time, or `CancellationError`.
+  public func load(within timeout: Duration? = nil) async throws {
     let reference = projection.place.reference
-    try await reference.handingErrorsOver { try await reference.persistence?.load() }
+    try await reference.handingErrorsOver { try await reference.persistence?.load(within: timeout) }
   }
 }
 

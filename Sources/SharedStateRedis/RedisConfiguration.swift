@@ -106,12 +106,7 @@ extension RedisConfiguration {
 extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The address, database, namespace and label, without user and password.
   public var description: String {
-    let address =
-      switch endpoint {
-      case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-      case .unix(let path): path
-      }
-    return "Redis at \(address), database \(database), namespace '\(namespace)', label '\(label)'"
+    "Redis at \(endpoint), database \(database), namespace '\(namespace)', label '\(label)'"
   }
 
   /// The same as ``description``.

@@ -78,12 +78,12 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     }
   }
 
-  func load() async throws {
+  func load(within timeout: Duration?) async throws {
     let id = try state.withLock { $0.membership }.get()
-    try await wait { completion in key.store.link.load(id, completion: completion) }
+    try await wait { completion in key.store.link.load(id, within: timeout, completion: completion) }
   }
 
-  func save(replacingUnreadable: Bool) async throws {
+  func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {
     let (reference, membership) = state.withLock { ($0.reference, $0.membership) }
     let id = try membership.get()
     guard let reference else { return }
@@ -93,25 +93,31 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
         id,
         stamp: stamp,
         replacingUnreadable: replacingUnreadable,
+        within: timeout,
         keeping: reference,
         completion: completion
       )
     }
   }
 
-  func reset() async throws {
+  func reset(within timeout: Duration?) async throws {
     let (reference, membership) = state.withLock { ($0.reference, $0.membership) }
     let id = try membership.get()
     guard let reference else { return }
     let stamp = reference.versions.local
-    try await wait { completion in key.store.link.reset(id, stamp: stamp, keeping: reference, completion: completion) }
+    try await wait { completion in
+      key.store.link.reset(id, stamp: stamp, within: timeout, keeping: reference, completion: completion)
+    }
   }
 
-  func updateAtomically(_ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool) async throws {
+  func updateAtomically(
+    within timeout: Duration?,
+    _ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
+  ) async throws {
     let id = try state.withLock { $0.membership }.get()
     let (link, name) = (key.store.link, key.name)
     try await wait { completion in
-      link.update(id, with: update, completion: completion)
+      link.update(id, with: update, within: timeout, completion: completion)
     } onCancellation: { waiter in
       if link.cancelUpdate(waiter) { throw RedisSharedStateError.outcomeUnknown(name: name) }
     }
@@ -150,6 +156,8 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   // MARK: ReplicaAttachment
+
+  var declaredAt: String? { state.withLock { $0.reference }?.declaredAt }
 
   func encode(
     _ encoding: Replica.Encoding,

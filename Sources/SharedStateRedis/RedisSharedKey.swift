@@ -145,7 +145,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   var names: Result<KeyNames, RedisSharedStateError> { store.names(for: name) }
 
   init(_ name: String, store: RedisStore?, options: Options) {
-    let store = store ?? RedisStore.dependency
+    let store = store ?? RedisStore.default
     self.name = name
     self.store = store
     self.options = options

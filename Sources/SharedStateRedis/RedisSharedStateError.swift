@@ -55,15 +55,19 @@ public enum RedisSharedStateError: Error, Hashable, Sendable {
   /// Nobody can tell whether an atomic update took effect: the server was replaced, or has not answered for too long,
   /// after it had been sent. Look at the value, and decide.
   case outcomeUnknown(name: String)
-  /// The same name is already in use, in the same store, with another type of value.
-  case valueTypeMismatch(name: String, existing: String, requested: String)
+  /// The same name is already in use, in the same store, with another type of value, by a share that is declared there:
+  /// its file and line, where that is known.
+  case valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?)
   /// Nothing is stored under the name.
   case notStored(name: String)
   /// The store was shut down.
   case stopped
 }
 
-extension RedisSharedStateError: CustomStringConvertible, CustomDebugStringConvertible {
+extension RedisSharedStateError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+
   /// The same as ``description``.
   public var debugDescription: String { description }
 
@@ -109,8 +113,9 @@ extension RedisSharedStateError: CustomStringConvertible, CustomDebugStringConve
         + (further > 0 ? " and \(further) more. " : ". ") + "The saveError of each share tells why."
     case .outcomeUnknown(let name):
       "Whether the atomic update of '\(name)' took effect is unknown. Look at the value before you try again."
-    case .valueTypeMismatch(let name, let existing, let requested):
-      "'\(name)' is already shared as \(existing), so it cannot be shared as \(requested)."
+    case .valueTypeMismatch(let name, let existing, let requested, let place):
+      "'\(name)' is already shared as \(existing)" + (place.map { " at \($0)" } ?? "")
+        + ", so it cannot be shared as \(requested)."
     case .notStored(let name):
       "Nothing is stored under '\(name)'."
     case .stopped:
@@ -140,7 +145,7 @@ extension RedisSharedStateError {
   /// Whether trying again at once is pointless, because somebody has to change something first.
   package var isPermanent: Bool {
     switch self {
-    case .authenticationFailed, .permissionDenied, .protocolViolation, .invalidURL: true
+    case .authenticationFailed, .permissionDenied, .protocolViolation, .invalidURL, .invalidName, .serverRequired: true
     default: false
     }
   }

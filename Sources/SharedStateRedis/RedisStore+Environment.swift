@@ -4,31 +4,63 @@ public import SharedStateDependencies
 import Synchronization
 
 extension RedisStore {
+  /// The store of `.redis` keys that name none.
+  ///
+  /// In a program that is the store of ``fromEnvironment(requireServer:logger:environment:)``. Set another one at the
+  /// launch, before the first key asks for it: what was asked for before stays, and an issue is reported. In a test it is a
+  /// fresh fake of that test.
+  public static var `default`: RedisStore {
+    get { DependencyValues.current.defaultRedisStore }
+    set { prepareDependencies { $0.defaultRedisStore = newValue } }
+  }
+
   /// The store that the environment asks for: the one at `REDIS_URL`, or the fake inside this process.
   ///
-  /// When the variable is not set, values are shared within this process only, which is said once in the log.
+  /// Without a logger and an environment it is one store for the whole program, which is also the one of `.redis` keys that
+  /// name none, so that a service begins with
+  ///
+  /// ```swift
+  /// let store = try RedisStore.fromEnvironment(requireServer: true)
+  /// try await store.connected(within: .seconds(10))
+  /// ```
+  ///
+  /// When the variable is not set, values are shared within this process only, which is said once in the log, and within a
+  /// test only when this is one.
   ///
   /// - Parameters:
   ///   - requireServer: Whether a missing `REDIS_URL` is an error.
-  ///   - logger: Is told of connections that come and go.
-  ///   - environment: Where to look; the process's own by default.
+  ///   - logger: Is told of connections that come and go. With one there is a new store each time.
+  ///   - environment: Where to look; `nil`: in the process's own. With one there is a new store each time.
   /// - Throws: ``RedisSharedStateError/serverRequired``, ``RedisSharedStateError/invalidURL(reason:)``,
   ///   ``RedisSharedStateError/invalidName(reason:)``.
   public static func fromEnvironment(
     requireServer: Bool = false,
-    logger: Logger = RedisStore.defaultLogger,
-    environment: [String: String] = ProcessInfo.processInfo.environment
+    logger: Logger? = nil,
+    environment: [String: String]? = nil
   ) throws(RedisSharedStateError) -> RedisStore {
-    guard let url = environment["REDIS_URL"], !url.isEmpty else {
-      guard !requireServer else { throw .serverRequired }
+    let url = url(in: environment ?? ProcessInfo.processInfo.environment)
+    guard url != nil || !requireServer else { throw .serverRequired }
+    guard logger == nil, environment == nil else { return try make(url, logger ?? defaultLogger) }
+    if url == nil, DependencyValues.current.context != .live { return .default }
+    return try ofProcess.get()
+  }
+
+  /// The store that the environment of this process asks for.
+  fileprivate static let ofProcess = Result { () throws(RedisSharedStateError) in
+    try make(url(in: ProcessInfo.processInfo.environment), defaultLogger)
+  }
+
+  private static func url(in environment: [String: String]) -> String? {
+    environment["REDIS_URL"].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  private static func make(_ url: String?, _ logger: Logger) throws(RedisSharedStateError) -> RedisStore {
+    guard let url else {
       sayOnce(logger)
       return .inProcess(logger: logger)
     }
     return RedisStore(try RedisConfiguration(url: url), logger: logger)
   }
-
-  /// The store of keys that name none.
-  static var dependency: RedisStore { DependencyValues.current.defaultRedisStore }
 
   private static let hasSaid = Atomic(false)
 
@@ -55,22 +87,26 @@ extension RedisStore: EndsWithTest {
 }
 
 private enum DefaultRedisStoreKey: DependencyKey {
-  static let liveValue: RedisStore = {
-    do throws(RedisSharedStateError) {
-      return try RedisStore.fromEnvironment()
-    } catch {
-      let store = RedisStore(
-        connector: RefusingConnector(error: error),
-        configuration: .inProcess,
-        isInProcess: false,
-        logger: RedisStore.defaultLogger
-      )
-      store.link.start()
-      return store
+  static let liveValue: RedisStore =
+    switch RedisStore.ofProcess {
+    case .success(let store): store
+    case .failure(let error): RedisStore(refusing: error)
     }
-  }()
 
   static var testValue: RedisStore { .inProcess() }
+}
+
+extension RedisStore {
+  /// A store that fails every operation with this error.
+  package convenience init(refusing error: RedisSharedStateError, logger: Logger = RedisStore.defaultLogger) {
+    self.init(
+      connector: RefusingConnector(error: error),
+      configuration: .inProcess,
+      isInProcess: false,
+      logger: logger
+    )
+    link.start()
+  }
 }
 
 /// Stands for a server whose address is not usable.

@@ -104,7 +104,12 @@ public final class RedisStore: Sendable {
     } catch {
       namespaceError = error
     }
-    watch = LinkWatch(logger: logger, metrics: metrics)
+    watch = LinkWatch(
+      logger: logger,
+      server: isInProcess ? nil : configuration.endpoint,
+      label: configuration.label,
+      metrics: metrics
+    )
     link = Link(
       connector: connector,
       connectTimeout: configuration.connectTimeout,
@@ -124,9 +129,12 @@ public final class RedisStore: Sendable {
       watch: watch,
       onStatusChange: { session, number in statusBoard.update(session, number: number) }
     )
+    // What a fake has is gone with the process anyway.
+    if !isInProcess { ExitWatch.shared.add(self) }
   }
 
   deinit {
+    ExitWatch.shared.remove(ObjectIdentifier(self))
     // Nothing is pending here: a change that is not acknowledged holds its share, and the share holds the store.
     link.stop()
   }
@@ -233,6 +241,20 @@ public final class RedisStore: Sendable {
     if undelivered > 0 {
       logger.error("The store was shut down with undelivered changes.", metadata: ["values": "\(undelivered)"])
     }
+  }
+
+  /// At a normal exit of the program, waits until what is pending is delivered.
+  ///
+  /// Whether or not this is called, the log says at a normal exit how many values have a change that was not delivered. A
+  /// program that ends by a signal has no normal exit, unless it handles the signal and returns from `main`.
+  /// - Parameter timeout: How long the end of the program waits at the longest.
+  public func flushAtExit(within timeout: Duration) {
+    ExitWatch.shared.flush(self, within: timeout)
+  }
+
+  func reportUndelivered() {
+    guard status != .stopped, case let values = pendingChanges, values > 0 else { return }
+    watch.endedWithUndelivered(values)
   }
 
   /// Closes the connections, for ever. What is pending is not sent any more.

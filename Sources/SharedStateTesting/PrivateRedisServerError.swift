@@ -1,5 +1,7 @@
+public import Foundation
+
 /// Why a private server does not do what a test wants of it.
-public enum PrivateRedisServerError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum PrivateRedisServerError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
   /// There is no `redis-server` in any folder of PATH.
   case notInstalled
   /// The server could not be started; the text is the end of its log.
@@ -18,4 +20,7 @@ public enum PrivateRedisServerError: Error, Hashable, Sendable, CustomStringConv
     case .system(let operation, let code): "\(operation) failed with the system error \(code)."
     }
   }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }

@@ -1,3 +1,4 @@
+public import Foundation
 public import SharedState
 
 /// One thing that every strategy must do: a check for authors of keys.
@@ -51,7 +52,7 @@ extension SharedKeyContract where Key: SharedKey {
 }
 
 /// A promise that a key does not keep.
-public struct SharedKeyContractViolation: Error, Hashable, Sendable, CustomStringConvertible {
+public struct SharedKeyContractViolation: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
   /// The name of the check.
   public let check: String
 
@@ -60,4 +61,7 @@ public struct SharedKeyContractViolation: Error, Hashable, Sendable, CustomStrin
 
   /// The name of the check, and what went wrong.
   public var description: String { "A key is expected to keep this promise: \(check). But \(reason)." }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }

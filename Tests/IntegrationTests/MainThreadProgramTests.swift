@@ -29,6 +29,25 @@ struct MainThreadProgramTests {
     #expect(told.contains(#"'Shared<Int>(.inMemory("count"))@MainThreadProgram/Neglect.swift:"#))
   }
 
+  @Test("says at its end what was not delivered, once")
+  func leave() throws {
+    let errors = try CommandLineTool.errors(CommandLineTool.program("MainThreadProgram"), ["leave", "unix:///nowhere"])
+    let told = errors.split(separator: "\n").filter {
+      $0.contains("The program ended with changes that were not delivered.")
+    }
+    #expect(told.count == 1)
+    #expect(told.first?.contains("values=1") == true)
+    #expect(told.first?.contains("server=/nowhere") == true)
+  }
+
+  @Test("delivers at its end what is pending, where that is wanted, and says nothing then")
+  func deliver() throws {
+    let server = try PrivateRedisServer()
+    let errors = try CommandLineTool.errors(CommandLineTool.program("MainThreadProgram"), ["deliver", server.url])
+    #expect(!errors.contains("not delivered"))
+    #expect(try server.command("GET", "count").text == "1")
+  }
+
   @Test("is told of an error of a load that it does not look at")
   func ignored() throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("damaged-\(UUID()).json")

@@ -6,6 +6,9 @@ import Foundation
 /// `LOOP` says how the main thread waits: `dispatch` or `runLoop`. The changes are made by another process, which is this
 /// program again, as `MainThreadProgram change STRATEGY PLACE VALUE`, or by another thread where nobody else can.
 ///
+/// `MainThreadProgram leave URL` changes a value and ends at once, or, as `MainThreadProgram deliver URL`, once that is
+/// delivered.
+///
 /// `MainThreadProgram block` subscribes on the main thread, which then never runs its queue, and
 /// `MainThreadProgram ignore FILE` shares a file that cannot be read, and looks at no error. Both go on until they are ended.
 @main
@@ -21,6 +24,12 @@ struct MainThreadProgram {
       guard let strategy = Strategy(rawValue: arguments[3]) else { exit(2) }
       run { try await Watch(strategy, at: arguments[4]).run() }
       if arguments[2] == "runLoop" { while true { RunLoop.main.run() } }
+      dispatchMain()
+    case "leave" where arguments.count == 2:
+      run { try Neglect.leave(arguments[2], flushes: false) }
+      dispatchMain()
+    case "deliver" where arguments.count == 2:
+      run { try Neglect.leave(arguments[2], flushes: true) }
       dispatchMain()
     case "block" where arguments.count == 1: Neglect.blockMainThread()
     case "ignore" where arguments.count == 2:

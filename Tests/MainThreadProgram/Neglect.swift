@@ -3,6 +3,7 @@ import Foundation
 import OpenCombine
 import SharedState
 import SharedStateCombine
+import SharedStateRedis
 
 /// What a program should not do, and is told of.
 enum Neglect {
@@ -12,6 +13,14 @@ enum Neglect {
     Thread { count.withLock { $0 = 1 } }.start()
     while true { DispatchSemaphore(value: 0).wait() }
     withExtendedLifetime(cancellable) {}
+  }
+
+  @MainActor
+  static func leave(_ url: String, flushes: Bool) throws {
+    RedisStore.default = RedisStore(try RedisConfiguration(url: url))
+    if flushes { RedisStore.default.flushAtExit(within: .seconds(30)) }
+    let count = Shared(wrappedValue: 0, .redis("count"))
+    count.withLock { $0 = 1 }
   }
 
   @MainActor

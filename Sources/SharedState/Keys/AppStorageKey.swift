@@ -17,7 +17,7 @@ import SharedStateDependencies
 /// Two names that Unicode regards as equal are two values; user defaults on the disk may keep one entry for both.
 ///
 /// The first use stores the default where nothing is stored, so that others who read the user defaults see it; `nil` is
-/// not stored. What was removed later, by ``Shared/reset()`` or by somebody else, stays removed as long as it is
+/// not stored. What was removed later, by ``Shared/reset(within:)`` or by somebody else, stays removed as long as it is
 /// shared. Defaults that were registered count as stored.
 ///
 /// A name that is used with two types is reported once, unless one of them is the other as an optional.

@@ -96,12 +96,20 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
 
   // MARK: Loading
 
-  func load() async throws {
-    try await withKeyContinuation { continuation in
-      self.afterSaves {
-        self.beginLoad(context: .userInitiated) { continuation.resume(with: $0) }
+  func load(within timeout: Duration?) async throws {
+    try await limited(to: timeout) { [self] in
+      try await withKeyContinuation { continuation in
+        self.afterSaves {
+          self.beginLoad(context: .userInitiated) { continuation.resume(with: $0) }
+        }
       }
     }
+  }
+
+  /// A key has no deadline of its own.
+  private func limited(to timeout: Duration?, _ operation: @escaping @Sendable () async throws -> Void) async throws {
+    guard let timeout else { return try await operation() }
+    try await Deadline.run(within: timeout, operation: operation) { TimedOutError() }
   }
 
   private func beginLoad(
@@ -260,13 +268,17 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
     if isFirst { drainSaves(of: reference) }
   }
 
-  func reset() async throws {
+  func reset(within timeout: Duration?) async throws {
     guard save != nil, let reference else { return }
     reference.mutate(to: initialValue) { resetStamp.store($0, ordering: .relaxed) }
-    try await save(replacingUnreadable: true)
+    try await save(replacingUnreadable: true, within: timeout)
   }
 
-  func save(replacingUnreadable: Bool) async throws {
+  func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {
+    try await limited(to: timeout) { [self] in try await save(replacingUnreadable: replacingUnreadable) }
+  }
+
+  private func save(replacingUnreadable: Bool) async throws {
     guard save != nil, let reference else { return }
     try await withKeyContinuation { continuation in
       let isFirst = self.state.withLock { state in

@@ -260,10 +260,13 @@ package class Reference: Observable, @unchecked Sendable {
   ///
   /// - Returns: `false`, and nothing is done: nobody else changes what is kept.
   @usableFromInline
-  final func performAtomically(_ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool) async throws -> Bool {
+  final func performAtomically(
+    within timeout: Duration?,
+    _ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
+  ) async throws -> Bool {
     guard let persistence = persistence as? any RemotePersistence else { return false }
     try Task.checkCancellation()
-    try await handingErrorsOver { try await persistence.updateAtomically(update) }
+    try await handingErrorsOver { try await persistence.updateAtomically(within: timeout, update) }
     return true
   }
 
@@ -558,6 +561,9 @@ package class Reference: Observable, @unchecked Sendable {
     defer { lock.side.unlock() }
     return origin
   }
+
+  /// The file and line of that share.
+  package final var declaredAt: String? { declaration?.description }
 
   // MARK: Status
 

@@ -7,13 +7,15 @@ package protocol ReferencePersistence: AnyObject, Sendable {
   /// A local mutation is visible. Called on the mutating thread, when the reference asks for attention.
   func referenceDidMutate()
   /// Loads the value again.
-  func load() async throws
+  ///
+  /// - Parameter timeout: How long to wait at the longest, here and below; `nil`: as long as it is usual for the key.
+  func load(within timeout: Duration?) async throws
   /// Returns once the present value is kept.
   ///
   /// - Parameter replacingUnreadable: Whether it takes the place of what cannot be read.
-  func save(replacingUnreadable: Bool) async throws
+  func save(replacingUnreadable: Bool, within timeout: Duration?) async throws
   /// Deletes what is kept, and returns once the value is the default again.
-  func reset() async throws
+  func reset(within timeout: Duration?) async throws
   /// Whether an error that nobody reads is reported.
   var reportsUnreadErrors: Bool { get }
   /// Writes a message about such an error to the log.

@@ -4,5 +4,8 @@ package protocol RemotePersistence: ReferencePersistence {
   ///
   /// - Parameter update: Takes a pointer to a value of the reference's type, and says whether it has changed it. It may
   ///   run again, on a newer value; what it did before then counts for nothing.
-  func updateAtomically(_ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool) async throws
+  func updateAtomically(
+    within timeout: Duration?,
+    _ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
+  ) async throws
 }

@@ -1,5 +1,7 @@
+public import Foundation
+
 /// Something went wrong with a value of app storage.
-public enum AppStorageError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum AppStorageError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
   /// What is stored under the key is no value of the share's type. The texts contain no values.
   case unreadable(key: String, expected: String, found: String)
   /// The value could not be turned into something that can be stored. The reason contains no values.
@@ -24,4 +26,7 @@ public enum AppStorageError: Error, Hashable, Sendable, CustomStringConvertible 
       "The app storage key '\(key)' is set, but the file of the user defaults could not be written."
     }
   }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }

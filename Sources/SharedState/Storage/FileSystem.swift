@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// What a document needs of files. Called from any thread, never with a lock held.
 protocol FileSystem: Sendable {
@@ -39,7 +39,7 @@ struct FileStamp: Hashable, Sendable {
 }
 
 /// Something went wrong with a file of ``SharedReaderKey/fileStorage(_:decoder:encoder:)``.
-public enum FileStorageError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum FileStorageError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
   /// The operating system refused to do something with a file.
   case system(operation: String, path: String, code: Int32)
   /// The content is not a document of the share's type. The reason contains no values.
@@ -64,4 +64,7 @@ public enum FileStorageError: Error, Hashable, Sendable, CustomStringConvertible
         + "'save(replacingUnreadable: true)' replaces it, and what it holds is lost."
     }
   }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }

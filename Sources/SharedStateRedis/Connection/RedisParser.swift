@@ -109,6 +109,10 @@ package final class RedisParser {
       return .protocolViolation(reason: "a reply has arrays that are nested more than \(bound.depth) deep")
     }
     let text = withUnsafeBytes(of: &reader.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    // What a server that expects TLS says when it hears something else begins with this byte.
+    if text.contains(#"got "\x15""#) {
+      return .protocolViolation(reason: "it speaks TLS, which is not supported yet; use a port without it")
+    }
     return .protocolViolation(reason: text.isEmpty ? "the reader is out of memory" : text)
   }
 }

@@ -89,7 +89,8 @@ package final class Link: Sendable {
 
   /// Makes a replica for a share. It is held weakly.
   ///
-  /// - Throws: ``RedisSharedStateError/valueTypeMismatch(name:existing:requested:)``, ``RedisSharedStateError/stopped``.
+  /// - Throws: ``RedisSharedStateError/valueTypeMismatch(name:existing:requested:declaredAt:)``,
+  ///   ``RedisSharedStateError/stopped``.
   package func join(
     _ names: KeyNames,
     name: String,
@@ -97,13 +98,19 @@ package final class Link: Sendable {
     policy: ReplicaPolicy,
     attachment: any ReplicaAttachment
   ) throws(RedisSharedStateError) -> LinkState.ReplicaID {
-    try update { guarded in
-      Result { () throws(RedisSharedStateError) in
+    let (result, first) = update { guarded in
+      let first = guarded.state.firstReplica(of: names).flatMap { guarded.members[$0]?.attachment }
+      let result = Result { () throws(RedisSharedStateError) in
         let id = try guarded.state.join(names, name: name, valueType: valueType, policy: policy)
         guarded.members[id] = Member(attachment: attachment)
         return id
       }
-    }.get()
+      return (result, first)
+    }
+    if case .failure(.valueTypeMismatch(let name, let existing, let requested, nil)) = result {
+      throw .valueTypeMismatch(name: name, existing: existing, requested: requested, declaredAt: first?.declaredAt)
+    }
+    return try result.get()
   }
 
   /// The share of a replica is gone. May be called from anywhere.
@@ -128,12 +135,19 @@ package final class Link: Sendable {
     _ id: LinkState.ReplicaID,
     stamp: UInt64,
     replacingUnreadable: Bool,
+    within timeout: Duration?,
     keeping reference: AnyObject,
     completion: @escaping WaiterCallback
   ) -> LinkState.WaiterID? {
     let kept = Kept(reference)
     return begin(completion) { guarded throws(RedisSharedStateError) in
-      let waiter = try guarded.state.save(id, stamp: stamp, replacingUnreadable: replacingUnreadable, now: .now)
+      let waiter = try guarded.state.save(
+        id,
+        stamp: stamp,
+        replacingUnreadable: replacingUnreadable,
+        within: timeout,
+        now: .now
+      )
       // Not before it has been accepted: nothing would ever settle it.
       guarded.members[id]?.unsettled = kept.object
       return waiter
@@ -144,29 +158,39 @@ package final class Link: Sendable {
   package func update(
     _ id: LinkState.ReplicaID,
     with update: @escaping AtomicUpdate,
+    within timeout: Duration?,
     completion: @escaping WaiterCallback
   ) -> LinkState.WaiterID? {
-    begin(completion, update) { guarded throws(RedisSharedStateError) in try guarded.state.update(id, now: .now) }
+    begin(completion, update) { guarded throws(RedisSharedStateError) in
+      try guarded.state.update(id, within: timeout, now: .now)
+    }
   }
 
   /// Calls back once what was stored for a replica is deleted, and the box shows its default.
   package func reset(
     _ id: LinkState.ReplicaID,
     stamp: UInt64,
+    within timeout: Duration?,
     keeping reference: AnyObject,
     completion: @escaping WaiterCallback
   ) -> LinkState.WaiterID? {
     let kept = Kept(reference)
     return begin(completion) { guarded throws(RedisSharedStateError) in
-      let waiter = try guarded.state.reset(id, stamp: stamp, now: .now)
+      let waiter = try guarded.state.reset(id, stamp: stamp, within: timeout, now: .now)
       guarded.members[id]?.unsettled = kept.object
       return waiter
     }
   }
 
   /// Calls back once what is stored for a replica is shown.
-  package func load(_ id: LinkState.ReplicaID, completion: @escaping WaiterCallback) -> LinkState.WaiterID? {
-    begin(completion) { guarded throws(RedisSharedStateError) in try guarded.state.load(id, now: .now) }
+  package func load(
+    _ id: LinkState.ReplicaID,
+    within timeout: Duration?,
+    completion: @escaping WaiterCallback
+  ) -> LinkState.WaiterID? {
+    begin(completion) { guarded throws(RedisSharedStateError) in
+      try guarded.state.load(id, within: timeout, now: .now)
+    }
   }
 
   /// Calls back with what is stored under a name, but for a document that is larger than that.

@@ -8,27 +8,48 @@ import Synchronization
 /// A name may be told, and an error; never a value or a password.
 package final class LinkWatch: Sendable {
   private let logger: Logger
+  private let isInProcess: Bool
+  /// Which connections are meant where a program has several stores, or a server several services.
+  private let connection: Logger.Metadata
   private let metrics: (any MetricsFactory)?
   private let budget = Mutex(LogBudget())
+  /// What the log says keeps this service from its server; `nil`: it says nothing of the kind.
+  private let refusal = Mutex<RedisSharedStateError?>(nil)
 
-  /// - Parameter metrics: Where to count; `nil`: where the program counts everything, once it has said where.
-  package init(logger: Logger, metrics: (any MetricsFactory)? = nil) {
+  /// - Parameters:
+  ///   - server: Where the server is; `nil`: in this process.
+  ///   - label: What the server calls this service.
+  ///   - metrics: Where to count; `nil`: where the program counts everything, once it has said where.
+  package init(logger: Logger, server: RedisEndpoint?, label: String, metrics: (any MetricsFactory)? = nil) {
     self.logger = logger
+    isInProcess = server == nil
+    connection = ["server": "\(server?.description ?? "in-process")", "label": "\(label)"]
     self.metrics = metrics
   }
 
   func sessionChanged(_ session: Session) {
     switch session.phase {
     case .connected:
-      logger.info("Connected to Redis.")
+      refusal.withLock { $0 = nil }
+      // A fake is there whenever it is needed, which is no news.
+      guard !isInProcess else { break }
+      logger.info("Connected to Redis.", metadata: connection)
     case .backingOff:
       count("disconnections")
+      var metadata = connection
+      metadata["failures"] = "\(session.failures)"
+      metadata["error"] = "\(session.lastError?.description ?? "")"
+      let isNews = refusal.withLock { refusal in
+        defer { refusal = session.refusal }
+        return refusal != session.refusal
+      }
       // The first failure matters; those that follow say the same again.
-      logger.log(
-        level: session.failures == 1 ? .warning : .debug,
-        "No connection to Redis; trying again.",
-        metadata: ["failures": "\(session.failures)", "error": "\(session.lastError?.description ?? "")"]
-      )
+      if session.refusal != nil {
+        logger.log(level: isNews ? .error : .debug, "No connection to Redis.", metadata: metadata)
+      } else {
+        let level: Logger.Level = session.failures == 1 || isNews ? .warning : .debug
+        logger.log(level: level, "No connection to Redis; trying again.", metadata: metadata)
+      }
     case .idle, .connecting, .stopped:
       break
     }
@@ -127,6 +148,14 @@ package final class LinkWatch: Sendable {
       .info,
       of: "completed",
       ["name": "\(name)", "members": "\(members.joined(separator: ", "))"]
+    )
+  }
+
+  /// The program ends.
+  func endedWithUndelivered(_ values: Int) {
+    logger.warning(
+      "The program ended with changes that were not delivered. Await 'flush(within:)' before, or call 'flushAtExit'.",
+      metadata: connection.merging(["values": "\(values)"]) { $1 }
     )
   }
 

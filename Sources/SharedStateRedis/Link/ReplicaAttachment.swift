@@ -7,6 +7,8 @@ package typealias AtomicUpdate = @Sendable (UnsafeMutableRawPointer) -> Bool
 ///
 /// None of it waits for a closure of the program's that has the value: that may take as long as it likes.
 package protocol ReplicaAttachment: AnyObject, Sendable {
+  /// The file and line of the share that has made the reference.
+  var declaredAt: String? { get }
   /// Takes the newest value, to be committed, and makes documents of it; from then on the next mutation is reported
   /// again. Or runs atomic updates on what is stored.
   ///

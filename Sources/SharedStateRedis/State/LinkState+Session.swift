@@ -158,6 +158,7 @@ extension LinkState {
       effects.append(.resume([waiter], error))
       forget(waiter)
     }
+    if session.refusal != nil { refuseWaiters() }
     let culprit = noteBreak(error, now: now)
     forgetConnections()
     // A hundred thousand shares need not be told again of every attempt that fails for the same reason.

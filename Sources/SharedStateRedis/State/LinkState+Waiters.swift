@@ -1,26 +1,42 @@
+import HeapModule
 package import SharedState
 
 /// Those who wait for a replica, or for an answer, each until a deadline.
 extension LinkState {
+  /// A deadline of waiters that were made one after the other: those of one flush, or a single one.
+  struct Expiry: Comparable, Sendable {
+    let deadline: Instant
+    var waiters: Range<WaiterID>
+
+    static func < (lhs: Expiry, rhs: Expiry) -> Bool { lhs.deadline < rhs.deadline }
+  }
+
   /// Somebody wants the present value of a replica, with this stamp, to be kept.
   package mutating func save(
     _ id: ReplicaID,
     stamp: UInt64 = .max,
     replacingUnreadable: Bool = false,
+    within timeout: Duration? = nil,
     now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "save()", now: now)
+    let waiter = try makeWaiter(for: id, operation: "save()", within: timeout, now: now)
     let actions = members[id]?.replica.save(waiter: waiter, stamp: stamp, replacingUnreadable: replacingUnreadable)
     apply(actions, to: id)
     hurry(id)
+    refuse(waiter)
     return waiter
   }
 
   /// Somebody wants to change what is stored for a replica, in one step.
-  package mutating func update(_ id: ReplicaID, now: Instant) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "updateAtomically()", now: now)
+  package mutating func update(
+    _ id: ReplicaID,
+    within timeout: Duration? = nil,
+    now: Instant
+  ) throws(RedisSharedStateError) -> WaiterID {
+    let waiter = try makeWaiter(for: id, operation: "updateAtomically()", within: timeout, now: now)
     apply(members[id]?.replica.update(waiter: waiter), to: id)
     hurry(id)
+    refuse(waiter)
     return waiter
   }
 
@@ -28,19 +44,26 @@ extension LinkState {
   package mutating func reset(
     _ id: ReplicaID,
     stamp: UInt64,
+    within timeout: Duration? = nil,
     now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "reset()", now: now)
+    let waiter = try makeWaiter(for: id, operation: "reset()", within: timeout, now: now)
     apply(members[id]?.replica.reset(waiter: waiter, stamp: stamp), to: id)
     hurry(id)
+    refuse(waiter)
     return waiter
   }
 
   /// Somebody wants what is stored for a replica to be shown.
-  package mutating func load(_ id: ReplicaID, now: Instant) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "load()", now: now)
+  package mutating func load(
+    _ id: ReplicaID,
+    within timeout: Duration? = nil,
+    now: Instant
+  ) throws(RedisSharedStateError) -> WaiterID {
+    let waiter = try makeWaiter(for: id, operation: "load()", within: timeout, now: now)
     apply(members[id]?.replica.load(waiter: waiter), to: id)
     hurry(id)
+    refuse(waiter)
     return waiter
   }
 
@@ -56,12 +79,14 @@ extension LinkState {
     readOnceQueue.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes))
     start()
     wake(.writer)
+    refuse(waiter)
     return waiter
   }
 
   /// Somebody wants every change so far to be acknowledged until a deadline: one waiter for each replica that has one.
   package mutating func flush(until deadline: Instant) -> [WaiterID] {
     var flushed: [WaiterID] = []
+    let first = nextWaiterID
     for id in members.ids {
       let waiter = nextWaiterID
       guard members[id]?.replica.flush(waiter: waiter) ?? false else { continue }
@@ -74,9 +99,8 @@ extension LinkState {
       for waiter in flushed { forget(waiter) }
       effects.append(.resume(flushed, .stopped))
     } else if !flushed.isEmpty {
-      let index = flushes.firstIndex { $0.deadline > deadline } ?? flushes.endIndex
-      flushes.insert((deadline, Queue(flushed)), at: index)
-      watch(deadline)
+      expire(first..<nextWaiterID, at: deadline)
+      for waiter in flushed { refuse(waiter) }
     }
     return flushed
   }
@@ -112,30 +136,61 @@ extension LinkState {
   mutating func makeWaiter(
     for replica: ReplicaID?,
     operation: String,
+    within timeout: Duration? = nil,
     now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     if session.phase == .stopped { throw .stopped }
-    defer { nextWaiterID += 1 }
-    waiters[nextWaiterID] = (replica, operation)
-    let deadline = now + configuration.operationTimeout
-    waiterOrder.append((deadline, nextWaiterID))
-    watch(deadline)
-    return nextWaiterID
+    let waiter = nextWaiterID
+    nextWaiterID += 1
+    waiters[waiter] = (replica, operation)
+    if let timeout {
+      expire(waiter..<nextWaiterID, at: now + timeout)
+    } else {
+      let deadline = now + configuration.operationTimeout
+      waiterOrder.append((deadline, waiter))
+      watch(deadline)
+    }
+    return waiter
   }
+
+  private mutating func expire(_ added: Range<WaiterID>, at deadline: Instant) {
+    expiries.insert(Expiry(deadline: deadline, waiters: added))
+    watch(deadline)
+    // Those who are done long before their deadline must not be kept behind somebody who waits for a long time.
+    guard expiryCount > 64 + 2 * waiters.count else { return }
+    expiries = Heap(expiries.unordered.filter { $0.waiters.contains { waiters[$0] != nil } })
+  }
+
+  var expiryCount: Int { expiries.count }
 
   mutating func expireWaiters(now: Instant) {
     while let (deadline, waiter) = waiterOrder.first, deadline <= now || waiters[waiter] == nil {
       _ = waiterOrder.popFirst()
       expire(waiter)
     }
-    while let deadline = flushes.first?.deadline {
-      while let waiter = flushes[0].waiters.first, deadline <= now || waiters[waiter] == nil {
-        _ = flushes[0].waiters.popFirst()
+    while var expiry = expiries.min {
+      while let waiter = expiry.waiters.first, expiry.deadline <= now || waiters[waiter] == nil {
+        expiry.waiters = waiter + 1..<expiry.waiters.upperBound
         expire(waiter)
       }
-      guard flushes[0].waiters.first == nil else { return }
-      flushes.removeFirst()
+      guard expiry.waiters.isEmpty else {
+        expiries.replaceMin(with: expiry)
+        return
+      }
+      expiries.removeMin()
     }
+  }
+
+  /// The server refuses this service: nobody has to wait for longer. What was sent before may still be answered by then.
+  mutating func refuseWaiters() {
+    for waiter in waiters.keys.sorted() { refuse(waiter) }
+  }
+
+  private mutating func refuse(_ waiter: WaiterID) {
+    guard let error = session.refusal, let (id, _) = waiters[waiter] else { return }
+    if let replica = id.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) { return }
+    forget(waiter)
+    effects.append(.resume([waiter], error))
   }
 
   private mutating func expire(_ waiter: WaiterID) {
@@ -154,8 +209,8 @@ extension LinkState {
 
   /// When the first of those who wait has waited for long enough.
   var nextExpiry: Instant? {
-    guard let single = waiterOrder.first?.deadline else { return flushes.first?.deadline }
-    return flushes.first.map { min($0.deadline, single) } ?? single
+    guard let usual = waiterOrder.first?.deadline else { return expiries.min?.deadline }
+    return expiries.min.map { min($0.deadline, usual) } ?? usual
   }
 
   /// The writer's thread watches the deadlines: it need not be woken when it looks before this one anyway.

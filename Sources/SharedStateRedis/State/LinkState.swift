@@ -185,11 +185,12 @@ package struct LinkState: Sendable {
   var encodingsUnderWay = (count: 0, bytes: 0)
   var nextOperation: UInt64 = 1
 
-  /// Who waits for what, in the order of the deadlines, those who are done among them.
+  /// Who waits for what.
   var waiters: [WaiterID: (replica: ReplicaID?, operation: String)] = [:]
+  /// The deadlines of those who wait for as long as it is usual, in their order, those who are done among them.
   var waiterOrder = Queue<(deadline: Instant, WaiterID)>()
-  /// Each flush, in the order of the deadlines: there are few at a time, with many waiters each.
-  var flushes: [(deadline: Instant, waiters: Queue<WaiterID>)] = []
+  /// The deadlines that callers have given themselves.
+  var expiries = Heap<Expiry>()
   /// Until when the writer's thread waits at the longest, if it does.
   var writerLooksAt: Instant?
   var nextWaiterID: WaiterID = 1
@@ -227,14 +228,18 @@ package struct LinkState: Sendable {
 
   /// The newest revision of a value that a share of it knows to be in Redis; `nil`: there is no share of it.
   package func confirmedRevision(of names: KeyNames) -> Revision? {
-    channels[Name(names.channel)]?.first.flatMap { members[$0]?.replica.confirmed.revision }
+    firstReplica(of: names).flatMap { members[$0]?.replica.confirmed.revision }
   }
 
   // MARK: Replicas
 
+  /// The replica of a name that was the first one of those that are there.
+  package func firstReplica(of names: KeyNames) -> ReplicaID? { channels[Name(names.channel)]?.first }
+
   /// A share of a name has come to life.
   ///
-  /// - Throws: ``RedisSharedStateError/valueTypeMismatch(name:existing:requested:)``, ``RedisSharedStateError/stopped``.
+  /// - Throws: ``RedisSharedStateError/valueTypeMismatch(name:existing:requested:declaredAt:)``, without the place,
+  ///   ``RedisSharedStateError/stopped``.
   package mutating func join(
     _ names: KeyNames,
     name: String,
@@ -245,7 +250,7 @@ package struct LinkState: Sendable {
     let channel = Name(names.channel)
     for id in channels[channel] ?? [] {
       if let existing = members[id]?.valueType, existing != valueType {
-        throw .valueTypeMismatch(name: name, existing: existing, requested: valueType)
+        throw .valueTypeMismatch(name: name, existing: existing, requested: valueType, declaredAt: nil)
       }
     }
     var replica = Replica(name: name, policy: policy)

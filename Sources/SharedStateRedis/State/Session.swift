@@ -19,6 +19,8 @@ package struct Session: Sendable {
   /// How many attempts in a row have failed.
   package private(set) var failures = 0
   package private(set) var lastError: RedisSharedStateError?
+  /// Whether the last attempt was refused, so that the next one will be, too, unless a person changes something.
+  private var isRefused = false
   /// How many attempts in a row have ended because the server is no primary: it answers everything but commits.
   private var demotions = 0
   private let backoff: RedisConfiguration.Backoff
@@ -42,6 +44,13 @@ package struct Session: Sendable {
     case serve(epoch: UInt64)
     /// There is nothing to do, until somebody needs the server.
     case exit
+  }
+
+  /// Why nobody needs to wait for a connection: the server refuses this service, or cannot be asked at all, until a person
+  /// changes something; `nil`: there is a connection, or an attempt to make one.
+  package var refusal: RedisSharedStateError? {
+    guard isRefused, case .backingOff = phase else { return nil }
+    return lastError
   }
 
   /// What the thread of a connection does next. A thread that holds a connection of another epoch closes it first.
@@ -110,6 +119,8 @@ package struct Session: Sendable {
       demotions = error == .notPrimary ? demotions + 1 : 0
       failures = max(failures + 1, demotions)
       lastError = error
+      // What comes later than that may be about a single answer.
+      isRefused = error.isPermanent && phase != .connected
       let delay = backoff.delay(failures: failures, isPermanent: error.isPermanent, fleet: fleet, random: random)
       phase = .backingOff(until: now + delay)
       return true

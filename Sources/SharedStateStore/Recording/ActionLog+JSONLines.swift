@@ -30,7 +30,7 @@ extension Line: Encodable where Action: Encodable {}
 extension Line: Decodable where Action: Decodable {}
 
 /// A log that cannot be read.
-public struct CorruptedActionLog: Error, CustomStringConvertible {
+public struct CorruptedActionLog: Error, LocalizedError, CustomStringConvertible {
   /// The line, from 1.
   public let line: Int
   /// What is wrong with it, without its values.
@@ -38,6 +38,9 @@ public struct CorruptedActionLog: Error, CustomStringConvertible {
 
   /// The line and what is wrong with it.
   public var description: String { "Line \(line) of the action log cannot be read: \(reason)." }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }
 
 extension ActionLog where Action: Encodable {

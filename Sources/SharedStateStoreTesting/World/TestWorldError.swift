@@ -1,5 +1,7 @@
+public import Foundation
+
 /// Why a run of a ``TestWorld`` was given up.
-public struct TestWorldError: Error, CustomStringConvertible {
+public struct TestWorldError: Error, LocalizedError, CustomStringConvertible {
   /// What has happened, and who waits.
   public let description: String
 
@@ -12,4 +14,7 @@ public struct TestWorldError: Error, CustomStringConvertible {
       }
     description = ([reason, "Who waits:"] + waiting.map { "    \($0)" }).joined(separator: "\n")
   }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }

@@ -63,6 +63,7 @@ struct BadNamesTests {
     let backend = try kind.make()
     let journal = Journal()
     let store = try backend.store(logger: journal.logger("service"))
+    let line = #line + 1
     @Shared(.redis("limit", store: store)) var number = 1
     try await $number.load()
     $number.withLock { $0 = 5 }
@@ -72,9 +73,11 @@ struct BadNamesTests {
       let error = RedisSharedStateError.valueTypeMismatch(
         name: "limit",
         existing: "Swift.Int",
-        requested: "Swift.String"
+        requested: "Swift.String",
+        declaredAt: "\(#fileID):\(line)"
       )
       #expect($text.loadError as? RedisSharedStateError == error)
+      #expect(error.localizedDescription == error.description)
       $text.withLock { $0 = "changed" }
       #expect($text.saveError as? RedisSharedStateError == error)
       await #expect(throws: error) { try await $text.save() }

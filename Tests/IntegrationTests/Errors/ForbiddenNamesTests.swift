@@ -39,7 +39,8 @@ struct ForbiddenNamesTests {
     }
     #expect(closed == 2)
     #expect(store.status == (backend.isInProcess ? .inProcess : .connected))
-    for call in [$closed.load, $closed.save] {
+    let calls: [() async throws -> Void] = [{ try await $closed.load() }, { try await $closed.save() }]
+    for call in calls {
       let error = await #expect(throws: RedisSharedStateError.self) { try await call() }
       #expect(isForbidden(error))
     }

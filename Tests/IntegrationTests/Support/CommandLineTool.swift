@@ -16,6 +16,18 @@ enum CommandLineTool {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
+  /// Runs a program until it ends, and returns what it has written to its standard error.
+  static func errors(_ program: String, _ arguments: [String]) throws -> String {
+    let process = process(program, arguments)
+    let errors = Pipe()
+    process.standardError = errors
+    try process.run()
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(program) has failed")
+    return text
+  }
+
   /// Runs a program until it has written a line to its standard error, ends it, and returns that.
   static func firstLineOfError(_ program: String, _ arguments: [String]) throws -> String {
     let process = process(program, arguments)

@@ -10,6 +10,8 @@ final class Journal: Sendable {
     let name: String?
     let error: String?
     let members: String?
+    let server: String?
+    let label: String?
     let level: Logger.Level
   }
 
@@ -48,6 +50,8 @@ final class Journal: Sendable {
         name: name,
         error: event.metadata?["error"]?.description,
         members: event.metadata?["members"]?.description,
+        server: event.metadata?["server"]?.description,
+        label: event.metadata?["label"]?.description,
         level: event.level
       )
       journal.state.withLock { $0.append(entry) }

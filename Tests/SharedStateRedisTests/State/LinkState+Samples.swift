@@ -84,4 +84,21 @@ extension LinkState {
     let work = work(for: purpose, epoch: session.epoch, now: now)
     return try #require(work)
   }
+
+  /// Who was resumed since the effects were taken last.
+  mutating func takeResumed() -> [Resumed] {
+    takeEffects().compactMap {
+      if case .resume(let waiters, let error, _) = $0 { Resumed(waiters, error) } else { nil }
+    }
+  }
+
+  struct Resumed: Equatable {
+    let waiters: [WaiterID]
+    let error: RedisSharedStateError?
+
+    init(_ waiters: [WaiterID], _ error: RedisSharedStateError?) {
+      self.waiters = waiters
+      self.error = error
+    }
+  }
 }

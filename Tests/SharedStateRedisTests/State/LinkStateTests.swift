@@ -433,7 +433,12 @@ struct LinkStateTests {
   func twoTypes() throws {
     var link = LinkState.make()
     let first = try link.join("count")
-    let error = RedisSharedStateError.valueTypeMismatch(name: "count", existing: "Int", requested: "String")
+    let error = RedisSharedStateError.valueTypeMismatch(
+      name: "count",
+      existing: "Int",
+      requested: "String",
+      declaredAt: nil
+    )
     #expect(throws: error) { try link.join("count", valueType: "String") }
     link.leave(first)
     _ = try link.join("count", valueType: "String")
@@ -522,16 +527,6 @@ struct LinkStateTests {
   }
 }
 
-private struct Resumed: Equatable {
-  let waiters: [LinkState.WaiterID]
-  let error: RedisSharedStateError?
-
-  init(_ waiters: [LinkState.WaiterID], _ error: RedisSharedStateError?) {
-    self.waiters = waiters
-    self.error = error
-  }
-}
-
 extension LinkState.Work {
   fileprivate var channels: [[String]] {
     requests.compactMap { if case .subscribe(let channels) = $0.command { channels } else { nil } }
@@ -545,11 +540,5 @@ extension LinkState.Work {
 extension LinkState {
   fileprivate mutating func takeWakes() -> [ConnectionPurpose] {
     takeEffects().compactMap { if case .wake(let purpose) = $0 { purpose } else { nil } }
-  }
-
-  fileprivate mutating func takeResumed() -> [Resumed] {
-    takeEffects().compactMap {
-      if case .resume(let waiters, let error, _) = $0 { Resumed(waiters, error) } else { nil }
-    }
   }
 }

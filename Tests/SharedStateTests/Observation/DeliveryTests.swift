@@ -217,9 +217,9 @@ private class OwnThreads: ReferencePersistence, @unchecked Sendable {
   var keyDescription: String { "OwnThreads" }
   var reportsUnreadErrors: Bool { true }
   func referenceDidMutate() {}
-  func load() async throws {}
-  func save(replacingUnreadable: Bool) async throws {}
-  func reset() async throws {}
+  func load(within timeout: Duration?) async throws {}
+  func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {}
+  func reset(within timeout: Duration?) async throws {}
   func observerIsBlocked(of share: String, sharedAt place: String?) {}
 }
 

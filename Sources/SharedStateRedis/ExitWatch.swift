@@ -1,0 +1,65 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Looks after the stores when the program ends normally: sends what is pending where that is wanted, and says what was
+/// not delivered.
+///
+/// A store with a change that is not delivered is alive, because its share is: see ``Link``.
+final class ExitWatch: Sendable {
+  static let shared = ExitWatch()
+
+  private struct Entry {
+    weak var store: RedisStore?
+    /// For how long the end waits for the delivery; `nil`: not at all.
+    var timeout: Duration?
+  }
+
+  private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+
+  private init() {
+    atexit { ExitWatch.shared.end() }
+  }
+
+  func add(_ store: RedisStore) {
+    entries.withLock { $0[ObjectIdentifier(store)] = Entry(store: store) }
+  }
+
+  func remove(_ store: ObjectIdentifier) {
+    _ = entries.withLock { $0.removeValue(forKey: store) }
+  }
+
+  /// The end waits for what this store has to deliver.
+  func flush(_ store: RedisStore, within timeout: Duration) {
+    entries.withLock { $0[ObjectIdentifier(store)]?.timeout = timeout }
+  }
+
+  private func end() {
+    let stores = entries.withLock { entries in
+      entries.values.compactMap { entry in entry.store.map { (store: $0, timeout: entry.timeout) } }
+    }
+    let deliveries = stores.compactMap { entry in entry.timeout.map { Delivery(of: entry.store, within: $0) } }
+    for delivery in deliveries { delivery.wait() }
+    for (store, _) in stores { store.reportUndelivered() }
+  }
+
+  /// The delivery of what one store has pending.
+  private struct Delivery {
+    private let deadline: Instant
+    private let waiters: Int
+    private let isDone = DispatchSemaphore(value: 0)
+
+    init(of store: RedisStore, within timeout: Duration) {
+      deadline = .now + timeout
+      waiters = store.link.flush(until: deadline) { [isDone] _ in isDone.signal() }.count
+    }
+
+    func wait() {
+      for _ in 0..<waiters {
+        let (seconds, attoseconds) = (deadline - .now).components
+        let nanoseconds = max(0, Int(clamping: seconds)) * 1_000_000_000 + max(0, Int(attoseconds / 1_000_000_000))
+        guard isDone.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success else { return }
+      }
+    }
+  }
+}

@@ -1,0 +1,2 @@
+// Whoever shares values by way of Redis makes shares of them.
+@_exported public import SharedState

@@ -1,0 +1,125 @@
+import Foundation
+import Logging
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+/// In these tests an operation waits for an hour, so that what is not told at once is not told in time.
+@Suite("What only a person can mend is told at once", .timeLimit(.minutes(5)), .endsStores)
+struct FailFastTests {
+  private typealias Operation = @Sendable () async throws -> Void
+
+  private func store(
+    _ url: String,
+    logger: Logger = quiet,
+    hurries: Bool = false
+  ) throws -> RedisStore {
+    var configuration = try RedisConfiguration(url: url)
+    if hurries { configuration.hurry(label: "service") }
+    configuration.operationTimeout = .seconds(3_600)
+    return RedisStore(configuration, logger: logger).endingWithTest
+  }
+
+  /// Tries everything that waits for the server, whether or not the first attempt to connect has ended.
+  private func expect(_ expected: RedisSharedStateError, of store: RedisStore) async {
+    @Shared(.redis("count", store: store)) var count = 1
+    let share = $count
+    share.withLock { $0 += 1 }
+    for _ in 0..<2 {
+      await #expect(throws: expected) { try await inTime("load()") { try await share.load() } }
+      await #expect(throws: expected) { try await inTime("save()") { try await share.save() } }
+      await #expect(throws: expected) { try await inTime("reset()") { try await share.reset() } }
+      await #expect(throws: expected) {
+        try await inTime("updateAtomically") { try await share.updateAtomically { $0 += 1 } }
+      }
+      await #expect(throws: expected) { try await inTime("metadata") { _ = try await store.metadata(for: "count") } }
+      await #expect(throws: expected) { try await inTime("flush") { try await store.flush(within: .seconds(3_600)) } }
+    }
+    #expect(share.loadError as? RedisSharedStateError == expected)
+  }
+
+  @Test("a password that the server refuses, and the log names the server and the service, once, as an error")
+  func wrongPassword() async throws {
+    let server = try PrivateRedisServer(password: "right")
+    let journal = Journal()
+    let url = server.url.replacingOccurrences(of: "right", with: "wrong")
+    let store = try store(url, logger: journal.logger("service"), hurries: true)
+    await expect(.authenticationFailed, of: store)
+    try await eventually("it has tried again") { journal.entries("No connection to Redis").count > 2 }
+    let told = journal.entries("No connection to Redis")
+    #expect(told.map(\.message).allSatisfy { $0 == "No connection to Redis." })
+    #expect(told.map(\.level).prefix(3) == [.error, .debug, .debug])
+    #expect(told.first?.server == server.url.split(separator: "@").last.map(String.init))
+    #expect(told.first?.label == "service")
+    try server.command("CONFIG", "SET", "requirepass", "wrong")
+    try await eventually("it is let in") { store.status == .connected }
+    #expect(journal.entries("Connected to Redis.").map(\.server) == [told.first?.server])
+  }
+
+  @Test("a URL that cannot be used")
+  func malformedURL() async throws {
+    let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: "rediss://host") }
+    let refusing = RedisStore(refusing: try #require(error), logger: quiet).endingWithTest
+    await expect(try #require(error), of: refusing)
+  }
+
+  @Test("a port that expects TLS")
+  func tls() async throws {
+    // The alert of a server that was not greeted as it expects.
+    let server = try HostileServer { $0.say("\u{15}\u{3}\u{3}\0\u{2}\u{2}F") }
+    let reason = "it speaks TLS, which is not supported yet; use a port without it"
+    await expect(.protocolViolation(reason: reason), of: try store(server.url))
+  }
+
+  @Test(
+    "a command that the server forbids",
+    arguments: ["get", "mget", "evalsha", "eval", "script", "subscribe", "ping", "set", "publish", "client", "role"]
+  )
+  func forbidden(command: String) async throws {
+    let server = try PrivateRedisServer(configuration: ["user default on nopass ~* &* +@all -\(command)"])
+    let store = try store(server.url)
+    @Shared(.redis("count", store: store)) var count = 1
+    let share = $count
+    share.withLock { $0 += 1 }
+    let operations: [Operation] = [
+      { try await share.load() },
+      { try await share.save() },
+      { try await share.updateAtomically { $0 += 1 } },
+    ]
+    for operation in operations {
+      do {
+        // What the library can do without may be forbidden.
+        try await inTime("the answer", wait: operation)
+      } catch let error as RedisSharedStateError {
+        guard case .permissionDenied = error else { throw error }
+      }
+    }
+  }
+
+  @Test("each call may have its own timeout while nobody answers", arguments: BackendKind.allCases)
+  func ownTimeout(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let way = Way()
+    let store = try backend.store(way: way) { $0.operationTimeout = .seconds(3_600) }
+    @Shared(.redis("count", store: store)) var count = 1
+    try await $count.load(within: patience)
+    try await backend.cutOff(store, "service", way)
+    let share = $count
+    share.withLock { $0 = 2 }
+    let operations: [Operation] = [
+      { try await share.load(within: .milliseconds(20)) },
+      { try await share.save(within: .milliseconds(20)) },
+      { try await share.updateAtomically(within: .milliseconds(20)) { $0 = 10 } },
+    ]
+    for operation in operations {
+      await #expect(throws: RedisSharedStateError.self) { try await inTime("the end", wait: operation) }
+    }
+    way.open()
+    try await share.save(within: patience)
+    #expect(try backend.get("count") == "2")
+    try await share.updateAtomically(within: patience) { $0 += 1 }
+    try await share.reset(within: patience)
+    #expect(count == 1)
+  }
+}

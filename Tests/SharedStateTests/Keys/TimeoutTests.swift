@@ -1,0 +1,52 @@
+import Foundation
+import SharedState
+import SharedStateTesting
+import Testing
+
+@Suite("A key that does not answer in time", .timeLimit(.minutes(1)))
+struct TimeoutTests {
+  @Test("a load ends when its time is over, and what comes later is shown all the same")
+  func load() async throws {
+    let backend = ScriptedBackend<Int>.loadingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    await #expect(throws: TimedOutError()) { try await $value.load(within: .milliseconds(1)) }
+    let reader = SharedReader($value)
+    await #expect(throws: TimedOutError()) { try await reader.load(within: .milliseconds(1)) }
+    for load in backend.loads.elements { load.continuation.resume(returning: 2) }
+    #expect(value == 2)
+    #expect(!$value.isLoading)
+  }
+
+  @Test("a save, a reset and an atomic update end when their time is over, and the key goes on with them")
+  func save() async throws {
+    let backend = ScriptedBackend<Int>.savingByHand()
+    @Shared(.scripted(backend)) var value = 1
+    $value.withLock { $0 = 2 }
+    await #expect(throws: TimedOutError()) { try await $value.save(within: .milliseconds(1)) }
+    await #expect(throws: TimedOutError()) { try await $value.updateAtomically(within: .milliseconds(1)) { $0 += 1 } }
+    #expect(value == 3)
+    await #expect(throws: TimedOutError()) { try await $value.reset(within: .milliseconds(1)) }
+    #expect(value == 1)
+    // One after the other: each save begins when the one before it has ended.
+    var answered = 0
+    while case let saves = backend.saves.elements.dropFirst(answered), !saves.isEmpty {
+      for save in saves { save.continuation.resume() }
+      answered += saves.count
+    }
+    #expect(backend.savedValues.last == 1)
+    #expect(TimedOutError().localizedDescription == "The key has not answered in time.")
+  }
+
+  @Test("what answers in time is no error, and a value that no key keeps needs no time")
+  func inTime() async throws {
+    let backend = ScriptedBackend<Int>.storing(5)
+    @Shared(.scripted(backend)) var value = 1
+    try await $value.load(within: patience)
+    try await $value.save(within: patience)
+    #expect(value == 5)
+    let local = Shared(value: 1)
+    try await local.load(within: .zero)
+    try await local.save(within: .zero)
+    try await local.reset(within: .zero)
+  }
+}
