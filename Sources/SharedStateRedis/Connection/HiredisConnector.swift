@@ -58,10 +58,23 @@ package struct HiredisConnector: RedisConnector {
     }
     while !handshake.isDone {
       // Looked at whatever arrives: a server that goes on sending is no reason to wait for longer.
-      guard Instant.now < deadline, try !stream.receive(until: deadline, waker: nil, handle).isEmpty else {
+      guard Instant.now < deadline, try !receive(from: stream, until: deadline, handle).isEmpty else {
         throw .timedOut(operation: "the handshake")
       }
     }
     return handshake
+  }
+
+  private func receive(
+    from stream: RedisStream,
+    until deadline: Instant,
+    _ handle: RedisStream.Handler
+  ) throws(RedisSharedStateError) -> Readiness {
+    do throws(RedisSharedStateError) {
+      return try stream.receive(until: deadline, waker: nil, handle)
+    } catch .disconnected(let reason) where stream.receivedBytes == 0 {
+      // A server for TLS hangs up without a word.
+      throw .disconnected(reason: "\(reason), before any answer; a server that expects TLS does that")
+    }
   }
 }

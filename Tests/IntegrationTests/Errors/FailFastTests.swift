@@ -72,6 +72,16 @@ struct FailFastTests {
     await expect(.protocolViolation(reason: reason), of: try store(server.url))
   }
 
+  @Test("a server that hangs up without a word may expect TLS, which the error says")
+  func hangsUp() async throws {
+    let server = try HostileServer { _ in }
+    let store = try store(server.url)
+    try await eventually("the first attempt has failed") {
+      guard case .reconnecting(_, .disconnected(let reason)) = store.status else { return false }
+      return reason.hasSuffix("before any answer; a server that expects TLS does that")
+    }
+  }
+
   @Test(
     "a command that the server forbids",
     arguments: ["get", "mget", "evalsha", "eval", "script", "subscribe", "ping", "set", "publish", "client", "role"]
