@@ -1,5 +1,3 @@
-import SharedStateDependencies
-
 /// Runs something that may take long, for a limited time.
 package enum Deadline {
   /// Returns what the operation returns, or throws what `onTimeout` makes when the time is over first.

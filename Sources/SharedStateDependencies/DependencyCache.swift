@@ -22,6 +22,8 @@ package final class DependencyCache: Sendable {
 
   private struct State {
     var entries: [ID: Entry] = [:]
+    /// Counts the tests that the cache has served, one after the other.
+    var generation = 0
     /// The prepared context.
     var context: DependencyContext?
 
@@ -56,11 +58,43 @@ package final class DependencyCache: Sendable {
     // The old state outlives the lock: a value's deinitialiser is user code.
     let old = state.withLock { state in
       let old = state.entries.values.map(\.box)
-      state = State()
+      state = State(generation: state.generation + 1)
       return old
     }
     for box in old { box.testDidEnd() }
     return old
+  }
+
+  /// Fails the run of the tests where the caller's test is unknown, as in a detached task.
+  ///
+  /// - Parameter message: Is asked for only then.
+  package static func reportUnknownTest(_ message: () -> String) {
+    let values = DependencyValues.current
+    guard values.cache == nil, values.overrides.isEmpty, TestRun.current == nil else { return }
+    _ = TestRun.provider?.reportBesideTests(message())
+  }
+
+  /// What tells one test from another: its cache, and how often that was reset, as between tests of XCTest.
+  package struct Generation: Equatable, Sendable {
+    private let cache: DependencyCache
+    private let number: Int
+
+    /// The test of the caller, or whatever in a test process cannot be attributed to a test.
+    package static var current: Generation {
+      let cache = DependencyValues.current.cache ?? .current
+      return Generation(cache: cache, number: cache.state.withLock { $0.generation })
+    }
+
+    /// Whether the caller belongs to another test, as far as anybody can know. A detached task, or a thread, of a test of
+    /// Swift Testing does not tell whose it is; those of XCTest run one after the other.
+    package var isOver: Bool {
+      let isKnown = DependencyValues.current.cache != nil || TestRun.current != nil
+      return (isKnown || cache === DependencyCache.process) && self != .current
+    }
+
+    package static func == (lhs: Generation, rhs: Generation) -> Bool {
+      lhs.cache === rhs.cache && lhs.number == rhs.number
+    }
   }
 
   /// The context in force, unless a scope overrides it.

@@ -28,5 +28,5 @@ struct TestRun: Hashable, @unchecked Sendable {
   /// What SharedStateTesting knows about tests, if it is part of the process.
   ///
   /// Found by its name, since this module links no test framework and the other cannot run code at launch.
-  private static let provider = NSClassFromString("SharedStateTesting.CurrentTest") as? any TestRunProvider.Type
+  static let provider = NSClassFromString("SharedStateTesting.CurrentTest") as? any TestRunProvider.Type
 }

@@ -8,4 +8,9 @@ package protocol TestRunProvider: AnyObject, SendableMetatype {
   /// Made of Sendable parts. The conforming class also resets ``DependencyCache/process`` whenever a test of XCTest
   /// ends. May be called from any thread.
   static var currentTestRun: AnyHashable? { get }
+
+  /// Fails the run because of something that no test can be blamed for, where tests of Swift Testing run.
+  ///
+  /// - Returns: Whether it did. Where a test of XCTest runs, everything belongs to it.
+  static func reportBesideTests(_ message: String) -> Bool
 }

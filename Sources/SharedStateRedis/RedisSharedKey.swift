@@ -139,15 +139,16 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
 
   let name: String
   let store: RedisStore
+  package let findsStorage: Bool
   let options: Options
 
   /// The names in Redis, or why the name is not usable. Made when they are needed, which is only for a new reference.
   var names: Result<KeyNames, RedisSharedStateError> { store.names(for: name) }
 
   init(_ name: String, store: RedisStore?, options: Options) {
-    let store = store ?? RedisStore.default
     self.name = name
-    self.store = store
+    findsStorage = store == nil
+    self.store = store ?? RedisStore.default
     self.options = options
   }
 
@@ -348,4 +349,11 @@ extension RedisSharedKey {
 public struct RedisKeyID: Hashable, Sendable {
   let name: Name
   let store: ObjectIdentifier
+}
+
+extension RedisSharedKey: StorageFindingKey {
+  package var maker: @Sendable () -> Self {
+    guard findsStorage else { return { self } }
+    return { [name, options] in Self(name, store: nil, options: options) }
+  }
 }

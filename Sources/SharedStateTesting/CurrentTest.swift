@@ -1,4 +1,5 @@
 import SharedStateDependencies
+import Synchronization
 import Testing
 import XCTest
 
@@ -17,8 +18,21 @@ package final class CurrentTest: TestRunProvider {
   package static var currentTestRun: AnyHashable? {
     _ = observation
     guard let test = Test.current else { return nil }
+    hasSeenTest.store(true, ordering: .relaxed)
     return Identity(test: test.id, case: Test.Case.current.flatMap(CaseIdentity.init))
   }
+
+  package static func reportBesideTests(_ message: String) -> Bool {
+    guard Test.current == nil, hasSeenTest.load(ordering: .relaxed), !runsXCTest.load(ordering: .relaxed) else {
+      return false
+    }
+    Issue.record(Comment(rawValue: message))
+    return true
+  }
+
+  /// Whether there was a test of Swift Testing.
+  private static let hasSeenTest = Atomic(false)
+  private static let runsXCTest = Atomic(false)
 
   /// Starts watching XCTest, once.
   private static let observation: Void = XCTestObservationCenter.shared.addTestObserver(Observer())
@@ -31,10 +45,12 @@ package final class CurrentTest: TestRunProvider {
 
     func testCaseDidFinish(_ testCase: XCTestCase) {
       ended = DependencyCache.process.reset()
+      runsXCTest.store(false, ordering: .relaxed)
     }
 
     func testCaseWillStart(_ testCase: XCTestCase) {
       ended = nil
+      runsXCTest.store(true, ordering: .relaxed)
     }
 
     func testSuiteDidFinish(_ testSuite: XCTestSuite) {

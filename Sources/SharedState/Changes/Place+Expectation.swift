@@ -35,7 +35,11 @@ extension Projection {
   @usableFromInline
   @inline(never)
   func readTracked() -> Value {
-    guard let assertion = ChangeTracking.currentAssertion, assertion.coversReads else { return read() }
-    return place.expectedValue ?? read()
+    let place = place
+    if let assertion = ChangeTracking.currentAssertion, assertion.coversReads, let expected = place.expectedValue {
+      return expected
+    }
+    place.reference.registerAccess()
+    return place.read()
   }
 }

@@ -27,4 +27,8 @@ final class ClosureAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
   override func project(_ snapshot: UnsafeRawPointer) -> Value {
     compute(whole.project(snapshot))
   }
+
+  override func moved(to reference: Reference) -> Accessor<Value>? {
+    whole.moved(to: reference).map { ClosureAccessor(whole: $0, compute: compute) }
+  }
 }

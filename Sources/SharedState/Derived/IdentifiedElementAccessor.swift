@@ -35,4 +35,8 @@ where Whole.ID: Sendable {
   override func project(_ snapshot: UnsafeRawPointer) -> Whole.Element? {
     whole.project(snapshot)[id: id]
   }
+
+  override func moved(to reference: Reference) -> Accessor<Whole.Element?>? {
+    whole.moved(to: reference).map { IdentifiedElementAccessor(whole: $0, id: id) }
+  }
 }

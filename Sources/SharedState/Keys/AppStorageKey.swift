@@ -30,12 +30,14 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
   private let domain: AppStorageDomain
   private var coding: AppStorageCoding<Value>
   private let isFormatReported: Bool
+  package let findsStorage: Bool
 
   init(_ name: String, store: UserDefaults?, coding: AppStorageCoding<Value>) {
     let dependencies = DependencyValues.current
     self.name = Name(name)
     domain = AppStorageDomains.shared.domain(of: store ?? dependencies.defaultAppStorage)
     self.coding = coding
+    findsStorage = store == nil
     isFormatReported = dependencies.appStorageKeyFormatWarningEnabled
   }
 
@@ -131,6 +133,13 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
       stores may be unreadable to a share of the other. Use one type, or two names.
       """
     )
+  }
+}
+
+extension AppStorageKey: StorageFindingKey {
+  package var maker: @Sendable () -> Self {
+    guard findsStorage else { return { self } }
+    return { [name, coding] in Self(name.text, store: nil, coding: coding) }
   }
 }
 

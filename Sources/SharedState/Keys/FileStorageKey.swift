@@ -55,6 +55,7 @@ extension SharedReaderKey {
 /// value for it; a file that becomes empty is about to be written. A share never replaces content that it cannot read,
 /// until somebody calls its `save(replacingUnreadable: true)`.
 public struct FileStorageKey<Value: Sendable>: SharedKey {
+  private let url: URL
   private let document: FileDocument
   /// Takes what is in the file, and what missing members are taken from.
   private let decode: @Sendable (Data, Value?) throws -> Value
@@ -66,6 +67,7 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
     decode: @escaping @Sendable (Data, Value?) throws -> Value,
     encode: @escaping @Sendable (Value) throws -> Data
   ) {
+    self.url = url
     document = DependencyValues.current.defaultFileStorage.document(at: url)
     self.decode = decode
     self.encode = encode
@@ -128,6 +130,14 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
         return .failure(FileStorageError.undecodable(path: document.path, reason: reason))
       }
     }
+  }
+}
+
+extension FileStorageKey: StorageFindingKey {
+  package var findsStorage: Bool { true }
+
+  package var maker: @Sendable () -> Self {
+    { [url, decode, encode] in Self(url: url, decode: decode, encode: encode) }
   }
 }
 

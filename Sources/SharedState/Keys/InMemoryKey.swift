@@ -62,6 +62,15 @@ public struct InMemoryKey<Value: Sendable>: SharedKey {
   }
 }
 
+extension InMemoryKey: StorageFindingKey {
+  package var findsStorage: Bool { true }
+
+  package var maker: @Sendable () -> Self {
+    let name = name.text
+    return { Self(name) }
+  }
+}
+
 extension InMemoryKey: CustomStringConvertible {
   /// How the key is made.
   public var description: String { ".inMemory(\(String(reflecting: name.text)))" }

@@ -31,6 +31,9 @@ package class Accessor<Value>: @unchecked Sendable {
     preconditionFailure("A subclass of Accessor does not implement modify(in:_:). This is a bug in SharedState.")
   }
 
+  /// The same part of another reference's value, of the same type; `nil`: the way there is not known.
+  func moved(to reference: Reference) -> Accessor<Value>? { nil }
+
   /// Reads the value from a snapshot of the reference's whole value. Called without the reference's lock.
   ///
   /// A subclass that cannot tell answers with the present value, so that observers still end up with the newest one.
@@ -76,5 +79,9 @@ final class KeyPathAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
 
   override func project(_ snapshot: UnsafeRawPointer) -> Value {
     whole.project(snapshot)[keyPath: keyPath]
+  }
+
+  override func moved(to reference: Reference) -> Accessor<Value>? {
+    whole.moved(to: reference).map { KeyPathAccessor(whole: $0, keyPath: keyPath) }
   }
 }

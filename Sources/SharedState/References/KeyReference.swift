@@ -1,8 +1,21 @@
+import IssueReporting
+
 /// The one reference of a key that is read and written.
 /// - Parameter loads: Whether it is to be loaded when it is made; whoever is about to load it needs no second load.
 func reference<Key: SharedKey>(
   of key: Key,
   loads: Bool = true,
+  default initialValue: () -> Key.Value
+) -> ValueReference<Key.Value> {
+  var maker = ReferenceMaker(key)
+  let found = findReference(of: key, loads: loads) { maker.remembering(initialValue()) }
+  maker.noteHome(of: found) { key, value in reference(of: key, default: { value }) }
+  return found
+}
+
+private func findReference<Key: SharedKey>(
+  of key: Key,
+  loads: Bool,
   default initialValue: () -> Key.Value
 ) -> ValueReference<Key.Value> {
   if let own = key._ownReference(default: initialValue) { return own.reference }
@@ -15,6 +28,17 @@ func readOnlyReference<Key: SharedReaderKey>(
   loads: Bool = true,
   default initialValue: () -> Key.Value
 ) -> ValueReference<Key.Value> {
+  var maker = ReferenceMaker(key)
+  let found = findReadOnlyReference(of: key, loads: loads) { maker.remembering(initialValue()) }
+  maker.noteHome(of: found) { key, value in readOnlyReference(of: key, default: { value }) }
+  return found
+}
+
+private func findReadOnlyReference<Key: SharedReaderKey>(
+  of key: Key,
+  loads: Bool,
+  default initialValue: () -> Key.Value
+) -> ValueReference<Key.Value> {
   if let own = key._ownReference(default: initialValue) { return own.reference }
   // A key that can be written shares its reference with those who write.
   if let key = key as? any SharedKey<Key.Value> {
@@ -22,6 +46,32 @@ func readOnlyReference<Key: SharedReaderKey>(
   }
   return register(key, loads: loads, default: initialValue) {
     KeyPersistence(reading: $0, initialValue: $1, isStored: $2)
+  }
+}
+
+/// What another test needs to make a reference of its own, where this one has made it.
+private struct ReferenceMaker<Key: SharedReaderKey> {
+  let key: Key
+  private var defaultValue: Key.Value?
+
+  init(_ key: Key) {
+    self.key = key
+  }
+
+  mutating func remembering(_ value: Key.Value) -> Key.Value {
+    if isTesting { defaultValue = value }
+    return value
+  }
+
+  /// Whoever has only found the reference knows less than whoever has made it.
+  func noteHome(
+    of reference: ValueReference<Key.Value>,
+    elsewhere make: @escaping @Sendable (Key, Key.Value) -> ValueReference<Key.Value>
+  ) {
+    guard let defaultValue else { return }
+    key.reportUnknownTest(of: reference)
+    let makeKey = key.makerForAnyTest
+    TestHome.note(reference) { make(makeKey(), defaultValue) }
   }
 }
 

@@ -35,9 +35,14 @@ package final class Projection<Value>: @unchecked Sendable {
   @inlinable
   var place: Place<Value> {
     lock.lock()
-    defer { lock.unlock() }
-    return storage
+    let place = storage
+    lock.unlock()
+    return ChangeTracking.isActive ? inPresentTest(place) : place
   }
+
+  @usableFromInline
+  @inline(never)
+  func inPresentTest(_ place: Place<Value>) -> Place<Value> { place.inPresentTest }
 
   /// Where the value lives at the moment.
   struct Position {
@@ -56,9 +61,11 @@ package final class Projection<Value>: @unchecked Sendable {
   /// Where the value lives at the moment, and how it got there.
   var position: Position {
     lock.lock()
-    defer { lock.unlock() }
     let version = versionOfSameValue == Self.noVersion ? nil : versionOfSameValue
-    return Position(place: storage, swaps: swaps, versionOfSameValue: version)
+    let (place, swaps) = (storage, swaps)
+    lock.unlock()
+    let own = ChangeTracking.isActive ? place.inPresentTest : place
+    return Position(place: own, swaps: swaps, versionOfSameValue: own.reference === place.reference ? version : nil)
   }
 
   /// The value; the access is registered with Observation.

@@ -316,6 +316,20 @@ package class Reference: Observable, @unchecked Sendable {
     madeRarities.registration = registration
   }
 
+  /// The test that the reference was made in.
+  final var testHome: TestHome? {
+    get {
+      lock.side.lock()
+      defer { lock.side.unlock() }
+      return rarities?.testHome
+    }
+    set {
+      lock.side.lock()
+      defer { lock.side.unlock() }
+      madeRarities.testHome = newValue
+    }
+  }
+
   // MARK: What is left
 
   /// Something to be done with `lock` held, by whoever has it.

@@ -35,6 +35,9 @@ final class ReferenceRarities {
   /// Those who track the changes made to the reference, by whoever makes them.
   var trackers = AttachedTrackers()
 
+  /// The test that the reference was made in; written once.
+  var testHome: TestHome?
+
   /// The entry in the registry; written once.
   var registration: Registration?
 }
