@@ -43,7 +43,10 @@ public struct Shared<Value> {
     @available(
       *,
       deprecated,
-      message: "Use '$shared.withLock { $0 = newValue }', so that reading and writing are one step."
+      message: """
+        A change that is made between reading and writing is lost, as in 'shared += 1'. Use \
+        '$shared.withLock { $0 += 1 }', which is one step.
+        """
     )
     nonmutating set { withLock { $0 = newValue } }
   }

@@ -43,6 +43,22 @@ public struct SharedReader<Value> {
     nonmutating set { projection.swap(newValue.projection.place) }
   }
 
+  /// A reader cannot change its value.
+  @available(
+    *,
+    unavailable,
+    message: """
+      A 'SharedReader' only reads. Change the value by a 'Shared' of the same key. A part of a 'Shared' is a reader, too, \
+      where its property is a 'let' or has no setter.
+      """
+  )
+  @discardableResult
+  public func withLock<Result, Failure: Error>(
+    _ operation: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    fatalError("This method is unavailable: a reader cannot change its value.")
+  }
+
   /// A reader of a part of the value.
   public subscript<Member>(dynamicMember keyPath: KeyPath<Value, Member>) -> SharedReader<Member> {
     SharedReader<Member>(projection.place.appending(keyPath))

@@ -2,7 +2,8 @@ import Foundation
 
 /// The Swift compiler, with the modules that these tests were built with.
 enum Compiler {
-  /// The errors that the compiler finds in the types of a file, in the order of the lines.
+  /// The errors that the compiler finds in the types of a file, in the order of the lines; a use of what is deprecated is
+  /// one, too.
   ///
   /// An error that is not about the file has line 0.
   static func errors(in file: URL, defining condition: String = "RIGHT") throws -> [CompileError] {
@@ -11,7 +12,7 @@ enum Compiler {
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = [
       "timeout", "240", "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6",
-      "-D", condition, "-I", built.appending(component: "Modules").path, file.path,
+      "-Werror", "DeprecatedDeclaration", "-D", condition, "-I", built.appending(component: "Modules").path, file.path,
     ]
     let pipe = Pipe()
     process.standardOutput = pipe
