@@ -83,7 +83,7 @@ docs:
 	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
 clean:
-	rm -rf .build .build-check .build-core .build-examples .build-mutations \
+	rm -rf .build .build-check .build-consumers .build-core .build-examples .build-mutations .build-tutorial \
 		Benchmarks/.build Examples/.build Fuzz/.build Soak/.build
 
 SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift \
@@ -122,8 +122,9 @@ check-core:
 	scripts/check-core
 
 check-consumers:
-	@scripts/require hiredis
+	@scripts/require hiredis redis-server
 	scripts/check-consumers
+	scripts/check-tutorial
 
 # The programs of Examples, and their tests.
 EXAMPLES_FLAGS = --package-path Examples --scratch-path .build-examples -Xswiftc -warnings-as-errors

@@ -1,3 +1,4 @@
+import Foundation
 import SharedState
 import SharedStateRedis
 
@@ -15,6 +16,7 @@ struct FirstProgram {
     }
     for await config in $config.updates {
       print("An order may have \(config.maximumItems) items.")
+      fflush(nil)  // or a pipe would show it later
     }
   }
 }

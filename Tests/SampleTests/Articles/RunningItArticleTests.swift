@@ -1,5 +1,3 @@
-import SharedState
-import SharedStateDependencies
 import SharedStateRedis
 import Testing
 
@@ -17,16 +15,5 @@ struct RunningItArticleTests {
     configuration.onServerDataLoss = .adoptServer
     #expect(configuration.namespace == "shop:")
     #expect(configuration.label == "checkout")
-  }
-
-  @Test func aValueEnds() async throws {
-    @Dependency(\.defaultRedisStore) var store
-    @Shared(.redis("offer", options: .init(timeToLive: .seconds(3_600)))) var offer = ""
-    $offer.withLock { $0 = "Half price" }
-    try await $offer.save()
-    try await $offer.reset()
-    #expect(offer == "")
-    await store.shutdown(within: .seconds(5))
-    #expect(store.status == .stopped)
   }
 }

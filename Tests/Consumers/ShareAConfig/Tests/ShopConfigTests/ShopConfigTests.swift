@@ -1,0 +1,42 @@
+import SharedState
+import SharedStateDependencies
+import SharedStateRedis
+import SharedStateTesting
+import ShopConfig
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ShopConfigTests {
+  /// What a service of its own has on the server.
+  private func config(on server: InProcessRedis) -> Shared<ShopConfig> {
+    withDependencies {
+      $0.defaultRedisStore = .inProcess(server)
+    } operation: {
+      Shared(.shopConfig)
+    }
+  }
+
+  @Test func theCheckoutSeesWhatTheOfficeChanges() async {
+    let server = InProcessRedis()
+    let (office, checkout) = (config(on: server), config(on: server))
+
+    office.withLock { $0.maximumItems = 20 }
+    for await config in checkout.updates where config.maximumItems == 20 { break }
+  }
+
+  @Test func bothKeepTheirChanges() async throws {
+    let server = InProcessRedis()
+    let (office, checkout) = (config(on: server), config(on: server))
+    try await office.load()
+    try await checkout.load()
+
+    server.pause()
+    office.withLock { $0.maximumItems = 20 }
+    checkout.withLock { $0.banner = "Sale" }
+    server.resume()
+
+    for await config in office.updates where config.banner == "Sale" { break }
+    for await config in checkout.updates where config.maximumItems == 20 { break }
+    #expect(server.get("shop:config") == #"{"maximumItems":20,"banner":"Sale"}"#)
+  }
+}

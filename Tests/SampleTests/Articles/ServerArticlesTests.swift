@@ -1,0 +1,78 @@
+import SharedState
+import SharedStateDependencies
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+/// The samples of "Getting started on a server", "Time to live", "Shutting down" and "Redis keys and channels".
+@Suite(.timeLimit(.minutes(1)), .dependencies)
+struct ServerArticlesTests {
+  struct CheckoutConfig: Codable, Sendable {
+    var maximumItems = 10
+  }
+
+  struct CheckoutHandler: Sendable {
+    let config: Shared<CheckoutConfig>
+
+    func isAllowed(items: Int) -> Bool {
+      items <= config.wrappedValue.maximumItems
+    }
+  }
+
+  private struct Readiness {
+    let store: RedisStore
+
+    var isReady: Bool {
+      switch store.status {
+      case .connected, .inProcess: true
+      case .connecting, .reconnecting, .stopped: false
+      }
+    }
+  }
+
+  @Test func aServerHandsOutItsShares() async throws {
+    let server = try PrivateRedisServer()
+    let store = RedisStore(try RedisConfiguration(url: server.url))
+    try await store.connected(within: .seconds(10))
+    let config = Shared(wrappedValue: CheckoutConfig(), .redis("checkout:config", store: store))
+    let handler = CheckoutHandler(config: config)
+    #expect(handler.isAllowed(items: 10))
+    #expect(Readiness(store: store).isReady)
+    await store.shutdown(within: .seconds(5))
+    #expect(!Readiness(store: store).isReady)
+  }
+
+  @Test func aValueEnds() async throws {
+    let server = InProcessRedis()
+    let store = RedisStore.inProcess(server)
+    try await withDependencies {
+      $0.defaultRedisStore = store
+    } operation: {
+      @Shared(.redis("offer", options: .init(timeToLive: .seconds(3_600)))) var offer = ""
+      $offer.withLock { $0 = "Half price" }
+      try await $offer.save()
+      #expect(server.timeToLive(of: "offer") ?? .zero > .seconds(3_500))
+      try await $offer.reset()
+      #expect(offer == "")
+    }
+    await store.shutdown(within: .seconds(5))
+    #expect(store.status == .stopped)
+  }
+
+  @Test func whatAValueHasInRedis() async throws {
+    let server = InProcessRedis()
+    var configuration = RedisConfiguration.inProcess
+    configuration.namespace = "shop:"
+    let store = RedisStore.inProcess(server, configuration: configuration)
+    @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
+    $config.withLock { $0.maximumItems = 20 }
+    try await $config.save()
+    try await store.flush(within: .seconds(5))
+    let metadata = try await store.metadata(for: "checkout:config")
+    #expect(metadata != nil)
+    #expect(
+      server.keys == ["shop:checkout:config", "shop:meta:{shop:checkout:config}", "shop:ops:{shop:checkout:config}"]
+    )
+    await store.shutdown(within: .seconds(5))
+  }
+}

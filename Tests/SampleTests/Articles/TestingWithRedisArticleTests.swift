@@ -1,0 +1,25 @@
+import SharedState
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct CheckoutTests {
+  struct CheckoutConfig: Codable, Sendable {
+    var maximumItems = 10
+  }
+
+  @Test func aChangeReachesTheOtherService() async throws {
+    let server = try PrivateRedisServer()
+    let checkout = RedisStore(try RedisConfiguration(url: server.url))
+    let catalog = RedisStore(try RedisConfiguration(url: server.url))
+    @Shared(.redis("checkout:config", store: checkout)) var config = CheckoutConfig()
+    @Shared(.redis("checkout:config", store: catalog)) var copy = CheckoutConfig()
+
+    $config.withLock { $0.maximumItems = 20 }
+    for await copy in $copy.updates where copy.maximumItems == 20 { break }
+
+    #expect(try server.command("GET", "checkout:config").text == #"{"maximumItems":20}"#)
+    for store in [checkout, catalog] { await store.shutdown(within: .seconds(5)) }
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+/// The samples of "Testing with Redis" but the one that is a whole file.
+@Suite(.timeLimit(.minutes(1)), .dependencies)
+struct TestingWithRedisFurtherTests {
+  private struct CheckoutConfig: Codable, Sendable {
+    var maximumItems = 10
+  }
+
+  private struct Checkout {
+    @Shared(.redis("checkout:config")) var config = CheckoutConfig()
+  }
+
+  @Test func theCatalogSeesTheChange() async throws {
+    let server = InProcessRedis()
+    let (checkout, catalog) = (RedisStore.inProcess(server), RedisStore.inProcess(server))
+    @Shared(.redis("checkout:config", store: checkout)) var config = CheckoutConfig()
+    @Shared(.redis("checkout:config", store: catalog)) var copy = CheckoutConfig()
+
+    $config.withLock { $0.maximumItems = 20 }
+    for await copy in $copy.updates where copy.maximumItems == 20 { break }
+  }
+
+  @Test func aServiceIsGivenItsStore() async throws {
+    let server = InProcessRedis()
+    let service = withDependencies {
+      $0.defaultRedisStore = .inProcess(server)
+    } operation: {
+      Checkout()
+    }
+    service.$config.withLock { $0.maximumItems = 20 }
+    try await service.$config.save()
+    #expect(server.get("checkout:config") == #"{"maximumItems":20}"#)
+  }
+
+  @Test func aSaleCountsOnceWhenItsReplyIsLost() async throws {
+    let server = InProcessRedis()
+    @Shared(.redis("stock", store: .inProcess(server))) var stock = 10
+    server.cutAfterNextCommit()
+    try await $stock.updateAtomically { $0 -= 1 }
+    #expect(server.get("stock") == "9")
+  }
+
+  @Test func anotherProgramEdits() async throws {
+    let server = try PrivateRedisServer()
+    let store = RedisStore(try RedisConfiguration(url: server.url))
+    @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
+    try await $config.load()
+
+    try server.command("SET", "checkout:config", #"{"maximumItems":5}"#)
+    for await config in $config.updates where config.maximumItems == 5 { break }
+
+    try server.pause()
+    $config.withLock { $0.maximumItems = 30 }
+    try server.resume()
+    try await $config.save()
+    #expect(try server.command("GET", "checkout:config").text == #"{"maximumItems":30}"#)
+    await store.shutdown(within: .seconds(5))
+  }
+
+  @Test func aChangeSurvivesACrash() async throws {
+    let server = try PrivateRedisServer(isPersistent: true)
+    let store = RedisStore(try RedisConfiguration(url: server.url))
+    @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
+    try await $config.load()
+
+    server.kill()
+    $config.withLock { $0.maximumItems = 20 }
+    #expect(config.maximumItems == 20)
+
+    try server.restart()
+    try await store.flush(within: .seconds(30))
+    #expect(try server.command("GET", "checkout:config").text == #"{"maximumItems":20}"#)
+    await store.shutdown(within: .seconds(5))
+  }
+
+  @Test func aHistoryIsJudged() async throws {
+    let server = InProcessRedis()
+    let store = RedisStore.inProcess(server)
+    defer { store.stop() }
+    @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
+    let box = History.Box(service: "checkout", name: "checkout:config")
+    var history = History()
+    history.record(.opened(box, default: try .init(of: config), owns: ["maximumItems"]))
+    history.record(.changed(box, number: 1, ["maximumItems": "20"]))
+    $config.withLock { $0.maximumItems = 20 }
+    try await $config.save()
+    history.record(.saved(box, through: 1))
+
+    let metadata = try await store.metadata(for: "checkout:config")
+    let document = History.Document(json: Data((server.get("checkout:config") ?? "").utf8)) ?? [:]
+    let stored = History.Stored(revision: metadata?.revision ?? 0, .document(document))
+    history.record(.rested(.init(stored: [box.name: stored], boxes: [.init(box, try .init(of: config))])))
+    #expect(history.violations() == [])
+  }
+}
