@@ -1,0 +1,22 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// A package whose tests use a Redis, as the article "Testing with Redis" shows it.
+let package = Package(
+  name: "with-redis",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "swift-shared-state", path: "../../..")],
+  targets: [
+    .testTarget(
+      name: "WithRedisTests",
+      dependencies: [
+        .product(name: "SharedState", package: "swift-shared-state"),
+        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
+        .product(name: "SharedStateRedis", package: "swift-shared-state"),
+        .product(name: "SharedStateTesting", package: "swift-shared-state"),
+      ]
+    )
+  ],
+  swiftLanguageModes: [.v6]
+)
