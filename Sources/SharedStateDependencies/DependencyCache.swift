@@ -22,8 +22,6 @@ package final class DependencyCache: Sendable {
 
   private struct State {
     var entries: [ID: Entry] = [:]
-    /// Counts the tests that the cache has served, one after the other.
-    var generation = 0
     /// The prepared context.
     var context: DependencyContext?
 
@@ -33,6 +31,8 @@ package final class DependencyCache: Sendable {
   }
 
   private let state = Mutex(State())
+  /// Counts the tests that the cache has served, one after the other.
+  private let generation = Atomic(0)
 
   package init() {}
 
@@ -58,9 +58,10 @@ package final class DependencyCache: Sendable {
     // The old state outlives the lock: a value's deinitialiser is user code.
     let old = state.withLock { state in
       let old = state.entries.values.map(\.box)
-      state = State(generation: state.generation + 1)
+      state = State()
       return old
     }
+    generation.add(1, ordering: .relaxed)
     for box in old { box.testDidEnd() }
     return old
   }
@@ -75,26 +76,25 @@ package final class DependencyCache: Sendable {
   }
 
   /// What tells one test from another: its cache, and how often that was reset, as between tests of XCTest.
-  package struct Generation: Equatable, Sendable {
+  package struct Generation: Sendable {
     private let cache: DependencyCache
     private let number: Int
 
     /// The test of the caller, or whatever in a test process cannot be attributed to a test.
     package static var current: Generation {
       let cache = DependencyValues.current.cache ?? .current
-      return Generation(cache: cache, number: cache.state.withLock { $0.generation })
+      return Generation(cache: cache, number: cache.generation.load(ordering: .relaxed))
     }
 
     /// Whether the caller belongs to another test, as far as anybody can know. A detached task, or a thread, of a test of
     /// Swift Testing does not tell whose it is; those of XCTest run one after the other.
     package var isOver: Bool {
-      let isKnown = DependencyValues.current.cache != nil || TestRun.current != nil
-      return (isKnown || cache === DependencyCache.process) && self != .current
+      let current = DependencyValues.current.cache ?? .currentTest
+      if let current { return current !== cache || isReset }
+      return cache === DependencyCache.process && isReset
     }
 
-    package static func == (lhs: Generation, rhs: Generation) -> Bool {
-      lhs.cache === rhs.cache && lhs.number == rhs.number
-    }
+    private var isReset: Bool { cache.generation.load(ordering: .relaxed) != number }
   }
 
   /// The context in force, unless a scope overrides it.

@@ -14,12 +14,83 @@ package final class CurrentTest: TestRunProvider {
     let `case`: CaseIdentity?
   }
 
-  /// The identity of the test and the case that the current task belongs to.
+  /// The number of the test and the case that the current task belongs to.
+  ///
+  /// It is asked for at each use of a share that a test has made, so what was found out is remembered.
   package static var currentTestRun: AnyHashable? {
     _ = observation
+    guard let testCase = Test.Case.current else { return numberOfCurrentTest(nil) }
+    if let number = known.withLock({ $0.number(of: testCase) }) { return number }
+    let number = numberOfCurrentTest(testCase)
+    // Fetched anew, so that it is another copy.
+    if let number, let copy = Test.Case.current {
+      known.withLock { $0.remember(testCase, copy: copy, number: number) }
+    }
+    return number
+  }
+
+  private static func numberOfCurrentTest(_ testCase: Test.Case?) -> Int? {
     guard let test = Test.current else { return nil }
     hasSeenTest.store(true, ordering: .relaxed)
-    return Identity(test: test.id, case: Test.Case.current.flatMap(CaseIdentity.init))
+    let identity = Identity(test: test.id, case: testCase.flatMap(CaseIdentity.init))
+    return known.withLock { $0.number(of: identity) }
+  }
+
+  private static let known = Mutex(KnownCases())
+
+  /// Finds the number of a case by the bytes of its value, which takes a hundredth of the time of reflection.
+  ///
+  /// What the bytes point to is held, so no other case has the same ones. Padding differs from copy to copy, and is left
+  /// out; until all of it is known, a case is taken for an unknown one, which only takes time.
+  private struct KnownCases {
+    /// More than are under way at once.
+    private static let maximumCases = 1_024
+
+    private var numbers: [Identity: Int] = [:]
+    private var cases: [Words: (testCase: Test.Case, number: Int)] = [:]
+    private var known = Words(repeating: .max)
+
+    mutating func number(of identity: Identity) -> Int {
+      let number = numbers[identity] ?? numbers.count
+      numbers[identity] = number
+      return number
+    }
+
+    func number(of testCase: Test.Case) -> Int? {
+      Words(testCase).flatMap { cases[$0 & known]?.number }
+    }
+
+    mutating func remember(_ testCase: Test.Case, copy: Test.Case, number: Int) {
+      guard let words = Words(testCase), let others = Words(copy) else { return }
+      let known = known & ~(words ^ others)
+      if known != self.known || cases.count >= Self.maximumCases { cases = [:] }
+      self.known = known
+      cases[words & known] = (testCase, number)
+    }
+  }
+
+  /// The memory of a case.
+  private struct Words: Hashable, Sendable {
+    private var words: SIMD8<UInt64>
+
+    init(repeating word: UInt64) {
+      words = SIMD8(repeating: word)
+    }
+
+    /// `nil`: it is larger than in the versions of Swift that are known, and all is found out each time.
+    init?(_ testCase: Test.Case) {
+      guard MemoryLayout<Test.Case>.size <= MemoryLayout<SIMD8<UInt64>>.size else { return nil }
+      words = .zero
+      withUnsafeBytes(of: testCase) { bytes in withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) } }
+    }
+
+    private init(_ words: SIMD8<UInt64>) {
+      self.words = words
+    }
+
+    static func & (lhs: Words, rhs: Words) -> Words { Words(lhs.words & rhs.words) }
+    static func ^ (lhs: Words, rhs: Words) -> Words { Words(lhs.words ^ rhs.words) }
+    static prefix func ~ (words: Words) -> Words { Words(~words.words) }
   }
 
   package static func reportBesideTests(_ message: String) -> Bool {

@@ -32,8 +32,11 @@ package final class LinkWatch: Sendable {
     case .connected:
       refusal.withLock { $0 = nil }
       // A fake is there whenever it is needed, which is no news.
-      guard !isInProcess else { break }
-      logger.info("Connected to Redis.", metadata: connection)
+      if isInProcess {
+        logger.debug("Connected to the fake in this process.", metadata: connection)
+      } else {
+        logger.info("Connected to Redis.", metadata: connection)
+      }
     case .backingOff:
       count("disconnections")
       var metadata = connection

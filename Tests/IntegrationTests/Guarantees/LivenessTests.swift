@@ -44,10 +44,10 @@ struct LivenessTests {
     try await $count.load()
     try await eventually("it is noticed") { journal.entries(Journal.closesIdleConnections).count == 1 }
     try await $count.load()
-    let connections = journal.entries("Connected to Redis").count
+    let connections = journal.entries("Connected to").count
     let pings = try backend.pings
     try await eventually("it is asked") { try backend.pings >= pings + 8 }
-    #expect(journal.entries("Connected to Redis").count == connections)
+    #expect(journal.entries("Connected to").count == connections)
     #expect(journal.entries(Journal.closesIdleConnections).count == 1)
   }
 

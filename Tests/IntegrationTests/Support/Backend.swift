@@ -189,17 +189,16 @@ struct FakeBackend: Backend {
 }
 
 struct ServerBackend: Backend {
-  /// The only label, and user, that can be cut off alone.
-  private static let separable = "second"
-
   let server: PrivateRedisServer
+  /// The way of the store that can be cut off alone.
+  private let separableWay = Way()
 
   init(password: String? = nil, isPersistent: Bool = true, configuration: [String] = []) throws {
     server = try PrivateRedisServer(
       .tcp,
       password: password,
       isPersistent: isPersistent,
-      configuration: configuration + ["user \(Self.separable) on >secret ~* &* +@all"]
+      configuration: configuration
     )
   }
 
@@ -262,18 +261,12 @@ struct ServerBackend: Backend {
     return .milliseconds(left)
   }
 
-  func separableStore(_ label: String) throws -> RedisStore {
-    precondition(label == Self.separable, "Call the store \"\(Self.separable)\".")
-    let url = server.url.replacingOccurrences(of: "redis://", with: "redis://\(label):secret@")
-    var configuration = try RedisConfiguration(url: url)
-    configuration.hurry(label: label)
-    return RedisStore(configuration, logger: quiet).endingWithTest
-  }
+  func separableStore(_ label: String) throws -> RedisStore { try store(label, way: separableWay) }
 
   func separate(_ label: String) throws {
-    _ = try server.command("ACL", "SETUSER", label, "off")
-    _ = try server.command("CLIENT", "KILL", "USER", label)
+    separableWay.close()
+    for purpose in ConnectionPurpose.allCases { try cut(purpose, of: label) }
   }
 
-  func reunite(_ label: String) throws { _ = try server.command("ACL", "SETUSER", label, "on") }
+  func reunite(_ label: String) { separableWay.open() }
 }

@@ -1,0 +1,23 @@
+import SharedState
+import SharedStateTesting
+import Testing
+
+// As a program has them.
+let visits = Shared(wrappedValue: 0, .inMemory("visits"))
+
+@Suite(.timeLimit(.minutes(1))) struct GlobalShareTests {
+  @Test(arguments: 1...5) func countsForEachTest(number: Int) async {
+    for _ in 0..<100 {
+      visits.withLock { $0 += 1 }
+      await Task.yield()
+    }
+    #expect(visits.wrappedValue == 100)
+  }
+
+  @Test func failsBecauseNobodyKnowsTheTest() async {
+    await Task.detached {
+      @Shared(.inMemory("visitors")) var visitors = 0
+      $visitors.withLock { $0 += 1 }
+    }.value
+  }
+}
