@@ -110,7 +110,7 @@ extension PartialKeyPath {
     (Case<Enum>()[keyPath: self] as? any CaseOfSomething)?.embed(any: value) as? Enum
   }
 
-  fileprivate func contains<Enum>(_ root: Enum) -> Bool where Root == Case<Enum> {
+  func contains<Enum>(_ root: Enum) -> Bool where Root == Case<Enum> {
     (Case<Enum>()[keyPath: self] as? any CaseOfSomething)?.contains(root) ?? false
   }
 }

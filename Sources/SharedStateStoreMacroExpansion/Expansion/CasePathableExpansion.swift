@@ -17,13 +17,13 @@ struct CasePathableExpansion {
 
   func members() throws(ExpansionDiagnostic) -> String {
     let access = declaration.memberAccess
-    var lines = ["\(access)struct AllCasePaths: Swift.Sendable, Swift.Sequence {"]
+    var lines = ["\(access)struct AllCasePaths: SharedStateStore.CasePathSequence {"]
+    lines += ["\(access)typealias _$Root = \(root)"].indented
     lines += try declaration.lines { member throws(ExpansionDiagnostic) in
       var lines: [String] = []
       for one in member.cases { lines += try path(of: one, in: member) }
       return lines
     }.indented
-    lines += try subscripts().indented
     lines += try iterator().indented
     lines += ["}", "", "\(access)static var allCasePaths: AllCasePaths {", "  AllCasePaths()", "}"]
     return lines.joinedLines
@@ -48,7 +48,8 @@ struct CasePathableExpansion {
       extract = "{ if case .\(one.name) = $0 { return () } else { return nil } }"
     case 1:
       payload = types[0]
-      embed = "{ .\(one.name)(\(Self.labelled(values[0], "$0"))) }"
+      // No closure, because one whose argument has no value is reported as one that never runs.
+      embed = "\(root).\(one.name)"
       extract = "{ if case .\(one.name)(let value) = $0 { return value } else { return nil } }"
     default:
       payload = "(" + zip(values, types).map { Self.labelled($0, $1) }.joined(separator: ", ") + ")"
@@ -70,24 +71,6 @@ struct CasePathableExpansion {
 
   private static func labelled(_ value: Parameter, _ text: String) -> String {
     value.argumentLabel.map { "\($0): \(text)" } ?? text
-  }
-
-  /// The path of the case that a value is in. What is not always available has no place in it.
-  private func subscripts() throws(ExpansionDiagnostic) -> [String] {
-    var isComplete = true
-    let cases = try declaration.lines { member throws(ExpansionDiagnostic) in
-      if !member.cases.isEmpty, !member.availability.isEmpty {
-        isComplete = false
-        return []
-      }
-      return member.cases.map { "case .\($0.name): return \\.\($0.name)" }
-    }
-    var lines = [
-      "\(declaration.memberAccess)subscript(root: \(root)) -> SharedStateStore.PartialCaseKeyPath<\(root)> {"
-    ]
-    if cases.isEmpty { return lines + ["  \\._$never", "}"] }
-    lines += (["switch root {"] + cases + (isComplete ? [] : ["default: return \\._$never"]) + ["}"]).indented
-    return lines + ["}"]
   }
 
   private func iterator() throws(ExpansionDiagnostic) -> [String] {

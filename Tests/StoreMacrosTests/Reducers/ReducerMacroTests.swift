@@ -70,6 +70,52 @@ private enum Nested {
 @Reducer
 private enum Nowhere {}
 
+/// None of its features has actions.
+@Reducer(state: .equatable, action: .equatable)
+private enum Silent {
+  case nothing(Nothing)
+  case other(Nothing)
+  @ReducerCaseIgnored case item(Int)
+  case empty
+}
+
+/// None of its cases is a feature.
+@Reducer(state: .equatable, action: .equatable)
+private enum Items {
+  @ReducerCaseIgnored case item(Int)
+  case empty
+}
+
+@Reducer
+private struct WithoutActions {
+  @ObservableState
+  struct State {
+    @Presents var silent: Silent.State?
+    @Presents var items: Items.State?
+    var path = StackState<Items.State>()
+  }
+
+  enum Action {
+    case silent(PresentationAction<Silent.Action>)
+    case items(PresentationAction<Items.Action>)
+    case path(StackActionOf<Items>)
+    case show
+  }
+
+  var body: some ReducerOf<Self> {
+    Reduce { state, action in
+      if case .show = action {
+        state.silent = .nothing(Nothing.State())
+        state.items = .item(1)
+      }
+      return .none
+    }
+    .ifLet(\.$silent, action: \.silent)
+    .ifLet(\.$items, action: \.items)
+    .forEach(\.path, action: \.path)
+  }
+}
+
 @Reducer
 private struct Parent {
   @ObservableState
@@ -183,6 +229,28 @@ struct ReducerMacroTests {
       Issue.record("The state is in another case.")
       return
     }
+  }
+
+  @Test("Features without actions are presented, dismissed, pushed and popped, and have stores")
+  func withoutActions() throws {
+    let store = Store(initialState: WithoutActions.State()) { WithoutActions() }
+    store.send(.show)
+    #expect(store.silent == .nothing(Nothing.State()))
+    #expect(store.items == .item(1))
+    guard case .nothing = try #require(store.scope(state: \.$silent, action: \.silent)).case,
+      case .item(1) = try #require(store.scope(state: \.$items, action: \.items)).case
+    else {
+      Issue.record("The state is in another case.")
+      return
+    }
+    store.send(.silent(.dismiss))
+    store.send(.items(.dismiss))
+    #expect(store.silent == nil)
+    #expect(store.items == nil)
+    store.send(.path(.push(id: 0, state: .empty)))
+    #expect(store.path.first == .empty)
+    store.send(.path(.popFrom(id: 0)))
+    #expect(store.path.isEmpty)
   }
 
   @Test("A feature may contain itself")
