@@ -64,36 +64,41 @@ extension Effect {
     return Self.run { send in
       guard let context = EffectContext.current else { return }
       let gate: ThrottleGate<Action, Instant> = context.registry.throttle(id: id, path: context.path)
-      await perform { action in
-        guard let (allowed, turn) = gate.admit(action, now: now(), latest: latest, next) else {
-          return await send(action)
+      let (delays, delay) = AsyncStream.makeStream(of: ThrottleGate<Action, Instant>.Delay.self)
+      async let delayed: Void = {
+        for await delay in delays {
+          try? await sleep(delay.end)
+          guard !Task.isCancelled, let action = gate.release(delay, now: now()) else { continue }
+          await send(action)
         }
-        try? await sleep(allowed)
-        guard !Task.isCancelled, let action = gate.release(turn, now: now()) else { return }
-        await send(action)
+      }()
+      await perform { action in
+        switch gate.admit(action, of: context.node, now: now(), latest: latest, next) {
+        case .now: send.now(action)
+        case .later(let begun): delay.yield(begun)
+        case .kept: break
+        }
       }
+      delay.finish()
+      await delayed
     }
     .cancellable(id: id, cancelInFlight: true)
   }
 
   /// Does what the effect does, in the task that calls this.
-  private func perform(_ send: @escaping @Sendable (Action) async -> Void) async {
+  private func perform(_ send: @escaping @Sendable (Action) -> Void) async {
     guard let operation = box?.operation, !Task.isCancelled else { return }
     switch operation {
     case .send(let action):
-      await send(action)
+      send(action)
     case .run(let task):
-      let (actions, continuation) = AsyncStream.makeStream(of: Action.self, bufferingPolicy: .bufferingNewest(256))
-      async let sending: Void = { for await action in actions { await send(action) } }()
-      await task.run(Send { continuation.yield($0) }) { problem, location in
+      await task.run(Send(send)) { problem, location in
         location.report("A throttled effect \(problem)")
       }
-      continuation.finish()
-      await sending
     case .subscribe(let source):
-      let (actions, continuation) = AsyncStream.makeStream(of: Action.self, bufferingPolicy: .bufferingNewest(256))
-      let stop = source.start(Send { continuation.yield($0) }) { continuation.finish() }
-      for await action in actions { await send(action) }
+      let (end, ending) = AsyncStream.makeStream(of: Never.self)
+      let stop = source.start(Send(send)) { ending.finish() }
+      for await _ in end {}
       stop()
     case .merge(let effects):
       await withTaskGroup(of: Void.self) { group in

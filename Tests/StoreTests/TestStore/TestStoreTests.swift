@@ -386,6 +386,34 @@ struct TestStoreTests {
     await store.receive(-30) { $0 = -30 }
     await store.finish()
   }
+
+  @Test("Of the actions of one throttled effect that come too soon one goes", arguments: [true, false])
+  func throttledActions(latest: Bool) async {
+    let clock = TestClock()
+    let store = TestStore(initialState: [Int]()) {
+      Reduce<[Int], Int> { state, action in
+        guard action == 0 else {
+          state.append(action)
+          return .none
+        }
+        return .run { send in
+          for number in 1...5 { await send(number) }
+          try await clock.sleep(for: .milliseconds(1_500))
+          for number in 6...8 { await send(number) }
+        }
+        .throttle(id: "throttle", for: .seconds(1), clock: clock, latest: latest)
+      }
+    }
+    await store.send(0)
+    await store.receive(1) { $0 = [1] }
+    await clock.advance(by: .milliseconds(999))
+    await clock.advance(by: .milliseconds(1))
+    await store.receive(latest ? 5 : 2) { $0 = [1, latest ? 5 : 2] }
+    await clock.advance(by: .milliseconds(500))
+    await clock.advance(by: .milliseconds(500))
+    await store.receive(latest ? 8 : 6) { $0 = [1, latest ? 5 : 2, latest ? 8 : 6] }
+    await store.finish()
+  }
 }
 
 extension Counter.Action: CasePathable {
