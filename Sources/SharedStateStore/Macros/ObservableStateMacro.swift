@@ -9,14 +9,14 @@
 /// ```
 ///
 /// Who reads `count` within `withObservationTracking` hears when it changes. Who reads `child` hears when another child
-/// is there, and of a change within the child only when that was read, too. Properties with a property wrapper, and those
-/// that are computed, are left as they are. What it makes can be written by hand: see <doc:MacrosByHand>.
+/// is there, and of a change within the child only when that was read, too. Who has read anything of a state hears when an
+/// old copy is put back in its place. Properties with a property wrapper, and those that are computed, are left as they
+/// are. What it makes can be written by hand: see <doc:MacrosByHand>.
 @attached(
   member,
   names: named(_$observationRegistrar),
   named(_$id),
-  named(_$willModify),
-  named(_$inPlaceAccess),
+  named(_$inPlaceAccesses),
   named(CodingKeys)
 )
 @attached(memberAttribute)

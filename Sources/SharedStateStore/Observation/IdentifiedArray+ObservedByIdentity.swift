@@ -5,7 +5,4 @@ extension IdentifiedArray: ObservedByIdentity where Element: ObservedByIdentity 
   public var _$id: ObservableStateID {
     .elements(map(\._$id))
   }
-
-  /// The elements are changed one by one, each by who takes it out.
-  public mutating func _$willModify() {}
 }

@@ -1,13 +1,13 @@
 /// What an observable state has to tell its readers with.
 ///
-/// While nobody observes the state, reading a property costs the question whether anybody does, and changing one costs
-/// nothing.
+/// While nobody observes the state, reading a property costs the question whether anybody does, and changing one a
+/// number.
 @frozen
 public struct ObservationStateRegistrar: Sendable {
   @usableFromInline
   var subject: ObservationSubject
   @usableFromInline
-  var copy: UInt = 0
+  var version = StateVersion()
 
   /// That of a new state.
   @inlinable
@@ -16,18 +16,19 @@ public struct ObservationStateRegistrar: Sendable {
   }
 
   /// Which state this is.
-  public var id: ObservableStateID { ObservableStateID(subject, copy: copy) }
-
-  /// Says that what is around the state gives it away to be changed.
-  @inlinable
-  public mutating func willModify() {
-    if !isKnownUniquelyReferenced(&subject) { copy = ObservationSubject.nextCopy() }
-  }
+  public var id: ObservableStateID { ObservableStateID(subject, version) }
 
   /// Says that a property is read.
   @inlinable
   public func access(_ property: StaticString) {
     if ObservationDetector.isTracking { subject.addAccess(property) }
+  }
+
+  /// Says that a property is about to be set or modified.
+  @inlinable
+  public mutating func willChange() {
+    let isCopied = !isKnownUniquelyReferenced(&subject)
+    version.change(isCopied: isCopied, readings: subject.readings)
   }
 
   // MARK: - Values without an identity
@@ -37,7 +38,7 @@ public struct ObservationStateRegistrar: Sendable {
   @inlinable
   public func set<Value>(_ property: StaticString, _ value: inout Value, to newValue: Value) {
     value = newValue
-    didSet(property)
+    if subject.isObserved { subject.notify(property) }
   }
 
   /// Sets a property. Its readers hear of it when it is another value then.
@@ -53,49 +54,51 @@ public struct ObservationStateRegistrar: Sendable {
   /// Prepares for a change of a property in place.
   @_disfavoredOverload
   @inlinable
-  public func willModify<Value>(_ value: inout Value) -> ObservableStateID? { nil }
+  public mutating func willModify<Value>(_ value: Value) -> ObservableStateID? {
+    willChange()
+    return nil
+  }
 
   /// Ends a change of a property in place. Its readers hear of it.
   @_disfavoredOverload
   @inlinable
-  public func didModify<Value>(_ property: StaticString, _ value: inout Value, _ before: ObservableStateID?) {
-    didSet(property)
+  public func didModify<Value>(_ property: StaticString, _ value: Value, _ before: ObservableStateID?) {
+    if subject.isObserved { subject.notify(property) }
   }
 
   // MARK: - Values with an identity
 
-  /// Sets a property. Its readers hear of it when it is another state then.
+  /// Sets a property. Its readers hear of it when it is another state then, or an old copy of the same.
   @inlinable
-  public func set<Value: ObservedByIdentity>(_ property: StaticString, _ value: inout Value, to newValue: Value) {
-    let isObserved = subject.isObserved
-    let isSame = isObserved && value._$id == newValue._$id
+  public func set<Value: ObservedByIdentity>(
+    _ property: StaticString,
+    _ value: inout Value,
+    to newValue: Value
+  ) {
+    let before = subject.isObserved ? value._$id : nil
     value = newValue
-    if isObserved, !isSame { subject.notify(property) }
+    didModify(property, value, before)
   }
 
   /// Prepares for a change of a property in place.
   @inlinable
-  public func willModify<Value: ObservedByIdentity>(_ value: inout Value) -> ObservableStateID? {
-    value._$willModify()
+  public mutating func willModify<Value: ObservedByIdentity>(_ value: Value) -> ObservableStateID? {
+    willChange()
     return subject.isObserved ? value._$id : nil
   }
 
-  /// Ends a change of a property in place. Its readers hear of it when it is another state now.
+  /// Ends a change of a property in place. Its readers hear of it when it is another state now, or an old copy of the
+  /// same.
   @inlinable
   public func didModify<Value: ObservedByIdentity>(
     _ property: StaticString,
-    _ value: inout Value,
+    _ value: Value,
     _ before: ObservableStateID?
   ) {
     // Who has begun to observe it meanwhile has to hear of it, too.
-    if subject.isObserved, before.map({ $0 != value._$id }) ?? true {
+    if subject.isObserved, before.map({ !$0.isContinued(by: value._$id) }) ?? true {
       subject.notify(property)
     }
-  }
-
-  @usableFromInline
-  func didSet(_ property: StaticString) {
-    if subject.isObserved { subject.notify(property) }
   }
 }
 

@@ -7,22 +7,19 @@ public import Synchronization
 @usableFromInline
 final class ObservationSubject: Observable, Sendable {
   @usableFromInline
-  let hasBeenObserved = Atomic(false)
-  private static let copies = Atomic<UInt>(0)
+  let readingCount = Atomic<UInt64>(0)
   private let registrar = Mutex<ObservationRegistrar?>(nil)
 
   @usableFromInline
   init() {}
 
-  /// Whether anybody has ever observed it. Everything else is done only then.
+  /// How often a property has been read by somebody who observes it.
   @inlinable
-  var isObserved: Bool { hasBeenObserved.load(ordering: .relaxed) }
+  var readings: UInt64 { readingCount.load(ordering: .relaxed) }
 
-  /// A number that no copy of any state has.
-  @usableFromInline
-  static func nextCopy() -> UInt {
-    copies.wrappingAdd(1, ordering: .relaxed).newValue
-  }
+  /// Whether anybody has ever observed it. Nobody is told before that.
+  @inlinable
+  var isObserved: Bool { readings > 0 }
 
   /// What a key path leads to. It is never asked for: key paths are compared only.
   private subscript(property: String) -> Never {
@@ -42,7 +39,7 @@ final class ObservationSubject: Observable, Sendable {
       registrar = new
       return new
     }
-    hasBeenObserved.store(true, ordering: .sequentiallyConsistent)
+    readingCount.add(1, ordering: .sequentiallyConsistent)
     registrar.access(self, keyPath: Self.keyPath(property))
   }
 

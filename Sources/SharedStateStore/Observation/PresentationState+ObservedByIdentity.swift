@@ -3,9 +3,4 @@ extension PresentationState: ObservedByIdentity where State: ObservedByIdentity 
   public var _$id: ObservableStateID {
     wrappedValue._$id
   }
-
-  /// See ``ObservedByIdentity/_$willModify()``.
-  public mutating func _$willModify() {
-    modify { $0._$willModify() }
-  }
 }

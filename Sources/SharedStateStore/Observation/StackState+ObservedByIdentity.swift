@@ -3,7 +3,4 @@ extension StackState: ObservedByIdentity where Element: ObservedByIdentity {
   public var _$id: ObservableStateID {
     .elements(map(\._$id))
   }
-
-  /// The elements are changed one by one, each by who takes it out.
-  public mutating func _$willModify() {}
 }

@@ -79,11 +79,11 @@ extension Reduction {
     return Reduction(
       run: { state, action in
         guard let childAction = path.extract(from: action) else { return base.run(&state, action) }
-        guard let present = read(state) else {
+        // No copy of the child is kept while it is changed.
+        guard let identity = read(state).map({ StateIdentity(of: $0) }) else {
           missing(action, state)
           return base.run(&state, action)
         }
-        let identity = StateIdentity(of: present)
         let effect = modify(&state) { child.value.run(&$0, childAction) } ?? .none
         let embedded = effect.map(path.embed).of(component(identity))
         return embedded.merge(with: base.run(&state, action))

@@ -16,8 +16,14 @@ struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
   init(_ keyPath: any WritableKeyPath<Root, Value> & Sendable) {
     self.keyPath = keyPath
     offset = MemoryLayout<Root>.offset(of: keyPath) ?? -1
-    let root = offset < 0 ? Root.self as? any ObservableState.Type : nil
-    access = root?._$inPlaceAccess(to: keyPath) as? _$InPlaceAccess<Root, Value>
+    access = offset < 0 ? Self.access(to: keyPath) : nil
+  }
+
+  @usableFromInline
+  static func access(to keyPath: AnyKeyPath) -> _$InPlaceAccess<Root, Value>? {
+    func access<State: ObservableState>(in state: State.Type) -> Any? { state.access(to: keyPath, of: Value.self) }
+    guard let state = Root.self as? any ObservableState.Type else { return nil }
+    return access(in: state) as? _$InPlaceAccess<Root, Value>
   }
 
   /// The part, as a copy.
@@ -39,6 +45,7 @@ struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
       body(&(UnsafeMutableRawPointer(root) + offset).assumingMemoryBound(to: Value.self).pointee)
     }
   }
+
   @inlinable
   func modifyComputed<Result>(_ root: inout Root, _ body: (inout Value) -> Result) -> Result {
     guard let access else { return body(&root[keyPath: keyPath]) }

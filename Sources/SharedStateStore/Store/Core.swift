@@ -20,6 +20,10 @@ package class Core<State: Sendable, Action: Sendable>: @unchecked Sendable {
   /// Tells of the present state and of each later one, until what is returned is released.
   package func observe(_ observer: StateObserver<State>) -> AnyObject { unimplemented() }
 
+  /// Lets the observer who reads here hear when another state takes the place of the present one.
+  @usableFromInline
+  package func noteReading() { unimplemented() }
+
   /// Tells those who observe that a share in the state has changed.
   package func touch() { unimplemented() }
 

@@ -63,6 +63,13 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     var observers: [StateObserver<State>] = []
     /// How many of the last observers have not been told of a state yet.
     var newObserverCount = 0
+    /// Made for the first reader.
+    var readers: StateReaders<State>?
+
+    mutating func add(_ observer: StateObserver<State>) {
+      observers.append(observer)
+      newObserverCount += 1
+    }
   }
 
   package init(
@@ -363,10 +370,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
 
   /// Tells of the present state and of each later one, until what is returned is released.
   package override func observe(_ observer: StateObserver<State>) -> AnyObject {
-    side.withLock { side in
-      side.observers.append(observer)
-      side.newObserverCount += 1
-    }
+    side.withLock { $0.add(observer) }
     deliver(.look(isNews: false))
     return Cancellation { [weak self] in
       guard let self else { return }
@@ -377,6 +381,20 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
       }
       deliver(.look(isNews: false))
     }
+  }
+
+  /// Lets the observer who reads here hear when another state takes the place of the present one.
+  @usableFromInline
+  package override func noteReading() {
+    let (readers, isFirst) = side.withLock { side -> (StateReaders<State>?, Bool) in
+      if let readers = side.readers { return (readers, false) }
+      guard let readers = StateReaders<State>() else { return (nil, false) }
+      side.readers = readers
+      side.add(readers.observer)
+      return (readers, true)
+    }
+    readers?.add()
+    if isFirst { deliver(.look(isNews: false)) }
   }
 
   /// Tells those who observe that a share in the state has changed.

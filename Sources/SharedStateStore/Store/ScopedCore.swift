@@ -32,6 +32,9 @@ final class ScopedCore<State: Sendable, Action: Sendable, BaseState: Sendable, B
     base.observe(StateObserver { [toState] state, isNews in observer.note(toState(state), isNews) })
   }
 
+  // A child that is replaced is a change of a property of the parent.
+  override func noteReading() { base.noteReading() }
+
   override func touch() { base.touch() }
 }
 

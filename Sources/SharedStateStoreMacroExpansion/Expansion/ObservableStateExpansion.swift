@@ -27,32 +27,35 @@ struct ObservableStateExpansion {
       "\(access)var _$id: SharedStateStore.ObservableStateID {",
       "  _$observationRegistrar.id",
       "}",
-      "",
-      "\(access)mutating func _$willModify() {",
-      "  _$observationRegistrar.willModify()",
-      "}",
     ]
-    lines += try inPlaceAccess()
+    lines += try inPlaceAccesses()
     if isCoded { lines += [""] + (try codingKeys()) }
     return lines.joinedLines
   }
 
   /// How the properties are changed in their places: a key path to one copies it.
-  private func inPlaceAccess() throws(ExpansionDiagnostic) -> [String] {
-    let cases = try declaration.lines { member throws(ExpansionDiagnostic) in
-      guard ObservedPropertyExpansion.isTracked(member), member.bindings.count == 1,
-        let name = member.bindings[0].name, member.bindings[0].accessors == nil,
-        // What is isolated, or not everywhere available, cannot be used here.
-        member.attributes.allSatisfy({ $0.baseName == "ObservationStateTracked" })
-      else { return [] }
+  private func inPlaceAccesses() throws(ExpansionDiagnostic) -> [String] {
+    let accesses = try declaration.lines { member throws(ExpansionDiagnostic) in
+      guard let name = Self.nameInPlace(member) else { return [] }
       return [
-        "case \\Self.\(name):",
-        "  return SharedStateStore._$InPlaceAccess(\\Self.\(name)) { state, body in body(&state.\(name)) }",
+        "accesses.append(SharedStateStore._$InPlaceAccess(\\Self.\(name)) { state, body in body(&state.\(name)) })"
       ]
     }
-    guard !cases.isEmpty else { return [] }
-    let head = "\(declaration.memberAccess)static func _$inPlaceAccess(to property: Swift.AnyKeyPath) -> Any? {"
-    return ["", head] + (["switch property {"] + cases + ["default: return nil", "}"]).indented + ["}"]
+    guard !accesses.isEmpty else { return [] }
+    let type = "[any SharedStateStore._$PropertyAccess<Self>]"
+    let head = ["", "\(declaration.memberAccess)static var _$inPlaceAccesses: \(type) {"]
+    return head + (["var accesses: \(type) = []"] + accesses + ["return accesses"]).indented + ["}"]
+  }
+
+  /// The name by which a child reducer changes the property; nil for one that cannot be changed in its place.
+  private static func nameInPlace(_ member: Declaration) -> String? {
+    guard member.bindings.count == 1, let name = member.bindings[0].name, member.bindings[0].accessors == nil else {
+      return nil
+    }
+    // What is isolated, or not everywhere available, cannot be used here.
+    func hasOnly(_ attribute: String) -> Bool { member.attributes.allSatisfy { $0.baseName == attribute } }
+    if ObservedPropertyExpansion.isTracked(member), hasOnly("ObservationStateTracked") { return name }
+    return member.hasAttribute("Presents") && hasOnly("Presents") ? "$" + name.withoutBackticks : nil
   }
 
   /// Whether the compiler is to make the code that writes it and reads it.
@@ -96,21 +99,8 @@ struct ObservableStateExpansion {
         return "case .\(one.name): return SharedStateStore.ObservableStateID().case(\(number))"
       }
     }
-    let modifications = try declaration.lines { member throws(ExpansionDiagnostic) in
-      member.cases.flatMap { one -> [String] in
-        guard let values = one.parameters, values.count == 1 else { return ["case .\(one.name): break"] }
-        let argument = (values[0].argumentLabel.map { "\($0): " } ?? "") + "state"
-        return [
-          "case .\(one.name)(var state):",
-          "  SharedStateStore._$willModify(&state)",
-          "  self = .\(one.name)(\(argument))",
-        ]
-      }
-    }
     var lines = ["\(access)var _$id: SharedStateStore.ObservableStateID {"]
-    lines += (["switch self {"] + identities + ["}"]).indented + ["}", ""]
-    lines += ["\(access)mutating func _$willModify() {"]
-    lines += (["switch self {"] + modifications + ["}"]).indented + ["}"]
+    lines += (["switch self {"] + identities + ["}"]).indented + ["}"]
     return lines.joinedLines
   }
 }

@@ -44,8 +44,8 @@ struct ObservedPropertyExpansion {
       ? """
 
         _modify {
-          let before = _$observationRegistrar.willModify(&\(storage))
-          defer { _$observationRegistrar.didModify(\(literal), &\(storage), before) }
+          let before = _$observationRegistrar.willModify(\(storage))
+          defer { _$observationRegistrar.didModify(\(literal), \(storage), before) }
           yield &\(storage)
         }
       """ : ""
@@ -60,6 +60,7 @@ struct ObservedPropertyExpansion {
           return \(storage)
         }
         set {
+          _$observationRegistrar.willChange()
           _$observationRegistrar.set(\(literal), &\(storage), to: newValue)
         }\(modify)
       }

@@ -22,20 +22,17 @@ struct Windows: ObservableState {
       return _page
     }
     set {
+      _$observationRegistrar.willChange()
       _$observationRegistrar.set("page", &_page, to: newValue)
     }
     _modify {
-      let before = _$observationRegistrar.willModify(&_page)
-      defer { _$observationRegistrar.didModify("page", &_page, before) }
+      let before = _$observationRegistrar.willModify(_page)
+      defer { _$observationRegistrar.didModify("page", _page, before) }
       yield &_page
     }
   }
 
   var _$id: ObservableStateID { _$observationRegistrar.id }
-
-  mutating func _$willModify() {
-    _$observationRegistrar.willModify()
-  }
 }
 
 struct Page: Reducer {

@@ -37,20 +37,17 @@ struct Counter: ObservableState {
       return _count
     }
     set {
+      _$observationRegistrar.willChange()
       _$observationRegistrar.set("count", &_count, to: newValue)
     }
     _modify {
-      let before = _$observationRegistrar.willModify(&_count)
-      defer { _$observationRegistrar.didModify("count", &_count, before) }
+      let before = _$observationRegistrar.willModify(_count)
+      defer { _$observationRegistrar.didModify("count", _count, before) }
       yield &_count
     }
   }
 
   var _$id: ObservableStateID { _$observationRegistrar.id }
-
-  mutating func _$willModify() {
-    _$observationRegistrar.willModify()
-  }
 }
 
 enum Screen: ObservableState {
@@ -62,12 +59,6 @@ enum Screen: ObservableState {
     case .counter(let counter): counter._$id.case(0)
     case .nothing: .case(1)
     }
-  }
-
-  mutating func _$willModify() {
-    guard case .counter(var counter) = self else { return }
-    counter._$willModify()
-    self = .counter(counter)
   }
 }
 
@@ -140,8 +131,11 @@ struct MacrosByHandTests {
     #expect(Screen.counter(byHand)._$id != Screen.nothing._$id)
     #expect(ByMacro.Screen.counter(byMacro)._$id != ByMacro.Screen.nothing._$id)
     var (screen, screenByMacro) = (Screen.counter(byHand), ByMacro.Screen.counter(byMacro))
-    screen._$willModify()
-    screenByMacro._$willModify()
+    var (changed, changedByMacro) = (byHand, byMacro)
+    changed.count += 1
+    changedByMacro.count += 1
+    screen = .counter(changed)
+    screenByMacro = .counter(changedByMacro)
     #expect(screen._$id != Screen.counter(byHand)._$id)
     #expect(screenByMacro._$id != ByMacro.Screen.counter(byMacro)._$id)
   }

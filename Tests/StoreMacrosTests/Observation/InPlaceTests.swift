@@ -26,20 +26,48 @@ struct InPlaceTests {
     @ObservableState
     struct State {
       var bag = Bag()
+      var page = Page()
+      @Presents var presented: Bag? = Bag()
       private(set) var count = 0
     }
 
+    @ObservableState
+    struct Page {
+      var number = 1
+      var section = Section()
+      @Presents var presented: Bag? = Bag()
+    }
+
+    @ObservableState
+    struct Section {
+      var title = ""
+      var bag = Bag()
+      var optional: Bag? = Bag()
+    }
+
+    @CasePathable
     enum Action {
       case bag(Void)
+      case inner(Void)
+      case optional(Void)
+      case presented(PresentationAction<Void>)
+      case innerPresented(PresentationAction<Void>)
+    }
+
+    private var looking: some Reducer<Bag, Void> {
+      Reduce { bag, _ in
+        bag.look()
+        return .none
+      }
     }
 
     var body: some ReducerOf<Self> {
-      Scope(state: \.bag, action: \.bag) {
-        Reduce<Bag, Void> { bag, _ in
-          bag.look()
-          return .none
-        }
-      }
+      Scope(state: \.bag, action: \.bag) { looking }
+      Scope(state: \.page.section.bag, action: \.inner) { looking }
+      EmptyReducer()
+        .ifLet(\.page.section.optional, action: \.optional) { looking }
+        .ifLet(\.$presented, action: \.presented) { looking }
+        .ifLet(\.page.$presented, action: \.innerPresented) { looking }
     }
   }
 
@@ -48,6 +76,28 @@ struct InPlaceTests {
     let store = Store(initialState: Feature.State()) { Feature() }
     store.send(.bag(()))
     #expect(store.state.bag.wasCopied == false)
+  }
+
+  @Test("is not copied behind a key path of several steps")
+  func severalSteps() {
+    let store = Store(initialState: Feature.State()) { Feature() }
+    let number = Observer(store.page.number)
+    let bag = Observer(store.page.section.bag)
+    store.send(.inner(()))
+    #expect(store.state.page.section.bag.wasCopied == false)
+    #expect(bag.hasHeard)
+    #expect(!number.hasHeard)
+    store.send(.optional(()))
+    #expect(store.state.page.section.optional?.wasCopied == false)
+  }
+
+  @Test("is not copied when it is presented")
+  func presented() {
+    let store = Store(initialState: Feature.State()) { Feature() }
+    store.send(.presented(.presented(())))
+    #expect(store.state.presented?.wasCopied == false)
+    store.send(.innerPresented(.presented(())))
+    #expect(store.state.page.presented?.wasCopied == false)
   }
 
   @Test("tells who has read it")

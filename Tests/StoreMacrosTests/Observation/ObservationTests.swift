@@ -185,6 +185,49 @@ struct ObservationTests {
     #expect(count.hasHeard)
   }
 
+  @Test("A copy that was changed before anybody read the child is another one")
+  func changedCopy() {
+    var state = Parent()
+    var copy = state.child
+    copy.count = 1
+    let count = Observer(state.child.count)
+    state.child = copy
+    #expect(count.hasHeard)
+  }
+
+  @Test("Of two copies that were changed, one that takes the place of the other is another child")
+  func twoCopies() {
+    var state = Parent()
+    var copy = state.child
+    state.child.count = 1
+    let count = Observer(state.child.count)
+    copy.name = "a"
+    state.child = copy
+    #expect(count.hasHeard)
+    #expect(state.child.count == 0)
+  }
+
+  @Test("An old copy of an element that is put back is heard by who has read what differs")
+  func oldElement() {
+    var table = Table()
+    let old = table.rows
+    table.rows[id: 1]?.count = 1
+    let byID = Observer(table.rows[id: 1]?.count)
+    table.rows[id: 1] = old[id: 1]
+    #expect(byID.hasHeard)
+    table.rows[id: 1]?.count = 2
+    let whole = Observer(table.rows[id: 1]?.count)
+    table.rows = old
+    #expect(whole.hasHeard)
+    var parent = Parent()
+    parent.rows = [Child()]
+    let oldRow = parent.rows[0]
+    parent.rows[0].count = 1
+    let row = Observer(parent.rows[0].count)
+    parent.rows[0] = oldRow
+    #expect(row.hasHeard)
+  }
+
   @Test("Two children that change places are other ones")
   func swap() {
     var state = Parent()
@@ -286,14 +329,14 @@ struct ObservationTests {
     let copy = state.child
     state.child.count += 1
     #expect(state.child._$id != copy._$id)
-    #expect(state.child._$id.isSameState(as: id))
-    #expect(!state.child._$id.isSameState(as: state.sibling._$id))
+    #expect(id.isContinued(by: state.child._$id))
+    #expect(!id.isContinued(by: state.sibling._$id))
     #expect(Destination.none._$id == Destination.none._$id)
     #expect(Destination.child(copy)._$id == Destination.child(copy)._$id)
     #expect(Destination.child(copy)._$id != Destination.labelled(state: copy)._$id)
-    #expect(Destination.child(copy)._$id.isSameState(as: Destination.child(state.child)._$id))
-    #expect([copy]._$id.isSameState(as: [state.child]._$id))
-    #expect(![copy]._$id.isSameState(as: [Child]()._$id))
+    #expect(Destination.child(copy)._$id.isContinued(by: Destination.child(state.child)._$id))
+    #expect([copy]._$id.isContinued(by: [state.child]._$id))
+    #expect(![copy]._$id.isContinued(by: [Child]()._$id))
   }
 
   @Test("States are equal by what is in them, and are written with the names of their properties")

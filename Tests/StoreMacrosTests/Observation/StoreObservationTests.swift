@@ -85,6 +85,12 @@ private struct Tree {
   }
 }
 
+@ObservableState
+private enum Mode: Equatable {
+  case off
+  case on(Leaf.State)
+}
+
 extension Optional {
   /// Changes the value, if there is one.
   fileprivate mutating func change(_ body: (inout Wrapped) -> Void) {
@@ -243,5 +249,75 @@ struct StoreObservationTests {
     store.send(.set { $0.page = .leaf(Leaf.State(id: 1)) })
     #expect(page.hasHeard)
     #expect(!plain.hasHeard)
+  }
+
+  @Test("A state that is replaced as a whole is heard by who has read it: by a new one, or by an old one")
+  func wholeState() throws {
+    let old = store.state
+    let branch = try #require(store.scope(state: \.$branch, action: \.branch))
+    store.send(.set { $0.plain = 1 })
+    func observers() -> [Observer] {
+      [
+        Observer(store.plain), Observer(store.rows[id: 7]?.plain), Observer(branch.plain),
+        Observer(store.withState { $0.plain }),
+      ]
+    }
+    let beforeOld = observers()
+    store.send(.set { $0 = old })
+    #expect(beforeOld.allSatisfy { $0.hasHeard })
+    #expect(store.plain == 0)
+    let beforeNew = observers()
+    store.send(.set { $0 = Tree.State() })
+    #expect(beforeNew.allSatisfy { $0.hasHeard })
+  }
+
+  @Test("A state that is changed by an action is not replaced, however many copies there are")
+  func copiesOfTheWhole() {
+    let plain = Observer(store.plain)
+    let copies = (0..<3).map { number in
+      store.send(.set { $0.own.plain = number })
+      return store.state
+    }
+    store.send(
+      .set { state in
+        var copy = state
+        copy.own.plain = 5
+        state = copy
+      }
+    )
+    #expect(copies.map(\.own.plain) == [0, 1, 2])
+    #expect(!plain.hasHeard)
+  }
+
+  @Test("An old child that is put back as a whole is heard by who has read what differs", arguments: Place.allCases)
+  func oldBranch(place: Place) {
+    let old = place.read(store.state)
+    store.send(.set { state in place.change(&state) { $0.plain = 1 } })
+    let plain = Observer(place.read(store.state)?.plain)
+    let others = Place.allCases.filter { $0 != place }.map { other in
+      Observer(other.read(store.state)?.plain)
+    }
+    store.send(.set { state in place.change(&state) { $0 = old ?? $0 } })
+    #expect(plain.hasHeard)
+    #expect(!others.contains { $0.hasHeard })
+    #expect(place.read(store.state)?.plain == 0)
+  }
+
+  @Test("A state that is an enum is heard when it is in another case")
+  func enumeration() {
+    let store = Store(initialState: Mode.off) {
+      Reduce<Mode, Mode> { state, action in
+        state = action
+        return .none
+      }
+    }
+    let off = Observer(store.state)
+    store.send(.off)
+    #expect(!off.hasHeard)
+    store.send(.on(Leaf.State(id: 1)))
+    #expect(off.hasHeard)
+    let on = Observer(store.state)
+    store.send(.on(Leaf.State(id: 1)))
+    #expect(on.hasHeard)
   }
 }
