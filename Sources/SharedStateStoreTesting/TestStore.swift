@@ -149,8 +149,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     settle()
     return TestStoreTask(
       node: node,
-      feature: core.name,
-      action: String(customDumping: action),
+      describe: { [core] in (core.name, String(customDumping: action)) },
       timeout: timeout,
       executor: recorder.testExecutor
     )

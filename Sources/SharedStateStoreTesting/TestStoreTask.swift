@@ -3,8 +3,8 @@ import SharedStateStore
 /// The effects of an action that a test has sent.
 public struct TestStoreTask: Sendable {
   let node: EffectNode?
-  let feature: String
-  let action: String
+  /// The feature and the action, for a message: to write an action down takes longer than to send it.
+  let describe: @Sendable () -> (feature: String, action: String)
   let timeout: Duration
   let executor: TestExecutor
 
@@ -23,6 +23,7 @@ public struct TestStoreTask: Sendable {
     let deadline = executor.now + timeout
     while !node.hasEnded {
       guard executor.now < deadline, !Task.isCancelled else {
+        let (feature, action) = describe()
         return SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column).report(
           """
           An effect of '\(feature)' has not ended within \(timeout). It comes from this action:
