@@ -1,5 +1,5 @@
 /// What an effect knows of the place that it runs in.
-struct EffectContext: Sendable {
+final class EffectContext: Sendable {
   /// That of the effect which the current task belongs to.
   @TaskLocal static var current: EffectContext?
 
@@ -8,4 +8,11 @@ struct EffectContext: Sendable {
   let path: EffectPath
   /// Sends the action that lets the innermost child go; `nil` when there is none that could.
   let dismiss: (@Sendable () -> Void)?
+
+  init(registry: CancellationRegistry, node: EffectNode, path: EffectPath, dismiss: (@Sendable () -> Void)?) {
+    self.registry = registry
+    self.node = node
+    self.path = path
+    self.dismiss = dismiss
+  }
 }

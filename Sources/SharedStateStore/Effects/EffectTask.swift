@@ -1,7 +1,9 @@
 import SharedStateDependencies
 
 /// An asynchronous closure, and what it needs to run.
-struct EffectTask<Action: Sendable>: Sendable {
+final class EffectTask<Action: Sendable>: Sendable {
+  // A class, because it is handed on several times until it runs.
+
   let name: String?
   let priority: TaskPriority?
   /// Those in force where the effect was made; `nil` when they are the defaults of the process.
@@ -9,6 +11,22 @@ struct EffectTask<Action: Sendable>: Sendable {
   let location: SourceLocation
   let operation: @Sendable (Send<Action>) async throws -> Void
   let handler: (@Sendable (any Error, Send<Action>) async -> Void)?
+
+  init(
+    name: String?,
+    priority: TaskPriority?,
+    dependencies: DependencyValues?,
+    location: SourceLocation,
+    operation: @escaping @Sendable (Send<Action>) async throws -> Void,
+    handler: (@Sendable (any Error, Send<Action>) async -> Void)?
+  ) {
+    self.name = name
+    self.priority = priority
+    self.dependencies = dependencies
+    self.location = location
+    self.operation = operation
+    self.handler = handler
+  }
 
   func map<Other: Sendable>(_ transform: @escaping @Sendable (Action) -> Other) -> EffectTask<Other> {
     EffectTask<Other>(

@@ -6,58 +6,67 @@ final class CoreEffects: Sendable {
   /// Everything that actions have led to and that has not ended.
   let root = EffectNode()
   let registry = CancellationRegistry()
+  /// What is held, for messages: to make it takes longer than to begin an effect.
+  let name: String
+
+  init(name: String) {
+    self.name = name
+  }
 }
 
 extension RootCore {
   /// Begins what an effect consists of. Called with the lock held: what is other people's code is left as work.
-  func collect(_ effect: Effect<Action>, _ place: EffectPlace<Action>, _ work: inout Work) {
+  func collect(_ effect: Effect<Action>, _ place: EffectPlace, _ effects: CoreEffects, _ work: inout Work) {
     guard let operation = effect.box?.operation else { return }
+    let registry = effects.registry
     switch operation {
     case .send(let action):
       place.node.begin()
       queue.append(.action(action, from: place.node, isSentByEffect: true))
     case .run(let task):
-      let context = context(in: place)
-      work.tasks.append { [self] in start(task, context) }
+      let context = context(in: place, registry)
+      work.tasks.append { [self] in start(task, context, effects.name) }
     case .subscribe(let source):
-      let context = context(in: place)
-      work.tasks.append { [self] in start(source, context) }
-    case .merge(let effects):
-      for effect in effects { collect(effect, place, &work) }
-    case .concatenate(let effects):
-      begin(effects, place, &work)
+      let context = context(in: place, registry)
+      work.tasks.append { [self] in start(source, context, effects.name) }
+    case .merge(let parts):
+      for part in parts { collect(part, place, effects, &work) }
+    case .concatenate(let parts):
+      begin(parts, place, effects, &work)
     case .cancellable(let effect, let id, let cancelInFlight):
-      let registry = effects.registry
       if cancelInFlight { work.tasks += registry.markCancelled(id: id, path: place.path) }
       let node = EffectNode(in: place.node)
       registry.register(node, id: id, path: place.path)
-      collect(effect, EffectPlace(node: node, path: place.path, dismissal: place.dismissal), &work)
+      collect(effect, EffectPlace(node: node, path: place.path, dismiss: place.dismiss), effects, &work)
       node.end()
     case .cancel(let id):
-      work.tasks += effects.registry.markCancelled(id: id, path: place.path)
+      work.tasks += registry.markCancelled(id: id, path: place.path)
     case .child(let effect, let component, let dismissal):
       let node = EffectNode(in: place.node)
-      effects.registry.register(node, child: component, path: place.path)
-      if !place.path.isEmpty { registry = effects.registry }
-      let path = place.path + [component]
-      collect(effect, EffectPlace(node: node, path: path, dismissal: dismissal ?? place.dismissal), &work)
+      registry.register(node, child: component, path: place.path)
+      self.registry = registry
+      var dismiss = place.dismiss
+      if let dismissal {
+        dismiss = { [weak self] node in self?.receive(dismissal, from: node, at: nil) }
+      }
+      collect(effect, EffectPlace(node: node, path: place.path + [component], dismiss: dismiss), effects, &work)
       node.end()
     case .farewell(let component):
-      work.tasks += effects.registry.markCancelled(child: component, path: place.path)
+      work.tasks += registry.markCancelled(child: component, path: place.path)
     }
   }
 
   /// Begins the first of several effects, and the others when that has ended.
-  private func begin(_ effects: [Effect<Action>], _ place: EffectPlace<Action>, _ work: inout Work) {
-    var rest = effects[...]
+  private func begin(_ parts: [Effect<Action>], _ place: EffectPlace, _ effects: CoreEffects, _ work: inout Work) {
+    var rest = parts[...]
     // What is done at once needs no turn of its own.
     while let first = rest.first, first.isImmediate {
-      collect(first, place, &work)
+      collect(first, place, effects, &work)
       rest.removeFirst()
     }
     guard let first = rest.popFirst() else { return }
     let node = EffectNode(in: place.node)
-    collect(first, EffectPlace(node: node, path: place.path, dismissal: place.dismissal), &work)
+    collect(first, EffectPlace(node: node, path: place.path, dismiss: place.dismiss), effects, &work)
     if !rest.isEmpty {
       let rest = Effect.concatenate(rest)
       node.whenEnded { [weak self] in
@@ -69,22 +78,21 @@ extension RootCore {
     node.end()
   }
 
-  private func context(in place: EffectPlace<Action>) -> EffectContext {
+  private func context(in place: EffectPlace, _ registry: CancellationRegistry) -> EffectContext {
     let node = EffectNode(in: place.node)
     var dismiss: (@Sendable () -> Void)?
-    if let dismissal = place.dismissal {
-      dismiss = { [weak self] in self?.receive(dismissal, from: node, at: nil) }
+    if let dismissNode = place.dismiss {
+      dismiss = { dismissNode(node) }
     }
-    return EffectContext(registry: effects.registry, node: node, path: place.path, dismiss: dismiss)
+    return EffectContext(registry: registry, node: node, path: place.path, dismiss: dismiss)
   }
 
   // MARK: Without the lock
 
-  private func start(_ task: EffectTask<Action>, _ context: EffectContext) {
+  private func start(_ task: EffectTask<Action>, _ context: EffectContext, _ feature: String) {
     let node = context.node
     guard !node.isCancelled else { return node.end() }
-    let send = send(from: node, at: task.location)
-    let feature = name
+    let send = send(from: node, at: task.location, feature)
     let monitor = monitor
     let schedule = Schedules.current
     let participant = schedule?.announce("effect of \(feature), \(task.location.fileID):\(task.location.line)")
@@ -107,23 +115,22 @@ extension RootCore {
     node.attach(running)
   }
 
-  private func start(_ source: EffectSource<Action>, _ context: EffectContext) {
+  private func start(_ source: EffectSource<Action>, _ context: EffectContext, _ feature: String) {
     let node = context.node
     guard !node.isCancelled else { return node.end() }
     let hasEnded = Once()
     let end: @Sendable () -> Void = {
       if hasEnded.take() { node.end() }
     }
-    let stop = source.start(send(from: node, at: nil), end)
+    let stop = source.start(send(from: node, at: nil, feature), end)
     node.whenCancelled {
       stop()
       end()
     }
   }
 
-  private func send(from node: EffectNode, at location: SourceLocation?) -> Send<Action> {
-    let feature = name
-    return Send { [weak self] action in
+  private func send(from node: EffectNode, at location: SourceLocation?, _ feature: String) -> Send<Action> {
+    Send { [weak self] action in
       if let self { return receive(action, from: node, at: location) }
       // Whoever is released cancels its effects right away: those that are at work still have done nothing wrong.
       guard let location, node.hasEnded else { return }

@@ -44,7 +44,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   @exclusivity(unchecked)
   var isWatched: Bool
 
-  /// Knows which children of children have effects; `nil` before there were any.
+  /// Knows which children have effects; `nil` before any had.
   @usableFromInline
   @exclusivity(unchecked)
   var registry: CancellationRegistry?
@@ -250,8 +250,9 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     var work = begun
     var node: EffectNode?
     if !effect.isNone {
+      let effects = effects
       let run = EffectNode(in: effects.root)
-      collect(effect, EffectPlace(node: run, path: [], dismissal: nil), &work)
+      collect(effect, EffectPlace(node: run, path: [], dismiss: nil), effects, &work)
       node = run
     }
     drainQueue(&work)
@@ -293,11 +294,6 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     }
   }
 
-  /// What has to be done when the lock is free: the beginnings and the ends of effects are other people's code.
-  struct Work {
-    var tasks: [@Sendable () -> Void] = []
-  }
-
   // MARK: With the lock held
 
   private func drainQueue(_ work: inout Work) {
@@ -318,11 +314,13 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
       // Looked at under the lock: a reducer that has returned a cancellation had it, too.
       if !origin.isCancelled {
         let effect = reduce(action, isSentByEffect: isSentByEffect, &work)
-        collect(effect, EffectPlace(node: origin.run, path: [], dismissal: nil), &work)
+        if !effect.isNone {
+          collect(effect, EffectPlace(node: origin.run, path: [], dismiss: nil), effects, &work)
+        }
       }
       origin.end()
     case .effect(let effect, let place):
-      if !place.node.isCancelled { collect(effect, place, &work) }
+      if !place.node.isCancelled { collect(effect, place, effects, &work) }
       place.node.end()
     case .look(let isNews):
       tellObservers(isNews: isNews, &work)
@@ -406,7 +404,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   var effects: CoreEffects {
     side.withLock { side in
       if let effects = side.effects { return effects }
-      let effects = CoreEffects()
+      let effects = CoreEffects(name: name)
       side.effects = effects
       return effects
     }
