@@ -23,6 +23,7 @@ final class CancellationRegistry: Sendable {
 
   private let contents = Mutex(Contents())
   private let parentCount = Atomic(0)
+  private let childCount = Atomic(0)
   /// They stay as long as the store, for the time after an action counts when its effect has ended.
   private let throttles = Mutex<[Key: any Sendable]>([:])
 
@@ -36,11 +37,17 @@ final class CancellationRegistry: Sendable {
 
   /// Lets a node be found that stands for what a child does.
   func register(_ node: EffectNode, child: PathComponent, path: EffectPath) {
+    childCount.add(1, ordering: .relaxed)
     insert(node, [Key(id: child, path: path)])
+    node.whenEnded { [weak self] in _ = self?.childCount.subtract(1, ordering: .relaxed) }
     if path.isEmpty { return }
     count(path, 1)
     node.whenEnded { [weak self] in self?.count(path, -1) }
   }
+
+  /// Whether any child has effects.
+  @usableFromInline
+  var hasChildren: Bool { childCount.load(ordering: .relaxed) > 0 }
 
   /// Whether any child has a child with effects.
   var hasParents: Bool { parentCount.load(ordering: .relaxed) > 0 }

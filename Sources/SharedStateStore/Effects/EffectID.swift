@@ -13,6 +13,7 @@ struct EffectID: Hashable, @unchecked Sendable {
 struct PathComponent: Hashable, @unchecked Sendable {
   // `@unchecked Sendable` is right because key paths are compared only, and those of states are made of literals.
   let place: PathPlace
+  @usableFromInline
   let identity: StateIdentity
 
   @usableFromInline
@@ -29,6 +30,11 @@ struct PathComponent: Hashable, @unchecked Sendable {
   private init(place: PathPlace, identity: StateIdentity) {
     self.place = place
     self.identity = identity
+  }
+
+  /// The same child as seen by the feature that a key path leads to; `nil` when it is not there.
+  func inside(_ keyPath: AnyKeyPath) -> Self? {
+    place.inside(keyPath).map { Self(place: $0, identity: identity) }
   }
 
   /// The same child as seen from outside of the features that some key paths lead to, from the innermost one outwards.
@@ -52,6 +58,13 @@ struct PathPlace: Hashable, @unchecked Sendable {
     if keyPaths.isEmpty { return self }
     var place = self
     place.keyPaths += keyPaths
+    return place
+  }
+
+  func inside(_ keyPath: AnyKeyPath) -> Self? {
+    guard keyPaths.last == keyPath else { return nil }
+    var place = self
+    place.keyPaths.removeLast()
     return place
   }
 }

@@ -11,9 +11,9 @@ struct LiveChildren: @unchecked Sendable {
   /// What leads to the feature from the last child of the path, from the innermost one outwards.
   private var keyPaths: [AnyKeyPath] = []
 
-  /// None at all.
+  /// Those of a feature that no store runs.
   @usableFromInline
-  static var none: Self { Self(registry: nil) }
+  static var unknown: Self { Self(registry: nil) }
 
   private init(registry: CancellationRegistry?) {
     self.registry = registry

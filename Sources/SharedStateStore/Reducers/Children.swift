@@ -10,6 +10,10 @@ struct Children<State: Sendable, Action: Sendable>: Sendable {
   @usableFromInline
   let presence: @Sendable (State, Action?, LiveChildren) -> Presence
 
+  /// Those of them who have effects in an action.
+  @usableFromInline
+  let acting: @Sendable ([ActingChild]) -> Presence
+
   /// The cancellation of the effects of those who were present and are not any more.
   @usableFromInline
   let farewell: @Sendable (Presence, State) -> Effect<Action>
@@ -17,9 +21,11 @@ struct Children<State: Sendable, Action: Sendable>: Sendable {
   @usableFromInline
   init(
     presence: @escaping @Sendable (State, Action?, LiveChildren) -> Presence,
+    acting: @escaping @Sendable ([ActingChild]) -> Presence,
     farewell: @escaping @Sendable (Presence, State) -> Effect<Action>
   ) {
     self.presence = presence
+    self.acting = acting
     self.farewell = farewell
   }
 
@@ -30,6 +36,8 @@ struct Children<State: Sendable, Action: Sendable>: Sendable {
     guard let second else { return first }
     return Self { state, action, live in
       .both(first.presence(state, action, live), second.presence(state, action, live))
+    } acting: { children in
+      .both(first.acting(children), second.acting(children))
     } farewell: { before, state in
       guard case .both(let one, let other) = before else { return .none }
       return first.farewell(one, state).merge(with: second.farewell(other, state))

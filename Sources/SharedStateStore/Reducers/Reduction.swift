@@ -26,11 +26,12 @@ public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
   /// Reduces an action, and cancels the effects of children that have gone with it.
   @inlinable
   public func callAsFunction(_ state: inout State, _ action: Action) -> Effect<Action> {
-    callAsFunction(&state, action, registry: nil)
+    guard let children else { return run(&state, action) }
+    return reduce(&state, action, children, .unknown)
   }
 
   /// The same for a store.
-  /// - Parameter registry: Knows which children of children have effects.
+  /// - Parameter registry: Knows which children have effects; `nil` when none has ever had any.
   @inlinable
   func callAsFunction(
     _ state: inout State,
@@ -38,7 +39,21 @@ public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
     registry: CancellationRegistry?
   ) -> Effect<Action> {
     guard let children else { return run(&state, action) }
-    let before = children.presence(state, action, registry.map { LiveChildren(in: $0) } ?? .none)
+    if let registry, registry.hasChildren { return reduce(&state, action, children, LiveChildren(in: registry)) }
+    // Whoever goes now has no effects but those of this very action.
+    let effect = run(&state, action)
+    if effect.isNone { return effect }
+    return effect.merge(with: children.farewell(children.acting(effect.children), state))
+  }
+
+  @usableFromInline
+  func reduce(
+    _ state: inout State,
+    _ action: Action,
+    _ children: Children<State, Action>,
+    _ live: LiveChildren
+  ) -> Effect<Action> {
+    let before = children.presence(state, action, live)
     let effect = run(&state, action)
     return effect.merge(with: children.farewell(before, state))
   }

@@ -72,7 +72,7 @@ extension Reducer {
             let effect = elements.modify(id: id) { elementState in
               tags.0 = EnumTag.of(elementState)
               defer { tags.1 = EnumTag.of(elementState) }
-              return child.value(&elementState, elementAction)
+              return child.value.run(&elementState, elementAction)
             }
             return (effect, tags)
           }
@@ -114,15 +114,24 @@ extension Reducer {
               if let id = identity.base as? ID { ask(id, nil) }
             }
             return .elements(Elements(ids: elements.ids, families: families))
+          } acting: { acting in
+            var ids: OrderedSet<ID> = []
+            var families: [ID: Presence] = [:]
+            for one in acting {
+              guard case .value(let identity) = one.component.identity, let id = identity.base as? ID,
+                component(id) == one.component
+              else { continue }
+              ids.append(id)
+              families[id] = child.value.children?.acting(one.children)
+            }
+            return .elements(Elements(ids: ids, families: families))
           } farewell: { before, state in
             guard case .elements(let before) = before, let before = before as? Elements<ID> else { return .none }
             let elements = part.read(state)
             let present = elements.ids
-            // Equal at once when nobody has come or gone, for they are then in the same memory.
-            let isSame = before.ids == present
-            if isSame, before.families.isEmpty { return .none }
-            var effects: [Effect<Action>] =
-              isSame ? [] : before.ids.filter { !present.contains($0) }.map { .farewell(component($0)) }
+            let departed = before.ids.departed(in: present)
+            if departed.isEmpty, before.families.isEmpty { return .none }
+            var effects: [Effect<Action>] = departed.map { .farewell(component($0)) }
             for (id, family) in before.families {
               guard let element = elements[id: id], let children = child.value.children else { continue }
               let effect = children.farewell(family, element)
@@ -150,6 +159,21 @@ struct Elements<ID: Hashable & Sendable>: Sendable {
   init(ids: OrderedSet<ID>, families: [ID: Presence]) {
     self.ids = ids
     self.families = families
+  }
+}
+
+extension OrderedSet {
+  /// Those that are not in the set any more.
+  @inlinable
+  func departed(in present: Self) -> [Element] {
+    let (old, new) = (elements, present.elements)
+    // At once when nobody has come or gone, for they are then in the same memory.
+    if old == new { return [] }
+    // Most have stayed where they were, and to compare them takes a fraction of looking for them.
+    let kept = zip(old, new).prefix { $0 == $1 }.count
+    let (oldRest, newRest) = (old[kept...], new[kept...])
+    let keptAtEnd = zip(oldRest.reversed(), newRest.reversed()).prefix { $0 == $1 }.count
+    return oldRest.dropLast(keptAtEnd).filter { !present.contains($0) }
   }
 }
 

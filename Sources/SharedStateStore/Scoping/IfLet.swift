@@ -119,6 +119,10 @@ extension Children {
       guard let children = child.value.children, let childState = toChildState(state) else { return .one(identity) }
       let childLive = live.within(component(identity))
       return .family(identity, children.presence(childState, action.flatMap(toChildAction), childLive))
+    } acting: { acting in
+      guard let one = acting.first(where: { component($0.component.identity) == $0.component }) else { return .nobody }
+      let identity = one.component.identity
+      return child.value.children.map { .family(identity, $0.acting(one.children)) } ?? .one(identity)
     } farewell: { before, state in
       guard let past = before.identity else { return .none }
       guard identity(state) == past else { return .farewell(component(past)) }

@@ -92,6 +92,8 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
       children: child.children.map { children in
         Children { state, action, live in
           children.presence(part.read(state), action.flatMap(path.extract), live.within(part.keyPath))
+        } acting: { acting in
+          children.acting(acting.compactMap { $0.inside(part.keyPath) })
         } farewell: { before, state in
           children.farewell(before, part.read(state)).map(path.embed, within: part.keyPath)
         }

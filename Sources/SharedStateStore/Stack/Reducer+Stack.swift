@@ -92,7 +92,7 @@ extension Reducer {
             let (effect, tag) = part.modify(&state) { stack in
               stack.modify(at: index) { elementState in
                 let tag = EnumTag.of(elementState)
-                return (ThreadRecord.presented { element.value(&elementState, elementAction) }, tag)
+                return (ThreadRecord.presented { element.value.run(&elementState, elementAction) }, tag)
               }
             }
             let embedded =
@@ -137,6 +137,15 @@ extension Reducer {
             }
             for case .element(let id) in live.parents(at: toStack) { ask(id, nil) }
             return .stack(stack.idsNow, families)
+          } acting: { acting in
+            var ids: [StackElementID] = []
+            var families: [StackElementID: Presence] = [:]
+            for one in acting {
+              guard case .element(let id) = one.component.identity, component(id) == one.component else { continue }
+              ids.append(id)
+              families[id] = element.value.children?.acting(one.children)
+            }
+            return .stack(StackIDs(ids: ids, isInOrder: false), families)
           } farewell: { before, state in
             guard case .stack(let before, let families) = before else { return .none }
             let stack = part.read(state)

@@ -30,6 +30,22 @@ struct Counting {
   }
 }
 
+/// A feature that counts in a state that is observed.
+@Reducer
+struct ObservedCounting {
+  @ObservableState
+  struct State: Equatable, Sendable { var count = 0 }
+
+  enum Action: Equatable, Sendable { case increment }
+
+  var body: some ReducerOf<Self> {
+    Reduce { state, _ in
+      state.count &+= 1
+      return .none
+    }
+  }
+}
+
 /// Has the counting feature one scope further down.
 @Reducer
 struct OneScope {
@@ -107,6 +123,28 @@ struct Rows {
 
   static func makeState(_ count: Int) -> State {
     State(items: IdentifiedArray(uniqueElements: (0..<count).map { Item.State(id: $0) }))
+  }
+}
+
+/// Lets rows come and go.
+@Reducer
+struct ChangingRows {
+  typealias State = Rows.State
+  enum Action: Sendable {
+    case items(IdentifiedActionOf<Item>)
+    case add(Int)
+    case remove(Int)
+  }
+  var body: some ReducerOf<Self> {
+    Reduce { state, action in
+      switch action {
+      case .items: break
+      case .add(let id): state.items.append(Item.State(id: id))
+      case .remove(let id): state.items.remove(id: id)
+      }
+      return .none
+    }
+    .forEach(\.items, action: \.items) { Item() }
   }
 }
 

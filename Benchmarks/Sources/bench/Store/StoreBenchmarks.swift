@@ -51,12 +51,23 @@ struct StoreBenchmarks {
     } _: {
       store.send(.increment)
     }
+    let observedStore = Store(initialState: ObservedCounting.State()) { ObservedCounting() }
+    let observed = compare(rounds: rounds, operations: operations) {
+      floor.mutex.withLock { $0.count &+= 1 }
+    } _: {
+      observedStore.send(.increment)
+    }
+    var sum = 0
+    let observedRead = compare(rounds: rounds, operations: operations) {
+      sum &+= floor.mutex.withLock { $0.count }
+    } _: {
+      sum &+= observedStore.count
+    }
     let generic = compare(rounds: rounds, operations: operations) {
       floor.mutex.withLock { $0.count &+= 1 }
     } _: {
       Self.sendUnspecialised(.increment, to: store)
     }
-    var sum = 0
     let read = compare(rounds: rounds, operations: operations) {
       sum &+= floor.mutex.withLock { $0.count }
     } _: {
@@ -73,6 +84,8 @@ struct StoreBenchmarks {
       row("send, not specialised", generic, .ratioAtMost(12)),
       fourThreads(store, send.floor),
       row("store.count", read, .ratioAtMost(3)),
+      row("send, in an observable state", observed, nil),
+      row("store.count, in an observable state", observedRead, nil),
       row("send, and an effect that sends", sendEffect, nil),
     ]
   }
@@ -202,11 +215,21 @@ struct StoreBenchmarks {
     } _: {
       observedArrayStore.send(.items(.element(id: Self.elementCount - 1, action: .increment)))
     }
+    var bare = Rows.makeState(Self.elementCount).items
+    let changingStore = Store(initialState: Rows.makeState(Self.elementCount)) { ChangingRows() }
+    let changing = compare(rounds: rounds, operations: operations / 1_000) {
+      bare.append(Item.State(id: -1))
+      bare.remove(id: -1)
+    } _: {
+      changingStore.send(.add(-1))
+      changingStore.send(.remove(-1))
+    }
     return [
       row("an element of a stack", stack, .ratioAtMost(30)),
       row("an element of an identified array", array, .ratioAtMost(30)),
       row("an element of a stack in an observable state", observedStack, nil),
       row("an element of an identified array in an observable state", observedArray, nil),
+      row("adding and removing the last element of an identified array; of a bare one", changing, nil),
     ]
   }
 
