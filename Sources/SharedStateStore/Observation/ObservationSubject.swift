@@ -40,6 +40,7 @@ final class ObservationSubject: Observable, Sendable {
       return new
     }
     readingCount.add(1, ordering: .sequentiallyConsistent)
+    ThreadRecord.current.contents.pointee.readings &+= 1
     registrar.access(self, keyPath: Self.keyPath(property))
   }
 

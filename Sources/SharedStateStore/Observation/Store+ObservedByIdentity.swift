@@ -11,7 +11,14 @@ extension Store where State: ObservedByIdentity {
   /// A part of the state after the last action. An observer who reads it hears of its changes.
   @inlinable
   public subscript<Value>(dynamicMember keyPath: KeyPath<State, Value>) -> Value {
-    state[keyPath: keyPath]
+    let thread = ThreadRecord.current
+    let before = thread.contents.pointee.readings
+    let value = (root?.copyState() ?? core.copyState())[keyPath: keyPath]
+    // A struct has noted that it is read. To ask takes longer, and is for an enum, which notes nothing.
+    let isObserved =
+      EnumTag.isEnum(State.self) ? ObservationDetector.isTracking : thread.contents.pointee.readings != before
+    // Read again, for what has changed before anybody knew of the reader.
+    return isObserved ? state[keyPath: keyPath] : value
   }
 
   /// Calls a closure with the state after the last action. No lock is held meanwhile. An observer who reads there hears of

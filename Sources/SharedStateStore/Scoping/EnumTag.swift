@@ -1,6 +1,12 @@
 /// Tells which case an enum is in.
 @usableFromInline
 enum EnumTag {
+  /// Whether a type is an enum.
+  @usableFromInline
+  static func isEnum<Value>(_ type: Value.Type) -> Bool {
+    unsafeBitCast(type as Any.Type, to: UnsafePointer<UInt>.self).pointee == enumKind
+  }
+
   /// The number of the case; `nil` for what is no enum.
   @usableFromInline
   static func of<Value>(_ value: Value) -> UInt32? {

@@ -26,6 +26,9 @@ struct ThreadRecord: @unchecked Sendable {
     var changes: [(subject: ObservationSubject, property: StaticString)] = []
     @usableFromInline
     var hasChanges = false
+    /// How often it has read something that it observes.
+    @usableFromInline
+    var readings: UInt64 = 0
     /// Whether there is mail to be delivered when the thread is inside no reducer any more.
     @usableFromInline
     var hasMail = false

@@ -1,5 +1,7 @@
+import Observation
 import SharedState
 import SharedStateStore
+import SharedStateTesting
 import Testing
 
 @Reducer
@@ -269,6 +271,29 @@ struct StoreObservationTests {
     let beforeNew = observers()
     store.send(.set { $0 = Tree.State() })
     #expect(beforeNew.allSatisfy { $0.hasHeard })
+  }
+
+  @Test("Who reads a property again whenever it is told of a change misses none")
+  func changesMeanwhile() async throws {
+    for _ in 0..<100 {
+      let store = Store(initialState: Tree.State()) { Tree() }
+      let changes = Task.detached {
+        for _ in 0..<20 { store.send(.set { $0.plain += 1 }) }
+      }
+      try await inTime("the last change") {
+        while !Task.isCancelled {
+          let (told, tell) = AsyncStream.makeStream(of: Void.self)
+          let plain = withObservationTracking {
+            store.plain
+          } onChange: {
+            tell.finish()
+          }
+          if plain == 20 { return }
+          for await _ in told {}
+        }
+      }
+      await changes.value
+    }
   }
 
   @Test("A state that is changed by an action is not replaced, however many copies there are")
