@@ -86,14 +86,23 @@ extension Effect {
   public func concatenate(with other: Self) -> Self { .concatenate([self, other]) }
 
   /// The same effect, for the actions of somebody else.
+  @inlinable
   public func map<Other: Sendable>(_ transform: @escaping @Sendable (Action) -> Other) -> Effect<Other> {
     map(transform, within: nil)
   }
 
   /// The same effect, for the actions of a parent.
   /// - Parameter keyPath: Leads from the parent's state to the child's; `nil` when that may go.
-  @usableFromInline
+  @inlinable
   func map<Other: Sendable>(
+    _ transform: @escaping @Sendable (Action) -> Other,
+    within keyPath: AnyKeyPath?
+  ) -> Effect<Other> {
+    isNone ? .none : mapped(transform, within: keyPath)
+  }
+
+  @usableFromInline
+  func mapped<Other: Sendable>(
     _ transform: @escaping @Sendable (Action) -> Other,
     within keyPath: AnyKeyPath?
   ) -> Effect<Other> {

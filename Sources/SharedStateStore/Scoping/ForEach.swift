@@ -67,13 +67,17 @@ extension Reducer {
         run: { state, action in
           guard let (id, elementAction) = path.extract(from: action) else { return base.run(&state, action) }
           let reduced = part.modify(&state) { elements -> (effect: Effect<ElementAction>, tags: (UInt32?, UInt32?))? in
-            guard elements[id: id] != nil else { return nil }
+            guard let index = elements.index(id: id) else { return nil }
             var tags: (UInt32?, UInt32?)
-            let effect = elements.modify(id: id) { elementState in
+            let effect = elements.modify(at: index) { elementState in
               tags.0 = EnumTag.of(elementState)
               defer { tags.1 = EnumTag.of(elementState) }
               return child.value.run(&elementState, elementAction)
             }
+            precondition(
+              elements.ids[index] == id,
+              "The reducer of an element has changed its identity. Let its parent remove it, and add another one."
+            )
             return (effect, tags)
           }
           guard let reduced else {
@@ -89,11 +93,10 @@ extension Reducer {
             )
             return base.run(&state, action)
           }
-          let effect =
-            reduced.effect
-            .map { path.embed((id, $0)) }
-            .of(component(id))
-            .merge(with: base.run(&state, action))
+          var effect = base.run(&state, action)
+          if !reduced.effect.isNone {
+            effect = reduced.effect.map { path.embed((id, $0)) }.of(component(id)).merge(with: effect)
+          }
           // Whoever is in another case is another one.
           return reduced.tags.0 == reduced.tags.1 ? effect : effect.merge(with: .farewell(component(id)))
         },
@@ -180,7 +183,7 @@ extension OrderedSet {
 extension IdentifiedArray {
   /// Changes an element in its place.
   @inlinable
-  mutating func modify<Result>(id: ID, _ body: (inout Element) -> Result) -> Result {
-    body(&self[id: id].present)
+  mutating func modify<Result>(at index: Int, _ body: (inout Element) -> Result) -> Result {
+    body(&self[index])
   }
 }

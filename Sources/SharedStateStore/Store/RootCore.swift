@@ -4,6 +4,7 @@ public import SharedStateDependencies
   public import Synchronization
 #else
   public import struct Synchronization.Atomic
+  import struct Synchronization.AtomicLazyReference
 #endif
 
 /// A state, and the actions on their way to it.
@@ -27,6 +28,8 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   @usableFromInline
   let mailCount = Atomic<Int>(0)
   private let side = Mutex(Side())
+  /// Made for the first effect.
+  private let madeEffects = AtomicLazyReference<CoreEffects>()
 
   @usableFromInline
   let reduction: Reduction<State, Action>
@@ -58,8 +61,6 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   /// What is guarded by a lock of its own, which nobody holds for longer than a moment.
   private struct Side {
     var mailbox: [Letter<Action>] = []
-    /// Made for the first effect.
-    var effects: CoreEffects?
     var observers: [StateObserver<State>] = []
     /// How many of the last observers have not been told of a state yet.
     var newObserverCount = 0
@@ -102,10 +103,10 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   }
 
   /// Whether no effect is running.
-  package var isIdle: Bool { side.withLock { $0.effects }?.root.isAlone ?? true }
+  package var isIdle: Bool { madeEffects.load()?.root.isAlone ?? true }
 
   deinit {
-    side.withLock { $0.effects }?.root.cancel()
+    madeEffects.load()?.root.cancel()
   }
 
   package override var name: String { "\(feature)" }
@@ -402,11 +403,6 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
 
   /// What is needed for effects.
   var effects: CoreEffects {
-    side.withLock { side in
-      if let effects = side.effects { return effects }
-      let effects = CoreEffects(name: name)
-      side.effects = effects
-      return effects
-    }
+    madeEffects.load() ?? madeEffects.storeIfNil(CoreEffects(name: name))
   }
 }
