@@ -41,7 +41,6 @@ let package = Package(
       name: "SharedState",
       dependencies: [
         "SharedStateDependencies",
-        .product(name: "CustomDump", package: "swift-custom-dump"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ]
@@ -77,11 +76,22 @@ let package = Package(
         .product(name: "Metrics", package: "swift-metrics"),
       ]
     ),
+    // Differences as tests show them. The hooks are here because the library that makes them costs a program twice as many
+    // shared libraries.
+    .target(
+      name: "SharedStateDifferences",
+      dependencies: [
+        "SharedState",
+        .product(name: "CustomDump", package: "swift-custom-dump"),
+      ]
+    ),
     .target(
       name: "SharedStateTesting",
       dependencies: [
         "SharedState",
         "SharedStateDependencies",
+        // Nobody imports it: it is found by its name.
+        "SharedStateDifferences",
         "SharedStateRedis",
         // Tells a test of its failures. Whoever links this module has it, too.
         .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
@@ -97,7 +107,6 @@ let package = Package(
         "SharedState",
         "SharedStateDependencies",
         "SharedStateStoreMacros",
-        .product(name: "CustomDump", package: "swift-custom-dump"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ]
@@ -122,6 +131,7 @@ let package = Package(
         "CTaskHook",
         "SharedState",
         "SharedStateDependencies",
+        "SharedStateDifferences",
         "SharedStateStore",
         .product(name: "CustomDump", package: "swift-custom-dump"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),

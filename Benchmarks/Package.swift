@@ -33,7 +33,6 @@ let package = Package(
       name: "SharedState",
       dependencies: [
         "SharedStateDependencies",
-        .product(name: "CustomDump", package: "swift-custom-dump"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ],
@@ -69,7 +68,6 @@ let package = Package(
         "SharedState",
         "SharedStateDependencies",
         "SharedStateStoreMacros",
-        .product(name: "CustomDump", package: "swift-custom-dump"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ],

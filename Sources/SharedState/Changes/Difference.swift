@@ -1,32 +1,48 @@
-import CustomDump
+import Foundation
 
-/// Compares two values of any type, and shows how they differ.
-enum Difference {
-  /// Whether the values are equal: by their own `==`, and by their dumps when they have none.
+/// Shows values of any type, and how they differ.
+///
+/// A program shows them as ``ValueLines``. Tests show them as the module SharedStateDifferences does, which costs a program
+/// too many libraries to be linked with.
+package enum Difference {
+  /// Whether the values are equal: by their own `==`, and by what is shown of them when they have none.
   static func areEqual<Value>(_ lhs: Value, _ rhs: Value) -> Bool {
-    Equality.areEqual(lhs, rhs) ?? (diff(lhs, rhs) == nil)
+    Equality.areEqual(lhs, rhs) ?? (between(lhs, rhs) == nil)
   }
 
   /// Where the values differ: the first one's lines after `−`, the second one's after `+`.
   static func text<Value>(_ first: Value, _ second: Value, indentation: Int) -> String {
-    let format = DiffFormat.proportional
-    // Values may differ in what their dumps do not show. Both are shown then.
+    let marks = DifferenceMarks.proportional
+    // Values may differ in what is not shown of them. Both are shown then.
     let lines =
-      diff(first, second, format: format)
-      ?? marked(first, format.first) + "\n" + marked(second, format.second)
-    return indented(lines, by: indentation)
+      between(first, second, marks)
+      ?? prefixed(dump(first), "\(marks.first) ") + "\n" + prefixed(dump(second), "\(marks.second) ")
+    return prefixed(lines, String(repeating: " ", count: indentation))
   }
 
-  private static func marked(_ value: some Any, _ mark: String) -> String {
-    String(customDumping: value).split(separator: "\n", omittingEmptySubsequences: false)
-      .map { "\(mark) \($0)" }
-      .joined(separator: "\n")
+  /// Where the values differ; `nil` when nothing that is shown of them does.
+  package static func between<Value>(
+    _ first: Value,
+    _ second: Value,
+    _ marks: DifferenceMarks = .monospaced
+  ) -> String? {
+    guard let provider else { return ValueLines.difference(first, second, marks) }
+    return provider.difference(first, second, marks)
   }
 
-  private static func indented(_ text: String, by count: Int) -> String {
-    let indentation = String(repeating: " ", count: count)
-    return text.split(separator: "\n", omittingEmptySubsequences: false)
-      .map { indentation + $0 }
-      .joined(separator: "\n")
+  /// Everything in the value.
+  package static func dump<Value>(_ value: Value) -> String {
+    guard let provider else { return ValueLines.text(of: value) }
+    return provider.dump(value)
+  }
+
+  /// What the tests show, if this process is one.
+  ///
+  /// Found by its name, since nothing runs at launch of a program that could tell of it.
+  private static let provider =
+    NSClassFromString("SharedStateDifferences.CustomDumpDifferences") as? any DifferenceProvider.Type
+
+  private static func prefixed(_ text: String, _ prefix: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { prefix + $0 }.joined(separator: "\n")
   }
 }

@@ -1,5 +1,3 @@
-public import CustomDump
-
 extension IdentifiedArray: Equatable where Element: Equatable {
   /// Whether both have equal elements in the same order.
   @inlinable
@@ -61,9 +59,4 @@ extension IdentifiedArray: CustomStringConvertible, CustomDebugStringConvertible
 
   /// The elements.
   public var customMirror: Mirror { Mirror(self, unlabeledChildren: elements, displayStyle: .collection) }
-}
-
-extension IdentifiedArray: CustomDumpRepresentable {
-  /// The elements.
-  public var customDumpValue: Any { elements }
 }

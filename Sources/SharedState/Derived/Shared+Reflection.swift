@@ -1,4 +1,3 @@
-public import CustomDump
 public import Observation
 
 extension Shared: CustomReflectable {
@@ -8,20 +7,15 @@ extension Shared: CustomReflectable {
   }
 }
 
-extension Shared: CustomDumpRepresentable {
-  /// The value.
-  public var customDumpValue: Any { wrappedValue }
-}
+extension Shared: Observable {}
 
-extension Shared: _CustomDiffObject {
+extension Shared {
   /// What a test expects the value to be while it asserts changes, otherwise the value; and the value.
-  public var _customDiffValues: (Any, Any) { projection.expectedAndPresent }
+  package var expectedAndPresent: (Value, Value) { projection.expectedAndPresent }
 
   /// The same for all copies of a share.
-  public var _objectIdentifier: ObjectIdentifier { projection.place.identity }
+  package var identity: ObjectIdentifier { projection.place.identity }
 }
-
-extension Shared: Observable {}
 
 extension SharedReader: CustomReflectable {
   /// The value, so that `dump` shows it instead of how it is shared.
@@ -30,20 +24,15 @@ extension SharedReader: CustomReflectable {
   }
 }
 
-extension SharedReader: CustomDumpRepresentable {
-  /// The value.
-  public var customDumpValue: Any { wrappedValue }
-}
+extension SharedReader: Observable {}
 
-extension SharedReader: _CustomDiffObject {
+extension SharedReader {
   /// As for a share.
-  public var _customDiffValues: (Any, Any) { projection.expectedAndPresent }
+  package var expectedAndPresent: (Value, Value) { projection.expectedAndPresent }
 
   /// The same for all copies of a reader.
-  public var _objectIdentifier: ObjectIdentifier { projection.place.identity }
+  package var identity: ObjectIdentifier { projection.place.identity }
 }
-
-extension SharedReader: Observable {}
 
 extension Projection {
   /// What a test expects the value to be while it asserts changes, otherwise the value; and the value.

@@ -1,5 +1,3 @@
-public import CustomDump
-
 /// A change of one property of a state, as an action.
 public struct BindingAction<Root: Sendable>: Sendable, Equatable {
   /// The property.
@@ -27,9 +25,9 @@ public struct BindingAction<Root: Sendable>: Sendable, Equatable {
   }
 }
 
-extension BindingAction: CustomDumpReflectable {
+extension BindingAction: CustomReflectable {
   /// The property and the value.
-  public var customDumpMirror: Mirror {
+  public var customMirror: Mirror {
     Mirror(self, children: ["set": (keyPath as AnyKeyPath, value)], displayStyle: .enum)
   }
 }

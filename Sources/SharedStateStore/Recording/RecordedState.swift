@@ -1,4 +1,3 @@
-import CustomDump
 import SharedState
 import SharedStateDependencies
 
@@ -8,7 +7,7 @@ enum RecordedState<State: Sendable>: Sendable {
   /// What identifies the state, where that itself is not known.
   case digest(String)
 
-  /// What identifies the state: the same for the same dump, in any process.
+  /// What identifies the state: the same for the same lines, in any process.
   var digest: String {
     switch self {
     case .value(let state): Self.digest(of: state)
@@ -17,7 +16,7 @@ enum RecordedState<State: Sendable>: Sendable {
   }
 
   static func digest(of state: State) -> String {
-    let digits = String(FNV1a.hash(of: String(customDumping: state)), radix: 16)
+    let digits = String(FNV1a.hash(of: ValueLines.text(of: state)), radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
@@ -30,12 +29,12 @@ enum RecordedState<State: Sendable>: Sendable {
       } else if Self.digest(of: recorded) == Self.digest(of: state) {
         return nil
       }
-      let difference = diff(recorded, state) ?? "Both are written in the same way: '==' tells them apart."
+      let difference = Difference.between(recorded, state) ?? "Both are written in the same way: '==' tells them apart."
       return "\(difference.indented(by: 4))\n\n(Recorded: −, Replayed: +)"
     case .digest(let digest):
       if Self.digest(of: state) == digest { return nil }
       return
-        "\(String(customDumping: state).indented(by: 4))\n\n(Replayed; of the recorded state only a digest is known.)"
+        "\(Difference.dump(state).indented(by: 4))\n\n(Replayed; of the recorded state only a digest is known.)"
     }
   }
 }

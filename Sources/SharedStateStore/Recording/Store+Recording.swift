@@ -1,4 +1,4 @@
-import CustomDump
+import SharedState
 public import SharedStateDependencies
 
 extension Store {
@@ -108,7 +108,7 @@ extension Store {
           The state of '\(feature)' is not the recorded one after action \(number), which \
           \(entry.isSentByEffect ? "an effect has sent" : "came from outside"):
 
-          \(String(customDumping: entry.action).indented(by: 4))
+          \(Difference.dump(entry.action).indented(by: 4))
 
           \(difference)
           """

@@ -1,4 +1,4 @@
-import CustomDump
+import SharedState
 
 extension Reducer {
   /// Prints each action, and what it changes of the state: to find a mistake, and for debug builds only.
@@ -31,11 +31,11 @@ public struct ReducerPrinter<State: Sendable, Action: Sendable>: Sendable {
     print = printChange
   }
 
-  /// Prints actions, and how the state differs.
+  /// Prints actions, and how the state differs: in tests as a tree, in programs as the parts that do.
   public static var customDump: Self {
     Self { action, oldState, newState in
-      let difference = diff(oldState, newState).map { $0.indented(by: 2) } ?? "  (No state changes)"
-      Swift.print("received action:\n\(String(customDumping: action).indented(by: 2))\n\(difference)\n")
+      let difference = Difference.between(oldState, newState).map { $0.indented(by: 2) } ?? "  (No state changes)"
+      Swift.print("received action:\n\(Difference.dump(action).indented(by: 2))\n\(difference)\n")
     }
   }
 

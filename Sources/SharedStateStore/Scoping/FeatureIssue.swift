@@ -1,4 +1,4 @@
-import CustomDump
+import SharedState
 
 /// Reports what a feature is used wrongly for.
 @usableFromInline
@@ -19,7 +19,7 @@ package struct FeatureIssue: Sendable {
     let message = """
       '\(feature(of: state))' \(problem):
 
-      \(String(customDumping: action).indented(by: 4))
+      \(Difference.dump(action).indented(by: 4))
 
       \(advice)
       """

@@ -1,4 +1,4 @@
-import CustomDump
+import SharedState
 import SharedStateDependencies
 
 /// What a core has that has effects.
@@ -138,7 +138,7 @@ extension RootCore {
         """
         An effect sent an action to the store of '\(feature)', which has been released:
 
-            \(String(customDumping: action))
+            \(Difference.dump(action))
 
         Keep the store as long as its effects are needed, or let what sends end with its task.
         """
@@ -155,7 +155,7 @@ extension RootCore {
     let message = """
       An action was sent to the store of '\(name)' by an effect that had ended:
 
-          \(String(customDumping: action))
+          \(Difference.dump(action))
 
       Let the closure of the effect wait for whatever sends, or use an effect that goes on until it is cancelled.
       """

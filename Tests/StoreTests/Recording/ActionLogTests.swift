@@ -77,6 +77,16 @@ private struct SharedTill: Reducer {
   }
 }
 
+private struct Crew: Reducer {
+  struct State: Sendable {
+    var names: Set = ["b", "a"]
+    var total = 1
+  }
+  enum Action: Codable, Sendable { case leave }
+
+  func reduce(into state: inout State, action: Action) -> Effect<Action> { .none }
+}
+
 @Suite(.timeLimit(.minutes(1)))
 struct ActionLogTests {
   private func makeSession(limit: Int = 100) async throws -> (log: ActionLogOf<Till>, store: StoreOf<Till>) {
@@ -297,6 +307,15 @@ struct ActionLogTests {
     #expect(try replay(0) == 3)
     #expect(throws: ReplayError.self) { try replay(1) }
     #expect(store.total == 3)
+  }
+
+  @Test("What a program has recorded a test replays: they have the same digests, and so has any process")
+  func digest() throws {
+    let log = ActionLogOf<Crew>()
+    _ = Store(initialState: Crew.State(), recording: log) { Crew() }
+    let lines = String(decoding: try log.jsonLines(), as: UTF8.self)
+    // The hash of the lines 'names[]: "a"', 'names[]: "b"' and 'total: 1'.
+    #expect(lines == #"{"digest":"35de28ba0b239a05","dropped":0}"# + "\n")
   }
 
   @Test("Actions of many threads are recorded in the order in which they were reduced")

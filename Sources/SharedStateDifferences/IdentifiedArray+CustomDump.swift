@@ -1,0 +1,7 @@
+public import CustomDump
+public import SharedState
+
+extension IdentifiedArray: CustomDumpRepresentable {
+  /// The elements.
+  public var customDumpValue: Any { elements }
+}
