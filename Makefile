@@ -3,7 +3,7 @@
 .PHONY: demo demo-workflow test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core
 .PHONY: check-threads
-.PHONY: check-consumers check-examples check-release
+.PHONY: check-consumers check-examples
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
 demo:
@@ -41,7 +41,7 @@ demo-workflow:
 
 # What must hold beyond the tests: form, documentation, no warnings, no data races.
 check: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core \
-	check-consumers check-examples check-threads check-release
+	check-consumers check-examples check-threads
 
 # Looks for inputs that break what reads documents, messages, replies and URLs, for FUZZ_SECONDS altogether.
 fuzz:
@@ -83,7 +83,7 @@ docs:
 	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
 clean:
-	rm -rf .build .build-check .build-consumers .build-core .build-examples .build-mutations .build-tutorial \
+	rm -rf .build .build-check .build-consumers .build-core .build-deployment .build-examples .build-mutations .build-tutorial \
 		Benchmarks/.build Examples/.build Fuzz/.build Soak/.build
 
 SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift \
@@ -121,10 +121,12 @@ check-docs: check-build
 check-core:
 	scripts/check-core
 
+# Packages that depend on this one. The optimiser compiles one of them, and with it what no test has built.
 check-consumers:
 	@scripts/require hiredis redis-server
 	scripts/check-consumers
 	scripts/check-tutorial
+	scripts/check-deployment
 
 # The programs of Examples, and their tests.
 EXAMPLES_FLAGS = --package-path Examples --scratch-path .build-examples -Xswiftc -warnings-as-errors
@@ -133,11 +135,6 @@ check-examples:
 	@scripts/require hiredis
 	swift build --build-tests $(EXAMPLES_FLAGS)
 	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(EXAMPLES_FLAGS)
-
-# The optimiser compiles what no test has built.
-check-release:
-	@scripts/require hiredis
-	swift build -c release --product config-demo
 
 # Tests that start this program again to see it end: the runner waits for children in a way that the sanitizer's own
 # children, and those of other tests, keep busy for ever. They run in the ordinary run.

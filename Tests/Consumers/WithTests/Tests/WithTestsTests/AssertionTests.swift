@@ -9,10 +9,15 @@ import Testing
     count.assert { $0 = 1 }
   }
 
+  private struct Basket: Equatable {
+    var pears = 0
+    var plums = 0
+  }
+
   @Test(.exhaustiveChanges) func failsBecauseItIsWrong() {
-    let count = Shared(value: 0)
-    count.withLock { $0 = 1 }
-    count.assert { $0 = 2 }
+    let basket = Shared(value: Basket())
+    basket.withLock { $0.pears = 1 }
+    basket.assert { $0.pears = 2 }
   }
 
   @Test(.exhaustiveChanges) func failsBecauseItIsIncomplete() {

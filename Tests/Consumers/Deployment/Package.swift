@@ -1,0 +1,28 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// A service as it is deployed, and its tests, built with the optimiser. `make check` looks at what the service is linked
+// with, and runs it with nothing but the packages that the article "Deploying" puts into a container.
+let package = Package(
+  name: "deployment",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "swift-shared-state", path: "../../..")],
+  targets: [
+    .executableTarget(
+      name: "service",
+      dependencies: [
+        .product(name: "SharedState", package: "swift-shared-state"),
+        .product(name: "SharedStateRedis", package: "swift-shared-state"),
+      ]
+    ),
+    .testTarget(
+      name: "ServiceTests",
+      dependencies: [
+        .product(name: "SharedState", package: "swift-shared-state"),
+        .product(name: "SharedStateTesting", package: "swift-shared-state"),
+      ]
+    ),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,22 @@
+import SharedState
+import Testing
+
+/// The optimiser keeps what shows differences in tests, though nothing refers to it.
+@Suite(.timeLimit(.minutes(1))) struct DifferenceTests {
+  private struct Basket: Equatable {
+    var pears = 0
+    var plums = 0
+  }
+
+  @Test func aDifferenceIsShownAsATree() {
+    let basket = Shared(value: Basket())
+    withKnownIssue {
+      SharedChangeTracker().track {
+        basket.withLock { $0.pears = 1 }
+        basket.assert { $0.pears = 2 }
+      }
+    } matching: { issue in
+      issue.comments.contains { $0.rawValue.contains("−   pears: 2,\n    +   pears: 1,") }
+    }
+  }
+}
