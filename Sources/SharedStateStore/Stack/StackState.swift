@@ -88,6 +88,7 @@ public struct StackState<Element> {
       return []
     }
     guard before.ids != ids else { return [] }
+    if isInOrder { return before.ids.filter { index(of: $0) == nil } }
     let present = Set(ids)
     return before.ids.filter { !present.contains($0) }
   }
