@@ -89,11 +89,19 @@ struct Item {
     var count = 0
     var name = "item"
   }
-  enum Action: Sendable { case increment }
+  enum Action: Sendable {
+    case increment
+    case wait
+  }
   var body: some ReducerOf<Self> {
-    Reduce { state, _ in
-      state.count &+= 1
-      return .none
+    Reduce { state, action in
+      switch action {
+      case .increment:
+        state.count &+= 1
+        return .none
+      case .wait:
+        return .run { _ in try await Task.sleep(for: .seconds(3_600)) }
+      }
     }
   }
 }

@@ -224,12 +224,22 @@ struct StoreBenchmarks {
       changingStore.send(.add(-1))
       changingStore.send(.remove(-1))
     }
+    // Now identities have to be compared.
+    changingStore.send(.items(.element(id: 0, action: .wait)))
+    let changingBusy = compare(rounds: rounds, operations: operations / 10_000) {
+      bare.append(Item.State(id: -1))
+      bare.remove(id: -1)
+    } _: {
+      changingStore.send(.add(-1))
+      changingStore.send(.remove(-1))
+    }
     return [
       row("an element of a stack", stack, .ratioAtMost(30)),
       row("an element of an identified array", array, .ratioAtMost(30)),
       row("an element of a stack in an observable state", observedStack, nil),
       row("an element of an identified array in an observable state", observedArray, nil),
       row("adding and removing the last element of an identified array; of a bare one", changing, nil),
+      row("the same while an effect of an element runs", changingBusy, nil),
     ]
   }
 
