@@ -1,5 +1,4 @@
 import Foundation
-import SharedState
 import SharedStateRedis
 
 struct CheckoutConfig: Codable, Sendable {

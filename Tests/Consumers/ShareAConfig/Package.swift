@@ -2,26 +2,23 @@
 
 import PackageDescription
 
-let sharedState: [Target.Dependency] = [
-  .product(name: "SharedState", package: "swift-shared-state"),
-  .product(name: "SharedStateRedis", package: "swift-shared-state"),
-]
+let sharedState = Target.Dependency.product(name: "SharedStateRedis", package: "swift-shared-state")
 
 let package = Package(
   name: "share-a-config",
   platforms: [.macOS(.v15)],
   dependencies: [.package(path: "../swift-shared-state")],
   targets: [
-    .target(name: "ShopConfig", dependencies: sharedState),
-    .executableTarget(name: "checkout", dependencies: ["ShopConfig"] + sharedState),
-    .executableTarget(name: "office", dependencies: ["ShopConfig"] + sharedState),
+    .target(name: "ShopConfig", dependencies: [sharedState]),
+    .executableTarget(name: "checkout", dependencies: ["ShopConfig", sharedState]),
+    .executableTarget(name: "office", dependencies: ["ShopConfig", sharedState]),
     .testTarget(
       name: "ShopConfigTests",
       dependencies: [
         "ShopConfig",
-        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
+        sharedState,
         .product(name: "SharedStateTesting", package: "swift-shared-state"),
-      ] + sharedState
+      ]
     ),
   ]
 )

@@ -11,11 +11,11 @@ let package = Package(
     .testTarget(
       name: "WithRedisTests",
       dependencies: [
-        .product(name: "SharedState", package: "swift-shared-state"),
-        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
         .product(name: "SharedStateRedis", package: "swift-shared-state"),
         .product(name: "SharedStateTesting", package: "swift-shared-state"),
-      ]
+      ],
+      // One import has to do here, too.
+      swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
     )
   ],
   swiftLanguageModes: [.v6]

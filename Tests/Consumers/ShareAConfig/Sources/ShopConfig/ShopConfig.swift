@@ -1,4 +1,3 @@
-import SharedState
 import SharedStateRedis
 
 /// What the services of the shop share.

@@ -1,5 +1,5 @@
 import Foundation
-import SharedState
+import SharedStateRedis
 import ShopConfig
 
 @main

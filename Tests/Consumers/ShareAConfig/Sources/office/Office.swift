@@ -1,4 +1,4 @@
-import SharedState
+import SharedStateRedis
 import ShopConfig
 
 @main

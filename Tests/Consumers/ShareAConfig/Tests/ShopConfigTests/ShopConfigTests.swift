@@ -1,5 +1,3 @@
-import SharedState
-import SharedStateDependencies
 import SharedStateRedis
 import SharedStateTesting
 import ShopConfig

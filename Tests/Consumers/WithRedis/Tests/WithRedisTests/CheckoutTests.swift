@@ -1,4 +1,3 @@
-import SharedState
 import SharedStateRedis
 import SharedStateTesting
 import Testing

@@ -1,6 +1,4 @@
 import Foundation
-import SharedState
-import SharedStateDependencies
 import SharedStateRedis
 import SharedStateTesting
 import Testing

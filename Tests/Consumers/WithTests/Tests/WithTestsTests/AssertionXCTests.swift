@@ -1,5 +1,4 @@
 import SharedState
-import SharedStateDependencies
 import XCTest
 
 final class AssertionXCTests: XCTestCase {
