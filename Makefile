@@ -3,7 +3,7 @@
 .PHONY: demo demo-workflow test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core
 .PHONY: check-threads
-.PHONY: check-consumers check-examples
+.PHONY: check-consumers check-server check-examples
 
 # Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
 demo:
@@ -123,10 +123,20 @@ check-core:
 
 # Packages that depend on this one. The optimiser compiles one of them, and with it what no test has built.
 check-consumers:
-	@scripts/require hiredis redis-server
+	@scripts/require hiredis redis-server curl
 	scripts/check-consumers
+	scripts/check-server
 	scripts/check-tutorial
 	scripts/check-deployment
+
+SERVER_FLAGS = --package-path Tests/Consumers/Server --scratch-path $(CURDIR)/.build-consumers
+
+# Not a part of 'make check': a client for the tests, with a TLS library of its own, takes four minutes to build.
+check-server:
+	@scripts/require hiredis redis-server curl
+	swift build --build-tests $(SERVER_FLAGS)
+	scripts/in-time 5 swift test --skip-build $(SERVER_FLAGS)
+	scripts/check-server
 
 # The programs of Examples, and their tests.
 EXAMPLES_FLAGS = --package-path Examples --scratch-path .build-examples -Xswiftc -warnings-as-errors

@@ -4,42 +4,16 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// The samples of "Getting started on a server", "Time to live", "Shutting down" and "Redis keys and channels".
+/// The samples of "Time to live", "Shutting down" and "Redis keys and channels".
 @Suite(.timeLimit(.minutes(1)), .dependencies)
 struct ServerArticlesTests {
   struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10
   }
 
-  struct CheckoutHandler: Sendable {
-    let config: Shared<CheckoutConfig>
-
-    func isAllowed(items: Int) -> Bool {
-      items <= config.wrappedValue.maximumItems
-    }
-  }
-
-  private struct Readiness {
-    let store: RedisStore
-
-    var isReady: Bool {
-      switch store.status {
-      case .connected, .inProcess: true
-      case .connecting, .reconnecting, .stopped: false
-      }
-    }
-  }
-
-  @Test func aServerHandsOutItsShares() async throws {
-    let server = try PrivateRedisServer()
-    let store = RedisStore(try RedisConfiguration(url: server.url))
-    try await store.connected(within: .seconds(10))
-    let config = Shared(wrappedValue: CheckoutConfig(), .redis("checkout:config", store: store))
-    let handler = CheckoutHandler(config: config)
-    #expect(handler.isAllowed(items: 10))
-    #expect(Readiness(store: store).isReady)
-    await store.shutdown(within: .seconds(5))
-    #expect(!Readiness(store: store).isReady)
+  /// Not run: it is about the end of the process.
+  private func launch() {
+    RedisStore.default.flushAtExit(within: .seconds(5))
   }
 
   @Test func aValueEnds() async throws {

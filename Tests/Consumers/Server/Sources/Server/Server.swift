@@ -1,0 +1,38 @@
+import Hummingbird
+import SharedStateRedis
+
+struct CheckoutConfig: Codable, ResponseEncodable, Sendable {
+  var maximumItems = 10
+}
+
+@main
+struct Server {
+  static func main() async throws {
+    let store = try RedisStore.fromEnvironment(requireServer: true)
+    try await store.connected(within: .seconds(10))
+    let port = Environment().get("PORT", as: Int.self) ?? 8080
+    let app = Application(router: router(on: store), configuration: .init(address: .hostname("127.0.0.1", port: port)))
+    try await app.runService()  // until SIGTERM or SIGINT, and the last answer
+    await store.shutdown(within: .seconds(5))
+  }
+
+  static func router(on store: RedisStore) -> Router<BasicRequestContext> {
+    let config = Shared(wrappedValue: CheckoutConfig(), .redis("checkout:config", store: store))
+    let router = Router()
+    router.get("config") { _, _ in
+      config.wrappedValue
+    }
+    router.put("config/maximumItems/{number}") { _, context in
+      let number = try context.parameters.require("number", as: Int.self)
+      config.withLock { $0.maximumItems = number }
+      return config.wrappedValue
+    }
+    router.get("ready") { _, _ -> HTTPResponse.Status in
+      switch store.status {
+      case .connected, .inProcess: .ok
+      case .connecting, .reconnecting, .stopped: .serviceUnavailable
+      }
+    }
+    return router
+  }
+}
