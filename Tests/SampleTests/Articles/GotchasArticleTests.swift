@@ -67,6 +67,16 @@ import Testing
     #expect(count == 1)
   }
 
+  @Test func aDetachedTaskIsToldOfItsTest() async {
+    @Shared(.appStorage("count")) var count = 1
+    await withEscapedDependencies { test in
+      await Task.detached {
+        test.yield { CounterModel().incrementButtonTapped() }
+      }.value
+    }
+    #expect(count == 2)
+  }
+
   @Test func closuresAreMarked() {
     let file = URL(filePath: "/samples/bytes")
     @Shared(FileStorageKey.fileStorage(file, decode: { $0 }, encode: { $0 })) var bytes = Data()

@@ -23,13 +23,10 @@ struct RedisLandingPageTests {
 
   @Test func aProgramDecidesForItself() {
     let configuration = RedisConfiguration.inProcess
-    prepareDependencies {
-      $0.defaultRedisStore = RedisStore(configuration)
-    }
-    @Dependency(\.defaultRedisStore) var store
+    RedisStore.default = RedisStore(configuration)
     // It has no server, and would look for one for ever.
-    defer { store.stop() }
-    #expect(store.status != .inProcess)
+    defer { RedisStore.default.stop() }
+    #expect(RedisStore.default.status != .inProcess)
   }
 
   @Test func aStockIsSold() async throws {

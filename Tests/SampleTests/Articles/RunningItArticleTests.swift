@@ -1,4 +1,5 @@
 import SharedStateRedis
+import SharedStateTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -7,6 +8,12 @@ struct RunningItArticleTests {
   private func makeRequiredStore() throws -> RedisStore {
     let store = try RedisStore.fromEnvironment(requireServer: true)
     return store
+  }
+
+  @Test(.dependencies) func aCallHasItsOwnTime() async throws {
+    let config = Shared(wrappedValue: 0, .redis("config"))
+    try await config.load(within: .seconds(2))
+    #expect(config.loadError == nil)
   }
 
   @Test func aProgramSetsItsDeadlines() throws {
