@@ -64,6 +64,7 @@ enum ParserSummary {
   }
 
   static func withoutSpace(_ text: String) -> String {
-    String(text.unicodeScalars.filter { !$0.properties.isWhitespace })
+    // To SwiftSyntax the end of a line that is no part of a text is space, too.
+    String(text.replacing("\\\n", with: "").unicodeScalars.filter { !$0.properties.isWhitespace })
   }
 }
