@@ -105,7 +105,7 @@ extension Reducer {
           Children { state, action, live in
             let elements = part.read(state)
             guard let children = child.value.children else {
-              return .elements(Elements(ids: elements.ids, families: [:]))
+              return .elements(Elements(ids: elements.ids.elements, families: [:]))
             }
             var families: [ID: Presence] = [:]
             func ask(_ id: ID, _ action: ElementAction?) {
@@ -116,9 +116,9 @@ extension Reducer {
             for case .value(let identity) in live.parents(at: toElements) {
               if let id = identity.base as? ID { ask(id, nil) }
             }
-            return .elements(Elements(ids: elements.ids, families: families))
+            return .elements(Elements(ids: elements.ids.elements, families: families))
           } acting: { acting in
-            var ids: OrderedSet<ID> = []
+            var ids: [ID] = []
             var families: [ID: Presence] = [:]
             for one in acting {
               guard case .value(let identity) = one.component.identity, let id = identity.base as? ID,
@@ -132,7 +132,7 @@ extension Reducer {
             guard case .elements(let before) = before, let before = before as? Elements<ID> else { return .none }
             let elements = part.read(state)
             let present = elements.ids
-            let departed = before.ids.departed(in: present)
+            let departed = present.departed(of: before.ids)
             if departed.isEmpty, before.families.isEmpty { return .none }
             var effects: [Effect<Action>] = departed.map { .farewell(component($0)) }
             for (id, family) in before.families {
@@ -153,30 +153,30 @@ extension Reducer {
 @usableFromInline
 struct Elements<ID: Hashable & Sendable>: Sendable {
   @usableFromInline
-  let ids: OrderedSet<ID>
+  let ids: [ID]
   /// Who was present in some of them.
   @usableFromInline
   let families: [ID: Presence]
 
   @inlinable
-  init(ids: OrderedSet<ID>, families: [ID: Presence]) {
+  init(ids: [ID], families: [ID: Presence]) {
     self.ids = ids
     self.families = families
   }
 }
 
 extension OrderedSet {
-  /// Those that are not in the set any more.
+  /// Those of the elements before that are not in the set any more.
   @inlinable
-  func departed(in present: Self) -> [Element] {
-    let (old, new) = (elements, present.elements)
+  func departed(of old: [Element]) -> [Element] {
+    let new = elements
     // At once when nobody has come or gone, for they are then in the same memory.
     if old == new { return [] }
     // Most have stayed where they were, and to compare them takes a fraction of looking for them.
     let kept = zip(old, new).prefix { $0 == $1 }.count
     let (oldRest, newRest) = (old[kept...], new[kept...])
     let keptAtEnd = zip(oldRest.reversed(), newRest.reversed()).prefix { $0 == $1 }.count
-    return oldRest.dropLast(keptAtEnd).filter { !present.contains($0) }
+    return oldRest.dropLast(keptAtEnd).filter { !contains($0) }
   }
 }
 
