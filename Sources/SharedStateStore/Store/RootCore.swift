@@ -4,7 +4,7 @@ public import SharedStateDependencies
   public import Synchronization
 #else
   public import struct Synchronization.Atomic
-  import struct Synchronization.AtomicLazyReference
+  public import struct Synchronization.AtomicLazyReference
 #endif
 
 /// A state, and the actions on their way to it.
