@@ -8,6 +8,10 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "swift-shared-state", path: "../../..")],
   targets: [
+    .executableTarget(
+      name: "leaving",
+      dependencies: [.product(name: "SharedStateRedis", package: "swift-shared-state")]
+    ),
     .testTarget(
       name: "WithRedisTests",
       dependencies: [
@@ -16,7 +20,7 @@ let package = Package(
       ],
       // One import has to do here, too.
       swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
-    )
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,11 @@
+import SharedStateRedis
+
+/// Changes a value, and ends at once: `leaving`, or, as `leaving delivers`, when the change is delivered.
+@main
+struct Leaving {
+  static func main() {
+    if CommandLine.arguments.contains("delivers") { RedisStore.default.flushAtExit(within: .seconds(10)) }
+    @Shared(.redis("left")) var count = 0
+    $count.withLock { $0 = 1 }
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import SharedStateRedis
+import SharedStateTesting
+import Testing
+
+/// What a team meets when it begins with the library, seen from its own package.
+@Suite(.timeLimit(.minutes(1)))
+struct FirstWeekTests {
+  final class Limiter: Sendable {
+    let limit: Shared<Int>
+
+    init(limit: Shared<Int>) {
+      self.limit = limit
+    }
+
+    func isAllowed(_ number: Int) -> Bool { number <= limit.wrappedValue }
+  }
+
+  @Test func aWrongPasswordIsThrownAtOnce() async throws {
+    let server = try PrivateRedisServer(password: "right")
+    var configuration = try RedisConfiguration(url: server.url.replacingOccurrences(of: "right", with: "wrong"))
+    // What is not told at once is not told in time.
+    configuration.operationTimeout = .seconds(3_600)
+    let store = RedisStore(configuration)
+    @Shared(.redis("limit", store: store)) var limit = 1
+    $limit.withLock { $0 = 2 }
+    await #expect(throws: RedisSharedStateError.authenticationFailed) { try await $limit.load() }
+    await #expect(throws: RedisSharedStateError.authenticationFailed) { try await $limit.save() }
+    await #expect(throws: RedisSharedStateError.authenticationFailed) { try await $limit.updateAtomically { $0 += 1 } }
+    #expect(
+      RedisSharedStateError.authenticationFailed.localizedDescription == "Redis refuses the user name or the password."
+    )
+    await store.shutdown(within: .zero)
+  }
+
+  @Test func aCallHasItsOwnTimeWhileTheServerIsDown() async throws {
+    let server = try PrivateRedisServer()
+    let store = RedisStore(try RedisConfiguration(url: server.url))
+    @Shared(.redis("limit", store: store)) var limit = 1
+    try await $limit.load(within: .seconds(30))
+    server.kill()
+    $limit.withLock { $0 = 2 }
+    await #expect(throws: RedisSharedStateError.self) { try await $limit.save(within: .milliseconds(10)) }
+    try server.restart()
+    try await $limit.save(within: .seconds(30))
+    #expect(try server.command("GET", "limit").text == "2")
+    await store.shutdown(within: .seconds(1))
+  }
+
+  @Test func aNameWithTwoTypesTellsWhereTheFirstIsDeclared() {
+    @Shared(.redis("limit")) var number = 1
+    @Shared(.redis("limit")) var text = ""
+    let error = $text.loadError
+    #expect(
+      error?.localizedDescription.contains("already shared as Swift.Int at WithRedisTests/FirstWeekTests.swift:")
+        == true
+    )
+    #expect(number == 1)
+  }
+
+  @Test func aSendableClassHoldsAShare() async throws {
+    let limiter = Limiter(limit: Shared(wrappedValue: 1, .redis("limit")))
+    #expect(!limiter.isAllowed(2))
+    try await limiter.limit.updateAtomically { $0 = 2 }
+    #expect(limiter.isAllowed(2))
+  }
+
+  @Test func theStoreOfKeysThatNameNoneIsTheOneOfTheEnvironment() throws {
+    #expect(try RedisStore.fromEnvironment() === RedisStore.default)
+  }
+}
