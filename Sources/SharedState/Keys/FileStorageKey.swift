@@ -55,7 +55,6 @@ extension SharedReaderKey {
 /// value for it; a file that becomes empty is about to be written. A share never replaces content that it cannot read,
 /// until somebody calls its `save(replacingUnreadable: true)`.
 public struct FileStorageKey<Value: Sendable>: SharedKey {
-  private let url: URL
   private let document: FileDocument
   /// Takes what is in the file, and what missing members are taken from.
   private let decode: @Sendable (Data, Value?) throws -> Value
@@ -67,7 +66,6 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
     decode: @escaping @Sendable (Data, Value?) throws -> Value,
     encode: @escaping @Sendable (Value) throws -> Data
   ) {
-    self.url = url
     document = DependencyValues.current.defaultFileStorage.document(at: url)
     self.decode = decode
     self.encode = encode
@@ -136,6 +134,8 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
 extension FileStorageKey: StorageFindingKey {
   package var findsStorage: Bool { true }
 
+  private var url: URL { URL(fileURLWithPath: document.path) }
+
   package var maker: @Sendable () -> Self {
     { [url, decode, encode] in Self(url: url, decode: decode, encode: encode) }
   }
@@ -143,7 +143,7 @@ extension FileStorageKey: StorageFindingKey {
 
 extension FileStorageKey: CustomStringConvertible {
   /// How the key is made.
-  public var description: String { ".fileStorage(\(URL(fileURLWithPath: document.path).absoluteString))" }
+  public var description: String { ".fileStorage(\(url.absoluteString))" }
 }
 
 extension FileStorageKey: SynchronousKey {

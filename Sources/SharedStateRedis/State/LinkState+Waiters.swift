@@ -21,9 +21,7 @@ extension LinkState {
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "save()", within: timeout, now: now)
     let actions = members[id]?.replica.save(waiter: waiter, stamp: stamp, replacingUnreadable: replacingUnreadable)
-    apply(actions, to: id)
-    hurry(id)
-    refuse(waiter)
+    begin(waiter, of: id, actions)
     return waiter
   }
 
@@ -34,9 +32,7 @@ extension LinkState {
     now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "updateAtomically()", within: timeout, now: now)
-    apply(members[id]?.replica.update(waiter: waiter), to: id)
-    hurry(id)
-    refuse(waiter)
+    begin(waiter, of: id, members[id]?.replica.update(waiter: waiter))
     return waiter
   }
 
@@ -48,9 +44,7 @@ extension LinkState {
     now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "reset()", within: timeout, now: now)
-    apply(members[id]?.replica.reset(waiter: waiter, stamp: stamp), to: id)
-    hurry(id)
-    refuse(waiter)
+    begin(waiter, of: id, members[id]?.replica.reset(waiter: waiter, stamp: stamp))
     return waiter
   }
 
@@ -61,9 +55,7 @@ extension LinkState {
     now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: id, operation: "load()", within: timeout, now: now)
-    apply(members[id]?.replica.load(waiter: waiter), to: id)
-    hurry(id)
-    refuse(waiter)
+    begin(waiter, of: id, members[id]?.replica.load(waiter: waiter))
     return waiter
   }
 
@@ -99,7 +91,7 @@ extension LinkState {
       for waiter in flushed { forget(waiter) }
       effects.append(.resume(flushed, .stopped))
     } else if !flushed.isEmpty {
-      expire(first..<nextWaiterID, at: deadline)
+      addExpiry(of: first..<nextWaiterID, at: deadline)
       for waiter in flushed { refuse(waiter) }
     }
     return flushed
@@ -133,6 +125,13 @@ extension LinkState {
     return isUnderWay
   }
 
+  /// Does what a replica wants for somebody who has begun to wait for it.
+  private mutating func begin(_ waiter: WaiterID, of id: ReplicaID, _ actions: [Replica.Action]?) {
+    apply(actions, to: id)
+    hurry(id)
+    refuse(waiter)
+  }
+
   mutating func makeWaiter(
     for replica: ReplicaID?,
     operation: String,
@@ -144,7 +143,7 @@ extension LinkState {
     nextWaiterID += 1
     waiters[waiter] = (replica, operation)
     if let timeout {
-      expire(waiter..<nextWaiterID, at: now + timeout)
+      addExpiry(of: waiter..<nextWaiterID, at: now + timeout)
     } else {
       let deadline = now + configuration.operationTimeout
       waiterOrder.append((deadline, waiter))
@@ -153,7 +152,7 @@ extension LinkState {
     return waiter
   }
 
-  private mutating func expire(_ added: Range<WaiterID>, at deadline: Instant) {
+  private mutating func addExpiry(of added: Range<WaiterID>, at deadline: Instant) {
     expiries.insert(Expiry(deadline: deadline, waiters: added))
     watch(deadline)
     // Those who are done long before their deadline must not be kept behind somebody who waits for a long time.

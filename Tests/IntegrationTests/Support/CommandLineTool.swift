@@ -6,23 +6,25 @@ enum CommandLineTool {
   /// Runs a program of the PATH until it ends, and returns what it has written.
   @discardableResult
   static func run(_ program: String, _ arguments: [String]) throws -> String {
-    let process = process(program, arguments)
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0, "\(program) has failed")
+    let text = try text(of: program, arguments) { $0.standardOutput = $1 }
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
   /// Runs a program until it ends, and returns what it has written to its standard error.
   static func errors(_ program: String, _ arguments: [String]) throws -> String {
-    let process = process(program, arguments)
-    let errors = Pipe()
-    process.standardError = errors
+    try text(of: program, arguments) { $0.standardError = $1 }
+  }
+
+  /// Runs a program until it ends well, and returns what it has written to a pipe.
+  private static func text(
+    of program: String,
+    _ arguments: [String],
+    to connect: (Process, Pipe) -> Void
+  ) throws -> String {
+    let (process, pipe) = (process(program, arguments), Pipe())
+    connect(process, pipe)
     try process.run()
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     #expect(process.terminationStatus == 0, "\(program) has failed")
     return text
