@@ -90,6 +90,79 @@ struct LoadedKeyTests {
     #expect(received.withLock { $0 } == [42, 7, 43])
     withExtendedLifetime(cancellable) {}
   }
+
+  @Test("what a load and the key tell at the same moment is published once")
+  func toldTogether() async throws {
+    let key = ComparedKey()
+    let share = Shared(wrappedValue: Compared(number: 0), key)
+    let received = Mutex<[Int]>([])
+    let cancellable = share.publisher.sink { value in received.withLock { $0.append(value.number) } }
+    let load = Task { try await share.load() }
+    try await eventually("it loads") { key.loads.withLock { $0.count == 2 } }
+    let subscriber = try #require(key.subscribers.withLock { $0.first })
+    // While what the key tells is compared with the present value, the load finds the same.
+    let found = Compared(number: 42)
+    subscriber.yield(
+      Compared(number: 42) { key.loads.withLock { $0[1] }.resume(returning: found) }
+    )
+    try await load.value
+    share.withLock { $0.number = 43 }
+    try await eventually("the change is told") { received.withLock { $0.last == 43 } }
+    #expect(received.withLock { $0 } == [0, 42, 43])
+    withExtendedLifetime(cancellable) {}
+  }
+}
+
+/// A number that does something when it is compared for the first time.
+private struct Compared: Equatable, Sendable {
+  private final class Hook: Sendable {
+    let action: Mutex<(@Sendable () -> Void)?>
+
+    init(_ action: (@Sendable () -> Void)?) {
+      self.action = Mutex(action)
+    }
+  }
+
+  var number: Int
+  private let hook: Hook
+
+  init(number: Int, whenCompared action: (@Sendable () -> Void)? = nil) {
+    self.number = number
+    hook = Hook(action)
+  }
+
+  static func == (lhs: Self, rhs: Self) -> Bool {
+    for value in [lhs, rhs] { value.hook.action.withLock { $0.take() }?() }
+    return lhs.number == rhs.number
+  }
+}
+
+/// Is answered by hand, but for the first load, which finds nothing.
+private final class ComparedKey: SharedKey {
+  let loads = Mutex<[LoadContinuation<Compared>]>([])
+  let subscribers = Mutex<[SharedSubscriber<Compared>]>([])
+
+  var id: String { "compared" }
+
+  func load(context: LoadContext<Compared>, continuation: LoadContinuation<Compared>) {
+    let isFirst = loads.withLock { loads in
+      loads.append(continuation)
+      return loads.count == 1
+    }
+    if isFirst { continuation.resumeReturningInitialValue() }
+  }
+
+  func subscribe(
+    context: LoadContext<Compared>,
+    subscriber: SharedSubscriber<Compared>
+  ) -> SharedSubscription {
+    subscribers.withLock { $0.append(subscriber) }
+    return SharedSubscription {}
+  }
+
+  func save(_ value: Compared, context: SaveContext, continuation: SaveContinuation) {
+    continuation.resume()
+  }
 }
 
 /// Always finds 42.

@@ -183,15 +183,33 @@ final class KeyPersistence<Key: SharedReaderKey>: ReferencePersistence {
       completion()
     }
     guard case .success(let value?) = result else { return finish() }
-    // A load and the key may both tell of one change.
-    let versionsOfSameValue = reference.versions(of: value)
-    let outcome = reference.replace(with: value, number: number, isInitial: isInitial) { [weak self] versions in
-      guard let self, isWanted(versions), advance(shownValue, to: number) else { return .outdated }
-      return versions == versionsOfSameValue ? .outdated : .done
-    } whenUnlocked: { _ in
-      finish()
+    show(value, number, in: reference, isInitial: isInitial, if: isWanted, completion: finish)
+  }
+
+  private func show(
+    _ value: Key.Value,
+    _ number: UInt64,
+    in reference: ValueReference<Key.Value>,
+    isInitial: Bool,
+    if isWanted: @escaping @Sendable (Versions) -> Bool,
+    completion: @escaping @Sendable () -> Void
+  ) {
+    // A load and the key may both tell of one change, also at the same moment.
+    let comparison = reference.comparison(with: value)
+    let end = { @Sendable [self] (outcome: Replacement) in
+      guard outcome == .superseded else { return completion() }
+      show(value, number, in: reference, isInitial: isInitial, if: isWanted, completion: completion)
     }
-    if outcome != nil { finish() }
+    let outcome = reference.replace(with: value, number: number, isInitial: isInitial) { [weak self] versions in
+      guard let self, isWanted(versions), number > shownValue.load(ordering: .relaxed) else { return .outdated }
+      // What it was compared with is not the present value any more.
+      if let comparison, comparison.versions != versions { return .superseded }
+      shownValue.store(number, ordering: .relaxed)
+      return comparison?.isEqual == true ? .outdated : .done
+    } whenUnlocked: {
+      end($0)
+    }
+    if let outcome { end(outcome) }
   }
 
   private func nextNumber() -> UInt64 {

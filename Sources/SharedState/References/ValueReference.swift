@@ -98,12 +98,15 @@ package final class ValueReference<Value>: Reference, @unchecked Sendable {
     withExtendedLifetime(value) {}
   }
 
-  /// The changes that have led to a value, if that is the present one; `nil` also when nobody can tell.
-  func versions(of value: Value?) -> Versions? {
-    guard let value, lock.lockUnlessClosure() else { return nil }
+  /// Compares a value with the present one, which is somebody else's code and so runs without the lock.
+  ///
+  /// - Returns: Whether they are equal, `false` also when nobody can tell, and the changes that have led to the one it was
+  ///   compared with; `nil`: a closure has the lock.
+  func comparison(with value: Value) -> (isEqual: Bool, versions: Versions)? {
+    guard lock.lockUnlessClosure() else { return nil }
     let (present, versions) = (pointer.pointee, versions)
     unlock()
-    return Equality.areEqual(value, present) == true ? versions : nil
+    return (Equality.areEqual(value, present) == true, versions)
   }
 
   /// The changes so far.
