@@ -8,18 +8,22 @@ typedef void SWIFT_CALL (*EnqueueHook)(void *job, Enqueue original);
 extern EnqueueHook swift_task_enqueueGlobal_hook;
 extern uint64_t SWIFT_CALL swift_task_getJobTaskId(const void *job);
 
-static TaskHook installed;
-static EnqueueHook earlier;
+// Other threads may call the hook as soon as the runtime has it, and nothing but these orders their reads
+// behind the writes below.
+static _Atomic(TaskHook) installed;
+static _Atomic(EnqueueHook) earlier;
 
 static void SWIFT_CALL enqueue(void *job, Enqueue original) {
-  if (installed(job)) return;
-  if (earlier) earlier(job, original); else original(job);
+  TaskHook hook = installed;
+  if (hook && hook(job)) return;
+  EnqueueHook next = earlier;
+  if (next) next(job, original); else original(job);
 }
 
 void installTaskHook(TaskHook hook) {
-  installed = hook;
   earlier = swift_task_enqueueGlobal_hook;
-  swift_task_enqueueGlobal_hook = enqueue;
+  installed = hook;
+  __atomic_store_n(&swift_task_enqueueGlobal_hook, enqueue, __ATOMIC_RELEASE);
 }
 
 uint64_t taskOfJob(const void *job) { return swift_task_getJobTaskId(job); }
