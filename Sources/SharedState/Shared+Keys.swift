@@ -12,7 +12,7 @@ extension Shared where Value: Sendable {
     line: UInt = #line
   ) {
     self.init(
-      reference(of: key, default: wrappedValue),
+      box(of: key, default: wrappedValue),
       declaredAt: ShareOrigin(fileID: fileID, line: line)
     )
   }
@@ -63,7 +63,7 @@ extension Shared where Value: Sendable {
   ) async throws {
     let value = try await requiredValue(of: key)
     self.init(
-      reference(of: key, loads: false, default: { value }),
+      box(of: key, loads: false, default: { value }),
       declaredAt: ShareOrigin(fileID: fileID, line: line)
     )
   }
@@ -84,7 +84,7 @@ extension Shared where Value: Sendable {
   /// Until it is loaded, the value is the one of before, or what other shares of the key have.
   /// - Throws: What the key says, or `CancellationError`.
   public func load(_ key: some SharedKey<Value>) async throws {
-    projection.swap { reference(of: key, loads: false, default: $0) }
+    projection.swap { box(of: key, loads: false, default: $0) }
     try await load()
   }
 
@@ -92,7 +92,7 @@ extension Shared where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load<Key: SharedKey<Value>>(_ key: Key.Default) async throws {
-    projection.swap { _ in reference(of: key.base, loads: false, default: { key.initialValue }) }
+    projection.swap { _ in box(of: key.base, loads: false, default: { key.initialValue }) }
     try await load()
   }
 }
@@ -105,7 +105,7 @@ extension SharedReader where Value: Sendable {
   ///     when no share of the key exists yet.
   ///   - key: Says where the value is kept.
   public init(wrappedValue: @autoclosure () -> Value, _ key: some SharedReaderKey<Value>) {
-    self.init(readOnlyReference(of: key, default: wrappedValue).place)
+    self.init(readOnlyBox(of: key, default: wrappedValue).place)
   }
 
   /// Reads an optional value that a key keeps; `nil` when nothing is stored. A key with a default of the same name comes
@@ -136,7 +136,7 @@ extension SharedReader where Value: Sendable {
   /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
   public init(require key: some SharedReaderKey<Value>) async throws {
     let value = try await requiredValue(of: key)
-    self.init(readOnlyReference(of: key, loads: false, default: { value }).place)
+    self.init(readOnlyBox(of: key, loads: false, default: { value }).place)
   }
 
   /// Loads the value that a key with a default keeps, and reads it; the default is of no use here.
@@ -150,7 +150,7 @@ extension SharedReader where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load(_ key: some SharedReaderKey<Value>) async throws {
-    projection.swap { readOnlyReference(of: key, loads: false, default: $0) }
+    projection.swap { readOnlyBox(of: key, loads: false, default: $0) }
     try await load()
   }
 
@@ -158,7 +158,7 @@ extension SharedReader where Value: Sendable {
   ///
   /// - Throws: What the key says, or `CancellationError`.
   public func load<Key: SharedReaderKey<Value>>(_ key: Key.Default) async throws {
-    projection.swap { _ in readOnlyReference(of: key.base, loads: false, default: { key.initialValue }) }
+    projection.swap { _ in readOnlyBox(of: key.base, loads: false, default: { key.initialValue }) }
     try await load()
   }
 }
@@ -166,8 +166,8 @@ extension SharedReader where Value: Sendable {
 extension Projection {
   /// Points to what a key keeps from now on, and tells nobody of a value that is the present one.
   ///
-  /// - Parameter find: Finds the reference of the key; takes the present value, for the default.
-  fileprivate func swap(_ find: (() -> Value) -> ValueReference<Value>) {
+  /// - Parameter find: Finds the box of the key; takes the present value, for the default.
+  fileprivate func swap(_ find: (() -> Value) -> ValueBox<Value>) {
     let present = place.read()
     var isMade = false
     let place = find {

@@ -21,14 +21,14 @@ public struct Shared<Value> {
     projection = Projection(place)
   }
 
-  init(_ reference: ValueReference<Value>, declaredAt origin: ShareOrigin) {
-    reference.noteOrigin(origin)
-    self.init(reference.place)
+  init(_ box: ValueBox<Value>, declaredAt origin: ShareOrigin) {
+    box.noteOrigin(origin)
+    self.init(box.place)
   }
 
   /// Shares a value that is held in memory only, by those to whom the share is handed.
   public init(value: Value, fileID: StaticString = #fileID, line: UInt = #line) {
-    self.init(ValueReference(value), declaredAt: ShareOrigin(fileID: fileID, line: line))
+    self.init(ValueBox(value), declaredAt: ShareOrigin(fileID: fileID, line: line))
   }
 
   /// Another share of the same value.
@@ -97,13 +97,13 @@ public struct Shared<Value> {
   }
 
   /// Whether the value is being loaded. Observed.
-  public var isLoading: Bool { projection.place.reference.observedStatus.isLoading }
+  public var isLoading: Bool { projection.place.box.observedStatus.isLoading }
 
   /// Why the value could not be loaded, or may be stale; `nil` once it is up to date. Observed.
-  public var loadError: (any Error)? { projection.place.reference.observedErrors.load }
+  public var loadError: (any Error)? { projection.place.box.observedErrors.load }
 
   /// Why the newest change could not be saved; `nil` once it is. Observed.
-  public var saveError: (any Error)? { projection.place.reference.observedErrors.save }
+  public var saveError: (any Error)? { projection.place.box.observedErrors.save }
 
   /// Loads the value again from where it is kept. A value that is held in memory only stays as it is.
   ///
@@ -112,8 +112,8 @@ public struct Shared<Value> {
   ///   with Redis is the store's `operationTimeout` of 10 seconds.
   /// - Throws: What the key says, ``TimedOutError`` where that says nothing in time, or `CancellationError`.
   public func load(within timeout: Duration? = nil) async throws {
-    let reference = projection.place.reference
-    try await reference.handingErrorsOver { try await reference.persistence?.load(within: timeout) }
+    let box = projection.place.box
+    try await box.handingErrorsOver { try await box.persistence?.load(within: timeout) }
   }
 
   /// Saves the value, and returns once it is kept. A value that is held in memory only is kept as it is.
@@ -125,9 +125,9 @@ public struct Shared<Value> {
   /// - Throws: What the key says, ``TimedOutError``, or `CancellationError`; the saving itself goes on after a
   ///   cancellation, or when the time is over.
   public func save(replacingUnreadable: Bool = false, within timeout: Duration? = nil) async throws {
-    let reference = projection.place.reference
-    try await reference.handingErrorsOver {
-      try await reference.persistence?.save(replacingUnreadable: replacingUnreadable, within: timeout)
+    let box = projection.place.box
+    try await box.handingErrorsOver {
+      try await box.persistence?.save(replacingUnreadable: replacingUnreadable, within: timeout)
     }
   }
 
@@ -138,9 +138,9 @@ public struct Shared<Value> {
   /// - Throws: What the key says, ``TimedOutError``, or `CancellationError`; the deletion itself goes on after a
   ///   cancellation, or when the time is over.
   public func reset(within timeout: Duration? = nil) async throws {
-    let reference = projection.place.reference
-    guard let persistence = reference.persistence else { return reference.returnToDefault() }
-    try await reference.handingErrorsOver { try await persistence.reset(within: timeout) }
+    let box = projection.place.box
+    guard let persistence = box.persistence else { return box.returnToDefault() }
+    try await box.handingErrorsOver { try await persistence.reset(within: timeout) }
   }
 
   /// Reads and changes the value as one step that nothing comes between, in whatever process, and returns once it is
@@ -176,7 +176,7 @@ public struct Shared<Value> {
   ) async throws -> Result {
     let place = projection.place
     let update = AtomicUpdate(place, operation)
-    if try await place.reference.performAtomically(within: timeout, { update.run(in: $0) }) {
+    if try await place.box.performAtomically(within: timeout, { update.run(in: $0) }) {
       return try update.outcome()
     }
     let result = try withLock(operation, fileID: fileID, filePath: filePath, line: line, column: column)

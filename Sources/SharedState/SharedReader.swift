@@ -15,7 +15,7 @@ public struct SharedReader<Value> {
 
   /// Shares a value that is held in memory only, and that nobody changes.
   public init(value: Value) {
-    self.init(ValueReference(value).place)
+    self.init(ValueBox(value).place)
   }
 
   /// A reader of a value that never changes.
@@ -65,10 +65,10 @@ public struct SharedReader<Value> {
   }
 
   /// Whether the value is being loaded. Observed.
-  public var isLoading: Bool { projection.place.reference.observedStatus.isLoading }
+  public var isLoading: Bool { projection.place.box.observedStatus.isLoading }
 
   /// Why the value could not be loaded, or may be stale; `nil` once it is up to date. Observed.
-  public var loadError: (any Error)? { projection.place.reference.observedErrors.load }
+  public var loadError: (any Error)? { projection.place.box.observedErrors.load }
 
   /// Loads the value again from where it is kept.
   ///
@@ -76,8 +76,8 @@ public struct SharedReader<Value> {
   ///   with Redis is the store's `operationTimeout` of 10 seconds.
   /// - Throws: What the key says, ``TimedOutError`` where that says nothing in time, or `CancellationError`.
   public func load(within timeout: Duration? = nil) async throws {
-    let reference = projection.place.reference
-    try await reference.handingErrorsOver { try await reference.persistence?.load(within: timeout) }
+    let box = projection.place.box
+    try await box.handingErrorsOver { try await box.persistence?.load(within: timeout) }
   }
 }
 

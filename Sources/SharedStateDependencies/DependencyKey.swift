@@ -1,5 +1,30 @@
 import IssueReporting
 
+/// A key of a dependency that has a value for tests, and perhaps one for previews.
+///
+/// Conform to this protocol where the live implementation is out of reach, in a module of interfaces for example, and
+/// add ``DependencyKey`` where it is known.
+///
+/// A default is evaluated once and then kept: for each test, or for the process outside of tests. Two threads that
+/// ask for it first and at the same time may both evaluate it; both then get the same one. Where evaluating twice
+/// does harm, let the requirement be a `static let`, but note that all tests share its value. Defaults are evaluated
+/// on any thread, so a conformance cannot be isolated to an actor.
+public protocol TestDependencyKey<Value>: SendableMetatype {
+  /// The type of the dependency.
+  associatedtype Value: Sendable = Self
+
+  /// The default in tests.
+  static var testValue: Value { get }
+
+  /// The default in previews: ``testValue`` unless declared.
+  static var previewValue: Value { get }
+}
+
+extension TestDependencyKey {
+  /// The default in previews, the same as in tests.
+  public static var previewValue: Value { testValue }
+}
+
 /// A key of a dependency that has a value for the running program.
 ///
 /// ```swift

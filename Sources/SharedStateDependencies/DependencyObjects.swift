@@ -1,5 +1,11 @@
 import Synchronization
 
+/// A ``Dependency`` of any value.
+protocol DependencyHolding {
+  /// The values in force when the wrapper was created.
+  var initialValues: DependencyValues { get }
+}
+
 /// Remembers the values that objects were created with, for ``withDependencies(from:operation:fileID:filePath:line:column:)``.
 ///
 /// Objects are held weakly. Entries of objects that are gone are removed now and then: there are never more of them

@@ -1,5 +1,5 @@
-import CustomDump
-package import SharedState
+public import CustomDump
+public import SharedState
 
 /// Shows values, and how they differ, as swift-custom-dump does.
 ///
@@ -13,4 +13,35 @@ package final class CustomDumpDifferences: DifferenceProvider {
   package static func dump<Value>(_ value: Value) -> String {
     String(customDumping: value)
   }
+}
+
+extension IdentifiedArray: CustomDumpRepresentable {
+  /// The elements.
+  public var customDumpValue: Any { elements }
+}
+
+extension Shared: CustomDumpRepresentable {
+  /// The value.
+  public var customDumpValue: Any { wrappedValue }
+}
+
+extension Shared: _CustomDiffObject {
+  /// What a test expects the value to be while it asserts changes, otherwise the value; and the value.
+  public var _customDiffValues: (Any, Any) { expectedAndPresent }
+
+  /// The same for all copies of a share.
+  public var _objectIdentifier: ObjectIdentifier { identity }
+}
+
+extension SharedReader: CustomDumpRepresentable {
+  /// The value.
+  public var customDumpValue: Any { wrappedValue }
+}
+
+extension SharedReader: _CustomDiffObject {
+  /// As for a share.
+  public var _customDiffValues: (Any, Any) { expectedAndPresent }
+
+  /// The same for all copies of a reader.
+  public var _objectIdentifier: ObjectIdentifier { identity }
 }

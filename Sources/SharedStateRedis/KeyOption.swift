@@ -1,4 +1,5 @@
 import SharedState
+import Synchronization
 
 /// In what the options of two shares of one name may differ. Encoders, decoders and rules cannot be
 /// compared, but for whether there are rules.
@@ -54,6 +55,26 @@ extension RedisSharedKey.Options {
     case .usesArraysForDictionaries: usesArraysForDictionaries ? "on" : "off"
     case .detectsForeignEdits: detectsForeignEdits ? "on" : "off"
     case .validate: validate == nil ? "none" : "some"
+    }
+  }
+}
+
+/// Which options of which names were reported to differ between shares: each once.
+final class ReportedOptions: Sendable {
+  private struct Difference: Hashable {
+    let name: Name
+    let option: KeyOption
+  }
+
+  /// How many are remembered; what comes after that is not reported.
+  static let maximum = 1_000
+
+  private let reported = Mutex<Set<Difference>>([])
+
+  /// Whether this is to be reported.
+  func insert(_ name: Name, _ option: KeyOption) -> Bool {
+    reported.withLock { reported in
+      reported.count < Self.maximum && reported.insert(Difference(name: name, option: option)).inserted
     }
   }
 }

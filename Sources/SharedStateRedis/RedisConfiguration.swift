@@ -134,3 +134,36 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
     )
   }
 }
+
+/// What a connection authenticates with. Nothing that prints or reflects it shows the password.
+package struct RedisCredentials: Hashable, Sendable {
+  /// `nil`: the default user.
+  package let user: String?
+  /// May be empty, for a user without one.
+  package let password: String
+
+  /// Makes credentials.
+  package init(user: String?, password: String) {
+    self.user = user
+    self.password = password
+  }
+}
+
+extension RedisCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  package var description: String { "\(user ?? "the default user"), with a password" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: ["user": user as Any]) }
+}
+
+/// Where a server listens.
+package enum RedisEndpoint: Hashable, Sendable, CustomStringConvertible {
+  case tcp(host: String, port: UInt16)
+  case unix(path: String)
+
+  package var description: String {
+    switch self {
+    case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    case .unix(let path): path
+    }
+  }
+}

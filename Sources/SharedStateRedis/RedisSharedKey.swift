@@ -142,7 +142,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   package let findsStorage: Bool
   let options: Options
 
-  /// The names in Redis, or why the name is not usable. Made when they are needed, which is only for a new reference.
+  /// The names in Redis, or why the name is not usable. Made when they are needed, which is only for a new box.
   var names: Result<KeyNames, RedisSharedStateError> { store.names(for: name) }
 
   init(_ name: String, store: RedisStore?, options: Options) {
@@ -160,27 +160,27 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   /// How the key is made.
   public var description: String { ".redis(\(String(reflecting: name)))" }
 
-  /// The reference that the store's registry holds.
+  /// The box that the store's registry holds.
   @_documentation(visibility: private)
-  public func _ownReference(default initialValue: () -> Value) -> _OwnReference<Value>? {
-    _OwnReference(reference(default: initialValue))
+  public func _ownBox(default initialValue: () -> Value) -> _OwnBox<Value>? {
+    _OwnBox(box(default: initialValue))
   }
 
-  private func reference(default initialValue: () -> Value) -> ValueReference<Value> {
+  private func box(default initialValue: () -> Value) -> ValueBox<Value> {
     var made: RedisPersistence<Value>?
-    let reference = store.registry.reference(id: .name(Name(name))) {
+    let box = store.registry.box(id: .name(Name(name))) {
       let value = initialValue()
       let persistence = RedisPersistence(key: self, initialValue: value)
       made = persistence
-      return ValueReference(value, persistence: persistence)
-    } start: { reference in
-      made?.start(reference)
+      return ValueBox(value, persistence: persistence)
+    } start: { box in
+      made?.start(box)
     }
-    if let first = reference.persistence, first !== made {
+    if let first = box.persistence, first !== made {
       // The store's registry has no other class for this type of value; a cast that checks takes longer than the rest.
       compareOptions(with: unsafeDowncast(first, to: RedisPersistence<Value>.self).options)
     }
-    return reference
+    return box
   }
 
   private func compareOptions(with first: Options) {
@@ -236,7 +236,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     )
   }
 
-  // The methods below serve keys that are built on top of this one. They go through the same reference as everybody
+  // The methods below serve keys that are built on top of this one. They go through the same box as everybody
   // else, so that there is one replica for them all.
 
   /// Reads what is stored.

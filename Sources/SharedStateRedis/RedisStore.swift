@@ -33,8 +33,8 @@ public final class RedisStore: Sendable {
   /// Tell observers of what other services have changed, and those of other stores do not wait for them.
   let delivery = DeliveryThreads()
   let watch: LinkWatch
-  /// Finds the one reference of each name.
-  let registry = ReferenceRegistry()
+  /// Finds the one box of each name.
+  let registry = BoxRegistry()
   private let reportedOptions = ReportedOptions()
 
   /// How the store signs its commits.

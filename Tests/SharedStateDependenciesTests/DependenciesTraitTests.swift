@@ -43,7 +43,7 @@ struct DependenciesTraitTests {
   @Test func valuesAreReleasedWhenTheScopeEnds() async throws {
     let test = try #require(Test.current)
     let trait: DependenciesTrait = .dependencies
-    let observed = WeakReference()
+    let observed = WeakBox()
     try await DependencyValues.$current.withValue(DependencyValues(cache: nil)) {
       try await trait.provideScope(for: test, testCase: Test.Case.current) {
         observed.set(DependencyValues.current.counter)

@@ -95,19 +95,19 @@ final class Model: Sendable {
 }
 
 /// Tells whether a counter is still alive.
-final class WeakReference: Sendable {
-  private struct Reference: Sendable {
+final class WeakBox: Sendable {
+  private struct Box: Sendable {
     weak var counter: Counter?
   }
 
-  private let reference = Mutex(Reference())
+  private let box = Mutex(Box())
 
   var isReleased: Bool {
-    reference.withLock { $0.counter == nil }
+    box.withLock { $0.counter == nil }
   }
 
   func set(_ counter: Counter) {
-    reference.withLock { $0.counter = counter }
+    box.withLock { $0.counter = counter }
   }
 }
 

@@ -13,41 +13,41 @@ struct RedisPersistenceTests {
 
   private func make(
     _ store: RedisStore
-  ) -> (reference: ValueReference<Int>, persistence: RedisPersistence<Int>) {
+  ) -> (box: ValueBox<Int>, persistence: RedisPersistence<Int>) {
     let key = RedisSharedKey<Int>("count", store: store, options: .init())
     let persistence = RedisPersistence(key: key, initialValue: 0)
-    let reference = ValueReference(0, persistence: persistence)
-    persistence.start(reference)
-    return (reference, persistence)
+    let box = ValueBox(0, persistence: persistence)
+    persistence.start(box)
+    return (box, persistence)
   }
 
   @Test("a status that was decided earlier and arrives later is not shown")
   func lateStatus() {
     let store = RedisStore.inProcess()
     defer { store.stop() }
-    let (reference, persistence) = make(store)
+    let (box, persistence) = make(store)
     persistence.setLoading(false, number: .max)
     persistence.setLoading(true, number: .max - 1)
     persistence.setLoadError(nil, number: .max)
     persistence.setLoadError(error, number: .max - 1)
     persistence.setSaveError(nil, number: .max)
     persistence.setSaveError(error, number: .max - 1)
-    #expect(!reference.observedStatus.isLoading)
-    #expect(reference.observedStatus.loadError == nil)
-    #expect(reference.observedStatus.saveError == nil)
+    #expect(!box.observedStatus.isLoading)
+    #expect(box.observedStatus.loadError == nil)
+    #expect(box.observedStatus.saveError == nil)
   }
 
   @Test("a watch that ends late leaves the newer one alone")
   func lateEndOfWatch() throws {
     let store = RedisStore.inProcess()
     defer { store.stop() }
-    let (reference, _) = make(store)
-    let watch = try #require(reference.mutationWatch)
-    _ = reference.snapshot { _ in }
-    reference.endMutationWatch(watch)
-    let newer = try #require(reference.mutationWatch)
-    reference.endMutationWatch(newer)
-    #expect(reference.mutationWatch == nil)
+    let (box, _) = make(store)
+    let watch = try #require(box.mutationWatch)
+    _ = box.snapshot { _ in }
+    box.endMutationWatch(watch)
+    let newer = try #require(box.mutationWatch)
+    box.endMutationWatch(newer)
+    #expect(box.mutationWatch == nil)
   }
 
   @Test("saving after the shutdown keeps nothing alive", .timeLimit(.minutes(1)))

@@ -152,7 +152,7 @@ struct ConcurrencyTests {
       }
     }
     #expect(shared.wrappedValue == tasks * 100)
-    #expect(!shared.projection.place.reference.attention.contains(.waiters))
+    #expect(!shared.projection.place.box.attention.contains(.waiters))
   }
 
   @Test func pointingElsewhereIsSafeWhileOthersReadAndWatch() async {
@@ -174,7 +174,7 @@ struct ConcurrencyTests {
 
   @Test func keysOfOneIdentifierAreMadeAndDroppedByEverybody() async throws {
     let backend = ScriptedBackend<Int>.storing(1)
-    let registry = ReferenceRegistry.current
+    let registry = BoxRegistry.current
     await inParallel { _ in
       for _ in 0..<500 {
         let shared = Shared(wrappedValue: 0, .scripted(backend))

@@ -43,7 +43,7 @@ struct DefaultKeyTests {
     #expect(InMemoryKey<Int>.Default[.inMemory("count"), default: 1].id == InMemoryKey<Int>("count").id)
   }
 
-  @Test func isTheSameReferenceAsItsKeyWhereTheTypeIsNotKnown() {
+  @Test func isTheSameBoxAsItsKeyWhereTheTypeIsNotKnown() {
     func share<Key: SharedKey<Int>>(_ key: Key) -> Shared<Int> {
       Shared(wrappedValue: 0, key)
     }
@@ -53,8 +53,8 @@ struct DefaultKeyTests {
     @Shared(.inMemory("count")) var plain = 1
     let shared = share(InMemoryKey<Int>.Default.count)
     let reader = read(InMemoryKey<Int>.Default.count)
-    #expect(shared.projection.place.reference === $plain.projection.place.reference)
-    #expect(reader.projection.place.reference === $plain.projection.place.reference)
+    #expect(shared.projection.place.box === $plain.projection.place.box)
+    #expect(reader.projection.place.box === $plain.projection.place.box)
   }
 
   @Test func handsOnToItsKey() async throws {

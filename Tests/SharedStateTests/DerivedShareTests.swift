@@ -151,7 +151,7 @@ struct DerivedShareTests {
 
   @Test func errorLeavesAStoredPartAsItWas() {
     let whole = Shared(value: Settings())
-    let version = whole.projection.place.reference.version
+    let version = whole.projection.place.box.version
     #expect(throws: TestError()) {
       try whole.nested.withLock { value throws(TestError) in
         value.number = 7
@@ -159,12 +159,12 @@ struct DerivedShareTests {
       }
     }
     #expect(whole.wrappedValue.nested == Nested())
-    #expect(whole.projection.place.reference.version == version)
+    #expect(whole.projection.place.box.version == version)
   }
 
   @Test func errorLeavesTheWholeOfAComputedPartAsItWas() {
     let whole = Shared(value: Settings())
-    let version = whole.projection.place.reference.version
+    let version = whole.projection.place.box.version
     #expect(throws: TestError()) {
       try whole.roundedLevel.withLock { value throws(TestError) in
         value = 7
@@ -172,7 +172,7 @@ struct DerivedShareTests {
       }
     }
     #expect(whole.wrappedValue.level == 1.75)
-    #expect(whole.projection.place.reference.version == version)
+    #expect(whole.projection.place.box.version == version)
   }
 
   @Test func partKeepsTheWholeAlive() {

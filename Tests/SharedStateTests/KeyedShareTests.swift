@@ -23,11 +23,11 @@ struct KeyedShareTests {
   @Test func loadThatFindsNothingChangesNothing() {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
-    let version = $value.projection.place.reference.version
+    let version = $value.projection.place.box.version
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
     #expect(value == 1)
     #expect(!$value.isLoading)
-    #expect($value.projection.place.reference.version == version)
+    #expect($value.projection.place.box.version == version)
   }
 
   @Test func lateFirstLoadNeverOverwritesALocalChange() {
@@ -346,18 +346,18 @@ struct KeyedShareTests {
     let cancellations = Recorder<Void>()
     let values = Recorder<Void>()
     let keys = Recorder<Void>()
-    let reference: Weak<Reference>
+    let box: Weak<Box>
     do {
       let key = Key(cancellations: cancellations, object: Tracked { keys.append(()) })
       let shared = Shared(wrappedValue: Tracked { values.append(()) }, key)
       shared.withLock { $0 = Tracked { values.append(()) } }
-      reference = Weak(object: shared.projection.place.reference)
-      #expect(ReferenceRegistry.current.count == 1)
+      box = Weak(object: shared.projection.place.box)
+      #expect(BoxRegistry.current.count == 1)
     }
     await cancellations.wait(count: 1)
     await values.wait(count: 2)
     await keys.wait(count: 1)
-    #expect(reference.object == nil)
-    #expect(ReferenceRegistry.current.count == 0)
+    #expect(box.object == nil)
+    #expect(BoxRegistry.current.count == 0)
   }
 }

@@ -32,7 +32,7 @@ struct LeakTests {
     var isInhabited: Bool { houses > 0 }
   }
 
-  // Whatever is left of a share, of its projection, its reference or its observers, holds the value: so no more than
+  // Whatever is left of a share, of its projection, its box or its observers, holds the value: so no more than
   // the values has to be counted.
   @Test func aMillionSharesLeaveNothingBehind() async {
     let census = Census()

@@ -8,30 +8,30 @@ import Testing
 /// What comes for a value while a closure of the program's has it: nobody waits, and nothing is lost.
 @Suite(.timeLimit(.minutes(1)))
 struct LockedValueTests {
-  private let reference = ValueReference([0])
-  private var share: Shared<[Int]> { Shared(reference.place) }
+  private let box = ValueBox([0])
+  private var share: Shared<[Int]> { Shared(box.place) }
 
   @Test func aRemoteChangeIsLeftAndComesRightAfterTheClosure() async {
     let (told, outcomes) = (Log<[Int]>(), Log<Replacement>())
-    let observation = reference.place.observe { told.append($0) }
+    let observation = box.place.observe { told.append($0) }
     let held = HeldLock(share) { $0.append(1) }
-    #expect(reference.replace(with: [2], whenUnlocked: { outcomes.append($0) }) == nil)
+    #expect(box.replace(with: [2], whenUnlocked: { outcomes.append($0) }) == nil)
     #expect(outcomes.values == [])
     held.end()
     await until("what was told last", told.values.last, is: [2])
     #expect(told.values == [[0], [0, 1], [2]])
     #expect(outcomes.values == [.done])
-    #expect(reference.versions == Versions(local: 1, remote: 1))
+    #expect(box.versions == Versions(local: 1, remote: 1))
     withExtendedLifetime(observation) {}
   }
 
   @Test func itComesAlsoAfterAClosureThatThrows() async {
     let held = HeldLock(share) { _ in throw TestError() }
-    #expect(reference.replace(with: [2]) == nil)
+    #expect(box.replace(with: [2]) == nil)
     held.end()
-    await until("how many remote changes there were", reference.remoteChanges, is: 1)
+    await until("how many remote changes there were", box.remoteChanges, is: 1)
     #expect(share.wrappedValue == [2])
-    #expect(reference.stamp == 0)
+    #expect(box.stamp == 0)
   }
 
   @Test func itComesAlsoAfterAClosureOfAPart() async {
@@ -43,11 +43,11 @@ struct LockedValueTests {
       }
     }
     for isThrowing in [false, true] {
-      let reference = ValueReference(Whole())
-      let whole = Shared(reference.place)
+      let box = ValueBox(Whole())
+      let whole = Shared(box.place)
       for (number, part) in [whole.stored, whole.computed].enumerated() {
         let held = HeldLock(part) { if isThrowing { throw TestError() } else { $0 += 10 } }
-        #expect(reference.replace(with: Whole(stored: number)) == nil)
+        #expect(box.replace(with: Whole(stored: number)) == nil)
         held.end()
         await until("the part", part.wrappedValue, is: number)
         #expect(whole.wrappedValue.stored == number)
@@ -58,7 +58,7 @@ struct LockedValueTests {
   @Test func itComesAlsoAfterAClosureThatIsTracked() async {
     let tracker = SharedChangeTracker(reportUnassertedChanges: false)
     for isThrowing in [false, true] {
-      let value = ValueReference([0])
+      let value = ValueBox([0])
       tracker.track {
         let held = HeldLock(Shared(value.place)) { if isThrowing { throw TestError() } else { $0 = [1] } }
         #expect(value.replace(with: [2]) == nil)
@@ -74,7 +74,7 @@ struct LockedValueTests {
     // It puts the expected value in the place of the real one, and back.
     tracker.assert {
       share.withLock {
-        #expect(reference.replace(with: [2]) == nil)
+        #expect(box.replace(with: [2]) == nil)
         $0 = [2]
       }
     }
@@ -83,7 +83,7 @@ struct LockedValueTests {
 
   @Test func itComesAlsoFromInsideTheClosure() {
     share.withLock { value in
-      #expect(reference.replace(with: [2]) == nil)
+      #expect(box.replace(with: [2]) == nil)
       value = [1]
     }
     #expect(share.wrappedValue == [2])
@@ -93,7 +93,7 @@ struct LockedValueTests {
     let outcomes = Log<String>()
     let held = HeldLock(share)
     for number in [1, 3, 2] as [UInt64] {
-      let left = reference.replace(
+      let left = box.replace(
         with: [Int(number)],
         number: number,
         whenUnlocked: { outcome in
@@ -112,7 +112,7 @@ struct LockedValueTests {
   @Test func whatTheClosureHasDoneDecides() async {
     let outcomes = Log<Replacement>()
     let held = HeldLock(share) { $0 = [1] }
-    _ = reference.replace(with: [2], if: { $0.local == 0 ? .done : .superseded }, whenUnlocked: { outcomes.append($0) })
+    _ = box.replace(with: [2], if: { $0.local == 0 ? .done : .superseded }, whenUnlocked: { outcomes.append($0) })
     held.end()
     await until("the outcomes", outcomes.values, is: [.superseded])
     #expect(share.wrappedValue == [1])
@@ -121,23 +121,23 @@ struct LockedValueTests {
   @Test func aSnapshotIsTakenRightAfterTheClosure() async {
     let snapshots = Log<[Int]>()
     let held = HeldLock(share) { $0.append(1) }
-    #expect(reference.snapshot { snapshots.append($0.value) } == nil)
+    #expect(box.snapshot { snapshots.append($0.value) } == nil)
     #expect(snapshots.values == [])
     held.end()
     await until("the snapshots", snapshots.values, is: [[0, 1]])
-    #expect(reference.mutationWatch != nil)
+    #expect(box.mutationWatch != nil)
   }
 
   @Test func theStatusIsSetAndReadMeanwhile() {
     let held = HeldLock(share)
-    reference.updateStatus { $0.saveError = TestError() }
+    box.updateStatus { $0.saveError = TestError() }
     #expect(share.saveError is TestError)
     held.end()
   }
 
   @Test func anObservationEndsMeanwhile() {
     let told = Log<[Int]>()
-    let observation = reference.place.observe { told.append($0) }
+    let observation = box.place.observe { told.append($0) }
     let held = HeldLock(share) { $0 = [1] }
     observation.cancel()
     held.end()
@@ -199,7 +199,7 @@ struct LockedValueTests {
   // MARK: Everything at once
 
   @Test func nothingThatIsLeftIsForgotten() async {
-    let count = Shared(reference.place)
+    let count = Shared(box.place)
     let outcomes = Log<Replacement>()
     let snapshots = Log<[Int]>()
     let (changes, closures) = (2_000, 4)
@@ -215,15 +215,15 @@ struct LockedValueTests {
           }
         }
       }
-      group.addTask { [reference] in
+      group.addTask { [box] in
         for number in 1...UInt64(changes) {
-          let outcome = reference.replace(with: [-1], number: number, whenUnlocked: { outcomes.append($0) })
+          let outcome = box.replace(with: [-1], number: number, whenUnlocked: { outcomes.append($0) })
           if let outcome { outcomes.append(outcome) }
         }
       }
-      group.addTask { [reference] in
+      group.addTask { [box] in
         for round in 0..<changes {
-          if let snapshot = reference.snapshot(whenUnlocked: { snapshots.append($0.value) }) {
+          if let snapshot = box.snapshot(whenUnlocked: { snapshots.append($0.value) }) {
             snapshots.append(snapshot.value)
           }
           // One at a time, as those who encode do.
@@ -233,6 +233,6 @@ struct LockedValueTests {
     }
     await until("how many outcomes there are", outcomes.values.count, is: changes)
     #expect(snapshots.values.count == changes)
-    #expect(reference.notifications.load(ordering: .relaxed) == 0)
+    #expect(box.notifications.load(ordering: .relaxed) == 0)
   }
 }

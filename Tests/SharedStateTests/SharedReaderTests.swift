@@ -42,7 +42,7 @@ struct SharedReaderTests {
     #expect(value == 5)
   }
 
-  @Test func sharesTheReferenceOfAKeyThatIsWritten() {
+  @Test func sharesTheBoxOfAKeyThatIsWritten() {
     let backend = ScriptedBackend<Int>()
     @SharedReader(.scripted(backend)) var reader = 1
     @Shared(.scripted(backend)) var shared = 2

@@ -59,7 +59,7 @@ struct SharedTests {
 
   @Test func errorLeavesTheValueAndItsVersionAsTheyWere() {
     let shared = Shared(value: [1])
-    let version = shared.projection.place.reference.version
+    let version = shared.projection.place.box.version
     #expect(throws: TestError(number: 5)) {
       try shared.withLock { value throws(TestError) in
         value.append(2)
@@ -67,7 +67,7 @@ struct SharedTests {
       }
     }
     #expect(shared.wrappedValue == [1])
-    #expect(shared.projection.place.reference.version == version)
+    #expect(shared.projection.place.box.version == version)
     // The lock is free again, and its owner forgotten.
     shared.withLock { $0.append(3) }
     #expect(shared.wrappedValue == [1, 3])
@@ -169,16 +169,16 @@ struct SharedTests {
 
   @Test func valueGoesAwayWithTheLastShare() {
     let value: Weak<Tracked>
-    let reference: Weak<Reference>
+    let box: Weak<Box>
     do {
       let tracked = Tracked()
       let shared = Shared(value: tracked)
       let copy = Shared(projectedValue: shared)
       value = Weak(object: tracked)
-      reference = Weak(object: copy.projection.place.reference)
+      box = Weak(object: copy.projection.place.box)
       #expect(value.object != nil)
     }
     #expect(value.object == nil)
-    #expect(reference.object == nil)
+    #expect(box.object == nil)
   }
 }

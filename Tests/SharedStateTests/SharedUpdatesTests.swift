@@ -31,18 +31,18 @@ struct SharedUpdatesTests {
 
   @Test func changeBetweenReadingAndRegisteringIsNotMissed() async {
     let shared = Shared(value: 0)
-    let reference = shared.projection.place.reference
+    let box = shared.projection.place.box
     let waiter = ChangeWaiter()
-    let version = reference.version
+    let version = box.version
     shared.withLock { $0 += 1 }
-    reference.wait(for: waiter, after: version) { true }
+    box.wait(for: waiter, after: version) { true }
     await waiter.wait()
-    reference.remove(waiter)
+    box.remove(waiter)
     let swapped = ChangeWaiter()
-    reference.wait(for: swapped, after: reference.version) { false }
+    box.wait(for: swapped, after: box.version) { false }
     await swapped.wait()
-    reference.remove(swapped)
-    #expect(!reference.attention.contains(.waiters))
+    box.remove(swapped)
+    #expect(!box.attention.contains(.waiters))
   }
 
   @Test func hearsOfChangesFromElsewhere() async {
@@ -71,7 +71,7 @@ struct SharedUpdatesTests {
     task.cancel()
     await task.value
     #expect(values.elements == [1])
-    #expect(!shared.projection.place.reference.attention.contains(.waiters))
+    #expect(!shared.projection.place.box.attention.contains(.waiters))
   }
 
   @Test func isOverForACancelledTask() async {
@@ -123,7 +123,7 @@ struct SharedUpdatesTests {
     let shared = Shared(value: 0)
     var updates = shared.updates.makeAsyncIterator()
     #expect(await updates.next() == 0)
-    // Sooner or later a reference is made where an older one was, with the same version.
+    // Sooner or later a box is made where an older one was, with the same version.
     for number in 1...100 {
       shared.projectedValue = Shared(value: -1)
       shared.projectedValue = Shared(value: number)
@@ -160,12 +160,12 @@ struct SharedUpdatesTests {
   }
 
   private func waiterIsRegistered<Value>(on shared: Shared<Value>) async throws {
-    let reference = shared.projection.place.reference
-    try await eventually("somebody who waits for a change") { reference.hasWaiters }
+    let box = shared.projection.place.box
+    try await eventually("somebody who waits for a change") { box.hasWaiters }
   }
 }
 
-extension Reference {
+extension Box {
   /// Whether a task waits for a change.
   fileprivate var hasWaiters: Bool {
     lock.lock()

@@ -29,26 +29,26 @@ public struct InMemoryKey<Value: Sendable>: SharedKey {
     InMemoryKeyID(name: name, storage: ObjectIdentifier(storage))
   }
 
-  /// The reference that the storage holds.
+  /// The box that the storage holds.
   @_documentation(visibility: private)
-  public func _ownReference(default initialValue: () -> Value) -> _OwnReference<Value>? {
-    _OwnReference(reference(default: initialValue))
+  public func _ownBox(default initialValue: () -> Value) -> _OwnBox<Value>? {
+    _OwnBox(box(default: initialValue))
   }
 
-  private func reference(default initialValue: () -> Value) -> ValueReference<Value> {
-    storage.reference(name: name, default: initialValue)
+  private func box(default initialValue: () -> Value) -> ValueBox<Value> {
+    storage.box(name: name, default: initialValue)
   }
 
   /// Hands over the value that is held, if any.
   public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
-    let held: ValueReference<Value>? = storage.existingReference(name: name)
+    let held: ValueBox<Value>? = storage.existingBox(name: name)
     continuation.resume(with: .success(held?.value))
   }
 
   /// Yields every change that is made through a share of the name.
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
     guard let initialValue = context.initialValue else { return SharedSubscription {} }
-    let reader = SharedReader(reference(default: { initialValue }).place)
+    let reader = SharedReader(box(default: { initialValue }).place)
     let task = Task {
       for await value in reader.updates { subscriber.yield(value) }
     }
@@ -57,7 +57,7 @@ public struct InMemoryKey<Value: Sendable>: SharedKey {
 
   /// Holds the value.
   public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
-    Shared(reference(default: { value }).place).withLock { $0 = value }
+    Shared(box(default: { value }).place).withLock { $0 = value }
     continuation.resume()
   }
 }
@@ -86,27 +86,27 @@ public struct InMemoryKeyID: Hashable, Sendable {
 public final class InMemoryStorage: Sendable {
   private struct State {
     /// By type of value and by name. They are held, so that a value in memory costs what an unpersisted one costs.
-    var references: [ObjectIdentifier: [Name: Reference]] = [:]
-    /// Counts the references.
+    var boxes: [ObjectIdentifier: [Name: Box]] = [:]
+    /// Counts the boxes.
     var count = 0
     var typeNames: [ObjectIdentifier: String] = [:]
     var namesOfTwoTypes: Set<Name> = []
 
-    func reference(_ type: ObjectIdentifier, _ name: Name) -> Reference? {
-      references[type]?[name]
+    func box(_ type: ObjectIdentifier, _ name: Name) -> Box? {
+      boxes[type]?[name]
     }
 
-    /// Holds a new reference.
+    /// Holds a new box.
     ///
     /// - Returns: The type of another value of the same name, for the first time only. It is looked for here, because a
     ///   name costs no memory for it then.
-    mutating func insert(_ reference: Reference, as valueType: Any.Type, _ name: Name) -> String? {
+    mutating func insert(_ box: Box, as valueType: Any.Type, _ name: Name) -> String? {
       let type = ObjectIdentifier(valueType)
-      if references[type] == nil { typeNames[type] = "\(valueType)" }
-      references[type, default: [:]][name] = reference
+      if boxes[type] == nil { typeNames[type] = "\(valueType)" }
+      boxes[type, default: [:]][name] = box
       count += 1
       guard typeNames.count > 1, !namesOfTwoTypes.contains(name) else { return nil }
-      let other = typeNames.first { $0.key != type && references[$0.key]?[name] != nil }
+      let other = typeNames.first { $0.key != type && boxes[$0.key]?[name] != nil }
       if other != nil { namesOfTwoTypes.insert(name) }
       return other?.value
     }
@@ -117,24 +117,24 @@ public final class InMemoryStorage: Sendable {
   /// Makes an empty storage.
   public init() {}
 
-  /// What a reference is held under, which takes a look at all of its type.
-  func name(of reference: Reference, valueType: Any.Type) -> Name? {
-    state.withLock { $0.references[ObjectIdentifier(valueType)]?.first { $0.value === reference }?.key }
+  /// What a box is held under, which takes a look at all of its type.
+  func name(of box: Box, valueType: Any.Type) -> Name? {
+    state.withLock { $0.boxes[ObjectIdentifier(valueType)]?.first { $0.value === box }?.key }
   }
 
-  func existingReference<Value>(name: Name) -> ValueReference<Value>? {
-    state.withLock { $0.reference(ObjectIdentifier(Value.self), name) }.map(Self.unwrap)
+  func existingBox<Value>(name: Name) -> ValueBox<Value>? {
+    state.withLock { $0.box(ObjectIdentifier(Value.self), name) }.map(Self.unwrap)
   }
 
-  func reference<Value>(name: Name, default initialValue: () -> Value) -> ValueReference<Value> {
+  func box<Value>(name: Name, default initialValue: () -> Value) -> ValueBox<Value> {
     let type = ObjectIdentifier(Value.self)
-    let (existing, count) = state.withLock { ($0.reference(type, name), $0.count) }
+    let (existing, count) = state.withLock { ($0.box(type, name), $0.count) }
     if let existing { return Self.unwrap(existing) }
     // The default is somebody else's code, so it runs without the lock; the first one to arrive with a value wins.
-    let made = ValueReference(inMemory: initialValue())
-    let (kept, otherType) = state.withLock { state -> (Reference, String?) in
+    let made = ValueBox(inMemory: initialValue())
+    let (kept, otherType) = state.withLock { state -> (Box, String?) in
       // Looked for again only if something has come in meanwhile.
-      if state.count != count, let existing = state.reference(type, name) { return (existing, nil) }
+      if state.count != count, let existing = state.box(type, name) { return (existing, nil) }
       return (made, state.insert(made, as: Value.self, name))
     }
     if let otherType {
@@ -148,9 +148,9 @@ public final class InMemoryStorage: Sendable {
     return Self.unwrap(kept)
   }
 
-  private static func unwrap<Value>(_ reference: Reference) -> ValueReference<Value> {
+  private static func unwrap<Value>(_ box: Box) -> ValueBox<Value> {
     // It was found under the type of its value, so that it is no other class; a cast that checks takes 30 ns.
-    unsafeDowncast(reference, to: ValueReference<Value>.self)
+    unsafeDowncast(box, to: ValueBox<Value>.self)
   }
 }
 

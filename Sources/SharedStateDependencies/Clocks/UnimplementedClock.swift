@@ -1,3 +1,4 @@
+public import Foundation
 import IssueReporting
 
 /// A clock that nobody should use: each use reports an issue, which fails a test, and goes on with another clock.
@@ -76,4 +77,15 @@ extension UnimplementedClock where Base == ImmediateClock<Swift.Duration> {
   ) {
     self.init(ImmediateClock(), name: name, fileID: fileID, filePath: filePath, line: line, column: column)
   }
+}
+
+/// A task sleeps on a ``TestClock`` although none should.
+public struct SuspensionError: Error, Equatable, LocalizedError, CustomStringConvertible {
+  /// Says so.
+  public var description: String { "A task sleeps on the test clock, or is about to." }
+
+  init() {}
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
 }

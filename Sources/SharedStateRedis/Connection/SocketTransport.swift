@@ -1,5 +1,51 @@
 import Glibc
 
+/// Carries the bytes of one connection, and owns its file descriptor. TLS is to be another one of these.
+///
+/// It belongs to the thread that opened it. Nothing but ``wait(for:waker:until:)`` blocks.
+package protocol Transport: AnyObject {
+  /// Reads what is there, at the most as much as fits; 0: nothing is there yet.
+  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, also when the other side has closed.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisSharedStateError) -> Int
+
+  /// Writes as much as can be taken now; 0: nothing at present.
+  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``.
+  func write(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) -> Int
+
+  /// Blocks until one of the wanted things is possible, the waker was woken, or the deadline has passed, and says
+  /// which; empty: the deadline. The waker is cleared when it was woken.
+  ///
+  /// A broken connection is readable and writable, so that the next attempt tells why.
+  /// - Throws: ``RedisSharedStateError/unreachable(reason:)`` and ``RedisSharedStateError/disconnected(reason:)``: the
+  ///   system lacks what it takes to wait.
+  func wait(
+    for wanted: Readiness,
+    waker: Waker?,
+    until deadline: Instant
+  ) throws(RedisSharedStateError) -> Readiness
+
+  /// Closes the descriptor. Closing twice does nothing.
+  func close()
+}
+
+/// What a ``Transport`` is ready for.
+package struct Readiness: OptionSet, Sendable {
+  /// One bit for each thing.
+  package let rawValue: UInt8
+
+  /// Makes a set of its bits.
+  package init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  /// Bytes, or the end, can be read.
+  package static let readable = Readiness(rawValue: 1)
+  /// Bytes can be written.
+  package static let writable = Readiness(rawValue: 2)
+  /// Somebody woke the waker.
+  package static let woken = Readiness(rawValue: 4)
+}
+
 /// A connected, non-blocking socket: TCP or Unix.
 package final class SocketTransport: Transport {
   /// Negative once closed.

@@ -1,3 +1,4 @@
+import SharedStateDependencies
 import Synchronization
 
 /// Something that an action has led to and that has not ended: an effect, or several that belong together.
@@ -200,5 +201,59 @@ package final class EffectNode: Sendable {
     } onCancel: {
       cancel()
     }
+  }
+}
+
+/// Something that calls back, such as a publisher.
+struct EffectSource<Action: Sendable>: Sendable {
+  /// Those in force where the effect was made; `nil` when they are the defaults of the process.
+  let dependencies: DependencyValues?
+  let subscribe: @Sendable (_ send: Send<Action>, _ end: @escaping @Sendable () -> Void) -> @Sendable () -> Void
+
+  func map<Other: Sendable>(_ transform: @escaping @Sendable (Action) -> Other) -> EffectSource<Other> {
+    EffectSource<Other>(dependencies: dependencies) { [subscribe] send, end in
+      subscribe(send.pullback(transform), end)
+    }
+  }
+
+  /// Subscribes, with the dependencies in force.
+  func start(_ send: Send<Action>, _ end: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    guard let dependencies else { return subscribe(send, end) }
+    return DependencyValues.withInForce(dependencies) { subscribe(send, end) }
+  }
+}
+
+extension Effect {
+  /// Sends whenever something outside calls back, until that says it has ended or the effect is cancelled.
+  ///
+  /// - Parameter subscribe: Gets the function that sends, and one that says that nothing more comes; returns what ends
+  ///   the subscription. Called with no lock held.
+  package static func subscription(
+    _ subscribe:
+      @escaping @Sendable (
+        _ send: Send<Action>,
+        _ end: @escaping @Sendable () -> Void
+      ) -> @Sendable () -> Void
+  ) -> Self {
+    Self(.subscribe(EffectSource(dependencies: .kept, subscribe: subscribe)))
+  }
+}
+
+/// What an effect knows of the place that it runs in.
+final class EffectContext: Sendable {
+  /// That of the effect which the current task belongs to.
+  @TaskLocal static var current: EffectContext?
+
+  let registry: CancellationRegistry
+  let node: EffectNode
+  let path: EffectPath
+  /// Sends the action that lets the innermost child go; `nil` when there is none that could.
+  let dismiss: (@Sendable () -> Void)?
+
+  init(registry: CancellationRegistry, node: EffectNode, path: EffectPath, dismiss: (@Sendable () -> Void)?) {
+    self.registry = registry
+    self.node = node
+    self.path = path
+    self.dismiss = dismiss
   }
 }

@@ -66,3 +66,67 @@ extension ObservationSubject: Hashable {
   @usableFromInline
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
+
+/// Keeps what observers have to hear until this thread is inside no reducer.
+///
+/// An observer may do everything, so it is not called by who holds the lock of a store.
+@usableFromInline
+enum ObservationDelivery {
+  /// Whether this thread is inside a reducer.
+  static var isCollecting: Bool {
+    ThreadRecord.current.contents.pointee.depth > 0
+  }
+
+  /// Keeps a change; false when it may be told at once.
+  static func postpone(_ subject: ObservationSubject, _ property: StaticString) -> Bool {
+    let contents = ThreadRecord.current.contents
+    guard contents.pointee.depth > 0 else { return false }
+    let isKnown = contents.pointee.changes.contains {
+      $0.subject === subject && $0.property.utf8Start == property.utf8Start
+    }
+    if !isKnown { contents.pointee.changes.append((subject, property)) }
+    contents.pointee.hasChanges = true
+    return true
+  }
+
+  /// Tells, on this thread, what has changed, unless it is inside another reducer still.
+  @usableFromInline
+  @inline(never)
+  static func deliver(on thread: ThreadRecord) {
+    guard thread.contents.pointee.depth == 0 else { return }
+    let changes = thread.contents.pointee.changes
+    thread.contents.pointee.changes = []
+    thread.contents.pointee.hasChanges = false
+    for change in changes { change.subject.tell(change.property) }
+  }
+}
+
+/// Those who have read the state of a store, to be told when another one takes its place, or an old copy of the same.
+///
+/// The properties of a state tell of their own changes; nobody but the store sees that the whole has been assigned.
+final class StateReaders<State: Sendable>: Sendable {
+  private let subject: ObservationSubject
+  let observer: StateObserver<State>
+
+  /// `nil` for a state that is not observed.
+  init?() {
+    guard State.self is any ObservedByIdentity.Type else { return nil }
+    let subject = ObservationSubject()
+    let last = Mutex<ObservableStateID?>(nil)
+    self.subject = subject
+    observer = StateObserver { state, _ in
+      let present = (state as? any ObservedByIdentity)?._$id
+      let before = last.withLock { last in
+        defer { last = present }
+        return last
+      }
+      guard let before, let present, !before.isContinued(by: present) else { return nil }
+      return { subject.notify("state") }
+    }
+  }
+
+  /// Notes that an observer reads the state.
+  func add() {
+    subject.addAccess("state")
+  }
+}

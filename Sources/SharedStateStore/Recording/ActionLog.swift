@@ -1,3 +1,5 @@
+public import Foundation
+import SharedState
 import SharedStateDependencies
 import Synchronization
 
@@ -137,5 +139,74 @@ extension ActionLog: CoreMonitor {
 
   package func report(_ message: String, at location: SourceLocation) {
     location.report(message)
+  }
+}
+
+/// An action that a store has reduced.
+public struct RecordedAction<Action: Sendable>: Sendable {
+  /// Which one it was, from 1.
+  public let number: Int
+  /// The action.
+  public let action: Action
+  /// Whether an effect of the store has sent it; otherwise it came from outside, by `send`.
+  public let isSentByEffect: Bool
+
+  /// An action of a log.
+  public init(number: Int, action: Action, isSentByEffect: Bool) {
+    self.number = number
+    self.action = action
+    self.isSentByEffect = isSentByEffect
+  }
+}
+
+extension RecordedAction: Equatable where Action: Equatable {}
+
+/// A replay that has not come to the recorded states.
+public struct ReplayError: Error, LocalizedError, CustomStringConvertible {
+  /// The number of the first action after which the state differs, as in ``RecordedAction/number``; `nil` when the replay
+  /// could not begin.
+  public let number: Int?
+  /// What differs, with the action and the state.
+  public let description: String
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}
+
+/// A state that a replay has to come to.
+enum RecordedState<State: Sendable>: Sendable {
+  case value(State)
+  /// What identifies the state, where that itself is not known.
+  case digest(String)
+
+  /// What identifies the state: the same for the same lines, in any process.
+  var digest: String {
+    switch self {
+    case .value(let state): Self.digest(of: state)
+    case .digest(let digest): digest
+    }
+  }
+
+  static func digest(of state: State) -> String {
+    let digits = String(FNV1a.hash(of: ValueLines.text(of: state)), radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  /// How another state differs; `nil` when it does not.
+  func difference(from state: State) -> String? {
+    switch self {
+    case .value(let recorded):
+      if let isEqual = Equality.areEqual(recorded, state) {
+        if isEqual { return nil }
+      } else if Self.digest(of: recorded) == Self.digest(of: state) {
+        return nil
+      }
+      let difference = Difference.between(recorded, state) ?? "Both are written in the same way: '==' tells them apart."
+      return "\(difference.indented(by: 4))\n\n(Recorded: −, Replayed: +)"
+    case .digest(let digest):
+      if Self.digest(of: state) == digest { return nil }
+      return
+        "\(Difference.dump(state).indented(by: 4))\n\n(Replayed; of the recorded state only a digest is known.)"
+    }
   }
 }

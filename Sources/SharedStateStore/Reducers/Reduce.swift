@@ -24,3 +24,17 @@ public struct Reduce<State: Sendable, Action: Sendable>: Reducer {
     reduction(&state, action)
   }
 }
+
+/// A reducer that does nothing.
+public struct EmptyReducer<State: Sendable, Action: Sendable>: Reducer {
+  /// It has no body.
+  public typealias Body = Never
+
+  /// A reducer that does nothing.
+  @inlinable
+  public init() {}
+
+  /// Does nothing.
+  @inlinable
+  public func reduce(into state: inout State, action: Action) -> Effect<Action> { .none }
+}

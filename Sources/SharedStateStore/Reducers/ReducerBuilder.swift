@@ -84,3 +84,133 @@ public enum ReducerBuilder<State: Sendable, Action: Sendable> {
   @inlinable
   public static func buildFinalResult<R>(_ component: Component<R>) -> R { component.reducer }
 }
+
+/// Several reducers as one, to which a method such as `ifLet` is then applied.
+public struct CombineReducers<State: Sendable, Action: Sendable, Reducers: Reducer<State, Action>>: Reducer {
+  /// It has no body.
+  public typealias Body = Never
+
+  @usableFromInline
+  let reducers: Reducers
+
+  /// Puts reducers together, one after the other.
+  @inlinable
+  public init(@ReducerBuilder<State, Action> _ build: () -> Reducers) {
+    reducers = build()
+  }
+
+  /// What the reducers do.
+  @inlinable
+  public var reduction: Reduction<State, Action> { reducers.reduction }
+
+  /// Calls the reducers.
+  @inlinable
+  public func reduce(into state: inout State, action: Action) -> Effect<Action> {
+    reducers.reduce(into: &state, action: action)
+  }
+}
+
+/// One of two reducers, as an `if` or a `switch` decides.
+public enum EitherReducer<First: Reducer, Second: Reducer>: Reducer
+where First.State == Second.State, First.Action == Second.Action {
+  /// The state of both.
+  public typealias State = First.State
+  /// The actions of both.
+  public typealias Action = First.Action
+  /// It has no body.
+  public typealias Body = Never
+
+  /// The one of the first branch.
+  case first(First)
+  /// The one of the second branch.
+  case second(Second)
+
+  /// What the one that was chosen does.
+  @inlinable
+  public var reduction: Reduction<State, Action> {
+    switch self {
+    case .first(let reducer): reducer.reduction
+    case .second(let reducer): reducer.reduction
+    }
+  }
+
+  /// Calls the one that was chosen.
+  @inlinable
+  public func reduce(into state: inout State, action: Action) -> Effect<Action> {
+    switch self {
+    case .first(let reducer): reducer.reduce(into: &state, action: action)
+    case .second(let reducer): reducer.reduce(into: &state, action: action)
+    }
+  }
+}
+
+/// A reducer that is there or not, as an `if` decides.
+public struct OptionalReducer<Wrapped: Reducer>: Reducer {
+  /// The state of the reducer.
+  public typealias State = Wrapped.State
+  /// The actions of the reducer.
+  public typealias Action = Wrapped.Action
+  /// It has no body.
+  public typealias Body = Never
+
+  @usableFromInline
+  let wrapped: Wrapped?
+
+  @inlinable
+  init(_ wrapped: Wrapped?) {
+    self.wrapped = wrapped
+  }
+
+  /// What the reducer does, if it is there.
+  @inlinable
+  public var reduction: Reduction<State, Action> { wrapped?.reduction ?? Reduction { _, _ in .none } }
+
+  /// Calls the reducer, if it is there.
+  @inlinable
+  public func reduce(into state: inout State, action: Action) -> Effect<Action> {
+    wrapped?.reduce(into: &state, action: action) ?? .none
+  }
+}
+
+/// Two reducers, one after the other.
+public struct ReducerSequence<First: Reducer, Second: Reducer>: Reducer
+where First.State == Second.State, First.Action == Second.Action {
+  /// The state of both.
+  public typealias State = First.State
+  /// The actions of both.
+  public typealias Action = First.Action
+  /// It has no body.
+  public typealias Body = Never
+
+  @usableFromInline
+  let first: First
+  @usableFromInline
+  let second: Second
+
+  @inlinable
+  init(first: First, second: Second) {
+    self.first = first
+    self.second = second
+  }
+
+  /// What the first does, and then what the second does.
+  @inlinable
+  public var reduction: Reduction<State, Action> {
+    let first = first.reduction
+    let second = second.reduction
+    return Reduction(
+      run: { state, action in
+        let effect = first.run(&state, action)
+        return effect.merge(with: second.run(&state, action))
+      },
+      children: .joining(first.children, second.children)
+    )
+  }
+
+  /// Calls the first, and then the second.
+  @inlinable
+  public func reduce(into state: inout State, action: Action) -> Effect<Action> {
+    let effect = first.reduce(into: &state, action: action)
+    return effect.merge(with: second.reduce(into: &state, action: action))
+  }
+}

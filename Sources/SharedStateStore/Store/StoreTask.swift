@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The effects of an action, and of the actions that they send.
 public struct StoreTask: Sendable {
   /// `nil` when there are none.
@@ -21,4 +23,12 @@ public struct StoreTask: Sendable {
 
   /// Whether they were cancelled.
   public var isCancelled: Bool { node?.isCancelled ?? false }
+}
+
+/// Something that one thread gets to do, whichever comes first.
+final class Once: Sendable {
+  private let isTaken = Atomic(false)
+
+  /// Whether the caller is the one.
+  func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
 }

@@ -105,3 +105,56 @@ final class UpdatesBuffer<State: Sendable>: Sendable {
     contents.mutex.withLock { $0.waiting.take() }
   }
 }
+
+/// One who is told of each state of a core.
+package final class StateObserver<State: Sendable>: Sendable {
+  /// Takes a state with the lock of the core held, so it calls nobody; returns what is to be called without it.
+  ///
+  /// `isTouched` says that a share in the state has changed, which no comparison of states tells.
+  let note: @Sendable (_ state: State, _ isTouched: Bool) -> (@Sendable () -> Void)?
+
+  package init(_ note: @escaping @Sendable (_ state: State, _ isTouched: Bool) -> (@Sendable () -> Void)?) {
+    self.note = note
+  }
+}
+
+/// Calls a closure when it is released.
+final class Cancellation: Sendable {
+  private let cancel: @Sendable () -> Void
+
+  init(_ cancel: @escaping @Sendable () -> Void) {
+    self.cancel = cancel
+  }
+
+  deinit { cancel() }
+}
+
+/// States that wait for somebody, in their order.
+///
+/// When there are more than ``capacity``, those in between are skipped; the newest never is.
+package struct StateQueue<State> {
+  private var waiting: [State] = []
+  private var last: State?
+
+  package static var capacity: Int { 256 }
+
+  package init() {}
+
+  package var isEmpty: Bool { waiting.isEmpty }
+
+  /// Adds a state, unless it is equal to the one before.
+  ///
+  /// - Parameter isNews: Whether it is added even so, because of a share in it.
+  /// - Returns: Whether it was added.
+  package mutating func append(_ state: State, isNews: Bool) -> Bool {
+    if !isNews, let last, Equality.areEqual(last, state) == true { return false }
+    last = state
+    if waiting.count >= Self.capacity { waiting.removeLast() }
+    waiting.append(state)
+    return true
+  }
+
+  package mutating func take() -> State? {
+    waiting.isEmpty ? nil : waiting.removeFirst()
+  }
+}

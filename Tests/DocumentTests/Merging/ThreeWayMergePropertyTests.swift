@@ -20,7 +20,7 @@ struct ThreeWayMergePropertyTests {
   }
 
   @Test("is what the rules say")
-  func reference() {
+  func box() {
     check { generator in
       let base = JSONSample.random(using: &generator)
       let mine = base.changed(using: &generator)

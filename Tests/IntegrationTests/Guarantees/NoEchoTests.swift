@@ -97,9 +97,9 @@ struct NoEchoTests {
 extension Shared {
   /// How often the value was changed by somebody else.
   fileprivate var remoteChanges: UInt64 {
-    let reference = projection.place.reference
-    reference.lock.lock()
-    defer { reference.lock.unlock() }
-    return reference.remoteChanges
+    let box = projection.place.box
+    box.lock.lock()
+    defer { box.lock.unlock() }
+    return box.remoteChanges
   }
 }

@@ -130,7 +130,7 @@ struct RedisStoreTests {
   }
 
   @Test("one store, one name: all shares are one value, and one replica")
-  func oneReference() async throws {
+  func oneBox() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
     @Shared(.redis("count", store: store)) var first = 0

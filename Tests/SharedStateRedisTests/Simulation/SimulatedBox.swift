@@ -2,7 +2,7 @@ import SharedState
 import SharedStateRedis
 import SharedStateTesting
 
-/// A model of one reference and its persistence: the value, its stamp, and whether the next mutation is reported.
+/// A model of one box and its persistence: the value, its stamp, and whether the next mutation is reported.
 ///
 /// It records what becomes of the value.
 final class SimulatedBox {
@@ -105,10 +105,10 @@ final class SimulatedBox {
     Dictionary(changes.flatMap(\.change.fields), uniquingKeysWith: { $1 })
   }
 
-  /// As `Reference.mutationWatch`: `nil` when nobody wants to know.
+  /// As `Box.mutationWatch`: `nil` when nobody wants to know.
   var watch: Int? { isWatched ? watches : nil }
 
-  /// As `Reference.endMutationWatch`.
+  /// As `Box.endMutationWatch`.
   func endWatch(_ watch: Int) {
     if watches == watch { isWatched = false }
   }
@@ -139,7 +139,7 @@ final class SimulatedBox {
   /// A closure of the program's begins.
   func lock() { isLocked = true }
 
-  /// The closure has ended. As `Reference.performLeft`: what came of what was left, and whether there is a snapshot now.
+  /// The closure has ended. As `Box.performLeft`: what came of what was left, and whether there is a snapshot now.
   func unlock() -> (delivered: (Replica.Delivery, Replica.DeliveryOutcome)?, hasSnapshot: Bool) {
     isLocked = false
     let delivered = leftDelivery.flatMap { delivery in show(delivery).map { (delivery, $0) } }

@@ -94,7 +94,7 @@ struct ReplicaResetTests {
     #expect(replica.flush(waiter: 4) == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeDraft() != nil)
-    // The reference is needed until the reset is acknowledged, too.
+    // The box is needed until the reset is acknowledged, too.
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
     #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
     let actions = replica.committed(.committed(9), operation: .number(99))

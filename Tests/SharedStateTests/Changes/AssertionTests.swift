@@ -168,14 +168,14 @@ import Testing
     let tracker = SharedChangeTracker()
     tracker.track { count.withLock { $0 = 1 } }
     let saves = saved.count
-    let version = count.projection.place.reference.version
+    let version = count.projection.place.box.version
     tracker.assert { count.withLock { $0 = 1 } }
     tracker.track { count.withLock { $0 = 2 } }
     count.assert { $0 = 2 }
     #expect(saves == 1)
     #expect(saved.count == 2)
     #expect(told.withLock { $0 } == [0, 1, 2])
-    #expect(count.projection.place.reference.version == version + 1)
+    #expect(count.projection.place.box.version == version + 1)
     #expect(count.wrappedValue == 2)
   }
 

@@ -13,7 +13,7 @@ struct DeliveryTests {
   // MARK: Blocked observers
 
   @Test func aBlockedObserverDelaysOnlyTheObserversOfItsValue() async {
-    let (blocked, free) = (ValueReference(0), ValueReference(0))
+    let (blocked, free) = (ValueBox(0), ValueBox(0))
     let gate = Gate()
     defer { gate.open() }
     let told = Log<String>()
@@ -33,42 +33,42 @@ struct DeliveryTests {
   }
 
   @Test func threadsAreBoundedAndWhoWaitsForThemIsToldInTheEnd() async {
-    let references = (0..<DeliveryThreads.maximumCount + 4).map { _ in ValueReference(0, persistence: OwnThreads.shared)
+    let boxes = (0..<DeliveryThreads.maximumCount + 4).map { _ in ValueBox(0, persistence: OwnThreads.shared)
     }
     let gate = Gate()
     defer { gate.open() }
     let told = Atomic(0)
-    for reference in references {
+    for box in boxes {
       withObservationTracking {
-        reference.registerAccess()
+        box.registerAccess()
       } onChange: {
         told.add(1, ordering: .relaxed)
         gate.wait()
       }
-      reference.announceRemoteChange()
+      box.announceRemoteChange()
     }
     await until("how many were told", told.load(ordering: .relaxed), is: DeliveryThreads.maximumCount)
     #expect(OwnThreads.shared.delivery.count == DeliveryThreads.maximumCount)
     gate.open()
-    await until("how many were told", told.load(ordering: .relaxed), is: references.count)
+    await until("how many were told", told.load(ordering: .relaxed), is: boxes.count)
     // They end when there is nothing to do.
     await until("how many threads there are", OwnThreads.shared.delivery.count, is: 0)
   }
 
   @Test func anObserverThatBlocksForASecondIsNamedOnce() async {
     let persistence = Naming()
-    let reference = ValueReference(0, persistence: persistence)
-    _ = Shared(reference, declaredAt: ShareOrigin(fileID: "Module/File.swift", line: 7))
-    let quick = ValueReference(0, persistence: persistence)
+    let box = ValueBox(0, persistence: persistence)
+    _ = Shared(box, declaredAt: ShareOrigin(fileID: "Module/File.swift", line: 7))
+    let quick = ValueBox(0, persistence: persistence)
     for round in 1...2 {
       let gate = Gate()
       defer { gate.open() }
       let isBlocked = DispatchSemaphore(value: 0)
-      observe(reference) {
+      observe(box) {
         isBlocked.signal()
         gate.wait()
       }
-      _ = reference.replace(with: round)
+      _ = box.replace(with: round)
       #expect(isBlocked.waitInTime())
       _ = quick.replace(with: round)
       if round == 1 {
@@ -76,7 +76,7 @@ struct DeliveryTests {
       } else {
         // The second time is over when somebody else has been named after it.
         let other = Naming(delivery: persistence.delivery)
-        let blockedNext = ValueReference(0, persistence: other)
+        let blockedNext = ValueBox(0, persistence: other)
         observe(blockedNext) { gate.wait() }
         _ = blockedNext.replace(with: 1)
         await until("how many were named", other.places.values.count, is: 1)
@@ -151,7 +151,7 @@ struct DeliveryTests {
     await until("withLock has returned", returned.load(ordering: .relaxed), is: true)
     // The delivery threads go on.
     let before = told.load(ordering: .relaxed)
-    await until("more are told", told.load(ordering: .relaxed)) { $0 > before + 2 * Reference.roundsOfTelling }
+    await until("more are told", told.load(ordering: .relaxed)) { $0 > before + 2 * Box.roundsOfTelling }
     goesOn.store(false, ordering: .relaxed)
     await until("the newest value, told", [newest.load(ordering: .relaxed), count.wrappedValue]) { $0[0] == $0[1] }
     count.withLock { $0 = -1 }
@@ -179,9 +179,9 @@ struct DeliveryTests {
     withExtendedLifetime(observation) {}
   }
 
-  private func observe(_ reference: Reference, _ body: @escaping @Sendable () -> Void) {
+  private func observe(_ box: Box, _ body: @escaping @Sendable () -> Void) {
     withObservationTracking {
-      reference.registerAccess()
+      box.registerAccess()
     } onChange: {
       body()
     }
@@ -204,7 +204,7 @@ private final class Gate: Sendable {
 }
 
 /// A persistence with delivery threads of its own.
-private class OwnThreads: ReferencePersistence, @unchecked Sendable {
+private class OwnThreads: BoxPersistence, @unchecked Sendable {
   // `@unchecked Sendable` is right because subclasses have constants only.
   static let shared = OwnThreads()
 
@@ -216,7 +216,7 @@ private class OwnThreads: ReferencePersistence, @unchecked Sendable {
 
   var keyDescription: String { "OwnThreads" }
   var reportsUnreadErrors: Bool { true }
-  func referenceDidMutate() {}
+  func boxDidMutate() {}
   func load(within timeout: Duration?) async throws {}
   func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {}
   func reset(within timeout: Duration?) async throws {}

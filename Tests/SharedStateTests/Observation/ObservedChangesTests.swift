@@ -30,15 +30,15 @@ import Testing
   }
 
   @Test func trackingIsToldOfRemoteChanges() async {
-    let reference = ValueReference(0)
-    let count = SharedReader(reference.place)
+    let box = ValueBox(0)
+    let count = SharedReader(box.place)
     let seen = Log<Int>()
     withObservationTracking {
       _ = count.wrappedValue
     } onChange: {
       seen.append(count.wrappedValue)
     }
-    _ = reference.replace(with: 1)
+    _ = box.replace(with: 1)
     await until("what was seen", seen.values, is: [1])
   }
 
@@ -110,8 +110,8 @@ import Testing
   }
 
   @Test func updatesEndWithTheNewestValueWhoeverMadeIt() async {
-    let reference = ValueReference(0)
-    let count = Shared(reference.place)
+    let box = ValueBox(0)
+    let count = Shared(box.place)
     let task = Task {
       var seen: [Int] = []
       for await value in count.updates {
@@ -125,7 +125,7 @@ import Testing
         group.addTask { for _ in 0..<250 { count.withLock { $0 += 1 } } }
       }
     }
-    for value in 501...1000 { _ = reference.replace(with: value) }
+    for value in 501...1000 { _ = box.replace(with: value) }
     let seen = await task.value
     #expect(seen.last == 1000)
     #expect(seen == seen.sorted())

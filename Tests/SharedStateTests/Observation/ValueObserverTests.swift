@@ -15,7 +15,7 @@ import Testing
     observation.cancel()
     count.withLock { $0 = 3 }
     #expect(log.values == [1, 2, 2])
-    #expect(!count.projection.place.reference.attention.contains(.valueObservers))
+    #expect(!count.projection.place.box.attention.contains(.valueObservers))
   }
 
   @Test func releasingTheObservationEndsIt() {
@@ -129,15 +129,15 @@ import Testing
   }
 
   @Test func remoteChangesAreToldElsewhereInOrder() async {
-    let reference = ValueReference(0)
+    let box = ValueBox(0)
     let log = Log<Int>()
     let threads = Log<UInt>()
-    let observation = reference.place.observe { value in
+    let observation = box.place.observe { value in
       log.append(value)
       threads.append(currentThread())
     }
     let bringer = currentThread()
-    for value in 1...10 { _ = reference.replace(with: value) }
+    for value in 1...10 { _ = box.replace(with: value) }
     await until("the last value", log.values.last, is: 10)
     #expect(log.values == Array(0...10))
     #expect(!threads.values.dropFirst().contains(bringer))
@@ -160,18 +160,18 @@ import Testing
   }
 
   @Test func anObservationKeepsTheValueAliveAndLetsItGo() {
-    weak var reference: Reference?
+    weak var box: Box?
     do {
       let observation: ProjectionObservation<Int>
       do {
         let share = Shared(value: 1)
-        reference = share.projection.place.reference
+        box = share.projection.place.box
         observation = share.observation { _ in }
         observation.start()
       }
-      #expect(reference != nil)
+      #expect(box != nil)
       observation.cancel()
     }
-    #expect(reference == nil)
+    #expect(box == nil)
   }
 }

@@ -97,7 +97,7 @@ struct AppStorageDefaultTests {
     let tracker = SharedChangeTracker()
     let (share, versions) = tracker.track {
       let share = Shared(wrappedValue: 42, .appStorage("count"))
-      return (share, share.projection.place.reference.version)
+      return (share, share.projection.place.box.version)
     }
     #expect(defaults.integer(forKey: "count") == 42)
     #expect(!tracker.hasChanges)
@@ -107,7 +107,7 @@ struct AppStorageDefaultTests {
     defaults.set(43, forKey: "count")
     defaults.set(42, forKey: "count")
     #expect(heard.elements == [43, 42])
-    #expect(share.projection.place.reference.remoteChanges == 2)
+    #expect(share.projection.place.box.remoteChanges == 2)
     subscription.cancel()
   }
 

@@ -287,7 +287,7 @@ struct FileStorageTests {
     let url = directory["numbers.json"]
     try await withDisk { () async throws in
       @Shared(.fileStorage(url)) var numbers: [Int] = []
-      let reference = $numbers.projection.place.reference
+      let box = $numbers.projection.place.box
       for number in 0..<20 {
         $numbers.withLock { $0 = [number] }
         try await $numbers.save()
@@ -295,8 +295,8 @@ struct FileStorageTests {
       // An edit by somebody else comes after all events of our own.
       try Data("[99]".utf8).write(to: url)
       try await wait(for: [99], in: $numbers)
-      #expect(reference.stamp == 20)
-      #expect(reference.version == 21, "20 mutations and one edit")
+      #expect(box.stamp == 20)
+      #expect(box.version == 21, "20 mutations and one edit")
     }
   }
 

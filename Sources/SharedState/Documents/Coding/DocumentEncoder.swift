@@ -64,3 +64,79 @@ package struct DocumentEncoder: Sendable {
 
   private var plain: Self { Self(options.onOneLine) }
 }
+
+/// How values are written: the settings of a `JSONEncoder`, and our own.
+struct EncodingOptions: Sendable {
+  let dates: JSONEncoder.DateEncodingStrategy
+  let data: JSONEncoder.DataEncodingStrategy
+  let keys: JSONEncoder.KeyEncodingStrategy
+  let floats: JSONEncoder.NonConformingFloatEncodingStrategy
+  let userInfo: [CodingUserInfoKey: any Sendable]
+  let escapesSlashes: Bool
+  private(set) var isPretty: Bool
+  let sortsKeys: Bool
+  /// Whether dictionaries with keys that are neither strings nor integers are arrays of keys and values.
+  let usesArraysForDictionaries: Bool
+  /// What reads the documents, where that is known.
+  let decoder: DocumentDecoder?
+  /// Whether names of members are written as the type gives them.
+  let usesPlainKeys: Bool
+
+  init(_ encoder: JSONEncoder, usesArraysForDictionaries: Bool, decoder: DocumentDecoder?) {
+    dates = encoder.dateEncodingStrategy
+    data = encoder.dataEncodingStrategy
+    keys = encoder.keyEncodingStrategy
+    floats = encoder.nonConformingFloatEncodingStrategy
+    userInfo = encoder.userInfo
+    escapesSlashes = !encoder.outputFormatting.contains(.withoutEscapingSlashes)
+    isPretty = encoder.outputFormatting.contains(.prettyPrinted)
+    sortsKeys = encoder.outputFormatting.contains(.sortedKeys)
+    self.usesArraysForDictionaries = usesArraysForDictionaries
+    self.decoder = decoder
+    usesPlainKeys = if case .useDefaultKeys = keys { true } else { false }
+  }
+
+  /// The same without lines and indentation.
+  var onOneLine: Self {
+    var options = self
+    options.isPretty = false
+    return options
+  }
+}
+
+/// What a ``DocumentEncoder`` has written, with what the types know of it.
+package struct EncodedDocument: Sendable {
+  /// The document.
+  package let text: Data
+  /// The forms, by where the values begin in the text. Of two for one value the first counts.
+  private let forms: [(offset: Int, form: Form)]
+
+  init(text: Data, forms: [(offset: Int, form: Form)]) {
+    self.text = text
+    self.forms = forms
+  }
+
+  /// The parsed document, and the forms by the numbers of its nodes.
+  /// - Throws: When the document is too large.
+  package func formed() throws(JSONParsingError) -> FormedDocument {
+    let document = try JSONDocument(parsing: text)
+    var numbered: [Int: Form] = [:]
+    for (offset, form) in forms {
+      guard let node = document.node(at: offset), numbered[node] == nil else { continue }
+      numbered[node] = form
+    }
+    return FormedDocument(document: document, forms: numbered)
+  }
+}
+
+extension JSONDocument {
+  /// The number of the node that begins at a byte.
+  fileprivate func node(at offset: Int) -> Int? {
+    var (lower, upper) = (0, nodes.count)
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if nodes[middle].lower < offset { lower = middle + 1 } else { upper = middle }
+    }
+    return lower < nodes.count && nodes[lower].lower == offset ? lower : nil
+  }
+}

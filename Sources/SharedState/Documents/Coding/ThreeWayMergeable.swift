@@ -58,3 +58,13 @@ private final class MergeableEncoding<Value: ThreeWayMergeable>: ValueEncoding<V
     return { merge($0) }
   }
 }
+
+/// What comes of a field, an entry or an element that one service removes while another one changes it.
+public enum RemovalPolicy: Hashable, Sendable, CaseIterable {
+  /// What the later commit did, as where both changed it.
+  case laterWins
+  /// It stays, with the change: for carts.
+  case changeWins
+  /// It goes: for revocations.
+  case removalWins
+}

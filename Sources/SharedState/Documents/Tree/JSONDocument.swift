@@ -111,3 +111,51 @@ package struct JSONDocument: Sendable {
     JSONComparison.areStringsEqual(key, of: self, otherKey, of: other)
   }
 }
+
+/// One value, or one key, of a JSON document: what it is, and where its text is.
+///
+/// The nodes of a document are in the order of its text. An array is followed by its elements, an object by its
+/// members, each a key and a value.
+struct JSONNode: Sendable {
+  enum Kind: UInt8, Sendable {
+    case null, `false`, `true`, number, string, array, object
+  }
+
+  let kind: Kind
+  /// Whether a string has to be unescaped before it can be compared.
+  var hasEscapes = false
+  /// Whether an object has members with the same key.
+  var hasRepetitions = false
+  let lower: UInt32
+  var upper: UInt32
+  /// The number of the node after this one and all that is in it.
+  var next: UInt32
+  /// The same for equal keys, see ``NameHash``; 0 for values.
+  var hash: UInt32 = 0
+
+  /// Where the text is, the quotes of a string and the brackets of a container included.
+  var range: Range<Int> { Int(lower)..<Int(upper) }
+}
+
+/// The members of an object, in the order of the text.
+struct JSONMembers: Sequence, IteratorProtocol {
+  /// The numbers of a member's nodes.
+  typealias Element = (key: Int, value: Int)
+
+  private let nodes: [JSONNode]
+  private var key: Int
+  private let end: Int
+
+  /// Takes the nodes of a document, and the number of an object's; anything else has no members.
+  init(_ nodes: [JSONNode], of object: Int) {
+    self.nodes = nodes
+    key = object + 1
+    end = nodes[object].kind == .object ? Int(nodes[object].next) : key
+  }
+
+  mutating func next() -> Element? {
+    guard key < end else { return nil }
+    defer { key = Int(nodes[key + 1].next) }
+    return (key, key + 1)
+  }
+}

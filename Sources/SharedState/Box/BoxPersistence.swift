@@ -1,0 +1,51 @@
+/// How the value of a box is loaded and saved.
+///
+/// Its methods are called without the box's lock.
+package protocol BoxPersistence: AnyObject, Sendable {
+  /// The key, as Swift code that makes it.
+  var keyDescription: String { get }
+  /// A local mutation is visible. Called on the mutating thread, when the box asks for attention.
+  func boxDidMutate()
+  /// Loads the value again.
+  ///
+  /// - Parameter timeout: How long to wait at the longest, here and below; `nil`: as long as it is usual for the key.
+  func load(within timeout: Duration?) async throws
+  /// Returns once the present value is kept.
+  ///
+  /// - Parameter replacingUnreadable: Whether it takes the place of what cannot be read.
+  func save(replacingUnreadable: Bool, within timeout: Duration?) async throws
+  /// Deletes what is kept, and returns once the value is the default again.
+  func reset(within timeout: Duration?) async throws
+  /// Whether an error that nobody reads is reported.
+  var reportsUnreadErrors: Bool { get }
+  /// Writes a message about such an error to the log.
+  func errorIsUnread(_ message: String)
+  /// Whose threads tell the observers of changes that were made elsewhere.
+  var delivery: DeliveryThreads { get }
+  /// An observer of the value has blocked one of those threads for a second. Called once for each box.
+  ///
+  /// - Parameters:
+  ///   - share: The name of the share.
+  ///   - place: Where the first share of the value is declared.
+  func observerIsBlocked(of share: String, sharedAt place: String?)
+}
+
+extension BoxPersistence {
+  package var delivery: DeliveryThreads { .local }
+
+  package func observerIsBlocked(of share: String, sharedAt place: String?) {
+    warnOfBlockedObserver(of: share)
+  }
+}
+
+/// Keeps a value where others may change it at the same time.
+package protocol RemotePersistence: BoxPersistence {
+  /// Changes the kept value in one step that nobody comes between, and returns once it is kept and shown.
+  ///
+  /// - Parameter update: Takes a pointer to a value of the box's type, and says whether it has changed it. It may
+  ///   run again, on a newer value; what it did before then counts for nothing.
+  func updateAtomically(
+    within timeout: Duration?,
+    _ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
+  ) async throws
+}

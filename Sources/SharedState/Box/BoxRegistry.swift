@@ -1,0 +1,103 @@
+import SharedStateDependencies
+import Synchronization
+
+/// Finds the one box of each key, so that all shares of a key are one value.
+///
+/// It holds boxes weakly: when the last share of a key is gone, so is its box.
+package final class BoxRegistry: Sendable {
+  /// What tells one box from others of its type of value.
+  package enum ID: Hashable, @unchecked Sendable {
+    // `@unchecked Sendable` is right because identifiers belong to keys, which are `Sendable`, and are only hashed and
+    // compared.
+
+    /// A name, which is hashed and compared much faster than a type that nobody knows.
+    case name(Name)
+    case other(AnyHashable)
+  }
+
+  struct Key: Hashable, Sendable {
+    let id: ID
+    let valueType: ObjectIdentifier
+  }
+
+  private let registrations = Mutex<[Key: Registration]>([:])
+
+  package init() {}
+
+  /// The registry of this process, or of the present test.
+  package static var current: BoxRegistry {
+    DependencyValues.current[RegistryKey.self]
+  }
+
+  /// How many boxes are registered.
+  package var count: Int {
+    registrations.withLock { $0.count }
+  }
+
+  /// The box of the key.
+  ///
+  /// - Parameters:
+  ///   - make: Makes a box when there is none. When two threads do so for the same key at once, one of the two
+  ///     boxes is thrown away before it was started.
+  ///   - start: Loads the new box's value and watches it.
+  package func box<Value>(
+    id: ID,
+    make: () -> ValueBox<Value>,
+    start: (ValueBox<Value>) -> Void
+  ) -> ValueBox<Value> {
+    let key = Key(id: id, valueType: ObjectIdentifier(Value.self))
+    if let found = registrations.withLock({ Found($0[key]) }) { return found.started() }
+    // No lock is held here: making a box evaluates the default, and starting it calls the key.
+    let made = make()
+    let registration = Registration(of: made, key: key, registry: self)
+    made.register(registration)
+    // What is replaced is released after the lock: its identifier's deinitialiser is somebody else's code.
+    let (found, replaced) = registrations.withLock { registrations in
+      let present = registrations[key]
+      if let found = Found(present) { return (Optional(found), present) }
+      registrations[key] = registration
+      return (nil, present)
+    }
+    withExtendedLifetime(replaced) {}
+    if let found { return found.started() }
+    start(made)
+    registration.didStart()
+    return made
+  }
+
+  /// Forgets a box that is gone, unless the key has a new one.
+  func forget(_ registration: Registration) {
+    // Released after the lock, as above.
+    let removed = registrations.withLock { registrations in
+      guard let index = registrations.index(forKey: registration.key),
+        registrations[index].value === registration
+      else { return nil as (key: Key, value: Registration)? }
+      return registrations.remove(at: index)
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// A box that is registered and alive.
+  private struct Found {
+    let box: Box
+    let registration: Registration
+
+    init?(_ registration: Registration?) {
+      guard let registration, let box = registration.box else { return nil }
+      self.box = box
+      self.registration = registration
+    }
+
+    /// Another thread may have registered the box and not yet loaded it: who reads it now expects what is stored.
+    func started<Value>() -> ValueBox<Value> {
+      registration.waitUntilStarted()
+      // The type of the value is part of the key, so that this is no other class; a cast that checks takes 30 ns.
+      return unsafeDowncast(box, to: ValueBox<Value>.self)
+    }
+  }
+
+  private enum RegistryKey: DependencyKey {
+    static let liveValue = BoxRegistry()
+    static var testValue: BoxRegistry { BoxRegistry() }
+  }
+}

@@ -1,0 +1,181 @@
+import Dispatch
+import Foundation
+import SharedStateDependencies
+import Synchronization
+
+/// Where the handlers of observers run when the change came from elsewhere: on threads that nobody else needs.
+///
+/// The observers of one value are told by one thread at a time, and those of another value do not wait for them. A thread
+/// is made when something is to be delivered and all others are busy, up to ``maximumCount``, and ends when there was
+/// nothing to do for a moment.
+package final class DeliveryThreads: Sendable {
+  /// Weak, because nobody observes a box that nobody holds any more.
+  private struct Entry: Sendable {
+    weak var box: Box?
+  }
+
+  /// What a thread is doing.
+  private struct Delivery: Sendable {
+    let entry: Entry
+    let start: ContinuousClock.Instant
+    var isWatched = true
+  }
+
+  private struct State: Sendable {
+    var waiting: [Entry] = []
+    /// How many of `waiting` are done: taking the first one would move all others.
+    var taken = 0
+    var threads = 0
+    /// How many threads wait for ``DeliveryThreads/wake``, and have not been promised anything.
+    var idle = 0
+    var nextThread = 0
+    var underWay: [Int: Delivery] = [:]
+    /// Whether somebody looks after those that are under way.
+    var isWatched = false
+
+    mutating func takeFirst() -> Entry? {
+      guard taken < waiting.count else { return nil }
+      let entry = waiting[taken]
+      taken += 1
+      if taken >= 1_024 || taken == waiting.count {
+        waiting.removeFirst(taken)
+        taken = 0
+      }
+      return entry
+    }
+  }
+
+  private enum Call {
+    case start, wake, none
+  }
+
+  /// How many observers may block before others have to wait for them.
+  static let maximumCount = 16
+  private static let patience = Duration.seconds(1)
+  private static let idleSeconds = 1.0
+
+  /// For the values that are kept in this process, or by a key without threads of its own.
+  package static let local = DeliveryThreads()
+
+  private let state = Mutex(State())
+  /// Looks after the threads. It is no other's, because to name an observer calls a log handler, which may block.
+  private let watch = DispatchQueue(label: "SharedState.DeliveryWatch")
+  private let wake = DispatchSemaphore(value: 0)
+
+  package init() {}
+
+  /// How many threads there are.
+  var count: Int { state.withLock { $0.threads } }
+
+  /// Has a thread call ``Box/performDeliveries()``. Called again only when it has said that nothing is left to do.
+  func append(_ box: Box) {
+    guard let schedule = Schedules.current else { return append(Entry(box: box)) }
+    schedule.start("observers of \(box.name)") { [weak box] in
+      while box?.performDeliveries() == true { await Task.yield() }
+    }
+  }
+
+  private func append(_ entry: Entry) {
+    let call: Call = state.withLock { state in
+      state.waiting.append(entry)
+      if state.idle > 0 {
+        state.idle -= 1
+        return .wake
+      }
+      guard state.threads < Self.maximumCount else { return .none }
+      state.threads += 1
+      return .start
+    }
+    switch call {
+    case .wake: wake.signal()
+    case .start: startThread()
+    case .none: break
+    }
+  }
+
+  private func startThread() {
+    let thread = Thread { [self] in run() }
+    thread.name = "shared-delivery"
+    // What threads have whose stack nobody has chosen.
+    thread.stackSize = 8 << 20
+    thread.start()
+  }
+
+  private func run() {
+    let number = state.withLock { state in
+      state.nextThread += 1
+      return state.nextThread
+    }
+    repeat {
+      while let entry = takeFirst(by: number) {
+        let hasMore = entry.box?.performDeliveries() ?? false
+        state.withLock { $0.underWay[number] = nil }
+        // Behind all others, which are waiting for longer.
+        if hasMore { append(entry) }
+      }
+    } while waitForMore()
+  }
+
+  private func takeFirst(by thread: Int) -> Entry? {
+    let (entry, isFirst) = state.withLock { state -> (Entry?, Bool) in
+      guard let entry = state.takeFirst() else {
+        state.idle += 1
+        return (nil, false)
+      }
+      state.underWay[thread] = Delivery(entry: entry, start: .now)
+      defer { state.isWatched = true }
+      return (entry, !state.isWatched)
+    }
+    if isFirst { look(after: Self.patience) }
+    return entry
+  }
+
+  /// - Returns: Whether there may be something to do; otherwise the thread has to end.
+  private func waitForMore() -> Bool {
+    if wake.wait(timeout: .now() + Self.idleSeconds) == .success { return true }
+    let isUnneeded = state.withLock { state in
+      guard state.idle > 0 else { return false }
+      state.idle -= 1
+      state.threads -= 1
+      return true
+    }
+    // Somebody has counted on this thread, and says so now.
+    if !isUnneeded { wake.wait() }
+    return !isUnneeded
+  }
+
+  // MARK: Blocked observers
+
+  // One look at a time, and none when nothing is under way: while nobody is blocked that is one in a second at the most.
+
+  private func look(after pause: Duration) {
+    watch.asyncAfter(deadline: .now() + pause / .seconds(1)) { [self] in look() }
+  }
+
+  private func look() {
+    let now = ContinuousClock.now
+    let (blocked, next) = state.withLock { state -> ([Entry], ContinuousClock.Instant?) in
+      var blocked: [Entry] = []
+      for (thread, delivery) in state.underWay where delivery.isWatched && delivery.start + Self.patience <= now {
+        state.underWay[thread]?.isWatched = false
+        blocked.append(delivery.entry)
+      }
+      let next = state.underWay.values.filter(\.isWatched).map { $0.start + Self.patience }.min()
+      state.isWatched = next != nil
+      return (blocked, next)
+    }
+    for entry in blocked { entry.box?.noteBlockedObserver() }
+    if let next { look(after: next - now) }
+  }
+}
+
+/// For values that nobody keeps a log of.
+///
+/// - Parameter share: The name of its share.
+func warnOfBlockedObserver(of share: String) {
+  let text = """
+    SharedState: An observer of '\(share)' has blocked for a second. The other observers of this value wait for it.
+
+    """
+  try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+}

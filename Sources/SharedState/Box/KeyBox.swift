@@ -1,0 +1,115 @@
+import IssueReporting
+
+/// The one box of a key that is read and written.
+/// - Parameter loads: Whether it is to be loaded when it is made; whoever is about to load it needs no second load.
+func box<Key: SharedKey>(
+  of key: Key,
+  loads: Bool = true,
+  default initialValue: () -> Key.Value
+) -> ValueBox<Key.Value> {
+  var maker = BoxMaker(key)
+  let found = findBox(of: key, loads: loads) { maker.remembering(initialValue()) }
+  maker.noteHome(of: found) { key, value in box(of: key, default: { value }) }
+  return found
+}
+
+private func findBox<Key: SharedKey>(
+  of key: Key,
+  loads: Bool,
+  default initialValue: () -> Key.Value
+) -> ValueBox<Key.Value> {
+  if let own = key._ownBox(default: initialValue) { return own.box }
+  return register(key, loads: loads, default: initialValue) { KeyPersistence($0, initialValue: $1, isStored: $2) }
+}
+
+/// The one box of a key that is only read.
+func readOnlyBox<Key: SharedReaderKey>(
+  of key: Key,
+  loads: Bool = true,
+  default initialValue: () -> Key.Value
+) -> ValueBox<Key.Value> {
+  var maker = BoxMaker(key)
+  let found = findReadOnlyBox(of: key, loads: loads) { maker.remembering(initialValue()) }
+  maker.noteHome(of: found) { key, value in readOnlyBox(of: key, default: { value }) }
+  return found
+}
+
+private func findReadOnlyBox<Key: SharedReaderKey>(
+  of key: Key,
+  loads: Bool,
+  default initialValue: () -> Key.Value
+) -> ValueBox<Key.Value> {
+  if let own = key._ownBox(default: initialValue) { return own.box }
+  // A key that can be written shares its box with those who write.
+  if let key = key as? any SharedKey<Key.Value> {
+    return openedBox(of: key, loads: loads, default: initialValue)
+  }
+  return register(key, loads: loads, default: initialValue) {
+    KeyPersistence(reading: $0, initialValue: $1, isStored: $2)
+  }
+}
+
+/// What another test needs to make a box of its own, where this one has made it.
+private struct BoxMaker<Key: SharedReaderKey> {
+  let key: Key
+  private var defaultValue: Key.Value?
+
+  init(_ key: Key) {
+    self.key = key
+  }
+
+  mutating func remembering(_ value: Key.Value) -> Key.Value {
+    if isTesting { defaultValue = value }
+    return value
+  }
+
+  /// Whoever has only found the box knows less than whoever has made it.
+  func noteHome(
+    of box: ValueBox<Key.Value>,
+    elsewhere make: @escaping @Sendable (Key, Key.Value) -> ValueBox<Key.Value>
+  ) {
+    guard let defaultValue else { return }
+    key.reportUnknownTest(of: box)
+    let makeKey = key.makerForAnyTest
+    TestHome.note(box) { make(makeKey(), defaultValue) }
+  }
+}
+
+private func openedBox<Key: SharedKey, Value>(
+  of key: Key,
+  loads: Bool,
+  default initialValue: () -> Value
+) -> ValueBox<Value> where Key.Value == Value {
+  box(of: key, loads: loads, default: initialValue)
+}
+
+private func register<Key: SharedReaderKey>(
+  _ key: Key,
+  loads: Bool,
+  default initialValue: () -> Key.Value,
+  persistence: (_ key: Key, _ initialValue: Key.Value, _ isStored: Bool) -> KeyPersistence<Key>
+) -> ValueBox<Key.Value> {
+  var made: KeyPersistence<Key>?
+  return BoxRegistry.current.box(id: .other(AnyHashable(key.id))) {
+    let value = initialValue()
+    let key = completed(key, by: value)
+    let stored = loads ? stored(by: key) : nil
+    let persistence = persistence(key, value, stored != nil)
+    made = persistence
+    return ValueBox(stored ?? value, persistence: persistence)
+  } start: { box in
+    made?.start(box, loads: loads)
+  }
+}
+
+/// The key, which knows its default, where that makes a difference.
+private func completed<Key: SharedReaderKey>(_ key: Key, by defaultValue: Key.Value) -> Key {
+  guard let synchronous = key as? any SynchronousKey<Key.Value> else { return key }
+  return synchronous.completed(by: defaultValue) as? Key ?? key
+}
+
+/// What a key knows to be stored, without waiting; a failure is told when the value is loaded.
+private func stored<Key: SharedReaderKey>(by key: Key) -> Key.Value? {
+  guard let key = key as? any SynchronousKey<Key.Value> else { return nil }
+  return try? key.storedValue()
+}

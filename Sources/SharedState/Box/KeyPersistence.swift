@@ -1,0 +1,420 @@
+import SharedStateDependencies
+import Synchronization
+
+/// Keeps the value of a box by way of a key: loads it, watches it, and saves each mutation in order.
+final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
+  private struct State {
+    weak var box: ValueBox<Key.Value>?
+    var subscription: SharedSubscription?
+    var saving = SaveOrder()
+    /// Those who wait for the next call of the key.
+    var saveRequests = SaveRequests()
+    /// The call of the key that was begun last.
+    var save: (requests: SaveRequests, tasks: KeyTasks)?
+    /// Whether the key has been seen to save in tasks, which go on when it has returned.
+    var savesInTasks = false
+    /// Whether the newest change could not be saved.
+    var isUnsaved = false
+    /// What has to wait while the key saves.
+    var afterSaves: [@Sendable () -> Void] = []
+    /// Whether one of those is to load what was heard of meanwhile.
+    var isReloadPending = false
+  }
+
+  private let key: Key
+  /// The default.
+  private let initialValue: Key.Value
+  /// Whether the share began with what was stored.
+  private let isStored: Bool
+  private let save: (@Sendable (Key.Value, SaveContext, SaveContinuation) -> Void)?
+  private let delete: (@Sendable (Key.Value, SaveContinuation) -> Void)?
+  private let state = Mutex(State())
+  /// Those of whoever made the box; the key is called with them.
+  private let dependencies = withEscapedDependencies { $0 }
+  /// What the key does in tasks as long as the box lives.
+  private let tasks = KeyTasks()
+
+  /// Numbers what comes from the key: a load when it is asked for, a change when it is heard of. Older never replaces
+  /// newer.
+  private let numbers = Atomic<UInt64>(0)
+  /// The number of the newest value that was shown; written with the box's lock held.
+  private let shownValue = Atomic<UInt64>(0)
+  /// The number of the newest outcome that was shown; written while the status is updated.
+  private let shownOutcome = Atomic<UInt64>(0)
+  /// The newest local mutation that was handed to the key.
+  private let savedStamp = Atomic<UInt64>(0)
+  /// The local mutation that has returned to the default; written with the box's lock held.
+  private let resetStamp = Atomic<UInt64>(.max)
+
+  /// For a key that is only read.
+  init(reading key: Key, initialValue: Key.Value, isStored: Bool) {
+    self.key = key
+    self.initialValue = initialValue
+    self.isStored = isStored
+    save = nil
+    delete = nil
+  }
+
+  /// For a key that is written as well.
+  init(_ key: Key, initialValue: Key.Value, isStored: Bool) where Key: SharedKey {
+    self.key = key
+    self.initialValue = initialValue
+    self.isStored = isStored
+    save = { value, context, continuation in key.save(value, context: context, continuation: continuation) }
+    delete = { initialValue, continuation in key.reset(to: initialValue, continuation: continuation) }
+  }
+
+  deinit {
+    tasks.cancel()
+  }
+
+  /// Loads and watches the value on behalf of the box. Returns once the key has been asked for both.
+  /// - Parameter loads: Whether nobody else is about to load it.
+  func start(_ box: ValueBox<Key.Value>, loads: Bool) {
+    state.withLock { $0.box = box }
+    let subscriber = SharedSubscriber<Key.Value>(
+      callback: { [weak self] result in self?.receiveChange(result) },
+      onLoading: { [weak self] isLoading in self?.box?.updateStatus { $0.isLoading = isLoading } }
+    )
+    KeyTasks.$current.withValue(tasks) {
+      // Before the load, so that no change falls in between.
+      let subscription = dependencies.yield {
+        key.subscribe(context: .initialValue(initialValue), subscriber: subscriber)
+      }
+      state.withLock { $0.subscription = subscription }
+      if loads { beginLoad(context: .initialValue(initialValue)) { _ in } }
+    }
+  }
+
+  private var box: ValueBox<Key.Value>? {
+    state.withLock { $0.box }
+  }
+
+  var keyDescription: String { String(describing: key) }
+
+  var reportsUnreadErrors: Bool { dependencies.yield { DependencyValues.current.reportsUnreadErrors } }
+
+  // MARK: Loading
+
+  func load(within timeout: Duration?) async throws {
+    try await limited(to: timeout) { [self] in
+      try await withKeyContinuation { continuation in
+        self.afterSaves {
+          self.beginLoad(context: .userInitiated) { continuation.resume(with: $0) }
+        }
+      }
+    }
+  }
+
+  /// A key has no deadline of its own.
+  private func limited(to timeout: Duration?, _ operation: @escaping @Sendable () async throws -> Void) async throws {
+    guard let timeout else { return try await operation() }
+    try await Deadline.run(within: timeout, operation: operation) { TimedOutError() }
+  }
+
+  private func beginLoad(
+    context: LoadContext<Key.Value>,
+    completion: @escaping @Sendable (Result<Void, any Error>) -> Void
+  ) {
+    guard let box else { return completion(.success(())) }
+    let number = nextNumber()
+    let stamp = box.versions.local
+    let isInitial = context.initialValue != nil
+    // The first load need not show the default where that is there already.
+    let valueOfNothing = isInitial && !isStored ? nil : initialValue
+    box.updateStatus { $0.loadsUnderWay += 1 }
+    let (tasks, savesBefore) = (KeyTasks.current, savesBefore)
+    let continuation = LoadContinuation<Key.Value>("The LoadContinuation of \(Key.self)") { [weak self] result in
+      let isDropped = result.failure is ContinuationLeakedError
+      let end = { @Sendable in completion(isDropped ? .success(()) : result.map { _ in }) }
+      guard let self, let box = self.box else { return end() }
+      if isDropped || result.failure != nil && tasks?.areCancelled == true {
+        // A load that was called off says nothing, nor does one that the key has forgotten.
+        box.updateStatus { $0.loadsUnderWay -= 1 }
+        return end()
+      }
+      let isCrossed = hasCrossedSaves(since: savesBefore)
+      let loaded = result.map { isCrossed ? nil : $0 ?? valueOfNothing }
+      // A value that was asked for before a change never replaces it.
+      show(loaded, number, isInitial: isInitial) {
+        $0.local == stamp
+      } status: {
+        $0.loadsUnderWay -= 1
+      } completion: {
+        end()
+      }
+    }
+    dependencies.yield { key.load(context: context, continuation: continuation) }
+  }
+
+  private func receiveChange(_ result: Result<Key.Value?, any Error>) {
+    let number = nextNumber()
+    if case .success = result, hasCrossedSaves(since: savesBefore) { return }
+    // What the key was not told of yet it is about to store over this.
+    show(result.map { $0 ?? initialValue }, number) { [weak self] in
+      guard let self else { return false }
+      return $0.local <= savedStamp.load(ordering: .relaxed)
+    } status: {
+      // A key that was loading has something to tell.
+      $0.isLoading = false
+    }
+  }
+
+  /// Shows what has come from the key, unless the same is shown already, then what that says about the status.
+  ///
+  /// - Parameters:
+  ///   - isWanted: Whether no local change is in the way; called with the box's lock held.
+  ///   - status: What else changes in the status.
+  ///   - completion: Called when everything is shown, which is later when a closure of the program's has the lock.
+  private func show(
+    _ result: Result<Key.Value?, any Error>,
+    _ number: UInt64,
+    isInitial: Bool = false,
+    if isWanted: @escaping @Sendable (Versions) -> Bool,
+    status: @escaping @Sendable (inout BoxStatus) -> Void = { _ in },
+    completion: @escaping @Sendable () -> Void = {}
+  ) {
+    guard let box else { return completion() }
+    let finish = { @Sendable [self] in
+      box.updateStatus {
+        status(&$0)
+        if advance(shownOutcome, to: number) { $0.loadError = result.failure }
+      }
+      completion()
+    }
+    guard case .success(let value?) = result else { return finish() }
+    show(value, number, in: box, isInitial: isInitial, if: isWanted, completion: finish)
+  }
+
+  private func show(
+    _ value: Key.Value,
+    _ number: UInt64,
+    in box: ValueBox<Key.Value>,
+    isInitial: Bool,
+    if isWanted: @escaping @Sendable (Versions) -> Bool,
+    completion: @escaping @Sendable () -> Void
+  ) {
+    // A load and the key may both tell of one change, also at the same moment.
+    let comparison = box.comparison(with: value)
+    let end = { @Sendable [self] (outcome: Replacement) in
+      guard outcome == .superseded else { return completion() }
+      show(value, number, in: box, isInitial: isInitial, if: isWanted, completion: completion)
+    }
+    let outcome = box.replace(with: value, number: number, isInitial: isInitial) { [weak self] versions in
+      guard let self, isWanted(versions), number > shownValue.load(ordering: .relaxed) else { return .outdated }
+      // What it was compared with is not the present value any more.
+      if let comparison, comparison.versions != versions { return .superseded }
+      shownValue.store(number, ordering: .relaxed)
+      return comparison?.isEqual == true ? .outdated : .done
+    } whenUnlocked: {
+      end($0)
+    }
+    if let outcome { end(outcome) }
+  }
+
+  private func nextNumber() -> UInt64 {
+    numbers.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  /// Whether the number is newer than the one shown, which it then becomes. Called by one thread at a time, because a lock
+  /// of the box is held.
+  private func advance(_ shown: borrowing Atomic<UInt64>, to number: UInt64) -> Bool {
+    guard number > shown.load(ordering: .relaxed) else { return false }
+    shown.store(number, ordering: .relaxed)
+    return true
+  }
+
+  // MARK: Loading and saving at the same time
+
+  // A key that saves in tasks returns before the value is saved. Nobody knows then whether what is loaded or heard of
+  // is older or newer than our own change, once both are stored. So it is not shown; the value is loaded again
+  // afterwards.
+
+  /// The number of saves so far; `nil` while there is one.
+  private var savesBefore: UInt64? {
+    state.withLock { $0.saving.isDraining ? nil : $0.saving.begun }
+  }
+
+  private func hasCrossedSaves(since before: UInt64?) -> Bool {
+    let hasCrossed = state.withLock { state in
+      state.savesInTasks = state.savesInTasks || state.save?.tasks.areUsed == true
+      // Before the first save has returned nobody knows whether it will go on in a task.
+      let mayCross = state.savesInTasks || state.saving.isDraining && state.saving.begun == 1
+      return mayCross && (before != state.saving.begun || state.saving.isDraining)
+    }
+    if hasCrossed { reloadAfterSaves() }
+    return hasCrossed
+  }
+
+  private func reloadAfterSaves() {
+    let isFirst = state.withLock { state in
+      defer { state.isReloadPending = true }
+      return !state.isReloadPending
+    }
+    guard isFirst else { return }
+    KeyTasks.$current.withValue(tasks) {
+      afterSaves { [weak self] in
+        // A change that could not be saved stays, and replaces what is stored when it can.
+        let isUnsaved = self?.state.withLock { state in
+          state.isReloadPending = false
+          return state.isUnsaved
+        }
+        if isUnsaved == false { self?.beginLoad(context: .userInitiated) { _ in } }
+      }
+    }
+  }
+
+  /// Runs the body once the key is not saving.
+  private func afterSaves(_ body: @escaping @Sendable () -> Void) {
+    let tasks = KeyTasks.current
+    let isNow = state.withLock { state in
+      guard state.saving.isDraining else { return true }
+      state.afterSaves.append { KeyTasks.$current.withValue(tasks, operation: body) }
+      return false
+    }
+    if isNow { body() }
+  }
+
+  // MARK: Saving
+
+  func boxDidMutate() {
+    guard save != nil, let box else { return }
+    let isFirst = state.withLock { state in
+      state.saveRequests.areOfMutation = true
+      return state.saving.request()
+    }
+    if isFirst { drainSaves(of: box) }
+  }
+
+  func reset(within timeout: Duration?) async throws {
+    guard save != nil, let box else { return }
+    box.mutate(to: initialValue) { resetStamp.store($0, ordering: .relaxed) }
+    try await save(replacingUnreadable: true, within: timeout)
+  }
+
+  func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {
+    try await limited(to: timeout) { [self] in try await save(replacingUnreadable: replacingUnreadable) }
+  }
+
+  private func save(replacingUnreadable: Bool) async throws {
+    guard save != nil, let box else { return }
+    try await withKeyContinuation { continuation in
+      let isFirst = self.state.withLock { state in
+        state.saveRequests.waiters.append(continuation)
+        if replacingUnreadable { state.saveRequests.replacesUnreadable = true }
+        return state.saving.request()
+      }
+      if isFirst { self.drainSaves(of: box) }
+    } onCancel: {
+      self.cancelUnwantedSave()
+    }
+  }
+
+  /// Hands the newest value to the key until nobody has asked for more: one thread or task at a time, so that saves
+  /// reach the key in the order of the mutations. The box is held meanwhile, so that a change is saved also when
+  /// whoever made it has let go of the last share.
+  private func drainSaves(of box: ValueBox<Key.Value>) {
+    while let (round, snapshot) = beginRound(of: box) {
+      guard finish(round, with: snapshot, of: box) else { return }
+    }
+  }
+
+  /// One call of the key.
+  private struct Round: Sendable {
+    let number: UInt64
+    let requests: SaveRequests
+    let tasks: KeyTasks
+  }
+
+  /// - Returns: `nil`: somebody else goes on, who has the value in a closure.
+  private func beginRound(
+    of box: ValueBox<Key.Value>
+  ) -> (Round, ValueBox<Key.Value>.Snapshot)? {
+    let tasks = KeyTasks()
+    let round = state.withLock { state in
+      let requests = state.saveRequests
+      state.saveRequests = SaveRequests()
+      state.save = (requests, tasks)
+      return Round(number: state.saving.begin(), requests: requests, tasks: tasks)
+    }
+    cancelUnwantedSave()
+    let snapshot = box.snapshot(isWatching: false) { [self] snapshot in
+      if finish(round, with: snapshot, of: box) { drainSaves(of: box) }
+    }
+    return snapshot.map { (round, $0) }
+  }
+
+  /// Hands a value to the key.
+  ///
+  /// - Returns: Whether the caller has to go on.
+  private func finish(
+    _ round: Round,
+    with snapshot: ValueBox<Key.Value>.Snapshot,
+    of box: ValueBox<Key.Value>
+  ) -> Bool {
+    guard let save, let delete else { return false }
+    let (requests, tasks) = (round.requests, round.tasks)
+    let stamp = snapshot.versions.local
+    savedStamp.store(stamp, ordering: .relaxed)
+    let continuation = SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self] result in
+      let result = result.failure is ContinuationLeakedError ? .success(()) : result
+      self?.finishSave(round.number, result, tasks: tasks)
+      for waiter in requests.waiters { waiter.resume(with: result) }
+    }
+    KeyTasks.$current.withValue(tasks) {
+      dependencies.yield {
+        // Whoever has changed the value after a reset wants it to be kept.
+        if stamp == resetStamp.load(ordering: .relaxed) {
+          delete(initialValue, continuation)
+        } else {
+          save(snapshot.value, requests.context, continuation)
+        }
+      }
+    }
+    if tasks.areUsed { state.withLock { $0.savesInTasks = true } }
+    if tasks.whenEnded({ [self] in if finishRound() { drainSaves(of: box) } }) { return false }
+    return finishRound()
+  }
+
+  /// Whether the drainer has to go on; what had to wait for the end of the saves is done otherwise.
+  private func finishRound() -> Bool {
+    let (goesOn, bodies): (Bool, [@Sendable () -> Void]) = state.withLock { state in
+      guard !state.saving.finishRound() else { return (true, []) }
+      defer { state.afterSaves = [] }
+      state.save = nil
+      return (false, state.afterSaves)
+    }
+    for body in bodies { body() }
+    return goesOn
+  }
+
+  private func finishSave(_ number: UInt64, _ result: Result<Void, any Error>, tasks: KeyTasks) {
+    // A save that was called off says nothing.
+    if result.failure != nil, tasks.areCancelled { return }
+    // The outcome of an older save says nothing about the newest value.
+    let box: ValueBox<Key.Value>? = state.withLock { state in
+      guard state.saving.isNewestOutcome(number) else { return nil }
+      state.isUnsaved = result.failure != nil
+      return state.box
+    }
+    box?.updateStatus { status in
+      status.saveError = result.failure
+      // What is stored now can be read.
+      if result.failure == nil { status.loadError = nil }
+    }
+  }
+
+  private func cancelUnwantedSave() {
+    let unwanted = state.withLock { state in
+      state.save.flatMap { $0.requests.areWithdrawn ? $0.tasks : nil }
+    }
+    unwanted?.cancel()
+  }
+}
+
+extension Result {
+  fileprivate var failure: Failure? {
+    guard case .failure(let error) = self else { return nil }
+    return error
+  }
+}

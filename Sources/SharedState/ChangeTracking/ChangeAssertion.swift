@@ -1,0 +1,99 @@
+import Foundation
+import IssueReporting
+import Synchronization
+
+/// The expectations that a closure of ``SharedChangeTracker/assert(_:fileID:filePath:line:column:)-swift.method``
+/// states, one for each box that it mutates.
+final class ChangeAssertion: Sendable {
+  private let find: @Sendable (Box) -> Expectation?
+  /// Whether reading a share tells what is expected of it, too.
+  let coversReads: Bool
+  private let expectations = Mutex<[ObjectIdentifier: Expectation]>([:])
+
+  init(of tracker: SharedChangeTracker) {
+    find = { tracker.change(of: $0)?.makeExpectation() }
+    coversReads = false
+  }
+
+  /// An assertion whose expectations begin elsewhere.
+  init(startingAt find: @escaping @Sendable (Box) -> Expectation) {
+    self.find = find
+    coversReads = true
+  }
+
+  /// What was stated, by box.
+  var stated: [ObjectIdentifier: Expectation] { expectations.withLock { $0 } }
+
+  /// What the box is expected to be; at first what it was before it changed.
+  func expectation(of box: Box) -> Expectation {
+    let id = ObjectIdentifier(box)
+    let made = presentExpectation(of: box) ?? box.expectationOfNoChange()
+    return expectations.withLock { expectations in
+      let expectation = expectations[id] ?? made
+      expectations[id] = expectation
+      return expectation
+    }
+  }
+
+  /// What the box is expected to be up to now; `nil` when it has not changed, and nobody expects it to.
+  func presentExpectation(of box: Box) -> Expectation? {
+    let stated = expectations.withLock { $0[ObjectIdentifier(box)] }
+    return stated ?? find(box)
+  }
+
+  /// What is wrong: with the expectations, and with the changes that none of them is about.
+  func failures(changes: [TrackedChange]) -> [String] {
+    var stated = expectations.withLock { $0 }
+    let inOrder = changes.map { change in
+      let expectation = stated.removeValue(forKey: ObjectIdentifier(change.box))
+      return (expectation ?? change.makeExpectation()).failure(isExplicit: expectation != nil)
+    }
+    return (inOrder + stated.values.map { $0.failure(isExplicit: true) }).compactMap(\.self)
+  }
+
+  /// The text of a failure: a change was asserted, and there is none.
+  static var nothingChanged: String { "Expected state to change, but no change occurred." }
+
+  /// The text of a failure: the value is another one than the assertion says.
+  static func unexpected<Value>(expected: Value, actual: Value) -> String {
+    """
+    State was not expected to change, but a change occurred: …
+
+    \(Difference.text(expected, actual, indentation: 4))
+
+    (Expected: −, Actual: +)
+    """
+  }
+}
+
+extension Box {
+  func expectationOfNoChange() -> Expectation {
+    lock.lock()
+    defer { unlock() }
+    return makeExpectation()
+  }
+}
+
+/// Whether a test can be told of what it has done wrong.
+enum AssertionSupport {
+  /// Ends the program in a test that cannot be told: it would pass, whatever it asserts.
+  static func require() {
+    precondition(
+      isLinked || !isTesting,
+      """
+      An assertion of shared state cannot fail this test, because the test target does not link what tells it of failures. \
+      Add the product 'SharedStateTesting' of the package 'swift-shared-state' to the dependencies of the test target.
+      """
+    )
+  }
+
+  /// The support is found as IssueReporting finds it: by the name of its function that records an issue.
+  private static let isLinked: Bool = {
+    #if os(Linux) || os(Android)
+      dlsym(UnsafeMutableRawPointer(bitPattern: 0), "$s25IssueReportingTestSupport07_recordA0ypyF") != nil
+    #else
+      // Elsewhere IssueReporting calls the test frameworks without it.
+      true
+    #endif
+  }()
+}

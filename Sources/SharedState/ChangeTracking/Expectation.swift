@@ -1,0 +1,129 @@
+/// What an assertion expects the value of a box to be.
+class Expectation: @unchecked Sendable {
+  // `@unchecked Sendable` is right because an expectation is only changed with the lock of its box held, and read
+  // when the closures of the assertion are over.
+
+  let box: Box
+
+  init(box: Box) {
+    self.box = box
+  }
+
+  /// What is wrong with the expectation, given the present value; `nil` when it is met.
+  /// - Parameter isExplicit: Whether the assertion mentions the box, and so expects it to have changed.
+  func failure(isExplicit: Bool) -> String? {
+    preconditionFailure("A subclass of Expectation does not implement failure. This is a bug in SharedState.")
+  }
+
+  /// What is wrong with the expectation, given what the value was at a moment.
+  func failure(actual: TrackedChange, isExplicit: Bool) -> String? {
+    preconditionFailure("A subclass of Expectation does not implement failure. This is a bug in SharedState.")
+  }
+
+  /// What is left of the change when the expected value is what the value was before; `nil` when that is the present
+  /// value.
+  func remainingChange(at location: ChangeLocation?) -> TrackedChange? {
+    preconditionFailure("A subclass of Expectation does not implement remainingChange. This is a bug in SharedState.")
+  }
+
+  /// Exchanges the expected value and the one in the box. Called with the lock of the box held.
+  fileprivate func exchange() {
+    preconditionFailure("A subclass of Expectation does not implement exchange(). This is a bug in SharedState.")
+  }
+
+  /// Puts the expected value in the place of the real one as long as the closure runs: so every part of it is reached
+  /// by the same ways, and nobody sees it, because the lock is held.
+  final func withExpectedValueInPlace(_ body: () -> Void) {
+    box.lock.lock()
+    box.lock.beginClosure()
+    exchange()
+    body()
+    exchange()
+    box.abandonMutation()
+  }
+}
+
+/// What an assertion expects a value to be.
+final class ExpectedValue<Value>: Expectation, @unchecked Sendable {
+  private let valueBox: ValueBox<Value>
+  private let before: Value
+  private var expected: Value
+
+  init(box: ValueBox<Value>, before: Value) {
+    valueBox = box
+    self.before = before
+    expected = before
+    super.init(box: box)
+  }
+
+  override func failure(isExplicit: Bool) -> String? {
+    failure(actual: valueBox.value, isExplicit: isExplicit)
+  }
+
+  override func failure(actual: TrackedChange, isExplicit: Bool) -> String? {
+    guard let actual = actual as? TrackedValue<Value> else { return nil }
+    return failure(actual: actual.before, isExplicit: isExplicit)
+  }
+
+  private func failure(actual: Value, isExplicit: Bool) -> String? {
+    if Difference.areEqual(expected, actual) {
+      return isExplicit && Difference.areEqual(before, actual) ? ChangeAssertion.nothingChanged : nil
+    }
+    return ChangeAssertion.unexpected(expected: expected, actual: actual)
+  }
+
+  override func remainingChange(at location: ChangeLocation?) -> TrackedChange? {
+    let change = TrackedValue(box: valueBox, before: expected, location: location)
+    return change.isUndone ? nil : change
+  }
+
+  override fileprivate func exchange() {
+    swap(&valueBox.pointer.pointee, &expected)
+  }
+}
+
+extension Place {
+  /// What the value is expected to be, by the assertion that this task is in the middle of; `nil` when there is none, and
+  /// when the value has not changed.
+  var expectedValue: Value? {
+    guard let expectation = ChangeTracking.currentAssertion?.presentExpectation(of: box) else { return nil }
+    return value(expectedBy: expectation)
+  }
+
+  /// This part of what an expectation says.
+  func value(expectedBy expectation: Expectation) -> Value? {
+    var expected: Value?
+    expectation.withExpectedValueInPlace {
+      _ = modifyLocked { value in
+        expected = value
+        return false
+      }
+    }
+    return expected
+  }
+}
+
+extension Place {
+  /// Whether this part of what a test expects is equal to the other part of what there was; `nil` when no comparison is
+  /// going on.
+  func isExpected(as other: Place, _ areEqual: (Value, Value) -> Bool) -> Bool? {
+    guard let comparison = ChangeTracking.currentComparison, let mine = comparison.sides(of: self),
+      let others = comparison.sides(of: other)
+    else { return nil }
+    return areEqual(mine.expected, others.actual)
+  }
+}
+
+extension Projection {
+  /// The value; what it is expected to be inside an assertion of a test store.
+  @usableFromInline
+  @inline(never)
+  func readTracked() -> Value {
+    let place = place
+    if let assertion = ChangeTracking.currentAssertion, assertion.coversReads, let expected = place.expectedValue {
+      return expected
+    }
+    place.box.registerAccess()
+    return place.read()
+  }
+}

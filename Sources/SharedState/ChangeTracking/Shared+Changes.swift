@@ -1,0 +1,72 @@
+extension Shared {
+  /// Asserts how a test has changed this value.
+  ///
+  /// ```swift
+  /// model.incrementButtonTapped()
+  /// model.$count.assert { $0 = 1 }
+  /// ```
+  ///
+  /// The change has to be tracked, by a ``SharedChangeTracker`` or the trait of the test. The value itself stays as it
+  /// is: nobody is told, and nothing is saved. Whatever comes out, the change counts as asserted then; of a derived share
+  /// that is the change of its part.
+  /// - Parameter updateToExpectedResult: Makes the value of before the expected one.
+  /// - Throws: What the closure throws.
+  public func assert(
+    _ updateToExpectedResult: (inout Value) throws -> Void,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) rethrows {
+    AssertionSupport.require()
+    let location = ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    guard let failure = try projection.place.settle(updateToExpectedResult) else { return }
+    location.report(failure)
+  }
+
+  /// Ignores how a test has changed this value up to now; of a derived share, how it has changed its part.
+  public func skipChanges() {
+    _ = projection.place.settle { _ in }
+  }
+}
+
+extension Place {
+  /// Compares the expected value with the present one, and counts the change as asserted.
+  ///
+  /// - Returns: The text of the failure; `nil` when the expectation is met.
+  fileprivate func settle(_ updateToExpectedResult: (inout Value) throws -> Void) rethrows -> String? {
+    guard let (tracker, change) = box.trackedChange() else { return ChangeAssertion.nothingChanged }
+    let whole = change.makeExpectation()
+    guard let before = value(expectedBy: whole) else { return ChangeAssertion.nothingChanged }
+    var expected = before
+    try updateToExpectedResult(&expected)
+    let actual = read()
+    whole.withExpectedValueInPlace {
+      _ = modifyLocked { value in
+        value = actual
+        return true
+      }
+    }
+    tracker.replaceChange(of: box, by: whole.remainingChange(at: change.location))
+    if !Difference.areEqual(expected, actual) {
+      return ChangeAssertion.unexpected(expected: expected, actual: actual)
+    }
+    return Difference.areEqual(before, actual) ? ChangeAssertion.nothingChanged : nil
+  }
+}
+
+extension Box {
+  /// The change that the innermost of those who know of one has tracked.
+  fileprivate func trackedChange() -> (SharedChangeTracker, TrackedChange)? {
+    lock.side.lock()
+    let attached = trackers.all
+    lock.side.unlock()
+    var found: (tracker: SharedChangeTracker, change: TrackedChange)?
+    for tracker in attached {
+      guard let change = tracker.change(of: self) else { continue }
+      if let found, found.tracker.isInside(tracker) { continue }
+      found = (tracker, change)
+    }
+    return found
+  }
+}

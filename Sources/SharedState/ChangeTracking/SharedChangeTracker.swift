@@ -1,0 +1,260 @@
+public import SharedStateDependencies
+import Synchronization
+
+/// Proves in a test that shared values change as expected, and that nothing else does.
+///
+/// ```swift
+/// let tracker = SharedChangeTracker()
+/// tracker.track { model.incrementButtonTapped() }
+/// tracker.assert { model.$count.withLock { $0 = 1 } }
+/// ```
+///
+/// A tracker sees the changes that are made while one of its `track` scopes is open: by the task of the scope and
+/// its child tasks, and, for values that were made or changed by those, by anybody: threads, detached tasks, other
+/// services. It compares the value of before the first change with the present one, so a value that is equal again has
+/// not changed. Values that are not `Equatable` are compared by their dumps.
+///
+/// Changes that nobody has asserted when the tracker is released fail the test, at the line that made the first one. Of
+/// nested trackers the innermost one sees a change. It may be used from any thread.
+public final class SharedChangeTracker: Sendable {
+  private struct State {
+    var changes: [ObjectIdentifier: (number: Int, change: TrackedChange)] = [:]
+    var count = 0
+    /// The tracker around the open scope.
+    var outer: SharedChangeTracker?
+  }
+
+  private let reportsUnassertedChanges: Bool
+  private let location: ChangeLocation
+  private let openScopes = Atomic<Int>(0)
+  private let state = Mutex(State())
+
+  /// Makes a tracker that has seen nothing yet.
+  ///
+  /// - Parameter reportUnassertedChanges: Whether changes that were not asserted are failures when the tracker is
+  ///   released.
+  public init(
+    reportUnassertedChanges: Bool = true,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) {
+    reportsUnassertedChanges = reportUnassertedChanges
+    location = ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  deinit {
+    guard reportsUnassertedChanges else { return }
+    for change in takeUnassertedChanges() { (change.location ?? location).report(change.message) }
+  }
+
+  /// The tracker that sees what the current task changes.
+  public static var current: SharedChangeTracker? { ChangeTracking.currentTracker }
+
+  /// Whether a value differs from what it was before its first change.
+  public var hasChanges: Bool {
+    orderedChanges.contains { !$0.isUndone }
+  }
+
+  /// Forgets the changes so far: they are not failures.
+  public func reset() {
+    takeChanges()
+  }
+
+  /// Ignores the changes so far, as the text of a failure calls it; the same as ``reset()``.
+  public func skipChanges() {
+    reset()
+  }
+
+  /// Tracks the changes that are made during the operation.
+  ///
+  /// - Throws: What the operation throws.
+  @discardableResult
+  public func track<Result>(_ operation: () throws -> Result) rethrows -> Result {
+    openScope()
+    defer { closeScope() }
+    return try ChangeTracking.$scopedTracker.withValue(self, operation: operation)
+  }
+
+  /// Tracks the changes that are made during the operation.
+  ///
+  /// - Throws: What the operation throws.
+  @discardableResult
+  public func track<Result>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ operation: () async throws -> Result
+  ) async rethrows -> Result {
+    openScope()
+    defer { closeScope() }
+    return try await ChangeTracking.$scopedTracker.withValue(self, operation: operation)
+  }
+
+  /// Tracks the changes that are made with these dependencies, by whatever task, as long as anybody holds them.
+  ///
+  /// ```swift
+  /// let tracker = SharedChangeTracker()
+  /// withDependencies { tracker.track(&$0) } operation: { model.incrementButtonTapped() }
+  /// ```
+  public func track(_ dependencies: inout DependencyValues) {
+    dependencies.tracking = DependencyTracking(tracker: self)
+  }
+
+  /// Asserts all changes so far: each value has to be what the closure makes of the one of before.
+  ///
+  /// Inside the closure `withLock` of a share changes what is expected and not the value: nobody is told, and nothing is
+  /// saved. Values that the closure does not change are expected to be as before. Whatever comes out, the changes count
+  /// as asserted then.
+  /// - Parameter updateToExpectedResult: Makes the values of before the expected ones.
+  /// - Throws: What the closure throws.
+  @discardableResult
+  public func assert<Result>(
+    _ updateToExpectedResult: () throws -> Result,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) rethrows -> Result {
+    AssertionSupport.require()
+    let assertion = ChangeAssertion(of: self)
+    let result = try ChangeTracking.withAssertion(assertion, updateToExpectedResult)
+    check(assertion, at: ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column))
+    return result
+  }
+
+  /// Asserts all changes so far, with a closure that suspends; otherwise the same.
+  ///
+  /// - Parameters:
+  ///   - isolation: The isolation of the caller, which the closure keeps.
+  ///   - updateToExpectedResult: Makes the values of before the expected ones.
+  /// - Throws: What the closure throws.
+  @discardableResult
+  public func assert<Result>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ updateToExpectedResult: () async throws -> Result,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) async rethrows -> Result {
+    AssertionSupport.require()
+    let assertion = ChangeAssertion(of: self)
+    let result = try await ChangeTracking.withAssertion(assertion, isolation: isolation, updateToExpectedResult)
+    check(assertion, at: ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column))
+    return result
+  }
+
+  /// The changes that nobody has asserted, in the order in which they began. They are forgotten then.
+  package func takeUnassertedChanges() -> [UnassertedChange] {
+    takeChanges().filter { !$0.isUndone }.map { UnassertedChange(message: $0.failure, location: $0.location) }
+  }
+
+  // MARK: Scopes
+
+  var isTracking: Bool { openScopes.load(ordering: .relaxed) > 0 }
+
+  /// The tracker around this one.
+  var outer: SharedChangeTracker? { state.withLock { $0.outer } }
+
+  /// Whether this tracker is used in a scope of the other one.
+  func isInside(_ other: SharedChangeTracker) -> Bool {
+    var tracker = outer
+    while let next = tracker {
+      if next === other { return true }
+      tracker = next.outer
+    }
+    return false
+  }
+
+  func openScope() {
+    let isFirst = openScopes.wrappingAdd(1, ordering: .relaxed).oldValue == 0
+    // A tracker that is already around this scope is not around itself.
+    if isFirst, let current = ChangeTracking.currentTracker, current !== self, !current.isInside(self) {
+      state.withLock { $0.outer = current }
+    }
+    ChangeTracking.openScope()
+  }
+
+  func closeScope() {
+    ChangeTracking.closeScope()
+    let isLast = openScopes.wrappingSubtract(1, ordering: .relaxed).newValue == 0
+    guard isLast else { return }
+    // Released after the lock, for that may be the end of the outer one.
+    let outer = state.withLock { state in
+      defer { state.outer = nil }
+      return state.outer
+    }
+    withExtendedLifetime(outer) {}
+  }
+
+  // MARK: Changes
+
+  func hasChange(of box: Box) -> Bool {
+    change(of: box) != nil
+  }
+
+  /// What the box was before its first change.
+  func change(of box: Box) -> TrackedChange? {
+    state.withLock { $0.changes[ObjectIdentifier(box)]?.change }
+  }
+
+  /// Keeps a change, unless there is an earlier one. Called with the lock of the box held.
+  func note(_ change: TrackedChange) {
+    state.withLock { state in
+      let id = ObjectIdentifier(change.box)
+      guard state.changes[id] == nil else { return }
+      state.count += 1
+      state.changes[id] = (state.count, change)
+    }
+  }
+
+  /// Forgets a change. Called with the lock of the box held, and so releases nothing: whoever calls it has the
+  /// change.
+  func removeChange(of box: Box) {
+    _ = state.withLock { $0.changes.removeValue(forKey: ObjectIdentifier(box)) }
+  }
+
+  /// Puts what is left of a change in its place; `nil` when nothing is.
+  func replaceChange(of box: Box, by change: TrackedChange?) {
+    let id = ObjectIdentifier(box)
+    // What was there holds a value, whose deinitialiser is somebody else's code: it is released after the lock.
+    let before = state.withLock { state in
+      let before = state.changes[id]
+      state.changes[id] = change.map { (before?.number ?? state.count, $0) }
+      return before?.change
+    }
+    withExtendedLifetime(before) {}
+  }
+
+  var orderedChanges: [TrackedChange] {
+    ordered(state.withLock { $0.changes })
+  }
+
+  @discardableResult
+  private func takeChanges() -> [TrackedChange] {
+    ordered(
+      state.withLock { state in
+        defer { state.changes = [:] }
+        return state.changes
+      }
+    )
+  }
+
+  private func ordered(_ changes: [ObjectIdentifier: (number: Int, change: TrackedChange)]) -> [TrackedChange] {
+    changes.values.sorted { $0.number < $1.number }.map(\.change)
+  }
+
+  private func check(_ assertion: ChangeAssertion, at location: ChangeLocation) {
+    for failure in assertion.failures(changes: takeChanges()) { location.report(failure) }
+  }
+}
+
+extension SharedChangeTracker: Hashable {
+  /// Whether both are the same tracker.
+  public static func == (lhs: SharedChangeTracker, rhs: SharedChangeTracker) -> Bool { lhs === rhs }
+
+  /// Hashes the identity of the tracker.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(self))
+  }
+}

@@ -1,0 +1,87 @@
+/// Changes of shared values during a stretch of time, each with what the value was before and after.
+package struct SharedChanges: Sendable {
+  struct Entry: Sendable {
+    let before: TrackedChange
+    /// What the value was at the end, as the one of before another change.
+    let after: TrackedChange
+
+    var box: Box { before.box }
+  }
+
+  private(set) var entries: [Entry] = []
+
+  package init() {}
+
+  package var isEmpty: Bool { entries.isEmpty }
+
+  mutating func append(_ entry: Entry) {
+    entries.append(entry)
+  }
+
+  package mutating func append(_ other: SharedChanges) {
+    entries += other.entries
+  }
+
+  func first(of box: Box) -> Entry? {
+    entries.first { $0.box === box }
+  }
+
+  func last(of box: Box) -> Entry? {
+    entries.last { $0.box === box }
+  }
+
+  mutating func removeAll(of box: Box) {
+    entries.removeAll { $0.box === box }
+  }
+
+  /// The texts of the failures for changes that nobody has asserted.
+  package var failures: [UnassertedChange] {
+    entries.compactMap { entry in
+      entry.before.failure(after: entry.after).map { UnassertedChange(message: $0, location: entry.before.location) }
+    }
+  }
+}
+
+extension SharedChangeTracker {
+  /// Tracks changes of attached boxes until ``close()``.
+  package func open() { openScope() }
+
+  /// Ends what ``open()`` has begun.
+  package func close() { closeScope() }
+
+  /// Lets the tracker see changes of the shares in a value, whoever makes them.
+  package func attach(to value: Any) {
+    if let share = value as? any ObservableShare { return share.attach(self) }
+    for child in Mirror(reflecting: value).children { attach(to: child.value) }
+  }
+
+  /// Takes the changes so far.
+  package func cut() -> SharedChanges {
+    var cut = SharedChanges()
+    for change in orderedChanges {
+      if let entry = takeChange(of: change.box, after: nil) { cut.append(entry) }
+    }
+    return cut
+  }
+
+  /// Takes the changes of those values that somebody else has changed afterwards.
+  package func cut(before changes: SharedChanges) -> SharedChanges {
+    var cut = SharedChanges()
+    for later in changes.entries {
+      if let entry = takeChange(of: later.box, after: later.before) { cut.append(entry) }
+    }
+    return cut
+  }
+
+  /// Whether there are changes, and not only values that are again what they were.
+  package var hasUnassertedChanges: Bool { hasChanges }
+
+  private func takeChange(of box: Box, after: TrackedChange?) -> SharedChanges.Entry? {
+    // With the lock of the box held, so that no change comes between the end of one stretch and the next one.
+    box.lock.lock()
+    let entry = change(of: box).map { SharedChanges.Entry(before: $0, after: after ?? $0.present()) }
+    if entry != nil { removeChange(of: box) }
+    box.unlock()
+    return entry
+  }
+}

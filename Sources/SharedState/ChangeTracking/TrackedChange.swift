@@ -1,0 +1,145 @@
+import IssueReporting
+
+/// What a box was before it was changed, and where that was done.
+class TrackedChange: @unchecked Sendable {
+  // `@unchecked Sendable` is right because a change is constant. A value that is not `Sendable` is compared and shown
+  // by those who track its shares, and those are in its isolation.
+
+  let box: Box
+  let location: ChangeLocation?
+
+  init(box: Box, location: ChangeLocation?) {
+    self.box = box
+    self.location = location
+  }
+
+  /// Whether the value is what it was before.
+  var isUndone: Bool {
+    preconditionFailure("A subclass of TrackedChange does not implement isUndone. This is a bug in SharedState.")
+  }
+
+  /// The text of the failure, for a change that nobody asserted.
+  var failure: String {
+    preconditionFailure("A subclass of TrackedChange does not implement failure. This is a bug in SharedState.")
+  }
+
+  /// The text of the failure, for a change that nobody asserted and that led to what was before another one; `nil` when
+  /// nothing had changed.
+  func failure(after: TrackedChange) -> String? {
+    preconditionFailure("A subclass of TrackedChange does not implement failure. This is a bug in SharedState.")
+  }
+
+  /// The present value as the one of before. Called with the lock of the box held.
+  func present() -> TrackedChange {
+    preconditionFailure("A subclass of TrackedChange does not implement present. This is a bug in SharedState.")
+  }
+
+  /// What the value is expected to be, as long as nobody says otherwise: what it was before.
+  func makeExpectation() -> Expectation {
+    preconditionFailure("A subclass of TrackedChange does not implement makeExpectation. This is a bug in SharedState.")
+  }
+
+  /// Tells those trackers who do not know of an earlier change. Called with the lock of the box held, so that the
+  /// first change is the first one told.
+  final func note(with trackers: [SharedChangeTracker]) {
+    for tracker in trackers { tracker.note(self) }
+  }
+}
+
+/// What a value was before it was changed.
+final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
+  private let valueBox: ValueBox<Value>
+  let before: Value
+
+  init(box: ValueBox<Value>, before: Value, location: ChangeLocation?) {
+    valueBox = box
+    self.before = before
+    super.init(box: box, location: location)
+  }
+
+  override var isUndone: Bool {
+    Difference.areEqual(before, valueBox.value)
+  }
+
+  override var failure: String { failure(actual: valueBox.value) }
+
+  override func failure(after: TrackedChange) -> String? {
+    guard let after = after as? TrackedValue<Value>, !Difference.areEqual(before, after.before) else { return nil }
+    return failure(actual: after.before)
+  }
+
+  override func present() -> TrackedChange {
+    TrackedValue(box: valueBox, before: valueBox.pointer.pointee, location: nil)
+  }
+
+  private func failure(actual: Value) -> String {
+    let place = box.declaration == nil ? location.map { "@\($0.fileID):\($0.line)" } ?? "" : ""
+    return """
+      Tracked changes to '\(box.name)\(place)' but failed to assert: …
+
+      \(Difference.text(before, actual, indentation: 2))
+
+      (Before: −, After: +)
+
+      Call 'Shared<\(Value.self)>.assert' to exhaustively test these changes, or call 'skipChanges' to ignore them.
+      """
+  }
+
+  override func makeExpectation() -> Expectation {
+    ExpectedValue(box: valueBox, before: before)
+  }
+}
+
+/// A change that no assertion was about.
+package struct UnassertedChange: Sendable {
+  /// The text of the failure.
+  package let message: String
+
+  /// Where the value was changed first; `nil` when the change came from elsewhere.
+  package let location: ChangeLocation?
+}
+
+/// Where a mutation is written.
+@usableFromInline
+package struct ChangeLocation: Sendable {
+  package let fileID: StaticString
+  package let filePath: StaticString
+  package let line: UInt
+  package let column: UInt
+
+  @usableFromInline
+  package init(fileID: StaticString, filePath: StaticString, line: UInt, column: UInt) {
+    self.fileID = fileID
+    self.filePath = filePath
+    self.line = line
+    self.column = column
+  }
+
+  /// Reports a failure there.
+  func report(_ message: String) {
+    AssertionSupport.require()
+    reportIssue(message, fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+}
+
+/// Where a share is declared. Every box has one, so it is packed.
+struct ShareOrigin: CustomStringConvertible, @unchecked Sendable {
+  // `@unchecked Sendable` is right because the bytes belong to a literal, which nobody ever changes or releases.
+  private let fileIDBytes: UnsafePointer<UInt8>?
+  private let packedLine: UInt32
+
+  init(fileID: StaticString, line: UInt) {
+    fileIDBytes = fileID.hasPointerRepresentation ? fileID.utf8Start : nil
+    packedLine = UInt32(clamping: line)
+  }
+
+  /// The module and the file.
+  var fileID: String {
+    // The bytes of a `StaticString` end with a zero.
+    fileIDBytes.map { String(cString: $0) } ?? ""
+  }
+
+  var line: UInt { UInt(packedLine) }
+
+  var description: String { "\(fileID):\(line)" }
+}

@@ -1,0 +1,281 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// One file that is shared: reads it, writes it when its throttle says so, and plays back what others do to it.
+///
+/// Shares of one file with several types of value have one document, and hear of each other's changes through it.
+final class FileDocument: Sendable {
+  /// Takes the new content of the file; `nil` when it is gone.
+  typealias Observer = @Sendable (Result<Data?, any Error>) -> Void
+
+  /// What the file held when it was last looked at.
+  private enum Content: Equatable {
+    case unknown
+    case missing
+    case present(FileStamp, hash: Int)
+    case unreadable
+  }
+
+  private struct State {
+    var content = Content.unknown
+    /// The types of value that the newest content could not be decoded as.
+    var unreadableAs: Set<ObjectIdentifier> = []
+    var observers: [UInt64: (type: ObjectIdentifier, observer: Observer)] = [:]
+    var observersEver: UInt64 = 0
+    var watch: SharedSubscription?
+    /// Counts the changes that were submitted here.
+    var changes: UInt64 = 0
+    /// Whether a change crossed with what was played back, so that the file has to be played back once more.
+    var needsReplay = false
+    var isCheckQueued = false
+    /// Whether the file was not looked at because something was being written.
+    var isCheckPostponed = false
+  }
+
+  let path: String
+  private let files: any FileSystem
+  private let queue = DispatchQueue(label: "SharedState.FileDocument")
+  private let writer: ThrottledWriter
+  private let state = Mutex(State())
+  private let onDeinit: @Sendable () -> Void
+
+  init(path: String, files: any FileSystem, onDeinit: @escaping @Sendable () -> Void) {
+    self.path = path
+    self.files = files
+    self.onDeinit = onDeinit
+    let owner = Owner()
+    writer = ThrottledWriter(interval: files.saveInterval, queue: queue) { owner.document?.didBecomeIdle() }
+    owner.document = self
+  }
+
+  deinit {
+    onDeinit()
+  }
+
+  // MARK: Reading
+
+  /// The content of the file now; `nil` when there is none.
+  func read() throws -> Data? {
+    do {
+      let content = try files.read(path)
+      remember(Self.content(of: content))
+      return content?.data
+    } catch {
+      remember(.unreadable)
+      throw error
+    }
+  }
+
+  /// Reads the file, after what is pending has been written to it.
+  func load(_ completion: @escaping @Sendable (Result<Data?, any Error>) -> Void) {
+    writer.whenIdle { completion(Result { try self.read() }) }
+  }
+
+  /// Whether the newest content that was handed over is a document of this type; else it is not to be replaced without
+  /// being asked.
+  func didDecode(as type: ObjectIdentifier, isReadable: Bool) {
+    state.withLock { state in
+      if isReadable { state.unreadableAs.remove(type) } else { state.unreadableAs.insert(type) }
+    }
+  }
+
+  // MARK: Writing
+
+  /// Writes a new content, now or when its turn comes.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the value, whose own observers are not told.
+  ///   - context: What somebody asked for is written at once, and whatever the file holds is replaced only on request.
+  ///   - encode: Makes the content, when it is its turn; `nil` deletes the file.
+  func save(
+    as type: ObjectIdentifier,
+    context: SaveContext,
+    continuation: SaveContinuation,
+    encode: @escaping @Sendable () throws -> Data?
+  ) {
+    let isHeld = state.withLock { state in
+      let isUnread = state.content == .unreadable || state.unreadableAs.contains(type)
+      if isUnread, context != .replacingUnreadable { return true }
+      state.changes += 1
+      state.unreadableAs.remove(type)
+      return false
+    }
+    if isHeld { return continuation.resume(throwing: FileStorageError.wouldReplaceUnreadable(path: path)) }
+    writer.submit(isUrgent: context != .didSet, continuation: continuation) {
+      do {
+        try self.write(encode(), as: type)
+      } catch {
+        // What others did in the meantime was not looked at.
+        self.setNeedsCheck()
+        throw error
+      }
+    }
+  }
+
+  private func write(_ data: Data?, as type: ObjectIdentifier) throws {
+    // Counted here as well: a check that began before this write must not take it for somebody else's.
+    state.withLock { $0.changes += 1 }
+    let content: FileContent?
+    if let data {
+      content = FileContent(data: data, stamp: try files.write(data, to: path))
+    } else {
+      if try files.stamp(of: path) != nil { try files.remove(path) }
+      content = nil
+    }
+    let others = state.withLock { state in
+      state.content = Self.content(of: content)
+      return state.observers.values.filter { $0.type != type }
+    }
+    for other in others { other.observer(.success(data)) }
+  }
+
+  private func didBecomeIdle() {
+    if state.withLock({ $0.isCheckPostponed }) { setNeedsCheck() }
+  }
+
+  // MARK: Watching
+
+  /// Tells the observer of every change that is not a save of its own type, from any thread, one after the other.
+  func observe(as type: ObjectIdentifier, _ observer: @escaping Observer) -> SharedSubscription {
+    let (number, isFirst) = state.withLock { state in
+      state.observersEver += 1
+      state.observers[state.observersEver] = (type, observer)
+      return (state.observersEver, state.observers.count == 1)
+    }
+    if isFirst { startWatching() }
+    // Something may have happened since the value was loaded.
+    setNeedsCheck()
+    return SharedSubscription { [weak self] in self?.removeObserver(number) }
+  }
+
+  private func startWatching() {
+    do {
+      let watch = try files.watch(path) { [weak self] in self?.setNeedsCheck() }
+      let replaced = state.withLock { state in
+        defer { state.watch = watch }
+        return state.watch
+      }
+      replaced?.cancel()
+    } catch {
+      deliver(.failure(error))
+    }
+  }
+
+  private func removeObserver(_ number: UInt64) {
+    let watch = state.withLock { state -> SharedSubscription? in
+      state.observers[number] = nil
+      guard state.observers.isEmpty else { return nil }
+      defer { state.watch = nil }
+      return state.watch
+    }
+    watch?.cancel()
+  }
+
+  /// Looks at the file soon; however many ask, it is looked at once.
+  private func setNeedsCheck() {
+    let isFirst = state.withLock { state in
+      defer { state.isCheckQueued = true }
+      return !state.isCheckQueued
+    }
+    guard isFirst else { return }
+    queue.async { [weak self] in
+      self?.state.withLock { $0.isCheckQueued = false }
+      self?.check()
+    }
+  }
+
+  /// Tells the observers when the file holds something else than it did.
+  ///
+  /// Called on the queue only, so that observers hear of changes in order. While a change is pending here, it wins over what others do: it is about to replace it. The file is looked at when
+  /// it is written.
+  private func check() {
+    let (before, changes, isForced) = state.withLock { state in
+      state.isCheckPostponed = true
+      return (state.content, state.changes, state.needsReplay)
+    }
+    // Asked after the flag is set, so that either this thread or the one that writes sees the other.
+    guard writer.isIdle else { return }
+    state.withLock { $0.isCheckPostponed = false }
+    if !isForced, case .present(let stamp, _) = before, let now = try? files.stamp(of: path), stamp == now { return }
+    let result = Result { try files.read(path) }
+    let content: Content =
+      switch result {
+      case .success(let content): Self.content(of: content)
+      case .failure: .unreadable
+      }
+    let isWanted = state.withLock { state -> Bool? in
+      // Saved or looked at by somebody else in the meantime: what was read may be old.
+      guard state.changes == changes, state.content == before else { return nil }
+      state.content = content
+      state.needsReplay = false
+      return isForced || !Self.isSame(before, content)
+    }
+    guard let isWanted else { return setNeedsCheck() }
+    guard isWanted else { return }
+    deliver(result.map { $0?.data })
+    let hasCrossed = state.withLock { state in
+      if state.changes != changes { state.needsReplay = true }
+      return state.needsReplay
+    }
+    if hasCrossed { setNeedsCheck() }
+  }
+
+  private func deliver(_ result: Result<Data?, any Error>) {
+    for (_, observer) in state.withLock({ $0.observers.values }) { observer(result) }
+  }
+
+  private func remember(_ content: Content) {
+    state.withLock { $0.content = content }
+  }
+
+  private static func content(of content: FileContent?) -> Content {
+    guard let content else { return .missing }
+    // The hash value of `Data` itself takes the first bytes only.
+    var hasher = Hasher()
+    content.data.withUnsafeBytes { hasher.combine(bytes: $0) }
+    return .present(content.stamp, hash: hasher.finalize())
+  }
+
+  private static func isSame(_ before: Content, _ after: Content) -> Bool {
+    if case .present(_, let before) = before, case .present(_, let after) = after { return before == after }
+    return before == after
+  }
+}
+
+/// Lets the writer of a document reach it, without keeping it alive.
+private final class Owner: @unchecked Sendable {
+  // `@unchecked Sendable` is right because the property is set once, before anybody else has the document, and weak
+  // references may be read from any thread.
+  weak var document: FileDocument?
+}
+
+/// Finds the one document of each file.
+final class FileDocuments: Sendable {
+  private struct Entry {
+    weak var document: FileDocument?
+  }
+
+  private let files: any FileSystem
+  private let documents = Mutex<[Name: Entry]>([:])
+
+  init(files: any FileSystem) {
+    self.files = files
+  }
+
+  func document(at path: String) -> FileDocument {
+    let name = Name(path)
+    return documents.withLock { documents in
+      if let document = documents[name]?.document { return document }
+      let document = FileDocument(path: path, files: files) { [weak self] in self?.forget(name) }
+      documents[name] = Entry(document: document)
+      return document
+    }
+  }
+
+  private func forget(_ name: Name) {
+    documents.withLock { documents in
+      if let entry = documents[name], entry.document == nil { documents[name] = nil }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Performs the writes of one document, one after the other, when ``SaveThrottle`` says so.
+///
+/// Only the newest change is kept until it is written. A first or urgent write happens on the calling thread, later
+/// ones on the queue. It stays alive until everything is written.
+final class ThrottledWriter: Sendable {
+  /// Writes the newest change. Called on any thread, never twice at the same time.
+  typealias Write = @Sendable () throws -> Void
+
+  private struct State {
+    var throttle: SaveThrottle
+    var pending: Write?
+    /// Who hears of the pending write: the newest change, and everybody who waits.
+    var newest: SaveContinuation?
+    var waiting: [SaveContinuation] = []
+    var whenIdle: [@Sendable () -> Void] = []
+    /// How the newest write went; what was superseded since then shares it.
+    var outcome: Result<Void, any Error> = .success(())
+  }
+
+  private let queue: DispatchQueue
+  private let onIdle: @Sendable () -> Void
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - interval: The least time between two writes.
+  ///   - queue: Where writes happen that nobody waits for.
+  ///   - onIdle: Called, on any thread, each time that everything is written.
+  init(interval: Duration, queue: DispatchQueue, onIdle: @escaping @Sendable () -> Void) {
+    self.queue = queue
+    self.onIdle = onIdle
+    state = Mutex(State(throttle: SaveThrottle(interval: interval)))
+  }
+
+  /// Whether nothing is pending or being written.
+  var isIdle: Bool {
+    state.withLock { $0.throttle.isIdle }
+  }
+
+  /// Takes a change in place of those that are not written yet.
+  ///
+  /// - Parameters:
+  ///   - isUrgent: Whether somebody waits for it.
+  ///   - continuation: Told how writing it, or a newer change, went. A change that nobody waits for is told at once
+  ///     when a newer one takes its place, so that the memory does not grow with the number of changes.
+  ///   - write: Writes the change.
+  func submit(isUrgent: Bool, continuation: SaveContinuation, write: @escaping Write) {
+    let (action, superseded, outcome) = state.withLock { state in
+      let superseded = state.newest
+      state.newest = nil
+      if isUrgent { state.waiting.append(continuation) } else { state.newest = continuation }
+      state.pending = write
+      return (state.throttle.request(at: .now, isUrgent: isUrgent), superseded, state.outcome)
+    }
+    superseded?.resume(with: outcome)
+    PendingWrites.shared.insert(self)
+    perform(action)
+  }
+
+  /// Writes now what is pending, if anything is, and calls back when nothing is left; at once if so already.
+  func whenIdle(_ body: @escaping @Sendable () -> Void) {
+    let action = state.withLock { state -> SaveThrottle.Action? in
+      guard !state.throttle.isIdle else { return nil }
+      state.whenIdle.append(body)
+      return state.throttle.hurry(at: .now)
+    }
+    if let action { perform(action) } else { body() }
+  }
+
+  /// Writes now what is pending, on this thread unless another one is writing.
+  func hurry() {
+    perform(state.withLock { $0.throttle.hurry(at: .now) })
+  }
+
+  private func perform(_ action: SaveThrottle.Action) {
+    switch action {
+    case .nothing:
+      break
+    case .wake(let instant):
+      let delay = max(.zero, ContinuousClock.now.duration(to: instant))
+      queue.asyncAfter(deadline: .now() + .nanoseconds(Int(delay / .nanoseconds(1)))) {
+        self.perform(self.state.withLock { $0.throttle.wake(at: .now) })
+      }
+    case .write:
+      write()
+    }
+  }
+
+  private func write() {
+    let (pending, told) = state.withLock { state in
+      defer { (state.pending, state.newest, state.waiting) = (nil, nil, []) }
+      return (state.pending, state.waiting + (state.newest.map { [$0] } ?? []))
+    }
+    let outcome: Result<Void, any Error> = Result { if let pending { try pending() } }
+    let (action, isIdle, whenIdle) = state.withLock { state in
+      state.outcome = outcome
+      let action = state.throttle.finish(at: .now)
+      let isIdle = state.throttle.isIdle
+      let whenIdle = isIdle ? state.whenIdle : []
+      if isIdle { state.whenIdle = [] }
+      return (action, isIdle, whenIdle)
+    }
+    for continuation in told { continuation.resume(with: outcome) }
+    for body in whenIdle { body() }
+    if isIdle {
+      onIdle()
+      PendingWrites.shared.remove(self) { self.isIdle }
+    }
+    // The thread of one caller is not kept busy with what others submit.
+    if action == .write { queue.async { self.write() } } else { perform(action) }
+  }
+}
+
+/// Knows which documents are not written yet, and writes them when the process ends normally.
+final class PendingWrites: @unchecked Sendable {
+  // `@unchecked Sendable` is right because `writers` is only touched with `condition` locked.
+  private let condition = NSCondition()
+  private var writers: [ObjectIdentifier: ThrottledWriter] = [:]
+
+  /// How long the end of the process waits for writes, before it gives them up.
+  private static let patience: TimeInterval = 10
+
+  /// Those of this process.
+  static let shared = PendingWrites()
+
+  private init() {
+    atexit { PendingWrites.shared.flush() }
+  }
+
+  func insert(_ writer: ThrottledWriter) {
+    condition.lock()
+    writers[ObjectIdentifier(writer)] = writer
+    condition.unlock()
+  }
+
+  /// Forgets the writer, unless it has got something to write again.
+  func remove(_ writer: ThrottledWriter, if isIdle: () -> Bool) {
+    condition.lock()
+    if isIdle() { writers[ObjectIdentifier(writer)] = nil }
+    condition.broadcast()
+    condition.unlock()
+  }
+
+  /// Writes everything, and waits for the writes that other threads are busy with.
+  func flush() {
+    let deadline = Date(timeIntervalSinceNow: Self.patience)
+    condition.lock()
+    while !writers.isEmpty {
+      let present = Array(writers.values)
+      condition.unlock()
+      for writer in present { writer.hurry() }
+      condition.lock()
+      writers = writers.filter { !$0.value.isIdle }
+      if !writers.isEmpty, !condition.wait(until: deadline) { break }
+    }
+    condition.unlock()
+  }
+}

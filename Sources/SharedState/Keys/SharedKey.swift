@@ -1,0 +1,86 @@
+/// A strategy that loads a shared value from somewhere, and hears of changes to it.
+///
+/// Conform to it for something that is only read, such as a remote configuration file, and use it with
+/// ``SharedReader``. Conform to ``SharedKey`` for something that is written as well.
+///
+/// The library holds one box for each ``id`` and type of value in a process, and calls the methods below for that
+/// box, from any thread and never with a lock held.
+public protocol SharedReaderKey<Value>: Sendable {
+  /// The type of the shared value.
+  associatedtype Value: Sendable
+
+  /// What tells one piece of state from another.
+  associatedtype ID: Hashable = Self
+
+  /// What tells this piece of state from others. Two keys with equal identifiers share one value.
+  var id: ID { get }
+
+  /// Loads the value, and hands it to the continuation, now or later, from any thread.
+  ///
+  /// - Parameters:
+  ///   - context: Who asks: the first use of the key, with its default, or an explicit `load()`.
+  ///   - continuation: Resume it exactly once.
+  func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>)
+
+  /// Starts to watch the value, and yields each change that is not the library's own to the subscriber.
+  ///
+  /// - Parameters:
+  ///   - context: The key's default.
+  ///   - subscriber: Takes values in the order in which they are yielded, from any thread.
+  /// - Returns: The subscription, which is cancelled when the last share is gone.
+  func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription
+
+  /// Finds the key's box without the methods above. For keys of this library only: nobody else can make one.
+  @_documentation(visibility: private)
+  func _ownBox(default initialValue: () -> Value) -> _OwnBox<Value>?
+}
+
+extension SharedReaderKey {
+  /// None: the key is loaded and watched through its methods.
+  @_documentation(visibility: private)
+  public func _ownBox(default initialValue: () -> Value) -> _OwnBox<Value>? { nil }
+}
+
+extension SharedReaderKey where ID == Self {
+  /// The key itself, when it is hashable.
+  public var id: ID { self }
+}
+
+/// A strategy that loads a shared value from somewhere, hears of changes to it, and saves it.
+public protocol SharedKey<Value>: SharedReaderKey {
+  /// Saves the value, and tells the continuation how it went, now or later, from any thread.
+  ///
+  /// Calls for one box come one after the other, in the order of the mutations. When several mutations were made
+  /// during one call, the next call is for the newest value only.
+  ///
+  /// - Parameters:
+  ///   - value: The newest value.
+  ///   - context: Who asks: a mutation, or an explicit `save()`.
+  ///   - continuation: Resume it exactly once.
+  func save(_ value: Value, context: SaveContext, continuation: SaveContinuation)
+
+  /// Deletes what is stored, and tells the continuation how it went, now or later, from any thread.
+  ///
+  /// Called in the same order as the saves. A key that does not implement it saves the default.
+  ///
+  /// - Parameters:
+  ///   - initialValue: The default that the value has returned to.
+  ///   - continuation: Resume it exactly once.
+  func reset(to initialValue: Value, continuation: SaveContinuation)
+}
+
+extension SharedKey {
+  /// Saves the default, for keys that cannot delete.
+  public func reset(to initialValue: Value, continuation: SaveContinuation) {
+    save(initialValue, context: .replacingUnreadable, continuation: continuation)
+  }
+}
+
+/// A key that knows at once what is stored, so that a share shows it from the beginning.
+package protocol SynchronousKey<Value>: SharedReaderKey {
+  /// What is stored now; `nil` when nothing is.
+  func storedValue() throws -> Value?
+
+  /// The same key, which takes members that what is stored lacks from a default.
+  func completed(by defaultValue: Value) -> Self
+}

@@ -1,0 +1,80 @@
+import Synchronization
+
+/// How a key hands over the changes that it hears of. It may be used from any thread, any number of times.
+public struct SharedSubscriber<Value: Sendable>: Sendable {
+  private let callback: @Sendable (Result<Value?, any Error>) -> Void
+  private let onLoading: @Sendable (Bool) -> Void
+
+  /// Makes a subscriber; useful to test a key, or to build one on top of another.
+  ///
+  /// - Parameters:
+  ///   - callback: Takes each change; `nil` when the stored value is gone.
+  ///   - onLoading: Takes whether the key is loading.
+  public init(
+    callback: @escaping @Sendable (Result<Value?, any Error>) -> Void,
+    onLoading: @escaping @Sendable (Bool) -> Void = { _ in }
+  ) {
+    self.callback = callback
+    self.onLoading = onLoading
+  }
+
+  /// Hands over a new value.
+  public func yield(_ value: Value) {
+    yield(with: .success(value))
+  }
+
+  /// Says that the stored value is gone, so that the value is the default.
+  public func yieldReturningInitialValue() {
+    yield(with: .success(nil))
+  }
+
+  /// Says that watching, or what came of it, failed. The present value stays.
+  public func yield(throwing error: any Error) {
+    yield(with: .failure(error))
+  }
+
+  /// Hands over a result; `nil` says that the stored value is gone.
+  public func yield(with result: Result<Value?, any Error>) {
+    callback(result)
+  }
+
+  /// Says whether the key is loading.
+  public func yieldLoading(_ isLoading: Bool = true) {
+    onLoading(isLoading)
+  }
+}
+
+/// Keeps a key watching; ends when it is cancelled or released.
+public struct SharedSubscription: Sendable {
+  private let storage: Storage
+
+  /// Makes a subscription.
+  ///
+  /// - Parameter cancel: Ends the watching. It is called once, from any thread.
+  public init(_ cancel: @escaping @Sendable () -> Void) {
+    storage = Storage(cancel)
+  }
+
+  /// Ends the watching. Calling it again does nothing.
+  public func cancel() {
+    storage.cancel()
+  }
+
+  private final class Storage: Sendable {
+    private let onCancel: Mutex<(@Sendable () -> Void)?>
+
+    init(_ cancel: @escaping @Sendable () -> Void) {
+      onCancel = Mutex(cancel)
+    }
+
+    func cancel() {
+      let onCancel = onCancel.withLock { onCancel in
+        defer { onCancel = nil }
+        return onCancel
+      }
+      onCancel?()
+    }
+
+    deinit { cancel() }
+  }
+}

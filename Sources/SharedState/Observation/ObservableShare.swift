@@ -1,0 +1,76 @@
+import Synchronization
+
+/// A share of any value, for those who look for shares in a state.
+package protocol ObservableShare {
+  /// The same for all copies of a share.
+  var shareIdentity: ObjectIdentifier { get }
+
+  /// Tells of each change from now on, until what is returned is released.
+  ///
+  /// - Parameter tell: Called with no lock held, on the thread that makes the change or on a delivery thread.
+  func observeChanges(_ tell: @escaping @Sendable () -> Void) -> any Sendable
+
+  /// Lets a tracker see changes of the value, whoever makes them.
+  func attach(_ tracker: SharedChangeTracker)
+}
+
+extension Shared: ObservableShare {
+  package var shareIdentity: ObjectIdentifier { ObjectIdentifier(projection) }
+
+  package func observeChanges(_ tell: @escaping @Sendable () -> Void) -> any Sendable {
+    projection.observeChanges(tell)
+  }
+
+  package func attach(_ tracker: SharedChangeTracker) {
+    projection.place.box.attach(tracker)
+  }
+}
+
+extension SharedReader: ObservableShare {
+  package var shareIdentity: ObjectIdentifier { ObjectIdentifier(projection) }
+
+  package func observeChanges(_ tell: @escaping @Sendable () -> Void) -> any Sendable {
+    projection.observeChanges(tell)
+  }
+
+  package func attach(_ tracker: SharedChangeTracker) {
+    projection.place.box.attach(tracker)
+  }
+}
+
+extension Box {
+  fileprivate func attach(_ tracker: SharedChangeTracker) {
+    lock.side.lock()
+    let isAttached = trackers.all.contains { $0 === tracker }
+    if !isAttached { trackers.attach(tracker) }
+    lock.side.unlock()
+  }
+}
+
+extension Projection {
+  fileprivate func observeChanges(_ tell: @escaping @Sendable () -> Void) -> any Sendable {
+    let isStarted = IsStarted()
+    let observation = ProjectionObservation(self) { _ in
+      // The present value is told first, and is no change.
+      if isStarted.value.load(ordering: .relaxed) { tell() }
+    }
+    observation.start()
+    isStarted.value.store(true, ordering: .relaxed)
+    return ShareObservation(observation)
+  }
+}
+
+private final class IsStarted: Sendable {
+  let value = Atomic(false)
+}
+
+/// Ends an observation when it is released.
+private final class ShareObservation<Value>: Sendable {
+  private let observation: ProjectionObservation<Value>
+
+  init(_ observation: ProjectionObservation<Value>) {
+    self.observation = observation
+  }
+
+  deinit { observation.cancel() }
+}

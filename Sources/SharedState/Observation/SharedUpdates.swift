@@ -1,0 +1,60 @@
+extension Shared where Value: Sendable {
+  /// The present value, then each newest one, whoever made the change.
+  ///
+  /// The sequence never ends by itself; it ends when the task is cancelled. It follows the share when that is made to
+  /// point to something else.
+  public var updates: SharedUpdates<Value> { SharedUpdates(projection: projection) }
+}
+
+extension SharedReader where Value: Sendable {
+  /// The present value, then each newest one, whoever made the change.
+  public var updates: SharedUpdates<Value> { SharedUpdates(projection: projection) }
+}
+
+/// The present value of a share, then each newest one.
+///
+/// Nothing is buffered: whoever is slow misses values in between, never the last one. Each iterator sees all of it, and
+/// may be used from any task, one at a time.
+public struct SharedUpdates<Value: Sendable>: AsyncSequence, Sendable {
+  let projection: Projection<Value>
+
+  /// Starts with the present value.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(projection: projection)
+  }
+
+  /// Waits for the changes of a share.
+  public struct Iterator: AsyncIteratorProtocol {
+    let projection: Projection<Value>
+    private var seen: (swaps: UInt64, version: UInt64)?
+
+    init(projection: Projection<Value>) {
+      self.projection = projection
+    }
+
+    /// The newest value, as soon as there is one that this iterator has not returned; `nil` when the task is cancelled.
+    public mutating func next() async -> Value? {
+      while !Task.isCancelled {
+        let position = projection.position
+        let (place, swaps, box) = (position.place, position.swaps, position.place.box)
+        // The version is read before the value: a change in between is then returned twice rather than never.
+        let version = box.version
+        let isSame = seen.map { position.versionSeen(after: $0.swaps) == version } ?? false
+        if isSame { seen = (swaps, version) }
+        guard let seen, seen == (swaps, version) else {
+          seen = (swaps, version)
+          return place.read()
+        }
+        let waiter = ChangeWaiter()
+        box.wait(for: waiter, after: version) { projection.position.swaps == swaps }
+        await withTaskCancellationHandler {
+          await waiter.wait()
+        } onCancel: {
+          waiter.resume()
+        }
+        box.remove(waiter)
+      }
+      return nil
+    }
+  }
+}

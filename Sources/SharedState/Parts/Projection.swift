@@ -1,0 +1,170 @@
+/// What the copies of one `Shared` hold together: the place that they point to, which can be swapped for another.
+@usableFromInline
+package final class Projection<Value>: @unchecked Sendable {
+  // `@unchecked Sendable` and the unchecked exclusivity are right because the variables are only touched with `lock` held.
+
+  @usableFromInline
+  let lock = HandLock()
+
+  /// How many mutations are using the present place, without a reference count of their own.
+  @usableFromInline
+  @exclusivity(unchecked)
+  var uses: UInt32 = 0
+
+  /// Counts how often the place was swapped.
+  @usableFromInline
+  @exclusivity(unchecked)
+  var swaps: UInt64 = 0
+
+  /// The version of the present box whose value is the one of before the last swap; ``noVersion`` when that is not
+  /// known. An optional would take more memory of each share.
+  @exclusivity(unchecked)
+  private var versionOfSameValue = Projection.noVersion
+
+  private static var noVersion: UInt64 { .max }
+
+  @usableFromInline
+  @exclusivity(unchecked)
+  var storage: Place<Value>
+
+  package init(_ place: Place<Value>) {
+    storage = place
+  }
+
+  /// Where the value lives at the moment.
+  @inlinable
+  var place: Place<Value> {
+    lock.lock()
+    let place = storage
+    lock.unlock()
+    return ChangeTracking.isActive ? inPresentTest(place) : place
+  }
+
+  @usableFromInline
+  @inline(never)
+  func inPresentTest(_ place: Place<Value>) -> Place<Value> { place.inPresentTest }
+
+  /// Where the value lives at the moment.
+  struct Position {
+    let place: Place<Value>
+    /// The number of swaps that led there.
+    let swaps: UInt64
+    /// The version of the box whose value is the one of before the last swap, if that is known.
+    let versionOfSameValue: UInt64?
+
+    /// The version whose value is not news to those who have seen what the projection had after so many swaps.
+    func versionSeen(after swaps: UInt64) -> UInt64? {
+      self.swaps == swaps &+ 1 ? versionOfSameValue : nil
+    }
+  }
+
+  /// Where the value lives at the moment, and how it got there.
+  var position: Position {
+    lock.lock()
+    let version = versionOfSameValue == Self.noVersion ? nil : versionOfSameValue
+    let (place, swaps) = (storage, swaps)
+    lock.unlock()
+    let own = ChangeTracking.isActive ? place.inPresentTest : place
+    return Position(place: own, swaps: swaps, versionOfSameValue: own.box === place.box ? version : nil)
+  }
+
+  /// The value; the access is registered with Observation.
+  @inlinable
+  func read() -> Value {
+    // Reading under both locks saves a retain and a release of the box, which cost more than the lock, and three
+    // times as much for a box that a registry holds weakly. Computed parts go another way, because no lock may be
+    // held around somebody else's code. So does a reader that would have to wait for somebody's closure, which may
+    // itself need this projection.
+    lock.lock()
+    // `storage` holds the box until this lock is given back.
+    let box = Unmanaged.passUnretained(storage.box)
+    box._withUnsafeGuaranteedRef { $0.registerAccess() }
+    guard let pointer = storage.pointer, box._withUnsafeGuaranteedRef({ $0.lock.tryLock() }) else {
+      lock.unlock()
+      return readWithoutLock()
+    }
+    let value = pointer.pointee
+    box._withUnsafeGuaranteedRef { $0.lock.unlock() }
+    lock.unlock()
+    return value
+  }
+
+  /// Runs the closure on the value; see ``Place/modify(_:)``.
+  @inlinable
+  func modify<Result, Failure: Error>(
+    _ operation: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard Failure.self == Never.self, let use = beginUse() else { return try place.modify(operation) }
+    use.box._withUnsafeGuaranteedRef { $0.beginMutation() }
+    let result = try operation(&use.pointer.pointee)
+    use.box._withUnsafeGuaranteedRef { $0.finishMutation() }
+    end(use)
+    return result
+  }
+
+  /// The memory of a value while somebody mutates it.
+  @usableFromInline
+  struct Use {
+    // Not retained, because counting uses under the projection's lock costs less than a retain and a release, and much
+    // less for a box that a registry holds weakly. The projection holds the box, and gives each use that
+    // goes on after a swap a reference count of its own.
+    @usableFromInline
+    let box: Unmanaged<Box>
+    @usableFromInline
+    let pointer: UnsafeMutablePointer<Value>
+    @usableFromInline
+    let swaps: UInt64
+
+    @inlinable
+    init(box: Unmanaged<Box>, pointer: UnsafeMutablePointer<Value>, swaps: UInt64) {
+      self.box = box
+      self.pointer = pointer
+      self.swaps = swaps
+    }
+  }
+
+  /// The memory of the value, until ``end(_:)``; `nil` for a computed one.
+  @inlinable
+  func beginUse() -> Use? {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let pointer = storage.pointer else { return nil }
+    uses &+= 1
+    return Use(box: Unmanaged.passUnretained(storage.box), pointer: pointer, swaps: swaps)
+  }
+
+  @inlinable
+  func end(_ use: Use) {
+    lock.lock()
+    let isOfPresentPlace = swaps == use.swaps
+    if isOfPresentPlace { uses &-= 1 }
+    lock.unlock()
+    if !isOfPresentPlace { use.box.release() }
+  }
+
+  /// Points to another place from now on, and tells those who observe the old one.
+  ///
+  /// - Parameter version: The version of the place's box whose value is the present one: that is not told again.
+  func swap(_ place: Place<Value>, versionOfSameValue version: UInt64? = nil) {
+    lock.lock()
+    let before = storage
+    storage = place
+    swaps &+= 1
+    versionOfSameValue = version ?? Self.noVersion
+    for _ in 0..<uses { _ = Unmanaged.passRetained(before.box) }
+    uses = 0
+    lock.unlock()
+    before.box.notifyObservers()
+    if before.box !== place.box { before.box.notifyStatusObservers() }
+    before.box.resumeWaiters()
+    before.box.announceSwap()
+  }
+
+  @usableFromInline
+  @inline(never)
+  func readWithoutLock() -> Value {
+    let place = place
+    place.box.registerAccess()
+    return place.read()
+  }
+}

@@ -1,0 +1,59 @@
+public import Foundation
+
+extension DependencyValues {
+  /// The calendar of the user, kept up to date. A test that does not override it fails when it uses it.
+  public var calendar: Calendar {
+    get { self[CalendarDependency.self] }
+    set { self[CalendarDependency.self] = newValue }
+  }
+
+  private enum CalendarDependency: DependencyKey {
+    static var liveValue: Calendar { .autoupdatingCurrent }
+  }
+}
+
+extension DependencyValues {
+  /// The locale of the user, kept up to date. A test that does not override it fails when it uses it.
+  public var locale: Locale {
+    get { self[LocaleDependency.self] }
+    set { self[LocaleDependency.self] = newValue }
+  }
+
+  private enum LocaleDependency: DependencyKey {
+    static var liveValue: Locale { .autoupdatingCurrent }
+  }
+}
+
+extension DependencyValues {
+  /// The time zone of the user, kept up to date. A test that does not override it fails when it uses it.
+  public var timeZone: TimeZone {
+    get { self[TimeZoneDependency.self] }
+    set { self[TimeZoneDependency.self] = newValue }
+  }
+
+  private enum TimeZoneDependency: DependencyKey {
+    static var liveValue: TimeZone { .autoupdatingCurrent }
+  }
+}
+
+extension DependencyValues {
+  /// The clock that goes on while the machine sleeps.
+  ///
+  /// A test that uses it fails, unless it overrides it: with a ``TestClock``, which the test advances, or an
+  /// ``ImmediateClock``.
+  public var continuousClock: any Clock<Duration> {
+    get { self[ContinuousClockKey.self] }
+    set { self[ContinuousClockKey.self] = newValue }
+  }
+
+  private enum ContinuousClockKey: DependencyKey {
+    static var liveValue: any Clock<Duration> { ContinuousClock() }
+
+    // Not missing: asking for the clock, as a model does that hands it on, is no use of it.
+    static var testValue: any Clock<Duration> {
+      let name = "The dependency 'continuousClock'"
+      guard let access = DependencyAccess.current else { return UnimplementedClock(ContinuousClock(), name: name) }
+      return UnimplementedClock(ContinuousClock(), name: name, access: access)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+extension LinkState {
+  /// How a link deals with its server.
+  package struct Configuration: Sendable {
+    package var backoff: RedisConfiguration.Backoff
+    package var requestTimeout: Duration
+    package var keepAlive: Duration
+    /// How long `load()` and `save()` wait.
+    package var operationTimeout: Duration
+    package var inlineLimit: Int
+    package var writer: String
+    package var nonce: String
+    package var namespace: String
+    package var database: Int
+    /// After how long a value that was not read meanwhile is compared with what is stored.
+    package var antiEntropy: Duration
+    /// Up to how many bytes a document is read whatever its summary tells: that costs as little as the summary.
+    package var smallDocument: Int
+    /// Whether the link rests, without threads and connections, while it has no replica.
+    package var restsWhenUnused: Bool
+
+    package init(
+      backoff: RedisConfiguration.Backoff,
+      requestTimeout: Duration,
+      keepAlive: Duration,
+      operationTimeout: Duration,
+      inlineLimit: Int,
+      writer: String,
+      nonce: String,
+      namespace: String = "",
+      database: Int = 0,
+      antiEntropy: Duration = .seconds(60),
+      smallDocument: Int = 1_024,
+      restsWhenUnused: Bool
+    ) {
+      self.backoff = backoff
+      self.requestTimeout = requestTimeout
+      self.keepAlive = keepAlive
+      self.operationTimeout = operationTimeout
+      self.inlineLimit = inlineLimit
+      self.writer = writer
+      self.nonce = nonce
+      self.namespace = namespace
+      self.database = database
+      self.antiEntropy = antiEntropy
+      self.smallDocument = smallDocument
+      self.restsWhenUnused = restsWhenUnused
+    }
+  }
+}
+
+/// Something for each of the two connections of a link, or nothing; found without hashing.
+package struct PerConnection<Element> {
+  private var writer: Element?
+  private var subscriber: Element?
+
+  /// Has nothing for either.
+  package init() {}
+
+  /// What belongs to the connection for this purpose.
+  package subscript(purpose: ConnectionPurpose) -> Element? {
+    _read {
+      switch purpose {
+      case .writer: yield writer
+      case .subscriber: yield subscriber
+      }
+    }
+    _modify {
+      switch purpose {
+      case .writer: yield &writer
+      case .subscriber: yield &subscriber
+      }
+    }
+  }
+
+  /// What there is.
+  package var values: [Element] { [writer, subscriber].compactMap(\.self) }
+}
+
+extension PerConnection: Sendable where Element: Sendable {}

@@ -1,0 +1,128 @@
+import Foundation
+
+/// What the program wants, and those who wait for it.
+extension Replica {
+  /// A local mutation was made since the last snapshot.
+  package mutating func changed() -> [Action] {
+    isDirty = true
+    return advance()
+  }
+
+  /// Somebody wants the present value to be kept, whether it has changed or not.
+  ///
+  /// - Parameters:
+  ///   - stamp: The box's stamp: a commit under way that carries it, or a later one, will do.
+  ///   - replacingUnreadable: Whether it takes the place of what cannot be read.
+  package mutating func save(
+    waiter: UInt64,
+    stamp: UInt64 = .max,
+    replacingUnreadable: Bool = false
+  ) -> [Action] {
+    if !isDirty, encoding == nil, reset == nil, let carried = inFlight?.stamp, carried >= stamp {
+      self.inFlight?.waiters.save.insert(waiter)
+      if replacingUnreadable { self.inFlight?.waiters.replacing.insert(waiter) }
+      self.inFlight?.waiters.isSave = true
+      return advance()
+    }
+    waiters.save.insert(waiter)
+    if replacingUnreadable { waiters.replacing.insert(waiter) }
+    waiters.isSave = true
+    isDirty = true
+    return advance()
+  }
+
+  /// Somebody wants to change what is stored, in one step that nobody comes between.
+  package mutating func update(waiter: UInt64) -> [Action] {
+    if isDirty {
+      waiters.updates.append(waiter)
+    } else if encoding?.isOfChange ?? false {
+      encodingWaiters.updates.append(waiter)
+    } else if case .change? = inFlight?.purpose {
+      inFlight?.waiters.updates.append(waiter)
+    } else {
+      updates.append(waiter)
+    }
+    // Nothing more can begin before what is under way has ended. Thousands may come in the meantime.
+    return encoding == nil && !isCommitUnderWay ? advance() : []
+  }
+
+  /// Somebody wants what is stored to be deleted, and with it the local changes up to a stamp.
+  package mutating func reset(waiter: UInt64, stamp: UInt64) -> [Action] {
+    var reset = self.reset ?? Reset(stamp: stamp, waiters: Waiters())
+    reset.stamp = max(reset.stamp, stamp)
+    reset.waiters.save.insert(waiter)
+    self.reset = reset
+    // Those who wait for a change before it are told once it turns out to be settled. There is nothing else to save.
+    waiters.isSave = false
+    postponed?.waiters.isSave = false
+    return advance()
+  }
+
+  /// Somebody wants what is stored.
+  package mutating func load(waiter: UInt64) -> [Action] {
+    loadWaiters[waiter] = sentReads + 1
+    hasLoadStatus = true
+    return [.loading(true)] + (phase == .reading || phase == .live ? [.read] : [])
+  }
+
+  /// Somebody waits until every change so far is acknowledged.
+  ///
+  /// - Returns: Whether there is one to wait for.
+  package mutating func flush(waiter: UInt64) -> Bool {
+    guard hasPendingChange else { return false }
+    if isDirty {
+      waiters.flush.insert(waiter)
+    } else if encoding?.isOfChange ?? false {
+      // The snapshot may hold what was changed since the reset was asked for.
+      encodingWaiters.flush.insert(waiter)
+    } else if reset != nil {
+      reset?.waiters.flush.insert(waiter)
+    } else {
+      inFlight?.waiters.flush.insert(waiter)
+    }
+    return true
+  }
+
+  /// Somebody has stopped waiting.
+  package mutating func forget(waiter: UInt64) {
+    waiters.remove(waiter)
+    encodingWaiters.remove(waiter)
+    postponed?.waiters.remove(waiter)
+    inFlight?.waiters.remove(waiter)
+    forget(update: waiter)
+    loadWaiters[waiter] = nil
+    updates.removeAll { $0 == waiter }
+    verification?.updates.removeAll { $0 == waiter }
+    reset?.waiters.remove(waiter)
+  }
+
+  /// What was run is not sent with the effect of somebody who has stopped waiting: the others run again.
+  private mutating func forget(update waiter: UInt64) {
+    if encoding?.updates.contains(waiter) ?? false { encoding?.forgotten.insert(waiter) }
+    guard let job = inFlight, job.updates.contains(waiter) else { return }
+    inFlight?.updates.removeAll { $0 == waiter }
+    guard !job.isSent, !job.isInterrupted else { return }
+    updates = job.updates.filter { $0 != waiter } + updates
+    inFlight = nil
+  }
+
+  /// Whether somebody's atomic update was sent, and may take effect or have taken effect.
+  package func isUnderWay(update waiter: UInt64) -> Bool { updatesUnderWay.contains(waiter) }
+
+  /// The atomic updates that were sent, and may take effect or have taken effect.
+  package var updatesUnderWay: [UInt64] {
+    guard let inFlight, inFlight.isSent || inFlight.isInterrupted else { return finished }
+    return finished + inFlight.updates
+  }
+
+  /// How many atomic updates wait to be run or sent, and how many the server may have by now.
+  package var openUpdates: (waiting: Int, sent: Int) {
+    let isSent = inFlight.map { $0.isSent || $0.isInterrupted } ?? false
+    let taken = inFlight?.updates.count ?? 0
+    let isBehind =
+      waiters.updates.count + encodingWaiters.updates.count
+      + (postponed?.waiters.updates.count ?? 0) + (inFlight?.waiters.updates.count ?? 0)
+    let waiting = isBehind + updates.count + (encoding?.updates.count ?? 0) + (verification?.updates.count ?? 0)
+    return isSent ? (waiting, taken) : (waiting + taken, 0)
+  }
+}

@@ -1,0 +1,380 @@
+import Foundation
+package import SharedState
+import SharedStateDependencies
+import Synchronization
+
+/// The shell around ``LinkState``: holds its lock, performs its effects, and runs its threads.
+///
+/// The lock guards the state machines and is held for their decisions only. Encoding, decoding, showing a value, and
+/// resuming whoever waits happen after it was given back: see ``Job``.
+package final class Link: Sendable {
+  package typealias WaiterCallback = @Sendable (Result<StoredValue?, RedisSharedStateError>) -> Void
+
+  /// An object, because a weak reference is expensive to copy and to move. Guarded as the dictionary that holds it.
+  final class Member {
+    private(set) weak var attachment: (any ReplicaAttachment)?
+    /// The box, for as long as it has a change that is not acknowledged.
+    var unsettled: AnyObject?
+
+    init(attachment: any ReplicaAttachment) {
+      self.attachment = attachment
+    }
+  }
+
+  struct Waiter {
+    let callback: WaiterCallback
+    /// What is to be run first.
+    var update: AtomicUpdate?
+  }
+
+  struct Guarded {
+    var state: LinkState
+    var members: [LinkState.ReplicaID: Member] = [:]
+    var waiters: [LinkState.WaiterID: Waiter] = [:]
+    /// What is done for each of the connections, by the thread that has its role.
+    var writer = Role()
+    var subscriber = Role()
+    /// Those whose code has kept a thread for so long that another one took over its role, or whose jobs were too many.
+    var slow: [Job.Owner: SlowOwner] = [:]
+    var backlog = Backlog()
+    /// Numbers the threads.
+    var lastTurn: UInt64 = 0
+    /// How often there were jobs.
+    var batches: UInt64 = 0
+    /// What ``JobWatch`` has seen of that; `nil`: it does not look.
+    var watched: (batches: UInt64, idleTicks: Int)?
+    /// Numbers what is told about a status, so that a thread that is late never overwrites what is newer.
+    var lastNumber: UInt64 = 0
+  }
+
+  let guarded: Mutex<Guarded>
+  /// Shares that are gone. They have a lock of their own, because a share may be released anywhere, also under `guarded`.
+  private let departures = Mutex<[LinkState.ReplicaID]>([])
+
+  /// Whether a change has ever been given up; written with `guarded` held.
+  private let hasGivenUp = Atomic(false)
+
+  let jobs = (writer: JobList(), subscriber: JobList())
+  let connector: any RedisConnector
+  let connectTimeout: Duration
+  let wakers: PerConnection<Waker>
+  /// What takes the place of the threads in a test's world.
+  let schedule: (any Schedule)?
+  let watch: LinkWatch
+  let onStatusChange: @Sendable (_ session: Session, _ number: UInt64) -> Void
+
+  /// - Parameter onStatusChange: Is called from any thread, and maybe late: of two calls the one with the higher number
+  ///   counts.
+  package init(
+    connector: any RedisConnector,
+    connectTimeout: Duration,
+    configuration: LinkState.Configuration,
+    watch: LinkWatch,
+    onStatusChange: @escaping @Sendable (_ session: Session, _ number: UInt64) -> Void
+  ) {
+    self.connector = connector
+    self.connectTimeout = connectTimeout
+    self.watch = watch
+    self.onStatusChange = onStatusChange
+    // Whoever talks to another process blocks a thread.
+    let schedule = connector is InProcessConnector ? Schedules.current : nil
+    self.schedule = schedule
+    var wakers = PerConnection<Waker>()
+    for purpose in ConnectionPurpose.allCases { wakers[purpose] = Waker(on: schedule) }
+    self.wakers = wakers
+    guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: Schedules.randomNumber())))
+  }
+
+  // MARK: Replicas
+
+  /// Makes a replica for a share. It is held weakly.
+  ///
+  /// - Throws: ``RedisSharedStateError/valueTypeMismatch(name:existing:requested:declaredAt:)``,
+  ///   ``RedisSharedStateError/stopped``.
+  package func join(
+    _ names: KeyNames,
+    name: String,
+    valueType: String,
+    policy: ReplicaPolicy,
+    attachment: any ReplicaAttachment
+  ) throws(RedisSharedStateError) -> LinkState.ReplicaID {
+    let (result, first) = update { guarded in
+      let first = guarded.state.firstReplica(of: names).flatMap { guarded.members[$0]?.attachment }
+      let result = Result { () throws(RedisSharedStateError) in
+        let id = try guarded.state.join(names, name: name, valueType: valueType, policy: policy)
+        guarded.members[id] = Member(attachment: attachment)
+        return id
+      }
+      return (result, first)
+    }
+    if case .failure(.valueTypeMismatch(let name, let existing, let requested, nil)) = result {
+      throw .valueTypeMismatch(name: name, existing: existing, requested: requested, declaredAt: first?.declaredAt)
+    }
+    return try result.get()
+  }
+
+  /// The share of a replica is gone. May be called from anywhere.
+  package func leave(_ id: LinkState.ReplicaID) {
+    departures.withLock { $0.append(id) }
+    wakers[.writer]?.wake()
+  }
+
+  /// A share has changed since its last snapshot. Its box is held until the server has acknowledged that.
+  package func changed(_ id: LinkState.ReplicaID, keeping box: AnyObject) {
+    let kept = Kept(box)
+    update { guarded in
+      guarded.members[id]?.unsettled = kept.object
+      guarded.state.changed(id)
+    }
+  }
+
+  // MARK: Waiting
+
+  /// Calls back once the present value of a replica, with this stamp, is kept.
+  package func save(
+    _ id: LinkState.ReplicaID,
+    stamp: UInt64,
+    replacingUnreadable: Bool,
+    within timeout: Duration?,
+    keeping box: AnyObject,
+    completion: @escaping WaiterCallback
+  ) -> LinkState.WaiterID? {
+    let kept = Kept(box)
+    return begin(completion) { guarded throws(RedisSharedStateError) in
+      let waiter = try guarded.state.save(
+        id,
+        stamp: stamp,
+        replacingUnreadable: replacingUnreadable,
+        within: timeout,
+        now: .now
+      )
+      // Not before it has been accepted: nothing would ever settle it.
+      guarded.members[id]?.unsettled = kept.object
+      return waiter
+    }
+  }
+
+  /// Calls back once the update has taken effect, or was found to change nothing, and the box shows it.
+  package func update(
+    _ id: LinkState.ReplicaID,
+    with update: @escaping AtomicUpdate,
+    within timeout: Duration?,
+    completion: @escaping WaiterCallback
+  ) -> LinkState.WaiterID? {
+    begin(completion, update) { guarded throws(RedisSharedStateError) in
+      try guarded.state.update(id, within: timeout, now: .now)
+    }
+  }
+
+  /// Calls back once what was stored for a replica is deleted, and the box shows its default.
+  package func reset(
+    _ id: LinkState.ReplicaID,
+    stamp: UInt64,
+    within timeout: Duration?,
+    keeping box: AnyObject,
+    completion: @escaping WaiterCallback
+  ) -> LinkState.WaiterID? {
+    let kept = Kept(box)
+    return begin(completion) { guarded throws(RedisSharedStateError) in
+      let waiter = try guarded.state.reset(id, stamp: stamp, within: timeout, now: .now)
+      guarded.members[id]?.unsettled = kept.object
+      return waiter
+    }
+  }
+
+  /// Calls back once what is stored for a replica is shown.
+  package func load(
+    _ id: LinkState.ReplicaID,
+    within timeout: Duration?,
+    completion: @escaping WaiterCallback
+  ) -> LinkState.WaiterID? {
+    begin(completion) { guarded throws(RedisSharedStateError) in
+      try guarded.state.load(id, within: timeout, now: .now)
+    }
+  }
+
+  /// Calls back with what is stored under a name, but for a document that is larger than that.
+  package func read(
+    _ names: KeyNames,
+    maximumBytes: Int,
+    completion: @escaping WaiterCallback
+  ) -> LinkState.WaiterID? {
+    begin(completion) { guarded throws(RedisSharedStateError) in
+      try guarded.state.read(names, maximumBytes: maximumBytes, now: .now)
+    }
+  }
+
+  /// Calls back once for each change that is not acknowledged yet, at the deadline at the latest.
+  package func flush(
+    until deadline: Instant,
+    completion: @escaping WaiterCallback
+  ) -> [LinkState.WaiterID] {
+    update { guarded in
+      let waiters = guarded.state.flush(until: deadline)
+      for waiter in waiters { guarded.waiters[waiter] = Waiter(callback: completion) }
+      return waiters
+    }
+  }
+
+  /// What a flush that has ended throws because of what was given up, which then counts as told.
+  package func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? {
+    // Who is told that all is kept does not compete for the lock with the thread that has told him.
+    guard hasGivenUp.load(ordering: .acquiring) else { return nil }
+    return guarded.withLock { $0.state.takeGivenUp(with: heard) }
+  }
+
+  /// A change was made of a share that has no replica.
+  package func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
+    update { $0.state.noteGivenUp(name, error) }
+  }
+
+  /// Stops waiting. The callback is not called any more.
+  package func forget(_ waiters: [LinkState.WaiterID]) {
+    update { guarded in
+      for waiter in waiters {
+        guarded.state.forget(waiter)
+        guarded.waiters[waiter] = nil
+      }
+    }
+  }
+
+  /// Stops waiting for an atomic update. The callback is not called any more.
+  ///
+  /// - Returns: Whether it may take effect all the same, or has.
+  package func cancelUpdate(_ waiter: LinkState.WaiterID) -> Bool {
+    update { guarded in
+      guarded.waiters[waiter] = nil
+      return guarded.state.cancelUpdate(waiter)
+    }
+  }
+
+  private func begin(
+    _ completion: @escaping WaiterCallback,
+    _ update: AtomicUpdate? = nil,
+    _ body: (inout Guarded) throws(RedisSharedStateError) -> LinkState.WaiterID
+  ) -> LinkState.WaiterID? {
+    let result = self.update { guarded in
+      Result { () throws(RedisSharedStateError) in
+        let waiter = try body(&guarded)
+        guarded.waiters[waiter] = Waiter(callback: completion, update: update)
+        return waiter
+      }
+    }
+    switch result {
+    case .success(let waiter):
+      return waiter
+    case .failure(let error):
+      completion(.failure(error))
+      return nil
+    }
+  }
+
+  // MARK: The session
+
+  /// Connects, if it has not been done.
+  package func start() {
+    update { $0.state.start() }
+  }
+
+  /// Closes both connections. What is not acknowledged stays in the boxes and is not sent any more.
+  ///
+  /// - Returns: How many replicas have a change that was not acknowledged.
+  @discardableResult
+  package func stop() -> Int {
+    update { guarded in
+      let pending = guarded.state.pendingChanges
+      guarded.state.stop()
+      return pending
+    }
+  }
+
+  /// How many replicas have a change that the server has not acknowledged.
+  package var pendingChanges: Int {
+    guarded.withLock { $0.state.pendingChanges }
+  }
+
+  /// The newest revision of a value that a share of it knows to be in Redis; `nil`: there is no share of it.
+  package func confirmedRevision(of names: KeyNames) -> Revision? {
+    guarded.withLock { $0.state.confirmedRevision(of: names) }
+  }
+
+  /// How many atomic updates wait to be run or sent, and how many the server may have by now.
+  package var openUpdates: (waiting: Int, sent: Int) {
+    guarded.withLock { $0.state.openUpdates }
+  }
+
+  // MARK: Decisions
+
+  /// Lets the state machines decide, then performs what they decided without the lock, on this thread.
+  func update<Result: Sendable>(_ body: (inout Guarded) -> Result) -> Result {
+    let departed = takeDepartures()
+    let (result, todo) = guarded.withLock { guarded -> (Result, Todo) in
+      var todo = Todo()
+      leave(departed, &guarded, &todo)
+      let result = body(&guarded)
+      startThreads(&guarded)
+      takeEffects(of: &guarded, into: &todo)
+      return (result, todo)
+    }
+    perform(todo)
+    return result
+  }
+
+  func takeDepartures() -> [LinkState.ReplicaID] {
+    departures.withLock { departures in
+      defer { departures = [] }
+      return departures
+    }
+  }
+
+  func leave(_ departed: [LinkState.ReplicaID], _ guarded: inout Guarded, _ todo: inout Todo) {
+    for id in departed {
+      guarded.state.leave(id)
+      guard let unsettled = guarded.members.removeValue(forKey: id)?.unsettled else { continue }
+      todo.jobs.append(Job(owner: .value(id), task: .release(unsettled)))
+    }
+  }
+
+  /// On the thread of a caller, whose own value this is about.
+  private func perform(_ todo: Todo) {
+    wake(todo)
+    var next = todo.jobs
+    while !next.isEmpty {
+      var more: [Job] = []
+      for job in next {
+        guard case .shown(let id, let delivery, let outcome)? = perform(job.task) else { continue }
+        let todo = guarded.withLock { guarded -> Todo in
+          var todo = Todo()
+          guarded.state.delivered(delivery, to: id, outcome: outcome)
+          takeEffects(of: &guarded, into: &todo)
+          return todo
+        }
+        wake(todo)
+        more += todo.jobs
+      }
+      next = more
+    }
+  }
+
+  func takeEffects(of guarded: inout Guarded, into todo: inout Todo) {
+    guarded.takeEffects(into: &todo)
+    // While the lock is held: who finds that nothing is pending any more, and flushes, has to know.
+    if guarded.state.hasGivenUp { hasGivenUp.store(true, ordering: .releasing) }
+  }
+
+  /// Before everything else, which may take long: a thread with something to send does not wait for who decodes.
+  func wake(_ todo: Todo) {
+    if todo.wakesWriter { wakers[.writer]?.wake() }
+    if todo.wakesSubscriber { wakers[.subscriber]?.wake() }
+  }
+}
+
+/// Carries a reference into the lock, where it is only kept.
+private struct Kept: @unchecked Sendable {
+  // `@unchecked Sendable` is right because the object is only retained and released.
+  let object: AnyObject
+
+  init(_ object: AnyObject) {
+    self.object = object
+  }
+}

@@ -1,0 +1,257 @@
+public import Foundation
+package import Logging
+package import Metrics
+import Synchronization
+
+/// Tells those who watch over the services of what happens on a link: in the log, and by counters.
+///
+/// A name may be told, and an error; never a value or a password.
+package final class LinkWatch: Sendable {
+  private let logger: Logger
+  private let isInProcess: Bool
+  /// Which connections are meant where a program has several stores, or a server several services.
+  private let connection: Logger.Metadata
+  private let metrics: (any MetricsFactory)?
+  private let budget = Mutex(LogBudget())
+  /// What the log says keeps this service from its server; `nil`: it says nothing of the kind.
+  private let refusal = Mutex<RedisSharedStateError?>(nil)
+
+  /// - Parameters:
+  ///   - server: Where the server is; `nil`: in this process.
+  ///   - label: What the server calls this service.
+  ///   - metrics: Where to count; `nil`: where the program counts everything, once it has said where.
+  package init(logger: Logger, server: RedisEndpoint?, label: String, metrics: (any MetricsFactory)? = nil) {
+    self.logger = logger
+    isInProcess = server == nil
+    connection = ["server": "\(server?.description ?? "in-process")", "label": "\(label)"]
+    self.metrics = metrics
+  }
+
+  func sessionChanged(_ session: Session) {
+    switch session.phase {
+    case .connected:
+      refusal.withLock { $0 = nil }
+      // A fake is there whenever it is needed, which is no news.
+      if isInProcess {
+        logger.debug("Connected to the fake in this process.", metadata: connection)
+      } else {
+        logger.info("Connected to Redis.", metadata: connection)
+      }
+    case .backingOff:
+      count("disconnections")
+      var metadata = connection
+      metadata["failures"] = "\(session.failures)"
+      metadata["error"] = "\(session.lastError?.description ?? "")"
+      let isNews = refusal.withLock { refusal in
+        defer { refusal = session.refusal }
+        return refusal != session.refusal
+      }
+      // The first failure matters; those that follow say the same again.
+      if session.refusal != nil {
+        logger.log(level: isNews ? .error : .debug, "No connection to Redis.", metadata: metadata)
+      } else {
+        let level: Logger.Level = session.failures == 1 || isNews ? .warning : .debug
+        logger.log(level: level, "No connection to Redis; trying again.", metadata: metadata)
+      }
+    case .idle, .connecting, .stopped:
+      break
+    }
+  }
+
+  func happened(_ incident: Replica.Incident, to name: String) {
+    switch incident {
+    case .lostHistory(let confirmed, let stored):
+      tell(
+        "Redis has lost history.",
+        .warning,
+        of: "lost_history",
+        ["name": "\(name)", "confirmed": "\(confirmed)", "stored": "\(stored)"]
+      )
+    case .restored(let revision):
+      tell(
+        "This service has given Redis back what it had lost.",
+        .notice,
+        of: "restored",
+        ["name": "\(name)", "revision": "\(revision)"]
+      )
+    case .adopted(let revision):
+      tell(
+        "An edit from outside was given a revision.",
+        .info,
+        of: "adopted",
+        ["name": "\(name)", "revision": "\(revision)"]
+      )
+    case .withdrawn(let revision):
+      tell(
+        "A message has told of a change that Redis does not have.",
+        .warning,
+        of: "withdrawn",
+        ["name": "\(name)", "revision": "\(revision)"]
+      )
+    case .merged(let revision):
+      tell(
+        "This service has merged what Redis had lost with what was written there since.",
+        .notice,
+        of: "merged",
+        ["name": "\(name)", "revision": "\(revision)"]
+      )
+    case .gaveUp(let error):
+      // The only one that may be about a name that cannot be used.
+      let name = RedisName.printable(name)
+      tell("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
+    case .undecodable(let revision, let error):
+      var metadata: Logger.Metadata = ["name": "\(name)", "error": "\(error)"]
+      if let revision {
+        let moment = Date(timeIntervalSince1970: Double(revision.rawValue) / 1e6)
+        metadata["revision"] = "\(revision)"
+        metadata["written"] = "\(moment.ISO8601Format())"
+      }
+      tell(
+        "What is stored cannot be read. The last good value stays, and local changes wait.",
+        .error,
+        of: "undecodable",
+        metadata
+      )
+    case .missedMessage:
+      count("missed_messages")
+      logger.debug("A message was lost on its way.", metadata: ["name": "\(name)"])
+    }
+  }
+
+  /// Names the value in the log unless there are very many, and counts.
+  private func tell(_ message: Logger.Message, _ level: Logger.Level, of kind: String, _ metadata: Logger.Metadata) {
+    let verdict = budget.withLock { $0.spend(on: kind, now: .now) }
+    logger.log(level: verdict == .keepToDebug ? .debug : level, message, metadata: metadata)
+    if verdict == .tellAsTheLast {
+      let counter = Logger.MetadataValue.string("shared_state_\(kind)")
+      logger.log(level: level, "More of these follow at the level debug.", metadata: ["counter": counter])
+    }
+    count(kind)
+  }
+
+  /// An observer has blocked one of the store's delivery threads for a second.
+  func observerIsBlocked(of name: String, sharedAt place: String?) {
+    tell(
+      "An observer has blocked for a second; the other observers of this value wait for it.",
+      .warning,
+      of: "blocked_observers",
+      ["name": "\(name)", "sharedAt": "\(place ?? "")"]
+    )
+  }
+
+  /// Nobody has read an error.
+  func errorIsUnread(_ message: String, of name: String) {
+    tell("\(message)", .warning, of: "unread_errors", ["name": "\(name)"])
+  }
+
+  /// What is stored lacks members that the type requires.
+  func completed(_ members: [String], of name: String) {
+    tell(
+      "What is stored lacks members that this service requires. They have their values by default.",
+      .info,
+      of: "completed",
+      ["name": "\(name)", "members": "\(members.joined(separator: ", "))"]
+    )
+  }
+
+  /// The program ends.
+  func endedWithUndelivered(_ values: Int) {
+    logger.warning(
+      "The program ended with changes that were not delivered. Await 'flush(within:)' before, or call 'flushAtExit'.",
+      metadata: connection.merging(["values": "\(values)"]) { $1 }
+    )
+  }
+
+  func losesAgain(_ name: String) {
+    tell(
+      "Redis does not keep what it is given back: from now on ever more rarely.",
+      .warning,
+      of: "repeated_losses",
+      ["name": "\(name)"]
+    )
+  }
+
+  func trackingRefused(_ error: RedisSharedStateError) {
+    logger.notice(
+      "Redis does not tell which keys are written. Foreign edits are found by comparing, once in a while.",
+      metadata: ["error": "\(error)"]
+    )
+  }
+
+  func closesIdleConnections(askedAfter interval: Duration) {
+    logger.notice(
+      "The server, or a proxy, closes connections that are idle. From now on it is asked more often.",
+      metadata: ["interval": "\(interval)"]
+    )
+  }
+
+  func vitalsRefused() {
+    logger.notice("Redis does not tell whether it throws keys away. A value that is gone counts as deleted.")
+  }
+
+  func ignoredMessage(on channel: String) {
+    count("malformed_messages")
+    logger.debug("A message of an unknown form was ignored.", metadata: ["channel": "\(channel)"])
+  }
+
+  private func count(_ name: String) {
+    Counter(label: "shared_state_\(name)", dimensions: [], factory: metrics ?? MetricsSystem.factory).increment()
+  }
+}
+
+/// How many values a link names in the log: a server that loses a hundred thousand of them is no reason to write as many
+/// lines.
+package struct LogBudget: Sendable {
+  package enum Verdict: Equatable, Sendable {
+    case tell
+    /// Tell it, and that those behind it are not told any more.
+    case tellAsTheLast
+    case keepToDebug
+  }
+
+  /// Of each kind of event, within a minute of the first one.
+  package static let lines = 100
+  private static let period = Duration.seconds(60)
+
+  private var periods: [String: (start: Instant, count: Int)] = [:]
+
+  package init() {}
+
+  /// Something of this kind has happened.
+  package mutating func spend(on kind: String, now: Instant) -> Verdict {
+    var period = periods[kind] ?? (now, 0)
+    if period.start + Self.period <= now { period = (now, 0) }
+    period.count += 1
+    periods[kind] = period
+    if period.count == Self.lines { return .tellAsTheLast }
+    return period.count < Self.lines ? .tell : .keepToDebug
+  }
+}
+
+extension RedisStore {
+  /// What Redis knows about a stored value.
+  public struct Metadata: Hashable, Sendable {
+    /// Grows with every write by anybody. 0 as long as no service has given one to what something else has written.
+    public let revision: UInt64
+    /// When it got its revision, by the server's clock; `nil` without a revision.
+    public let writtenAt: Date?
+    /// Who wrote it: label, host, process and nonce; `nil` without a revision.
+    public let writtenBy: String?
+    /// Whether it was written, or deleted, by something that does not know revisions. ``writtenBy`` then begins with
+    /// `foreign/` and names the service that gave it its revision; without a revision it is `nil`.
+    ///
+    /// An edit of a value that has a revision shows once a service has noticed it.
+    public let isForeign: Bool
+    /// The size of the document in bytes; `nil` when the value was deleted, or the key holds another Redis type.
+    public let size: Int?
+
+    init?(_ stored: StoredValue?) {
+      guard let stored, stored.meta != nil || stored.content != .absent else { return nil }
+      revision = stored.meta?.revision.rawValue ?? 0
+      writtenAt = stored.meta.map { Date(timeIntervalSince1970: Double($0.revision.rawValue) / 1_000_000) }
+      writtenBy = stored.meta?.writer
+      isForeign = stored.meta?.writer.hasPrefix(Meta.foreignMark) ?? true
+      size = stored.content == .absent ? nil : StoredSummary(of: stored).length
+    }
+  }
+}

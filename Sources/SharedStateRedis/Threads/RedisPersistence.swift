@@ -1,0 +1,291 @@
+import Foundation
+import SharedState
+import SharedStateDependencies
+import Synchronization
+
+/// Keeps the value of one box in Redis: joins it to its replica, encodes and decodes.
+final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, ReplicaAttachment {
+  private struct State {
+    weak var box: ValueBox<Value>?
+    /// The replica, or why there is none.
+    var membership: Result<LinkState.ReplicaID, RedisSharedStateError> = .failure(.stopped)
+    /// What whoever has ended a closure has left for the next encoding.
+    var snapshot: ValueBox<Value>.Snapshot?
+  }
+
+  private let key: RedisSharedKey<Value>
+  private let coder: DocumentCoder<Value>
+  /// The options of the share that was the first, which hold for all.
+  var options: RedisSharedKey<Value>.Options { key.options }
+  private let initialValue: Value
+  let reportsUnreadErrors = DependencyValues.current.reportsUnreadErrors
+  private let state = Mutex(State())
+  /// The number of the newest state that was shown; written with the box's lock held.
+  private let shownSequence = Atomic<UInt64>(0)
+  /// The numbers of the newest status that is shown; written while the status is updated.
+  private let loadingNumber = Atomic<UInt64>(0)
+  private let loadErrorNumber = Atomic<UInt64>(0)
+  private let saveErrorNumber = Atomic<UInt64>(0)
+
+  init(key: RedisSharedKey<Value>, initialValue: Value) {
+    self.key = key
+    let completions = ReportedCompletions()
+    let (watch, name) = (key.store.watch, key.name)
+    coder = key.coder(completedBy: initialValue) { paths in
+      let members = completions.insert(paths)
+      if !members.isEmpty { watch.completed(members, of: name) }
+    }
+    self.initialValue = initialValue
+  }
+
+  deinit {
+    if case .success(let id) = state.withLock({ $0.membership }) { key.store.link.leave(id) }
+  }
+
+  /// Joins the replicas of the store; loading goes on in the background.
+  func start(_ box: ValueBox<Value>) {
+    state.withLock { $0.box = box }
+    do throws(RedisSharedStateError) {
+      let names = try key.names.get()
+      let id = try key.store.link.join(
+        names,
+        name: key.name,
+        valueType: String(reflecting: Value.self),
+        policy: key.policy,
+        attachment: self
+      )
+      state.withLock { $0.membership = .success(id) }
+    } catch {
+      state.withLock { $0.membership = .failure(error) }
+      box.updateStatus { $0.loadError = error }
+    }
+  }
+
+  // MARK: BoxPersistence
+
+  func boxDidMutate() {
+    let (box, membership) = state.withLock { ($0.box, $0.membership) }
+    guard let box else { return }
+    switch membership {
+    case .success(let id):
+      guard let watch = box.mutationWatch else { return }
+      key.store.link.changed(id, keeping: box)
+      // Not before the link knows: who changes the value now and flushes counts on it.
+      box.endMutationWatch(watch)
+    case .failure(let error):
+      box.updateStatus { $0.saveError = error }
+      key.store.link.noteGivenUp(key.name, error)
+    }
+  }
+
+  func load(within timeout: Duration?) async throws {
+    let id = try state.withLock { $0.membership }.get()
+    try await wait { completion in key.store.link.load(id, within: timeout, completion: completion) }
+  }
+
+  func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {
+    let (box, membership) = state.withLock { ($0.box, $0.membership) }
+    let id = try membership.get()
+    guard let box else { return }
+    let stamp = box.versions.local
+    try await wait { completion in
+      key.store.link.save(
+        id,
+        stamp: stamp,
+        replacingUnreadable: replacingUnreadable,
+        within: timeout,
+        keeping: box,
+        completion: completion
+      )
+    }
+  }
+
+  func reset(within timeout: Duration?) async throws {
+    let (box, membership) = state.withLock { ($0.box, $0.membership) }
+    let id = try membership.get()
+    guard let box else { return }
+    let stamp = box.versions.local
+    try await wait { completion in
+      key.store.link.reset(id, stamp: stamp, within: timeout, keeping: box, completion: completion)
+    }
+  }
+
+  func updateAtomically(
+    within timeout: Duration?,
+    _ update: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
+  ) async throws {
+    let id = try state.withLock { $0.membership }.get()
+    let (link, name) = (key.store.link, key.name)
+    try await wait { completion in
+      link.update(id, with: update, within: timeout, completion: completion)
+    } onCancellation: { waiter in
+      if link.cancelUpdate(waiter) { throw RedisSharedStateError.outcomeUnknown(name: name) }
+    }
+  }
+
+  private func wait(_ begin: (@escaping Link.WaiterCallback) -> LinkState.WaiterID?) async throws {
+    try await wait(begin) { key.store.link.forget([$0]) }
+  }
+
+  private func wait(
+    _ begin: (@escaping Link.WaiterCallback) -> LinkState.WaiterID?,
+    onCancellation: (LinkState.WaiterID) throws -> Void
+  ) async throws {
+    let waiter = Mutex<LinkState.WaiterID?>(nil)
+    do {
+      let _: StoredValue? = try await withCancellableContinuation { continuation in
+        let id = begin { continuation.resume(with: $0.mapError { $0 }) }
+        waiter.withLock { $0 = id }
+      }
+    } catch let error as CancellationError {
+      if let id = waiter.withLock({ $0 }) { try onCancellation(id) }
+      throw error
+    }
+  }
+
+  var delivery: DeliveryThreads { key.store.delivery }
+
+  func errorIsUnread(_ message: String) {
+    key.store.watch.errorIsUnread(message, of: key.name)
+  }
+
+  var keyDescription: String { key.description }
+
+  func observerIsBlocked(of share: String, sharedAt place: String?) {
+    key.store.watch.observerIsBlocked(of: key.name, sharedAt: place)
+  }
+
+  // MARK: ReplicaAttachment
+
+  var declaredAt: String? { state.withLock { $0.box }?.declaredAt }
+
+  func encode(
+    _ encoding: Replica.Encoding,
+    updates: [LinkState.WaiterID: AtomicUpdate],
+    whenUnlocked: @escaping @Sendable () -> Void
+  ) -> Replica.Encoded? {
+    if let fork = encoding.fork { return coder.merged(fork) }
+    guard encoding.updates.isEmpty else {
+      return coder.documents(default: initialValue, encoding) { waiter, value in
+        // Who has stopped waiting has no update any more.
+        withUnsafeMutablePointer(to: &value) { updates[waiter]?(UnsafeMutableRawPointer($0)) ?? false }
+      }
+    }
+    guard let box = state.withLock({ $0.box }) else {
+      return Replica.Encoded(stamp: 0, result: .failure(.stopped))
+    }
+    // What was left when somebody's closure had ended comes first, so that a value that many closures have one after the
+    // other is encoded, too. But what another service has done since must not be undone.
+    if let left = takeLeftSnapshot(), left.versions.remote == box.remoteChanges {
+      return encode(left, encoding)
+    }
+    let snapshot = box.snapshot { [weak self] snapshot in
+      self?.state.withLock { $0.snapshot = snapshot }
+      whenUnlocked()
+    }
+    return snapshot.map { encode($0, encoding) }
+  }
+
+  private func takeLeftSnapshot() -> ValueBox<Value>.Snapshot? {
+    state.withLock { state in
+      defer { state.snapshot = nil }
+      return state.snapshot
+    }
+  }
+
+  private func encode(
+    _ snapshot: ValueBox<Value>.Snapshot,
+    _ encoding: Replica.Encoding
+  ) -> Replica.Encoded {
+    coder.documents(of: snapshot.value, stamp: snapshot.versions.local, default: initialValue, encoding)
+  }
+
+  func show(
+    _ delivery: Replica.Delivery,
+    whenUnlocked: @escaping @Sendable (Replica.DeliveryOutcome) -> Void
+  ) -> Replica.DeliveryOutcome? {
+    guard let box = state.withLock({ $0.box }) else { return .outdated }
+    let value: Value
+    switch delivery.state.content {
+    case .absent:
+      value = initialValue
+    case .otherType(let type):
+      return .unreadable(.wrongType(type, name: key.name))
+    case .oversized(let bytes):
+      return .unreadable(key.oversized(bytes))
+    case .document(let document):
+      switch coder.accept(document) {
+      case .success(let decoded): value = decoded
+      case .failure(let error): return .unreadable(error)
+      }
+    }
+    // Then it is only asked whether the state can be decoded, and nothing has to be waited for.
+    if delivery.stamp == nil { return .superseded }
+    let outcome = box.replace(
+      with: value,
+      number: delivery.sequence,
+      isInitial: delivery.isInitial,
+      if: { [self] versions in decide(delivery, versions) },
+      whenUnlocked: { whenUnlocked(Replica.DeliveryOutcome($0)) }
+    )
+    return outcome.map { Replica.DeliveryOutcome($0) }
+  }
+
+  /// Called with the box's lock held.
+  private func decide(_ delivery: Replica.Delivery, _ versions: Versions) -> Replacement {
+    if delivery.sequence <= shownSequence.load(ordering: .relaxed) { return .outdated }
+    if versions.local != delivery.stamp { return .superseded }
+    shownSequence.store(delivery.sequence, ordering: .relaxed)
+    return .done
+  }
+
+  func setLoading(_ isLoading: Bool, number: UInt64) {
+    updateStatus(loadingNumber, number) { $0.isLoading = isLoading }
+  }
+
+  func setLoadError(_ error: RedisSharedStateError?, number: UInt64) {
+    updateStatus(loadErrorNumber, number) { $0.loadError = error }
+  }
+
+  func setSaveError(_ error: RedisSharedStateError?, number: UInt64) {
+    updateStatus(saveErrorNumber, number) { $0.saveError = error }
+  }
+
+  private func updateStatus(
+    _ newest: borrowing Atomic<UInt64>,
+    _ number: UInt64,
+    _ update: (inout BoxStatus) -> Void
+  ) {
+    state.withLock { $0.box }?.updateStatus { status in
+      guard number > newest.load(ordering: .relaxed) else { return }
+      newest.store(number, ordering: .relaxed)
+      update(&status)
+    }
+  }
+}
+
+/// The members of one value that were taken from its default: each is told once.
+private final class ReportedCompletions: Sendable {
+  /// How many are remembered; what comes after that is not told. A type may look for members by any name.
+  private static let maximum = 100
+
+  private let members = Mutex<Set<String>>([])
+
+  /// Returns those that have not been told.
+  func insert(_ paths: [[String]]) -> [String] {
+    let paths = paths.map { $0.joined(separator: ".") }
+    return members.withLock { members in
+      paths.filter { members.count < Self.maximum && members.insert($0).inserted }
+    }
+  }
+}
+
+extension Replica.DeliveryOutcome {
+  fileprivate init(_ outcome: Replacement) {
+    switch outcome {
+    case .done: self = .shown
+    case .superseded: self = .superseded
+    case .outdated: self = .outdated
+    }
+  }
+}

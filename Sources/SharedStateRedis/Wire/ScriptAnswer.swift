@@ -1,0 +1,104 @@
+import Synchronization
+
+/// What ``CommitScript`` answers.
+package enum ScriptAnswer {
+  /// The commit is decided.
+  case reply(CommitReply)
+  /// The staging key has expired or was never written.
+  case stagingMissing
+  /// It has a revision that no server of ours has made, and that nothing is to be counted on from.
+  case unbelievable
+
+  /// Reads a reply that is not an error; `nil`: it is none of the script's answers.
+  package init?(_ reply: RedisReplyView) {
+    switch reply.kind {
+    case .string, .status:
+      var scanner = ByteScanner(reply.bytes)
+      guard
+        scanner.skip("o"), scanner.skip("k"),
+        scanner.skip(" "), let revision = scanner.number(),
+        scanner.skip(" "), let parent = scanner.number(),
+        scanner.rest.isEmpty
+      else { return nil }
+      guard max(revision, parent) <= Revision.largest.rawValue else {
+        self = .unbelievable
+        return
+      }
+      self = .reply(.committed(revision: Revision(revision), parent: Revision(parent)))
+    case .array where reply.count == 1 && reply[0].isEqual(to: "staging"):
+      self = .stagingMissing
+    case .array where reply.count == 2 && reply[0].isEqual(to: "type"):
+      self = .reply(.wrongType(reply[1].string))
+    case .array where (4...5).contains(reply.count) && reply[0].isEqual(to: "conflict"):
+      let stored = StoredValue(meta: reply[1], document: reply[2], type: reply[3])
+      self = .reply(.conflict(stored, hasForgotten: reply.count == 5))
+    default:
+      return nil
+    }
+  }
+}
+
+extension CommitReply {
+  /// Reads what ``RestoreScript`` answers for one value; `nil`: it is none of the script's answers.
+  init?(_ reply: RedisReplyView, to restore: Restore) {
+    switch (reply.kind, ScriptAnswer(reply)) {
+    case (.integer, _) where reply.integer == 1:
+      self = .committed(revision: restore.meta.revision, parent: restore.meta.parent)
+    case (.integer, _) where reply.integer == 0:
+      self = .conflict(StoredValue(meta: restore.meta, content: restore.content))
+    case (_, .reply(let reply)?):
+      self = reply
+    default:
+      return nil
+    }
+  }
+}
+
+extension StoredValue {
+  /// Reads a value whose type is known.
+  init(meta: RedisReplyView, document: RedisReplyView, type: RedisReplyView) {
+    self.init(meta: meta, document: document)
+    if document.kind == .integer {
+      content = .oversized(Int(clamping: document.integer))
+    } else if content == .absent, !type.isEqual(to: "none") {
+      content = .otherType(type.string)
+    }
+  }
+
+  /// Reads a value as MGET answers it: nothing may also mean another type.
+  init(meta: RedisReplyView, document: RedisReplyView) {
+    self.init(
+      meta: Meta(meta),
+      content: document.kind == .string ? .document(document.data) : .absent
+    )
+  }
+}
+
+extension Meta {
+  /// Reads a meta as MGET answers it; `nil`: there is none, or it is malformed.
+  init?(_ reply: RedisReplyView) {
+    guard reply.kind == .string else { return nil }
+    self.init(bytes: reply.bytes)
+  }
+}
+
+/// What a server knows the scripts by; `nil`: the user may not load scripts, so the source is sent each time.
+package struct ScriptDigests: Hashable, Sendable {
+  package var commit: String?
+  package var restore: String?
+
+  package init(commit: String? = nil, restore: String? = nil) {
+    self.commit = commit
+    self.restore = restore
+  }
+}
+
+/// What a server has said that it knows the scripts by, for the next connection to it.
+final class KnownDigests: Sendable {
+  private let digests = Mutex(ScriptDigests())
+
+  var value: ScriptDigests {
+    get { digests.withLock { $0 } }
+    set { digests.withLock { $0 = newValue } }
+  }
+}

@@ -1,6 +1,0 @@
-extension PresentationState: ObservedByIdentity where State: ObservedByIdentity {
-  /// Which state is presented.
-  public var _$id: ObservableStateID {
-    wrappedValue._$id
-  }
-}

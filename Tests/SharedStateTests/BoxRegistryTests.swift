@@ -1,0 +1,178 @@
+import Foundation
+import SharedStateTesting
+import Testing
+
+@testable import SharedState
+
+@Suite(.timeLimit(.minutes(2)))
+struct BoxRegistryTests {
+  @Test func findsTheBoxOfAnEqualKey() {
+    let backend = ScriptedBackend<Int>()
+    let one = Shared(wrappedValue: 1, .scripted(backend))
+    let two = Shared(wrappedValue: 2, .scripted(backend))
+    #expect(one.projection.place.box === two.projection.place.box)
+    #expect(BoxRegistry.current.count == 1)
+    #expect(backend.loads.count == 1)
+    #expect(backend.subscribers.count == 1)
+  }
+
+  @Test func evaluatesTheDefaultOnlyForANewBox() {
+    let backend = ScriptedBackend<Int>()
+    let evaluations = Recorder<Void>()
+    func makeDefault() -> Int {
+      evaluations.append(())
+      return 1
+    }
+    @Shared(.scripted(backend)) var one = makeDefault()
+    @Shared(.scripted(backend)) var two = makeDefault()
+    @SharedReader(.scripted(backend)) var three = makeDefault()
+    #expect(evaluations.count == 1)
+  }
+
+  @Test func makesANewBoxOnceTheOldOneIsGone() {
+    let registry = BoxRegistry()
+    let started = Recorder<Int>()
+    func box(_ value: Int) -> ValueBox<Int> {
+      registry.box(id: .name("a")) {
+        ValueBox(value)
+      } start: {
+        started.append($0.value)
+      }
+    }
+    do {
+      let first = box(1)
+      #expect(first.value == 1)
+      #expect(box(2) === first)
+      #expect(registry.count == 1)
+    }
+    #expect(registry.count == 0)
+    #expect(box(3).value == 3)
+    #expect(registry.count == 0)
+    #expect(started.elements == [1, 3])
+  }
+
+  @Test func keepsTypesApart() {
+    let registry = BoxRegistry()
+    let number = registry.box(id: .name("a"), make: { ValueBox(1) }, start: { _ in })
+    let text = registry.box(id: .name("a"), make: { ValueBox("a") }, start: { _ in })
+    #expect(registry.count == 2)
+    #expect(number.value == 1)
+    #expect(text.value == "a")
+  }
+
+  @Test func boxMayBeAskedForWhileItStarts() {
+    let registry = BoxRegistry()
+    var inner: ValueBox<Int>?
+    let outer = registry.box(id: .name("a"), make: { ValueBox(1) }) { _ in
+      inner = registry.box(id: .name("a"), make: { ValueBox(2) }, start: { _ in })
+    }
+    #expect(inner === outer)
+  }
+
+  @Test func defaultMayMakeTheSameBox() {
+    let backend = ScriptedBackend<Int>()
+    let outer = Shared(
+      wrappedValue: Shared(wrappedValue: 1, .scripted(backend)).wrappedValue + 1,
+      .scripted(backend)
+    )
+    #expect(outer.wrappedValue == 2)
+    #expect(BoxRegistry.current.count == 1)
+  }
+
+  @Test func secondThreadWaitsUntilTheFirstHasLoaded() async {
+    let registry = BoxRegistry()
+    let steps = Recorder<String>()
+    let mayFinish = DispatchSemaphore(value: 0)
+    let first = Task.detached {
+      registry.box(id: .name("a"), make: { ValueBox(1) }) { box in
+        steps.append("starting")
+        mayFinish.waitInTime()
+        _ = box.replace(with: 2)
+        steps.append("started")
+      }
+    }
+    await steps.wait(count: 1)
+    let second = Thread {
+      let found = registry.box(id: .name("a"), make: { ValueBox(3) }, start: { _ in })
+      steps.append("found \(found.value)")
+    }
+    second.start()
+    mayFinish.signal()
+    let box = await first.value
+    #expect(await steps.wait(count: 3) == ["starting", "started", "found 2"])
+    #expect(registry.count == 1)
+    withExtendedLifetime(box) {}
+  }
+
+  @Test func identifierIsReleasedOutsideTheLock() {
+    /// Equal to all others; its release uses the registry.
+    final class ID: Hashable, Sendable {
+      let registry: BoxRegistry
+      let released: Recorder<Int>
+
+      init(_ registry: BoxRegistry, _ released: Recorder<Int>) {
+        self.registry = registry
+        self.released = released
+      }
+
+      deinit { released.append(registry.count) }
+
+      static func == (lhs: ID, rhs: ID) -> Bool { true }
+      func hash(into hasher: inout Hasher) {}
+    }
+    let registry = BoxRegistry()
+    let released = Recorder<Int>()
+    let successor = Shared<ValueBox<Tracked>?>(value: nil)
+    @Sendable func box(_ value: Tracked) -> ValueBox<Tracked> {
+      registry.box(id: .other(ID(registry, released)), make: { ValueBox(value) }, start: { _ in })
+    }
+    // The successor takes over the entry while the first one ends, and with it the identifier of the first one.
+    do {
+      _ = box(Tracked { successor.withLock { $0 = box(Tracked()) } })
+    }
+    #expect(registry.count == 1)
+    successor.withLock { $0 = nil }
+    #expect(released.elements.count == 2)
+    #expect(registry.count == 0)
+  }
+
+  @Test func isEmptyAfterManyShares() async throws {
+    let backend = ScriptedBackend<Int>()
+    let registry = BoxRegistry.current
+    for number in 0..<100_000 {
+      let shared = Shared(wrappedValue: number, .scripted(backend))
+      if number % 1000 == 0 { shared.withLock { $0 += 1 } }
+    }
+    try await registryIsEmpty(registry)
+    #expect(backend.cancellations.count == backend.subscribers.count)
+  }
+
+  @Test func isEmptyAfterManyKeys() async throws {
+    let registry = BoxRegistry.current
+    do {
+      let shares = (0..<1000).map { Shared(wrappedValue: $0, .scripted(ScriptedBackend())) }
+      #expect(registry.count == 1000)
+      #expect(shares.reduce(0) { $0 + $1.wrappedValue } == 499_500)
+    }
+    try await registryIsEmpty(registry)
+  }
+
+  @Test func boxIsDroppedWhileAnotherThreadMakesItsSuccessor() async {
+    let registry = BoxRegistry()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for _ in 0..<20_000 {
+            _ = registry.box(id: .name("a"), make: { ValueBox(1) }, start: { _ in })
+          }
+        }
+      }
+    }
+    #expect(registry.count == 0)
+  }
+
+  /// The delivery queue may hold a box for an instant.
+  private func registryIsEmpty(_ registry: BoxRegistry) async throws {
+    try await eventually("an empty registry") { registry.count == 0 }
+  }
+}
