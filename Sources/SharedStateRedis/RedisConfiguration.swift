@@ -84,7 +84,7 @@ public struct RedisConfiguration: Sendable {
   /// User, password, path and the values after the `?` are percent-decoded. An IPv6 address stands in brackets. The
   /// port is 6379 and the database 0, unless the URL says otherwise. Also `redis://:password@host` and
   /// `unix://user:password@/path`.
-  /// - Throws: ``RedisSharedStateError/invalidURL(reason:)``, ``RedisSharedStateError/invalidName(reason:)`` for the
+  /// - Throws: ``RedisSharedStateError/Code/invalidURL``, ``RedisSharedStateError/Code/invalidName`` for the
   ///   namespace and the label. No error carries any part of the URL.
   public init(url: String) throws(RedisSharedStateError) {
     let url = try RedisURL(url)

@@ -7,7 +7,7 @@ package enum RedisName {
 
   /// Throws when a namespace is too long, or has a brace or a control character; it may be empty.
   ///
-  /// - Throws: ``RedisSharedStateError/invalidName(reason:)``.
+  /// - Throws: ``RedisSharedStateError/Code/invalidName``.
   package static func validate(namespace: String) throws(RedisSharedStateError) {
     guard namespace.utf8.count <= maximumNamespaceBytes else {
       throw .invalidName(reason: "the namespace has more than \(maximumNamespaceBytes) bytes")
@@ -17,7 +17,7 @@ package enum RedisName {
 
   /// Throws when a label is empty, too long, or has a character that ``label(_:)`` would replace.
   ///
-  /// - Throws: ``RedisSharedStateError/invalidName(reason:)``.
+  /// - Throws: ``RedisSharedStateError/Code/invalidName``.
   package static func validate(label: String) throws(RedisSharedStateError) {
     guard !label.isEmpty else { throw .invalidName(reason: "the label is empty") }
     guard label.utf8.count <= maximumLabelBytes else {
@@ -40,7 +40,7 @@ package enum RedisName {
 
   /// Throws unless the text can be the name of a shared value.
   ///
-  /// - Throws: ``RedisSharedStateError/invalidName(reason:)``, which does not contain the name.
+  /// - Throws: ``RedisSharedStateError/Code/invalidName``, which does not contain the name.
   package static func validate(name: String) throws(RedisSharedStateError) {
     guard !name.isEmpty else { throw .invalidName(reason: "it is empty") }
     guard name.utf8.count <= maximumNameBytes else {
@@ -51,7 +51,7 @@ package enum RedisName {
 
   /// Throws when a text has a brace, which would break hash tags, or a control character.
   ///
-  /// - Throws: ``RedisSharedStateError/invalidName(reason:)``; its text has `role`, and never the name itself.
+  /// - Throws: ``RedisSharedStateError/Code/invalidName``; its text has `role`, and never the name itself.
   package static func validateCharacters(of text: String, as role: String) throws(RedisSharedStateError) {
     guard !text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) else {
       throw .invalidName(reason: "\(role) has a brace")

@@ -9,7 +9,7 @@ extension SharedReaderKey {
   ///
   /// - Parameters:
   ///   - name: The name in Redis, below the store's namespace. Not empty, at most 512 bytes, without control characters
-  ///     and braces. It is its bytes: two ways to write an "é" are two names, as they are to Redis. A name that is not usable shows as ``RedisSharedStateError/invalidName(reason:)`` in `loadError`.
+  ///     and braces. It is its bytes: two ways to write an "é" are two names, as they are to Redis. A name that is not usable shows as ``RedisSharedStateError/Code/invalidName`` in `loadError`.
   ///   - store: The Redis; `nil` for the dependency `defaultRedisStore`.
   ///   - options: What becomes of conflicts, how long the value is kept, how it is encoded, and how large it may become.
   ///     Where the name is shared already, the options of its first share hold, and other ones are reported.
@@ -59,7 +59,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   public struct Options: Sendable {
     /// The largest document that is sent or read, in bytes; 1 MiB by default.
     ///
-    /// A value over the limit stays in the box, unsent, with ``RedisSharedStateError/valueTooLarge(name:bytes:maximumBytes:)``
+    /// A value over the limit stays in the box, unsent, with ``RedisSharedStateError/Code/valueTooLarge``
     /// as its `saveError`. A document over the limit that somebody else has stored is not read: the box keeps the last
     /// value, with the same error as its `loadError`.
     public var maximumBytes: Int
@@ -97,7 +97,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
 
     /// Refuses values: throws what is wrong with one. `nil`, the default: whatever can be decoded is right.
     ///
-    /// A local change that it refuses is not sent, and ``RedisSharedStateError/rejected(name:reason:writer:)`` is thrown, or
+    /// A local change that it refuses is not sent, and ``RedisSharedStateError/Code/rejected`` is thrown, or
     /// its `saveError`. A document that it refuses is held like one that cannot be decoded: the last good value stays. Of
     /// two changes that are right by themselves, and not together, the later one is refused.
     ///

@@ -1,67 +1,270 @@
 public import Foundation
 import SharedState
 
-/// What can go wrong between a shared value and Redis, with a case for each thing that a caller can act on.
+/// What can go wrong between a shared value and Redis.
 ///
-/// No case carries a password or a value, so that every one of them may be logged.
-public enum RedisSharedStateError: Error, Hashable, Sendable {
-  /// A URL that is not `redis://user:password@host:port/database?namespace=…` or `unix:///path?database=…`.
-  case invalidURL(reason: String)
-  /// A name, namespace or label that is empty, too long, or has a character that it may not have.
-  case invalidName(reason: String)
-  /// A server was required, but the environment variable `REDIS_URL` is not set.
-  case serverRequired
-  /// Nobody answers at the server's address. The store tries again by itself.
-  case unreachable(reason: String)
-  /// The connection to the server broke, and values may be stale until it is back. The store tries again by itself.
-  case disconnected(reason: String)
-  /// The server, or this operation, took longer than its deadline.
-  case timedOut(operation: String)
-  /// The server refuses the user name or the password. Tried again slowly.
-  case authenticationFailed
-  /// The server's access control does not allow an operation, or not for this name. Tried again slowly, and when somebody
-  /// asks for it.
-  case permissionDenied(operation: String)
-  /// The server is a replica, and only a primary takes writes. The store asks again by itself.
-  case notPrimary
-  /// The server answered with an error that has no case of its own; its code is the first word of the answer.
-  case serverError(code: String)
-  /// The server, or something in its place, does not speak the Redis protocol, or contradicts itself.
-  case protocolViolation(reason: String)
-  /// A document is larger than the key's `maximumBytes`: what the value was encoded to, which was not sent, or what is
-  /// stored, which was not read.
-  case valueTooLarge(name: String, bytes: Int, maximumBytes: Int)
-  /// The value cannot be encoded. It was not sent.
-  case encodingFailed(name: String, reason: String)
-  /// What is stored cannot be read as the share's type: the document does not decode, or the Redis key holds something
-  /// other than a string. The last good value stays, and a local change waits.
-  ///
-  /// `writer` is who wrote it, as the store of that service is called; `nil`: nobody knows. `save(replacingUnreadable: true)`
-  /// replaces it, and what it holds is lost for everybody.
-  case undecodable(name: String, reason: String, writer: String?)
-  /// The key's `validate` refuses the value, for this reason. Without a writer it was made here, and was not sent. With
-  /// one it is stored, and is held like what cannot be decoded: the last good value stays, and a local change waits.
-  case rejected(name: String, reason: String, writer: String?)
-  /// A local change gave way to somebody else's: the key's policy is to reject conflicts, or the value was deleted, or
-  /// somebody wrote while a save was replacing what could not be read. Carries both documents; `nil`: nothing is stored.
-  ///
-  /// They are for the caller who wants to change the value again; no description shows them.
-  case conflict(name: String, local: Data?, stored: Data?)
-  /// Changes were given up since a flush told of it last: Redis does not get them. The first hundred of the values, in
-  /// order, and how many changes of others there were.
-  ///
-  /// The `saveError` of each share, and the log, tell why. What is changed again is sent again.
-  case changesGivenUp(names: [String], further: Int)
-  /// Nobody can tell whether an atomic update took effect: the server was replaced, or has not answered for too long,
-  /// after it had been sent. Look at the value, and decide.
-  case outcomeUnknown(name: String)
-  /// The same name is already in use, in the same store, with another type of value, by a share that is declared there:
-  /// its file and line, where that is known.
-  case valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?)
-  /// Nothing is stored under the name.
-  case notStored(name: String)
-  /// The store was shut down.
-  case stopped
+/// Switch over its ``code``, which says what a caller can act on; later versions may add codes. No error carries a
+/// password, and none shows a value, so every one of them may be logged.
+public struct RedisSharedStateError: Error, Hashable, Sendable {
+  /// What went wrong with everything that is known about it.
+  package let cause: Cause
+
+  package init(_ cause: Cause) {
+    self.cause = cause
+  }
+
+  /// A failure that a caller can act on.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// Its name, for example for a metric.
+    public let description: String
+
+    private init(_ description: String) {
+      self.description = description
+    }
+
+    /// Matches an error by its code, in `catch RedisSharedStateError.Code.conflict`.
+    public static func ~= (code: Code, error: any Error) -> Bool {
+      (error as? RedisSharedStateError)?.code == code
+    }
+
+    /// A URL that is not `redis://user:password@host:port/database?namespace=…` or `unix:///path?database=…`.
+    public static let invalidURL = Code("invalidURL")
+    /// A name, namespace or label that is empty, too long, or has a character that it may not have.
+    public static let invalidName = Code("invalidName")
+    /// A server was required, but the environment variable `REDIS_URL` is not set.
+    public static let serverRequired = Code("serverRequired")
+    /// Nobody answers at the server's address. The store tries again by itself.
+    public static let unreachable = Code("unreachable")
+    /// The connection to the server broke, and values may be stale until it is back. The store tries again by itself.
+    public static let disconnected = Code("disconnected")
+    /// The server, or this operation, took longer than its deadline.
+    public static let timedOut = Code("timedOut")
+    /// The server refuses the user name or the password. Tried again slowly.
+    public static let authenticationFailed = Code("authenticationFailed")
+    /// The server's access control does not allow an operation, or not for this name. Tried again slowly, and when somebody
+    /// asks for it.
+    public static let permissionDenied = Code("permissionDenied")
+    /// The server is a replica, and only a primary takes writes. The store asks again by itself.
+    public static let notPrimary = Code("notPrimary")
+    /// The server answered with an error that has no case of its own; its code is the first word of the answer.
+    public static let serverError = Code("serverError")
+    /// The server, or something in its place, does not speak the Redis protocol, or contradicts itself.
+    public static let protocolViolation = Code("protocolViolation")
+    /// A document is larger than the key's `maximumBytes`: what the value was encoded to, which was not sent, or what is
+    /// stored, which was not read.
+    public static let valueTooLarge = Code("valueTooLarge")
+    /// The value cannot be encoded. It was not sent.
+    public static let encodingFailed = Code("encodingFailed")
+    /// What is stored cannot be read as the share's type: the document does not decode, or the Redis key holds something
+    /// other than a string. The last good value stays, and a local change waits.
+    ///
+    /// `writer` is who wrote it, as the store of that service is called; `nil`: nobody knows. `save(replacingUnreadable: true)`
+    /// replaces it, and what it holds is lost for everybody.
+    public static let undecodable = Code("undecodable")
+    /// The key's `validate` refuses the value, for this reason. Without a writer it was made here, and was not sent. With
+    /// one it is stored, and is held like what cannot be decoded: the last good value stays, and a local change waits.
+    public static let rejected = Code("rejected")
+    /// A local change gave way to somebody else's: the key's policy is to reject conflicts, or the value was deleted, or
+    /// somebody wrote while a save was replacing what could not be read. Carries both documents; `nil`: nothing is stored.
+    ///
+    /// They are for the caller who wants to change the value again; no description shows them.
+    public static let conflict = Code("conflict")
+    /// Changes were given up since a flush told of it last: Redis does not get them. The first hundred of the values, in
+    /// order, and how many changes of others there were.
+    ///
+    /// The `saveError` of each share, and the log, tell why. What is changed again is sent again.
+    public static let changesGivenUp = Code("changesGivenUp")
+    /// Nobody can tell whether an atomic update took effect: the server was replaced, or has not answered for too long,
+    /// after it had been sent. Look at the value, and decide.
+    public static let outcomeUnknown = Code("outcomeUnknown")
+    /// The same name is already in use, in the same store, with another type of value, by a share that is declared there:
+    /// its file and line, where that is known.
+    public static let valueTypeMismatch = Code("valueTypeMismatch")
+    /// Nothing is stored under the name.
+    public static let notStored = Code("notStored")
+    /// The store was shut down.
+    public static let stopped = Code("stopped")
+  }
+
+  package enum Cause: Hashable, Sendable {
+    case invalidURL(reason: String)
+    case invalidName(reason: String)
+    case serverRequired
+    case unreachable(reason: String)
+    case disconnected(reason: String)
+    case timedOut(operation: String)
+    case authenticationFailed
+    case permissionDenied(operation: String)
+    case notPrimary
+    case serverError(code: String)
+    case protocolViolation(reason: String)
+    case valueTooLarge(name: String, bytes: Int, maximumBytes: Int)
+    case encodingFailed(name: String, reason: String)
+    case undecodable(name: String, reason: String, writer: String?)
+    case rejected(name: String, reason: String, writer: String?)
+    case conflict(name: String, local: Data?, stored: Data?)
+    case changesGivenUp(names: [String], further: Int)
+    case outcomeUnknown(name: String)
+    case valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?)
+    case notStored(name: String)
+    case stopped
+  }
+}
+
+extension RedisSharedStateError {
+  /// What went wrong, as something to act on.
+  public var code: Code {
+    switch cause {
+    case .invalidURL: .invalidURL
+    case .invalidName: .invalidName
+    case .serverRequired: .serverRequired
+    case .unreachable: .unreachable
+    case .disconnected: .disconnected
+    case .timedOut: .timedOut
+    case .authenticationFailed: .authenticationFailed
+    case .permissionDenied: .permissionDenied
+    case .notPrimary: .notPrimary
+    case .serverError: .serverError
+    case .protocolViolation: .protocolViolation
+    case .valueTooLarge: .valueTooLarge
+    case .encodingFailed: .encodingFailed
+    case .undecodable: .undecodable
+    case .rejected: .rejected
+    case .conflict: .conflict
+    case .changesGivenUp: .changesGivenUp
+    case .outcomeUnknown: .outcomeUnknown
+    case .valueTypeMismatch: .valueTypeMismatch
+    case .notStored: .notStored
+    case .stopped: .stopped
+    }
+  }
+
+  /// The name of the value that it concerns; `nil`: it concerns the whole store, or several values.
+  public var name: String? {
+    switch cause {
+    case .valueTooLarge(let name, _, _), .encodingFailed(let name, _), .undecodable(let name, _, _),
+      .rejected(let name, _, _), .conflict(let name, _, _), .outcomeUnknown(let name),
+      .valueTypeMismatch(let name, _, _, _), .notStored(let name):
+      name
+    default: nil
+    }
+  }
+
+  /// The service that wrote what cannot be read or is refused, by its store's label; `nil`: it is not known, or the value
+  /// was made here.
+  public var writer: String? {
+    switch cause {
+    case .undecodable(_, _, let writer), .rejected(_, _, let writer): writer
+    default: nil
+    }
+  }
+
+  /// Both documents of a ``Code/conflict``, each `nil` where there is none. No description shows them.
+  public var conflictingDocuments: (local: Data?, stored: Data?) {
+    switch cause {
+    case .conflict(_, let local, let stored): (local, stored)
+    default: (nil, nil)
+    }
+  }
+}
+
+extension RedisSharedStateError {
+  /// An error with the code ``Code/invalidURL``.
+  public static func invalidURL(reason: String) -> Self {
+    Self(.invalidURL(reason: reason))
+  }
+
+  /// An error with the code ``Code/invalidName``.
+  public static func invalidName(reason: String) -> Self {
+    Self(.invalidName(reason: reason))
+  }
+
+  /// An error with the code ``Code/serverRequired``.
+  public static var serverRequired: Self { Self(.serverRequired) }
+
+  /// An error with the code ``Code/unreachable``.
+  public static func unreachable(reason: String) -> Self {
+    Self(.unreachable(reason: reason))
+  }
+
+  /// An error with the code ``Code/disconnected``.
+  public static func disconnected(reason: String) -> Self {
+    Self(.disconnected(reason: reason))
+  }
+
+  /// An error with the code ``Code/timedOut``.
+  public static func timedOut(operation: String) -> Self {
+    Self(.timedOut(operation: operation))
+  }
+
+  /// An error with the code ``Code/authenticationFailed``.
+  public static var authenticationFailed: Self { Self(.authenticationFailed) }
+
+  /// An error with the code ``Code/permissionDenied``.
+  public static func permissionDenied(operation: String) -> Self {
+    Self(.permissionDenied(operation: operation))
+  }
+
+  /// An error with the code ``Code/notPrimary``.
+  public static var notPrimary: Self { Self(.notPrimary) }
+
+  /// An error with the code ``Code/serverError``.
+  public static func serverError(code: String) -> Self {
+    Self(.serverError(code: code))
+  }
+
+  /// An error with the code ``Code/protocolViolation``.
+  public static func protocolViolation(reason: String) -> Self {
+    Self(.protocolViolation(reason: reason))
+  }
+
+  /// An error with the code ``Code/valueTooLarge``.
+  public static func valueTooLarge(name: String, bytes: Int, maximumBytes: Int) -> Self {
+    Self(.valueTooLarge(name: name, bytes: bytes, maximumBytes: maximumBytes))
+  }
+
+  /// An error with the code ``Code/encodingFailed``.
+  public static func encodingFailed(name: String, reason: String) -> Self {
+    Self(.encodingFailed(name: name, reason: reason))
+  }
+
+  /// An error with the code ``Code/undecodable``.
+  public static func undecodable(name: String, reason: String, writer: String?) -> Self {
+    Self(.undecodable(name: name, reason: reason, writer: writer))
+  }
+
+  /// An error with the code ``Code/rejected``.
+  public static func rejected(name: String, reason: String, writer: String?) -> Self {
+    Self(.rejected(name: name, reason: reason, writer: writer))
+  }
+
+  /// An error with the code ``Code/conflict``.
+  public static func conflict(name: String, local: Data?, stored: Data?) -> Self {
+    Self(.conflict(name: name, local: local, stored: stored))
+  }
+
+  /// An error with the code ``Code/changesGivenUp``.
+  public static func changesGivenUp(names: [String], further: Int) -> Self {
+    Self(.changesGivenUp(names: names, further: further))
+  }
+
+  /// An error with the code ``Code/outcomeUnknown``.
+  public static func outcomeUnknown(name: String) -> Self {
+    Self(.outcomeUnknown(name: name))
+  }
+
+  /// An error with the code ``Code/valueTypeMismatch``.
+  public static func valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?) -> Self {
+    Self(.valueTypeMismatch(name: name, existing: existing, requested: requested, declaredAt: declaredAt))
+  }
+
+  /// An error with the code ``Code/notStored``.
+  public static func notStored(name: String) -> Self {
+    Self(.notStored(name: name))
+  }
+
+  /// An error with the code ``Code/stopped``.
+  public static var stopped: Self { Self(.stopped) }
 }
 
 extension RedisSharedStateError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
@@ -73,7 +276,7 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
 
   /// A sentence that says what happened and what to do, without a password or a value.
   public var description: String {
-    switch self {
+    switch cause {
     case .invalidURL(let reason):
       "The Redis URL is not usable: \(reason)."
     case .invalidName(let reason):
@@ -135,7 +338,7 @@ extension RedisSharedStateError {
 
   /// The same, if it is about something stored that this writer wrote.
   func written(by writer: String?) -> Self {
-    switch self {
+    switch cause {
     case .undecodable(let name, let reason, nil): .undecodable(name: name, reason: reason, writer: writer)
     case .rejected(let name, let reason, nil): .rejected(name: name, reason: reason, writer: writer)
     default: self
@@ -144,7 +347,7 @@ extension RedisSharedStateError {
 
   /// Whether trying again at once is pointless, because somebody has to change something first.
   package var isPermanent: Bool {
-    switch self {
+    switch cause {
     case .authenticationFailed, .permissionDenied, .protocolViolation, .invalidURL, .invalidName, .serverRequired: true
     default: false
     }
@@ -154,7 +357,7 @@ extension RedisSharedStateError {
 extension RedisSharedStateError: StoreError {
   /// What is wrong with the connection is no business of a single value.
   package var isToldByStore: Bool {
-    switch self {
+    switch cause {
     case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .authenticationFailed, .permissionDenied,
       .notPrimary, .serverError, .protocolViolation, .changesGivenUp, .outcomeUnknown, .notStored, .stopped:
       true

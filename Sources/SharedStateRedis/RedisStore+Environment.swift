@@ -31,8 +31,8 @@ extension RedisStore {
   ///   - requireServer: Whether a missing `REDIS_URL` is an error.
   ///   - logger: Is told of connections that come and go. With one there is a new store each time.
   ///   - environment: Where to look; `nil`: in the process's own. With one there is a new store each time.
-  /// - Throws: ``RedisSharedStateError/serverRequired``, ``RedisSharedStateError/invalidURL(reason:)``,
-  ///   ``RedisSharedStateError/invalidName(reason:)``.
+  /// - Throws: ``RedisSharedStateError/Code/serverRequired``, ``RedisSharedStateError/Code/invalidURL``,
+  ///   ``RedisSharedStateError/Code/invalidName``.
   public static func fromEnvironment(
     requireServer: Bool = false,
     logger: Logger? = nil,

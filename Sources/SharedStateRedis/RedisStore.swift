@@ -152,7 +152,7 @@ public final class RedisStore: Sendable {
   ///
   /// - Parameter timeout: How long to wait at the longest.
   /// - Throws: Why there is no connection: at once when only a person can help, such as a wrong password; after the
-  ///   timeout otherwise. ``RedisSharedStateError/stopped``, or `CancellationError`.
+  ///   timeout otherwise. ``RedisSharedStateError/Code/stopped``, or `CancellationError`.
   public func connected(within timeout: Duration) async throws {
     link.start()
     try await Deadline.run(within: timeout) {
@@ -179,9 +179,9 @@ public final class RedisStore: Sendable {
   /// it, or a later change of the same value is saved; also when the share is gone, and when `save()` has thrown the reason
   /// as well.
   /// - Parameter timeout: How long to wait at the longest. What is not acknowledged by then is still sent later.
-  /// - Throws: ``RedisSharedStateError/changesGivenUp(names:further:)``, once everything else is acknowledged, or cannot
+  /// - Throws: ``RedisSharedStateError/Code/changesGivenUp``, once everything else is acknowledged, or cannot
   ///   be for now, which the next flush tells; why a change was not acknowledged, once all the others are;
-  ///   ``RedisSharedStateError/timedOut(operation:)``; `CancellationError`.
+  ///   ``RedisSharedStateError/Code/timedOut``; `CancellationError`.
   public func flush(within timeout: Duration) async throws {
     let countdown = Countdown()
     let waiters = link.flush(until: .now + timeout) { result in countdown.finishOne(result.map { _ in }) }

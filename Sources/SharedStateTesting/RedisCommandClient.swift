@@ -7,7 +7,7 @@ package struct RedisCommandClient: Sendable {
   private static let deadline: Duration = .seconds(20)
 
   /// - Parameter url: As for `RedisConfiguration`.
-  /// - Throws: `RedisSharedStateError/invalidURL(reason:)`.
+  /// - Throws: `RedisSharedStateError/Code/invalidURL`.
   package init(url: String) throws {
     configuration = try RedisConfiguration(url: url)
   }

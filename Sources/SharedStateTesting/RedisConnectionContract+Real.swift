@@ -4,7 +4,7 @@ import SharedStateRedis
 extension RedisConnectionContract.Server {
   /// A real server as the contract sees it: a connector, and a foreign writer.
   ///
-  /// - Throws: `RedisSharedStateError/invalidURL(reason:)`.
+  /// - Throws: `RedisSharedStateError/Code/invalidURL`.
   package init(url: String, namespace: String = "contract:\(UUID().uuidString):") throws {
     let client = try RedisCommandClient(url: url)
     self.init(

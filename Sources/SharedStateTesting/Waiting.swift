@@ -3,7 +3,7 @@ package import Testing
 import SharedStateRedis
 
 /// How long a test waits for what has to happen. Generous, because it is never waited for in vain.
-package let patience = Duration.seconds(30)
+package let patience = Duration.seconds(60)
 
 /// A test has waited for something that did not happen, in time or before its task was cancelled.
 package struct WaitedInVain: Error, CustomStringConvertible {

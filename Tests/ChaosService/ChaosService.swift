@@ -101,7 +101,7 @@ final class ChaosService: Sendable {
           return count
         }
         tell(.updateEnded(countBox, number: number, .succeeded(try? History.Document(of: value))))
-      } catch RedisSharedStateError.outcomeUnknown {
+      } catch RedisSharedStateError.Code.outcomeUnknown {
         tell(.updateEnded(countBox, number: number, .unknown))
       } catch {
         tell(.updateEnded(countBox, number: number, .failed))

@@ -3,7 +3,7 @@ import SharedStateTesting
 import Testing
 
 /// Programs with a main thread of their own: that of the tests has other business.
-@Suite("A program with closures of the main actor", .timeLimit(.minutes(2)))
+@Suite("A program with closures of the main actor", .timeLimit(.minutes(5)))
 struct MainThreadProgramTests {
   @Test(
     "hears of what others do on its main thread",

@@ -6,7 +6,7 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-@Suite("A share that loads another key", .timeLimit(.minutes(2)), .dependencies)
+@Suite("A share that loads another key", .timeLimit(.minutes(5)), .dependencies)
 struct LoadedKeyTests {
   enum Kind: CaseIterable {
     case appStorage, fileStorage, inMemory, custom

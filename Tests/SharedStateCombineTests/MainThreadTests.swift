@@ -8,7 +8,7 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-@Suite("The main thread", .timeLimit(.minutes(2)), .dependencies)
+@Suite("The main thread", .timeLimit(.minutes(5)), .dependencies)
 @MainActor
 struct MainThreadTests {
   /// What a subscription has heard, and whether it was told on the main thread.

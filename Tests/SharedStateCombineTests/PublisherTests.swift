@@ -4,7 +4,7 @@ import SharedStateCombine
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct PublisherTests {
+@Suite(.timeLimit(.minutes(5))) struct PublisherTests {
   @Test func thePresentValueThenEveryChangeArrivesAtOnce() {
     let count = Shared(value: 0)
     var received: [Int] = []

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.dependency(\.name, "suite"), .dependencies { $0.settings.volume = 7 }, .timeLimit(.minutes(2)))
+@Suite(.dependency(\.name, "suite"), .dependencies { $0.settings.volume = 7 }, .timeLimit(.minutes(5)))
 struct DependenciesTraitTests {
   @Dependency(\.name) var name
   @Dependency(\.settings) var settings
@@ -20,7 +20,7 @@ struct DependenciesTraitTests {
     #expect(settings == Settings(volume: 7, pitch: 8))
   }
 
-  @Suite(.timeLimit(.minutes(2))) struct Nested {
+  @Suite(.timeLimit(.minutes(5))) struct Nested {
     @Dependency(\.name) var name
 
     @Test func nestedSuiteInherits() {

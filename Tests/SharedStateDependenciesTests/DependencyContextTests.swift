@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(2))) struct DependencyContextTests {
+@Suite(.timeLimit(.minutes(5))) struct DependencyContextTests {
   @Test func contextOfTheProcessIsDetected() {
     let preview = ["XCODE_RUNNING_FOR_PREVIEWS": "1"]
     #expect(DependencyContext.detect(isTesting: false, environment: [:]) == .live)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(2))) struct DependencyTests {
+@Suite(.timeLimit(.minutes(5))) struct DependencyTests {
   @Test func valuesOfItsCreationAreRemembered() {
     let model = withDependencies {
       $0.name = "captured"

@@ -2,7 +2,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct DependencyTrapTests {
+@Suite(.timeLimit(.minutes(5))) struct DependencyTrapTests {
   @Test func dependencyThatIsNotOfTheTypeItIsSeenAsStopsTheProgram() async {
     await #expect(processExitsWith: .failure) {
       Watchdog.start(endingWith: 0)

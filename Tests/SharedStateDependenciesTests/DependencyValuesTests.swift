@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(2))) struct DependencyValuesTests {
+@Suite(.timeLimit(.minutes(5))) struct DependencyValuesTests {
   @Dependency(\.name) var name
 
   @Test func defaultIsChosenByTheContext() {

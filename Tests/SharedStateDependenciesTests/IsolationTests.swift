@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateDependencies
 
 /// Each of these tests and cases increments a counter of its own, many at the same time.
-@Suite(.timeLimit(.minutes(2))) struct IsolationTests {
+@Suite(.timeLimit(.minutes(5))) struct IsolationTests {
   @Dependency(\.counter) var counter
 
   private func expectFreshCounter() async {

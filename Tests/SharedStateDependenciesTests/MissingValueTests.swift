@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(2))) struct MissingValueTests {
+@Suite(.timeLimit(.minutes(5))) struct MissingValueTests {
   @Test func testThatUsesALiveDependencyFailsWhereItIsRead() {
     let line = #line + 1
     @Dependency(\.settings) var settings

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(2))) struct PreparationTests {
+@Suite(.timeLimit(.minutes(5))) struct PreparationTests {
   @Dependency(\.name) var name
 
   @Test func preparedValueReplacesTheDefault() async {

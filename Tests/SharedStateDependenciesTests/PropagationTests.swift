@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(2))) struct PropagationTests {
+@Suite(.timeLimit(.minutes(5))) struct PropagationTests {
   private final class Plain: Sendable {}
   private class Base { @Dependency(\.name) var name }
   private final class Derived: Base {}

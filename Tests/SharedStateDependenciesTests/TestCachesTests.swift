@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(2))) struct TestCachesTests {
+@Suite(.timeLimit(.minutes(5))) struct TestCachesTests {
   @Test func cacheBelongsToItsTest() {
     let caches = TestCaches(capacity: 10)
     let first = caches.cache(for: TestRun(1))

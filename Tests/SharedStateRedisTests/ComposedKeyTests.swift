@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("A key that is built on top of a key of Redis", .timeLimit(.minutes(1)))
+@Suite("A key that is built on top of a key of Redis", .timeLimit(.minutes(5)))
 struct ComposedKeyTests {
   /// Hands everything on.
   private struct Forwarding: SharedKey {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("A countdown", .timeLimit(.minutes(2)))
+@Suite("A countdown", .timeLimit(.minutes(5)))
 struct CountdownTests {
   @Test("ends with the last outcome, whether outcomes come before or after the waiting begins")
   func counts() async throws {

@@ -1,7 +1,7 @@
 import SharedStateRedis
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ErrorReplyTests {
   @Test(arguments: [
     ("NOPERM this user has no permissions", RedisSharedStateError.permissionDenied(operation: "MGET")),

@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct HandshakeTests {
   private let digest = String(repeating: "a", count: 40)
   private let formatter = RedisFormatter()

@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
-@Suite("The in-process server's connections, when they fail", .timeLimit(.minutes(2)))
+@Suite("The in-process server's connections, when they fail", .timeLimit(.minutes(5)))
 struct InProcessConnectionTests {
   let server = InProcessRedis()
 

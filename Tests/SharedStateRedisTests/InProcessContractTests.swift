@@ -2,7 +2,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("The in-process server keeps the contract of connections", .timeLimit(.minutes(2)))
+@Suite("The in-process server keeps the contract of connections", .timeLimit(.minutes(5)))
 struct InProcessContractTests {
   @Test(arguments: RedisConnectionContract.allChecks)
   func `keeps its promise`(check: RedisConnectionContract) throws {

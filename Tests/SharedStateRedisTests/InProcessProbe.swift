@@ -85,7 +85,5 @@ func failure(of body: () throws -> Void) -> RedisSharedStateError? {
 }
 
 extension RedisSharedStateError? {
-  var isDisconnected: Bool {
-    if case .disconnected? = self { true } else { false }
-  }
+  var isDisconnected: Bool { self?.code == .disconnected }
 }

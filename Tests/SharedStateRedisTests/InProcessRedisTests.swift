@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
-@Suite("The in-process server's keys and clock", .timeLimit(.minutes(2)))
+@Suite("The in-process server's keys and clock", .timeLimit(.minutes(5)))
 struct InProcessRedisTests {
   let server = InProcessRedis()
 

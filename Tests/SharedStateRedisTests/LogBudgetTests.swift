@@ -1,7 +1,7 @@
 import SharedStateRedis
 import Testing
 
-@Suite("A log budget", .timeLimit(.minutes(2)))
+@Suite("A log budget", .timeLimit(.minutes(5)))
 struct LogBudgetTests {
   @Test("Bounded: names the first hundred of a kind within a minute")
   func hundred() {

@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedisFormatterTests {
   @Test func encodesArgumentsOfEveryKindAndAnyBytes() {
     let formatter = RedisFormatter()

@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("Keys of the in-process server keep the contract of keys", .timeLimit(.minutes(2)))
+@Suite("Keys of the in-process server keep the contract of keys", .timeLimit(.minutes(5)))
 struct RedisKeyContractTests {
   @Test(arguments: SharedKeyContract<RedisSharedKey<Int>>.allChecks)
   func `keeps its promise`(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// What happens between a share and its link, where a thread can be late.
-@Suite("The persistence of a share in Redis", .timeLimit(.minutes(2)))
+@Suite("The persistence of a share in Redis", .timeLimit(.minutes(5)))
 struct RedisPersistenceTests {
   private let error = RedisSharedStateError.disconnected(reason: "cut")
 
@@ -50,7 +50,7 @@ struct RedisPersistenceTests {
     #expect(box.mutationWatch == nil)
   }
 
-  @Test("saving after the shutdown keeps nothing alive", .timeLimit(.minutes(1)))
+  @Test("saving after the shutdown keeps nothing alive", .timeLimit(.minutes(5)))
   func saveAfterShutdown() async throws {
     weak var kept: RedisStore?
     do {
@@ -84,7 +84,7 @@ struct RedisPersistenceTests {
 
   @Test(
     "PendingSurvives: a value that cannot be sent does not make a flush give up the others",
-    .timeLimit(.minutes(1))
+    .timeLimit(.minutes(5))
   )
   func flushWaitsForAll() async throws {
     let server = InProcessRedis()

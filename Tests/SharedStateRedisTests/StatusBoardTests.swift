@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("A status board", .timeLimit(.minutes(2)))
+@Suite("A status board", .timeLimit(.minutes(5)))
 struct StatusBoardTests {
   @Test("is not changed by a thread that is late")
   func lateUpdate() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("A waker", .timeLimit(.minutes(1)))
+@Suite("A waker", .timeLimit(.minutes(5)))
 struct WakerTests {
   @Test("wakes a thread that waits before there is a descriptor, and one that waits after", arguments: [false, true])
   func wakes(withDescriptor: Bool) async throws {

@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct WireFormatTests {
   @Test func metasComeBackAsTheyWere() {
     let text = "1763700000000001 1763700000000000 d 9223372036854775807 shop@host/1/n\u{e4} x"

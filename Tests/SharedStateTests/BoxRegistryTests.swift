@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct BoxRegistryTests {
   @Test func findsTheBoxOfAnEqualKey() {
     let backend = ScriptedBackend<Int>()

@@ -10,7 +10,7 @@ extension SharedReaderKey where Self == InMemoryKey<Int?> {
   fileprivate static var count: Self { .inMemory("optional count") }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DefaultKeyTests {
   @Test func comesBeforeAnOptionalKeyOfTheSameName() {
     @Shared(.count) var count

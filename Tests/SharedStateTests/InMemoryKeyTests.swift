@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct InMemoryKeyTests {
   @Test func sharesOneValueUnderOneName() {
     @Shared(.inMemory("count")) var one = 1

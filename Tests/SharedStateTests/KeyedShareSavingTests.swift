@@ -4,7 +4,7 @@ import Testing
 @testable import SharedState
 
 /// How a key's value is saved.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct KeyedShareSavingTests {
   @Test func mutationIsSavedBeforeWithLockReturns() {
     let backend = ScriptedBackend<Int>()

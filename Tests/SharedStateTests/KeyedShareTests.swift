@@ -3,7 +3,7 @@ import Testing
 @testable import SharedState
 
 /// How a key's value is loaded and watched.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct KeyedShareTests {
   // MARK: The first load
 

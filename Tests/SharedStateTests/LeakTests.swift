@@ -8,7 +8,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct LeakTests {
   /// Counts the values that are alive.
   private final class Census: Sendable {

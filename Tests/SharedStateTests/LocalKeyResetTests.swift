@@ -5,7 +5,7 @@ import Testing
 @testable import SharedState
 
 /// `reset()` and `updateAtomically` with keys that no other service shares.
-@Suite("Resets and atomic updates of local keys", .timeLimit(.minutes(1)))
+@Suite("Resets and atomic updates of local keys", .timeLimit(.minutes(5)))
 struct LocalKeyResetTests {
   struct Refused: Error {}
 

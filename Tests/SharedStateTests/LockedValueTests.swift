@@ -6,7 +6,7 @@ import Testing
 @testable import SharedState
 
 /// What comes for a value while a closure of the program's has it: nobody waits, and nothing is lost.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LockedValueTests {
   private let box = ValueBox([0])
   private var share: Shared<[Int]> { Shared(box.place) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("Names are bytes", .timeLimit(.minutes(1)))
+@Suite("Names are bytes", .timeLimit(.minutes(5)))
 struct NameTests {
   /// One text to `String`, two names to everybody who keeps something under them.
   static let composed = "caf\u{E9}"

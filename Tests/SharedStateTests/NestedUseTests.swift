@@ -4,7 +4,7 @@ import SharedStateTesting
 import Testing
 
 /// Using a share inside its own `withLock` traps, and says why.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct NestedUseTests {
   @Test func readingTraps() async throws {
     let result = try #require(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ObservationTests {
   @Test func localChangeIsToldBeforeWithLockReturnsAndShowsTheNewValue() {
     let shared = Shared(value: 1)

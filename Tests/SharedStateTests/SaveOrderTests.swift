@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SaveOrderTests {
   @Test func firstRequestDrains() {
     var order = SaveOrder()

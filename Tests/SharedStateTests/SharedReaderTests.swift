@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharedReaderTests {
   @Test func followsTheShare() {
     let shared = Shared(value: 1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharedUpdatesTests {
   @Test func startsWithThePresentValueAndGoesOnWithTheNewest() async {
     let shared = Shared(value: 1)

@@ -3,7 +3,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite("An error that nobody reads", .timeLimit(.minutes(1)))
+@Suite("An error that nobody reads", .timeLimit(.minutes(5)))
 struct UnreadErrorTests {
   private struct Failure: Error {}
 

@@ -7,7 +7,7 @@ import SharedStateStoreTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BotTests {
   /// What the bot has said.
   final class Wall: Sendable {

@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionTests {
   /// A session with dice and a reminder.
   private func recordSession() async -> (log: ActionLogOf<Bot>, state: Bot.State) {

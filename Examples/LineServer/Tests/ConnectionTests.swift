@@ -6,7 +6,7 @@ import SharedStateStoreTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectionTests {
   /// What the features have asked of the sockets, in order.
   final class Wire: Sendable {

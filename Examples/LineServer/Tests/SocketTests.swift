@@ -2,7 +2,7 @@ import LineServer
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SocketTests {
   /// Runs a client, which blocks its thread, on one that is no task's, and waits until the server has forgotten it.
   private func withServer(_ body: @escaping @Sendable (RunningServer) throws -> Void) async throws {

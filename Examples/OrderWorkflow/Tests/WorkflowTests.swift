@@ -8,7 +8,7 @@ import SharedStateStoreTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct WorkflowTests {
   private static let order = Order(id: "1", item: "a book", price: 1_999)
 

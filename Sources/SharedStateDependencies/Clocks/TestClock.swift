@@ -152,15 +152,22 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
   /// Gives other tasks turns, until nobody has used one to begin or end a sleep for some time.
   private nonisolated(nonsending) func settle() async {
     if let world = Schedules.current { return await world.settle() }
-    // A turn takes some ten microseconds, of which a thread that the system has put aside may need many.
+    // A turn takes some ten microseconds, and a task whose thread the system has put aside may need many. Where others
+    // keep the processors busy, a turn waits for all of them, so that fewer will do.
     let enoughTurns = 100
+    let (fewestTurns, enoughTime) = (10, Swift.Duration.milliseconds(50))
     var quietTurns = 0
+    var quietSince = ContinuousClock.now
     var lastCount = eventCount
     while quietTurns < enoughTurns, !Task.isCancelled {
       await Turn.give()
-      let count = eventCount
-      quietTurns = count == lastCount ? quietTurns + 1 : 0
-      lastCount = count
+      let (count, time) = (eventCount, ContinuousClock.now)
+      if count == lastCount {
+        quietTurns += 1
+        if quietTurns >= fewestTurns, time - quietSince >= enoughTime { return }
+      } else {
+        (quietTurns, quietSince, lastCount) = (0, time, count)
+      }
     }
   }
 }

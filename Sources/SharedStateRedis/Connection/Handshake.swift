@@ -151,7 +151,8 @@ package struct Handshake {
     case (.information, .serverError(code: "ERR")):
       // Before 7.0 a server takes one section at a time.
       for section in ["server", "replication", "stats"] { askForInfo(.section, [section]) }
-    case (_, .serverError(code: "ERR")), (_, .permissionDenied):
+    case (_, .serverError(code: "ERR")),
+      (_, _) where error.code == .permissionDenied:
       // All of these can be done without.
       break
     default:

@@ -107,7 +107,7 @@ extension HiredisConnection {
 
   /// What may not be done may be the announcement alone, which comes last: then the script tells when it is run again.
   private func attemptAfterRefusal(_ reply: RedisReplyView, _ attempt: ScriptAttempt) -> ScriptAttempt? {
-    guard !attempt.wasRefused, case .permissionDenied? = Self.error(reply, "EVALSHA") else { return nil }
+    guard !attempt.wasRefused, Self.error(reply, "EVALSHA")?.code == .permissionDenied else { return nil }
     var attempt = attempt
     attempt.wasRefused = true
     attempt.isBySource = false

@@ -72,7 +72,8 @@ package struct HiredisConnector: RedisConnector {
   ) throws(RedisSharedStateError) -> Readiness {
     do throws(RedisSharedStateError) {
       return try stream.receive(until: deadline, waker: nil, handle)
-    } catch .disconnected(let reason) where stream.receivedBytes == 0 {
+    } catch {
+      guard case .disconnected(let reason) = error.cause, stream.receivedBytes == 0 else { throw error }
       // A server for TLS hangs up without a word.
       throw .disconnected(reason: "\(reason), before any answer; a server that expects TLS does that")
     }

@@ -11,14 +11,14 @@ package protocol RedisConnection: AnyObject {
   /// Starts sending a batch of requests, as one write where that is possible.
   ///
   /// Returns without waiting for anything. What the server does not take at once is sent by ``receive(until:)``.
-  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``.
+  /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   func send(_ requests: [RedisRequest]) throws(RedisSharedStateError)
 
   /// Waits until something has arrived, the waker was woken, or the deadline has passed, and returns what has arrived.
   ///
   /// Messages keep their order. Replies keep the order of their requests, except that a request which needed a second
   /// round trip (an unknown script, a type to be asked for) is answered later.
-  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/protocolViolation(reason:)``.
+  /// - Throws: ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/protocolViolation``.
   func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent]
 
   /// Whether the last ``receive(until:)`` has received something that is whole, or a large part of something that is
@@ -53,7 +53,7 @@ package enum ConnectionPurpose: String, Hashable, Sendable, CaseIterable {
 package struct RedisRequest: Sendable {
   package enum Command: Sendable {
     case ping
-    /// Answered like a ping by a primary, and with ``RedisSharedStateError/notPrimary`` by a replica.
+    /// Answered like a ping by a primary, and with ``RedisSharedStateError/Code/notPrimary`` by a replica.
     case role
     /// What tells whether the server may have lost something.
     case vitals

@@ -43,7 +43,7 @@ package final class RedisParser {
 
   /// Adds bytes. Small pieces, each followed by ``next()`` until it is `nil`, are fast: the reader moves what it has
   /// not parsed to the front of its buffer time and again.
-  /// - Throws: ``RedisSharedStateError/protocolViolation(reason:)``.
+  /// - Throws: ``RedisSharedStateError/Code/protocolViolation``.
   package func feed(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) {
     let result = redisReaderFeed(reader, bytes.assumingMemoryBound(to: CChar.self).baseAddress, bytes.count)
     guard result == REDIS_OK else { throw violation }
@@ -51,7 +51,7 @@ package final class RedisParser {
   }
 
   /// The next complete reply, valid until this is called again; `nil`: more bytes are needed.
-  /// - Throws: ``RedisSharedStateError/protocolViolation(reason:)``, also for what exceeds the bound.
+  /// - Throws: ``RedisSharedStateError/Code/protocolViolation``, also for what exceeds the bound.
   package func next() throws(RedisSharedStateError) -> RedisReplyView? {
     if let previous = current {
       current = nil

@@ -34,7 +34,7 @@ package final class RedisStream {
   }
 
   /// Sends as much as is taken at once: it never waits. ``receive(until:waker:_:)`` sends the rest.
-  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``.
+  /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   package func flush() throws(RedisSharedStateError) {
     while !formatter.isEmpty {
       let written = try transport.write(formatter.bytes)
@@ -49,7 +49,7 @@ package final class RedisStream {
   /// What could not be sent yet is sent as soon as it is taken: a server that waits for us to read never waits for ever.
   /// The handler may add commands. It returns after each piece that arrives, so whoever waits for more looks at the clock
   /// in between.
-  /// - Throws: ``RedisSharedStateError/disconnected(reason:)``, ``RedisSharedStateError/protocolViolation(reason:)``.
+  /// - Throws: ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/protocolViolation``.
   package func receive(
     until deadline: Instant,
     waker: Waker?,

@@ -24,7 +24,7 @@ package struct SocketDialer: Sendable {
   ///
   /// Blocks until the deadline at the longest, but for the look-up of a host name, which the system's resolver
   /// bounds by itself.
-  /// - Throws: ``RedisSharedStateError/unreachable(reason:)``, ``RedisSharedStateError/timedOut(operation:)``.
+  /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/timedOut``.
   package func dial(until deadline: Instant) throws(RedisSharedStateError) -> SocketTransport {
     switch endpoint {
     case .tcp(let host, let port): try dial(host: host, port: port, until: deadline)

@@ -31,7 +31,7 @@ package final class Waker: Sendable {
   }
 
   /// Becomes readable when somebody calls ``wake()``. Only the thread that waits may ask for it.
-  /// - Throws: ``RedisSharedStateError/unreachable(reason:)``: the process has no descriptor left.
+  /// - Throws: ``RedisSharedStateError/Code/unreachable``: the process has no descriptor left.
   package var descriptor: CInt {
     get throws(RedisSharedStateError) {
       let known = event.load(ordering: .relaxed)

@@ -56,7 +56,7 @@ package struct InProcessConnector: RedisConnector {
   }
 
   /// Waits only while the server is paused.
-  /// - Throws: What the server was told to refuse connections with; ``RedisSharedStateError/timedOut(operation:)``
+  /// - Throws: What the server was told to refuse connections with; ``RedisSharedStateError/Code/timedOut``
   ///   when it stayed paused until the deadline.
   package func connect(
     purpose: ConnectionPurpose,

@@ -68,7 +68,9 @@ extension LinkState {
     default: break
     }
     switch (request, reply) {
-    case (.hearing(let vitals), .pong), (.hearing(let vitals), .failure(.permissionDenied)):
+    case (.hearing(let vitals), .pong):
+      heard(vitals)
+    case (.hearing(let vitals), .failure(let error)) where error.code == .permissionDenied:
       heard(vitals)
     case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
@@ -76,7 +78,8 @@ extension LinkState {
       told(vitals, to: ids, epoch: epoch, now: now)
     case (.vitals(let ids), .failure(let error)) where error.isPermanent:
       told(nil, to: ids, epoch: epoch, now: now)
-    case (.ping, .failure(.permissionDenied)), (.unsubscribe, .failure(.permissionDenied)):
+    case (.ping, .failure(let error)) where error.code == .permissionDenied,
+      (.unsubscribe, .failure(let error)) where error.code == .permissionDenied:
       // An answer is all that it takes to see that somebody is there, and what is not wanted any more is ignored.
       break
     case (.track, .tracking):

@@ -135,7 +135,7 @@ extension LinkState {
 
   /// A server that closes idle connections is asked something before it does.
   private mutating func learnFromEnd(_ error: RedisSharedStateError, epoch: UInt64, now: Instant) {
-    guard case .disconnected = error, session.phase == .connected, epoch == session.epoch,
+    guard error.code == .disconnected, session.phase == .connected, epoch == session.epoch,
       let exchange = exchanges[.writer], exchange.count == 0
     else { return }
     guard keepAlive.closed(afterIdle: now - exchange.lastHeard) else { return }

@@ -376,7 +376,7 @@ extension LinkState.Member {
 extension RedisSharedStateError {
   /// Whether the server may have refused a request because of one of its keys or channels.
   var mayConcernOneKey: Bool {
-    switch self {
+    switch cause {
     case .permissionDenied, .serverError(code: "CROSSSLOT"), .serverError(code: "MOVED"), .serverError(code: "ASK"):
       true
     default: false

@@ -238,8 +238,8 @@ package struct LinkState: Sendable {
 
   /// A share of a name has come to life.
   ///
-  /// - Throws: ``RedisSharedStateError/valueTypeMismatch(name:existing:requested:declaredAt:)``, without the place,
-  ///   ``RedisSharedStateError/stopped``.
+  /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``, without the place,
+  ///   ``RedisSharedStateError/Code/stopped``.
   package mutating func join(
     _ names: KeyNames,
     name: String,

@@ -32,7 +32,7 @@ package struct GivenUpChanges: Sendable {
   /// What a flush throws for all of it, which then counts as told.
   ///
   /// - Parameter heard: What the flush was told of itself; another one may have told of it as well.
-  /// - Returns: ``RedisSharedStateError/changesGivenUp(names:further:)``; `nil`: nothing was given up.
+  /// - Returns: ``RedisSharedStateError/Code/changesGivenUp``; `nil`: nothing was given up.
   package mutating func take(with heard: Set<Name>) -> RedisSharedStateError? {
     let told = names.union(heard)
     guard !told.isEmpty || further > 0 else { return nil }

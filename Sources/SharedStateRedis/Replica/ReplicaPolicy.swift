@@ -35,7 +35,7 @@ public enum ConflictPolicy: Hashable, Sendable, CaseIterable {
   case merge
   /// The later commit wins, whole.
   case lastWriteWins
-  /// The local change is rolled back, and `saveError` is a ``RedisSharedStateError/conflict(name:local:stored:)``.
+  /// The local change is rolled back, and `saveError` is a ``RedisSharedStateError/Code/conflict``.
   case reject
 }
 

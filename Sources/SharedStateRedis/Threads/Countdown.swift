@@ -25,7 +25,7 @@ final class Countdown: Sendable {
 
   /// Returns once there were so many outcomes. Call it once.
   ///
-  /// - Throws: The first error but for ``RedisSharedStateError/changesGivenUp(names:further:)``, once there are all outcomes; what ``end(with:)`` was given; `CancellationError`.
+  /// - Throws: The first error but for ``RedisSharedStateError/Code/changesGivenUp``, once there are all outcomes; what ``end(with:)`` was given; `CancellationError`.
   func wait(for count: Int) async throws {
     try await withCancellableContinuation { continuation in
       update { state in
@@ -39,10 +39,11 @@ final class Countdown: Sendable {
   func finishOne(_ result: Result<Void, RedisSharedStateError>) {
     update { state in
       state.left -= 1
-      switch result {
-      case .success: break
-      case .failure(.changesGivenUp(let names, _)): state.givenUp.formUnion(names.map { Name($0) })
-      case .failure(let error): state.firstError = state.firstError ?? error
+      guard case .failure(let error) = result else { return }
+      if case .changesGivenUp(let names, _) = error.cause {
+        state.givenUp.formUnion(names.map { Name($0) })
+      } else {
+        state.firstError = state.firstError ?? error
       }
     }
   }

@@ -89,8 +89,8 @@ package final class Link: Sendable {
 
   /// Makes a replica for a share. It is held weakly.
   ///
-  /// - Throws: ``RedisSharedStateError/valueTypeMismatch(name:existing:requested:declaredAt:)``,
-  ///   ``RedisSharedStateError/stopped``.
+  /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``,
+  ///   ``RedisSharedStateError/Code/stopped``.
   package func join(
     _ names: KeyNames,
     name: String,
@@ -107,7 +107,9 @@ package final class Link: Sendable {
       }
       return (result, first)
     }
-    if case .failure(.valueTypeMismatch(let name, let existing, let requested, nil)) = result {
+    if case .failure(let error) = result,
+      case .valueTypeMismatch(let name, let existing, let requested, nil) = error.cause
+    {
       throw .valueTypeMismatch(name: name, existing: existing, requested: requested, declaredAt: first?.declaredAt)
     }
     return try result.get()

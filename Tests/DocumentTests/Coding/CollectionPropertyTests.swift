@@ -5,7 +5,7 @@ import Testing
 
 /// Sets and dictionaries have another order here than in a JSONEncoder, or another form. What they are read as is the
 /// same.
-@Suite(.timeLimit(.minutes(2))) struct CollectionPropertyTests {
+@Suite(.timeLimit(.minutes(5))) struct CollectionPropertyTests {
   enum Size: String, Codable, Hashable, CaseIterable { case small, large, extraLarge = "extra/large é", none = "" }
   enum Level: Int, Codable, Hashable, CaseIterable { case low = -1, high = 10, highest = 200 }
 

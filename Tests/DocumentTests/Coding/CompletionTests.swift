@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(2))) struct CompletionTests {
+@Suite(.timeLimit(.minutes(5))) struct CompletionTests {
   struct Limits: Codable, Equatable {
     var perSecond = 5
     var burst = 10

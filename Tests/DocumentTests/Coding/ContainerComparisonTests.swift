@@ -4,7 +4,7 @@ import Testing
 @testable import SharedState
 
 /// Containers, their paths and their errors, beside JSONEncoder and JSONDecoder.
-@Suite(.timeLimit(.minutes(2))) struct ContainerComparisonTests {
+@Suite(.timeLimit(.minutes(5))) struct ContainerComparisonTests {
   struct Inner: Codable, Equatable {
     var number: Int
     var name: String?

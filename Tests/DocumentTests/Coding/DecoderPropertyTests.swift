@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(2))) struct DecoderPropertyTests {
+@Suite(.timeLimit(.minutes(5))) struct DecoderPropertyTests {
   @Test(arguments: 0..<40) func valuesAreAsFoundationReadsThem(block: Int) throws {
     for seed in (block * 500)..<((block + 1) * 500) {
       let settings = Settings(seed: seed)

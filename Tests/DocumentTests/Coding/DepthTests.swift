@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(2))) struct DepthTests {
+@Suite(.timeLimit(.minutes(5))) struct DepthTests {
   final class Chain: Codable {
     var next: Chain?
 

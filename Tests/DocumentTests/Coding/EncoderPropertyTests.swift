@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(2))) struct EncoderPropertyTests {
+@Suite(.timeLimit(.minutes(5))) struct EncoderPropertyTests {
   @Test(arguments: 0..<40) func textIsAsFoundationWritesIt(block: Int) throws {
     for seed in (block * 500)..<((block + 1) * 500) {
       let settings = Settings(seed: seed)

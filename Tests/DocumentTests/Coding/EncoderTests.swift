@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(2))) struct EncoderTests {
+@Suite(.timeLimit(.minutes(5))) struct EncoderTests {
   enum Size: String, Codable, Hashable { case small, large }
   enum Level: Int, Codable, Hashable { case low = 2, high = 10 }
   struct Point: Codable, Hashable { var x: Int, y: Int }

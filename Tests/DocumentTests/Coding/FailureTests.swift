@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(2))) struct FailureTests {
+@Suite(.timeLimit(.minutes(5))) struct FailureTests {
   struct Inner: Codable { var limit: Int }
   struct Outer: Codable { var items: [Inner]; var name: String }
 

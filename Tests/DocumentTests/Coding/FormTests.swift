@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite(.timeLimit(.minutes(2))) struct FormTests {
+@Suite(.timeLimit(.minutes(5))) struct FormTests {
   struct Item: Codable, Hashable, Identifiable {
     var id: Int
     var name = "n"

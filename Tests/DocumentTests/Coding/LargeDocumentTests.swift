@@ -4,7 +4,7 @@ import Testing
 @testable import SharedState
 
 /// What takes for each element longer the more elements there are does not come to its end here.
-@Suite(.timeLimit(.minutes(2))) struct LargeDocumentTests {
+@Suite(.timeLimit(.minutes(5))) struct LargeDocumentTests {
   struct Item: Codable, Hashable, Identifiable {
     var id: Int
     var name = "n"

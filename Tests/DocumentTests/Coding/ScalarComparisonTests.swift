@@ -4,7 +4,7 @@ import Testing
 @testable import SharedState
 
 /// Numbers, strings and what is no JSON at all, beside JSONEncoder and JSONDecoder.
-@Suite(.timeLimit(.minutes(2))) struct ScalarComparisonTests {
+@Suite(.timeLimit(.minutes(5))) struct ScalarComparisonTests {
   static let numbers = [
     "0", "-0", "1", "-1", "127", "128", "-128", "-129", "255", "256", "32767", "32768", "-32769", "65535", "65536",
     "2147483647", "2147483648", "-2147483649", "4294967295", "4294967296", "9223372036854775807",

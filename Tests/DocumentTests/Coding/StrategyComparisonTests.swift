@@ -4,7 +4,7 @@ import Testing
 @testable import SharedState
 
 /// What can be set on coders, beside JSONEncoder and JSONDecoder.
-@Suite(.timeLimit(.minutes(2))) struct StrategyComparisonTests {
+@Suite(.timeLimit(.minutes(5))) struct StrategyComparisonTests {
   struct Dates: Codable {
     var date: Date
     var list: [Date]

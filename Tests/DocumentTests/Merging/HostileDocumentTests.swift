@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What nobody writes who means well.
-@Suite("FieldsMerge: hostile documents", .timeLimit(.minutes(2)))
+@Suite("FieldsMerge: hostile documents", .timeLimit(.minutes(5)))
 struct HostileDocumentTests {
   private static let element = Schema.object(["id", "n"].map { .init(name: $0, schema: .leaf) }, required: ["id"])
 

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("FieldsMerge: the cases", .timeLimit(.minutes(2)))
+@Suite("FieldsMerge: the cases", .timeLimit(.minutes(5)))
 struct MergeCasesTests {
   @Test("merges element by element", arguments: MergeCase.all)
   func isAsExpected(_ example: MergeCase) throws {

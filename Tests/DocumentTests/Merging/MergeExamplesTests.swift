@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What the cases leave open, text for text.
-@Suite("FieldsMerge: examples", .timeLimit(.minutes(2)))
+@Suite("FieldsMerge: examples", .timeLimit(.minutes(5)))
 struct MergeExamplesTests {
   struct Example: Sendable, CustomTestStringConvertible {
     let testDescription: String

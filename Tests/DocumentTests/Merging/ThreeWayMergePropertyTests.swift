@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What holds for documents of every kind. Each is made from a seed, which a failure tells.
-@Suite("FieldsMerge: the merge of any three documents", .timeLimit(.minutes(2)))
+@Suite("FieldsMerge: the merge of any three documents", .timeLimit(.minutes(5)))
 struct ThreeWayMergePropertyTests {
   private static let seeds: Range<UInt64> = 0..<2_000
 

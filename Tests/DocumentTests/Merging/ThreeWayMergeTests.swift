@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Examples of each rule, text for text.
-@Suite("FieldsMerge: a three-way merge", .timeLimit(.minutes(2)))
+@Suite("FieldsMerge: a three-way merge", .timeLimit(.minutes(5)))
 struct ThreeWayMergeTests {
   struct Example: Sendable, CustomTestStringConvertible {
     let testDescription: String

@@ -4,7 +4,7 @@ import Testing
 @testable import SharedState
 
 /// Merges of real types, each change made to what was decoded.
-@Suite(.timeLimit(.minutes(2))) struct TypedMergeTests {
+@Suite(.timeLimit(.minutes(5))) struct TypedMergeTests {
   /// Changes a stored document as a service does, and applies that to what is stored by then.
   private func merge<Value: Codable & Sendable>(
     _ raw: String,

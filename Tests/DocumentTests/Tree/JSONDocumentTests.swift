@@ -2,7 +2,7 @@ import Foundation
 @testable import SharedState
 import Testing
 
-@Suite("A JSON document", .timeLimit(.minutes(2)))
+@Suite("A JSON document", .timeLimit(.minutes(5)))
 struct JSONDocumentTests {
   // MARK: What is JSON
 

@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("A deadline is a deadline while bytes come", .timeLimit(.minutes(2)), .endsStores)
+@Suite("A deadline is a deadline while bytes come", .timeLimit(.minutes(5)), .endsStores)
 struct DeadlineTests {
   @Test("a handshake ends in time although its answer goes on coming", arguments: ConnectionPurpose.allCases)
   func handshake(purpose: ConnectionPurpose) async throws {

@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("A process without descriptors", .timeLimit(.minutes(2)))
+@Suite("A process without descriptors", .timeLimit(.minutes(5)))
 struct DescriptorTests {
   @Test("lives on, says what is missing, and connects once there are some again", arguments: 0...5)
   func runsOut(left: Int) async throws {

@@ -57,7 +57,7 @@ struct AccessTests {
     try await $read.becomes(1)
     $read.withLock { $0 = 2 }
     try await $read.status { share in
-      if case .permissionDenied? = share.saveError as? RedisSharedStateError { true } else { false }
+      (share.saveError as? RedisSharedStateError)?.code == .permissionDenied
     }
     #expect(read == 2)
     #expect(try backend.get("count") == "1")
@@ -74,7 +74,7 @@ struct AccessTests {
     let store = RedisStore(configuration, logger: quiet).endingWithTest
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.status { share in
-      if case .permissionDenied? = share.loadError as? RedisSharedStateError { true } else { false }
+      (share.loadError as? RedisSharedStateError)?.code == .permissionDenied
     }
     #expect(store.status == .connected)
     await #expect(throws: RedisSharedStateError.permissionDenied(operation: "SUBSCRIBE")) { try await $count.load() }
@@ -92,7 +92,7 @@ struct AccessTests {
     #expect(count == 2)
     try await store.isDown()
     try await $count.status { share in
-      if case .unreachable? = share.loadError as? RedisSharedStateError { true } else { false }
+      (share.loadError as? RedisSharedStateError)?.code == .unreachable
     }
     await #expect(throws: RedisSharedStateError.self) { try await $count.load() }
     await #expect(throws: RedisSharedStateError.self) { try await $count.save() }

@@ -19,7 +19,7 @@ struct BadDataTests {
     let secret = "{\"maximum\":\"a-secret\"}"
     try backend.set("limits", secret)
     let thrown = await #expect(throws: RedisSharedStateError.self) { try await $limits.load() }
-    guard case .undecodable("limits", let reason, nil)? = thrown else {
+    guard case .undecodable("limits", let reason, nil)? = thrown?.cause else {
       Issue.record("\(String(describing: thrown))")
       return
     }
@@ -88,7 +88,7 @@ struct BadDataTests {
 
     $limits.withLock { $0.note = String(repeating: "x", count: 200) }
     try await $limits.status { share in
-      if case .valueTooLarge("limits", let bytes, 100)? = share.saveError as? RedisSharedStateError {
+      if case .valueTooLarge("limits", let bytes, 100)? = (share.saveError as? RedisSharedStateError)?.cause {
         bytes > 200
       } else {
         false
@@ -111,7 +111,7 @@ struct BadDataTests {
     try await $ratio.load()
     $ratio.withLock { $0 = .infinity }
     try await $ratio.status { share in
-      if case .encodingFailed("ratio", _)? = share.saveError as? RedisSharedStateError { true } else { false }
+      if case .encodingFailed("ratio", _)? = (share.saveError as? RedisSharedStateError)?.cause { true } else { false }
     }
     $ratio.withLock { $0 = 0.25 }
     try await $ratio.save()
@@ -130,7 +130,7 @@ struct BadDataTests {
     $newer.withLock { $0["note"] = "more" }
     try await $newer.save()
     try await $limits.status { $0.hasUndecodable(\.loadError) }
-    guard case .undecodable("limits", _, let name?)? = $limits.loadError as? RedisSharedStateError else {
+    guard case .undecodable("limits", _, let name?)? = ($limits.loadError as? RedisSharedStateError)?.cause else {
       return _ = Issue.record("\(String(describing: $limits.loadError))")
     }
     #expect(name.hasPrefix("newcomer"))

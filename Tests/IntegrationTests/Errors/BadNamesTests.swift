@@ -16,14 +16,14 @@ struct BadNamesTests {
     let journal = Journal()
     let store = try backend.store(logger: journal.logger("service"))
     @Shared(.redis(name, store: store)) var count = 1
-    guard case .invalidName? = $count.loadError as? RedisSharedStateError else {
+    guard ($count.loadError as? RedisSharedStateError)?.code == .invalidName else {
       Issue.record("\(String(describing: $count.loadError))")
       return
     }
     #expect(!$count.isLoading)
     $count.withLock { $0 = 2 }
     #expect(count == 2)
-    guard case .invalidName? = $count.saveError as? RedisSharedStateError else {
+    guard ($count.saveError as? RedisSharedStateError)?.code == .invalidName else {
       Issue.record("\(String(describing: $count.saveError))")
       return
     }
@@ -49,7 +49,7 @@ struct BadNamesTests {
   func badNamespace() async throws {
     let store = try FakeBackend().store("service") { $0.namespace = "a{b}" }
     @Shared(.redis("count", store: store)) var count = 1
-    guard case .invalidName? = $count.loadError as? RedisSharedStateError else {
+    guard ($count.loadError as? RedisSharedStateError)?.code == .invalidName else {
       Issue.record("\(String(describing: $count.loadError))")
       return
     }

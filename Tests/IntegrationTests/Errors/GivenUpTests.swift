@@ -5,7 +5,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("What is given up is told", .timeLimit(.minutes(2)), .endsStores, .dependency(\.reportsUnreadErrors, false))
+@Suite("What is given up is told", .timeLimit(.minutes(5)), .endsStores, .dependency(\.reportsUnreadErrors, false))
 struct GivenUpTests {
   private static func givenUp(_ names: String...) -> RedisSharedStateError {
     .changesGivenUp(names: names, further: 0)

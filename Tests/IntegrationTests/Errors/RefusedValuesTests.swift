@@ -80,7 +80,7 @@ struct RefusedValuesTests {
     $careless.withLock { $0.maximum = -1 }
     try await $careless.save()
     try await share.status { $0.loadError != nil }
-    guard case .rejected("limits", let reason, let writer?)? = share.loadError as? RedisSharedStateError else {
+    guard case .rejected("limits", let reason, let writer?)? = (share.loadError as? RedisSharedStateError)?.cause else {
       return _ = Issue.record("\(String(describing: share.loadError))")
     }
     #expect(reason == Invalid().description && writer.hasPrefix("careless"))
@@ -109,7 +109,7 @@ struct RefusedValuesTests {
     }
     // What was acknowledged stays, for both.
     let refused = [pair.first, pair.second].count {
-      if case .rejected("value", _, nil)? = $0.saveError as? RedisSharedStateError { true } else { false }
+      if case .rejected("value", _, nil)? = ($0.saveError as? RedisSharedStateError)?.cause { true } else { false }
     }
     #expect(refused == 1)
     let isFirst = pair.second.saveError != nil
@@ -142,7 +142,7 @@ struct DocumentSizeTests {
       $0 = ["a": "b", "y": other]
     }
     let refused = [pair.first, pair.second].count {
-      if case .valueTooLarge("value", _, 100)? = $0.saveError as? RedisSharedStateError { true } else { false }
+      if case .valueTooLarge("value", _, 100)? = ($0.saveError as? RedisSharedStateError)?.cause { true } else { false }
     }
     #expect(refused == 1)
     let stored = pair.second.saveError != nil ? ["a": "b", "x": one] : ["a": "b", "y": other]
@@ -190,7 +190,7 @@ struct DocumentSizeTests {
     try await $limits.save()
     try backend.server.command("SETRANGE", "limits", "\(256 << 20)", "x")
     try await $limits.status {
-      if case .valueTooLarge? = $0.loadError as? RedisSharedStateError { true } else { false }
+      ($0.loadError as? RedisSharedStateError)?.code == .valueTooLarge
     }
     await #expect(throws: RedisSharedStateError.self) { try await $limits.updateAtomically { $0.maximum = 2 } }
     #expect(way.bytesRead < 1_000)

@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("A server that says no to everything", .timeLimit(.minutes(2)), .endsStores)
+@Suite("A server that says no to everything", .timeLimit(.minutes(5)), .endsStores)
 struct TurnedDownTests {
   /// What it answers every commit with.
   enum Answer: CaseIterable, Sendable {

@@ -7,7 +7,7 @@ import Testing
 @Suite("Conflicts", .timeLimit(.minutes(5)), .endsStores)
 struct ConflictsTests {
   private static func conflict(of error: (any Error)?) -> (local: String?, stored: String?)? {
-    guard case .conflict("value", let local, let stored) = error as? RedisSharedStateError else { return nil }
+    guard case .conflict("value", let local, let stored)? = (error as? RedisSharedStateError)?.cause else { return nil }
     let text = { (data: Data) in String(decoding: data, as: UTF8.self) }
     return (local.map(text), stored.map(text))
   }

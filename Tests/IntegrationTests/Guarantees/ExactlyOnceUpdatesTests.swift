@@ -147,7 +147,7 @@ struct ExactlyOnceUpdatesTests {
           do {
             try await $count.updateAtomically { $0 += 1 }
             done += 1
-          } catch RedisSharedStateError.outcomeUnknown {
+          } catch RedisSharedStateError.Code.outcomeUnknown {
             unknown += 1
           }
         }

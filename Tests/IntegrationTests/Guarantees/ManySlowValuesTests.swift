@@ -9,7 +9,7 @@ import Testing
 /// No single value is slow enough to be noticed, and all of them together take seconds.
 @Suite(
   "The code of very many values, each of which takes a little, holds up no other",
-  .timeLimit(.minutes(3)),
+  .timeLimit(.minutes(5)),
   .endsStores
 )
 struct ManySlowValuesTests {

@@ -157,7 +157,7 @@ struct OrderedTests {
       $count.withLock { $0 = 2 }
       do {
         try await $count.save()
-      } catch RedisSharedStateError.protocolViolation {
+      } catch RedisSharedStateError.Code.protocolViolation {
         break
       }
     }

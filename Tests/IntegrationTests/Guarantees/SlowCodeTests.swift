@@ -5,7 +5,7 @@ import SharedStateTesting
 import Testing
 
 /// Nothing here is opened before what must not wait for it has happened.
-@Suite("Somebody's slow code holds up its own value only", .timeLimit(.minutes(3)), .endsStores)
+@Suite("Somebody's slow code holds up its own value only", .timeLimit(.minutes(5)), .endsStores)
 struct SlowCodeTests {
   @Test("an atomic update that takes its time delays no other value", arguments: BackendKind.allCases)
   func slowUpdate(kind: BackendKind) async throws {

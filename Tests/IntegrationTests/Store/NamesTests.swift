@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("Names are bytes", .timeLimit(.minutes(2)), .endsStores)
+@Suite("Names are bytes", .timeLimit(.minutes(5)), .endsStores)
 struct NamesTests {
   /// One text to `String`, two keys to Redis.
   static let composed = "caf\u{E9}"

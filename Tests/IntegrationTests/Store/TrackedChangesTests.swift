@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("Tracked changes of values in Redis", .timeLimit(.minutes(2)), .endsStores)
+@Suite("Tracked changes of values in Redis", .timeLimit(.minutes(5)), .endsStores)
 struct TrackedChangesTests {
   @Test("an atomic update is a change, also as the first use of the value", arguments: BackendKind.allCases)
   func atomicUpdate(kind: BackendKind) async throws {

@@ -45,7 +45,7 @@ struct Pair<Value: Codable & Hashable & Sendable>: Sendable {
     for store in [stores.0, stores.1] {
       do {
         try await store.flush(within: patience)
-      } catch RedisSharedStateError.changesGivenUp {
+      } catch RedisSharedStateError.Code.changesGivenUp {
         continue
       }
     }

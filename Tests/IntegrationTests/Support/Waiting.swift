@@ -27,7 +27,7 @@ extension Shared where Value: Sendable {
 
   /// Whether this error says that what is stored cannot be read.
   func hasUndecodable(_ error: KeyPath<Shared, (any Error)?>) -> Bool {
-    if case .undecodable? = self[keyPath: error] as? RedisSharedStateError { true } else { false }
+    (self[keyPath: error] as? RedisSharedStateError)?.code == .undecodable
   }
 
   /// What the share has, for a failure to say.

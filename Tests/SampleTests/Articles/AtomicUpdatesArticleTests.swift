@@ -2,7 +2,7 @@ import SharedState
 import SharedStateRedis
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AtomicUpdatesArticleTests {
   struct SoldOut: Error {}
 
@@ -45,7 +45,7 @@ struct AtomicUpdatesArticleTests {
     @Shared(.redis("checkout:config")) var config = CheckoutConfig()
     do {
       try await $config.updateAtomically { $0.lastOrder = "A-17" }
-    } catch RedisSharedStateError.outcomeUnknown {
+    } catch RedisSharedStateError.Code.outcomeUnknown {
       try await $config.load()
       if config.lastOrder != "A-17" { print("Place the order again.") }
     }

@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ComingFromSwiftSharingTests {
+@Suite(.timeLimit(.minutes(5))) struct ComingFromSwiftSharingTests {
   @Test func aFileIsThereFromTheBeginning() async throws {
     @Shared(.fileStorage(.users)) var users: [User] = []
     try await $users.save()

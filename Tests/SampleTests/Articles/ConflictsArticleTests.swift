@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateRedis
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConflictsArticleTests {
   struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10
@@ -43,7 +43,8 @@ struct ConflictsArticleTests {
       $config.withLock { $0.maximumItems = 20 }
       do {
         try await $config.save()
-      } catch RedisSharedStateError.conflict(name: _, local: let mine, stored: let theirs) {
+      } catch let error as RedisSharedStateError where error.code == .conflict {
+        let (mine, theirs) = error.conflictingDocuments
         print("Somebody else has changed the config: \(theirs == nil ? "it is gone" : "look at it again").")
         draft = mine
       }

@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct DerivingSharesTests {
+@Suite(.timeLimit(.minutes(5))) struct DerivingSharesTests {
   struct SignUp: Codable, Sendable {
     var email = ""
     var phoneNumber = ""

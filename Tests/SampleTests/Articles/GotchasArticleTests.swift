@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct GotchasArticleTests {
+@Suite(.timeLimit(.minutes(5))) struct GotchasArticleTests {
   struct Document: Hashable {
     let id: UUID
     @Shared var text: String

@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)), .dependencies)
+@Suite(.timeLimit(.minutes(5)), .dependencies)
 struct GuaranteeArticlesTests {
   private struct Invalid: Error {
     init(_ reason: String) {}

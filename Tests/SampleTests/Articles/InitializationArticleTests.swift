@@ -2,7 +2,7 @@ import Observation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct InitializationArticleTests {
+@Suite(.timeLimit(.minutes(5))) struct InitializationArticleTests {
   struct Toolbar {
     @Shared var zoom: Double
 

@@ -3,7 +3,7 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct LandingPageTests {
+@Suite(.timeLimit(.minutes(5))) struct LandingPageTests {
   struct Player {
     @Shared(.appStorage("volume")) var volume = 0.5
 

@@ -4,7 +4,7 @@ import SharedState
 import SharedStateCombine
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ObservingChangesArticleTests {
+@Suite(.timeLimit(.minutes(5))) struct ObservingChangesArticleTests {
   @Test func aTaskIsToldOfChanges() async {
     @Shared(value: 0) var count
     let task = Task { [$count] in

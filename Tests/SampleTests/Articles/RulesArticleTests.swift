@@ -20,7 +20,7 @@ extension SharedReaderKey where Self == RedisSharedKey<CheckoutConfig>.Default {
   }
 }
 
-@Suite(.dependencies, .timeLimit(.minutes(1)))
+@Suite(.dependencies, .timeLimit(.minutes(5)))
 struct RulesArticleTests {
   private struct Service {
     @Shared(.checkoutConfig) var config

@@ -2,7 +2,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RunningItArticleTests {
   /// Not run: it asks the environment of whoever runs the tests.
   private func makeRequiredStore() throws -> RedisStore {

@@ -5,7 +5,7 @@ import SharedStateTesting
 import Testing
 
 /// Two releases of a service side by side on one server, for each way to change a type.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SchemaChangesArticleTests {
   /// A service of a release: a store of its own on the server, and a share of the config in it.
   private func config<Value: Codable & Sendable>(_ server: InProcessRedis, _ value: Value) -> Shared<Value> {

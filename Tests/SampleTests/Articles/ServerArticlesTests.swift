@@ -5,7 +5,7 @@ import SharedStateTesting
 import Testing
 
 /// The samples of "Time to live", "Shutting down" and "Redis keys and channels".
-@Suite(.timeLimit(.minutes(1)), .dependencies)
+@Suite(.timeLimit(.minutes(5)), .dependencies)
 struct ServerArticlesTests {
   struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10

@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharesInServerTypesArticleTests {
   struct CheckoutConfig: Sendable {
     var maximumItems = 10

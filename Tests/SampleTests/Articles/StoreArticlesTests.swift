@@ -155,7 +155,7 @@ struct StockFeature {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StoreArticlesTests {
   @Test func aStoreReducesWhatItIsSent() {
     let store = Store(initialState: Order.State()) { Order() }

@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct TestingArticleTests {
+@Suite(.timeLimit(.minutes(5))) struct TestingArticleTests {
   @Test func increment() {
     let model = CounterModel()
     model.incrementButtonTapped()
@@ -81,7 +81,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct DamagedFileArticleTests {
+@Suite(.timeLimit(.minutes(5))) struct DamagedFileArticleTests {
   @Test(.dependency(\.reportsUnreadErrors, false)) func aDamagedFileDoesNoHarm() {
     @Shared(.fileStorage(.damaged)) var names: [String] = []
     #expect(names == [])

@@ -5,7 +5,7 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct WritingAKeyTests {
+@Suite(.timeLimit(.minutes(5))) struct WritingAKeyTests {
   @Test func theEnvironmentIsRead() {
     @SharedReader(.environment("HOME")) var home = "/"
     #expect(home == ProcessInfo.processInfo.environment["HOME"] ?? "/")

@@ -4,7 +4,7 @@ import Testing
 /// What the compiler refuses.
 ///
 /// A file in `Proofs` has to compile, and with `WRONG` defined to have exactly the errors that its comments say.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct CompileErrorTests {
   private static let proofs = URL(filePath: #filePath).deletingLastPathComponent().appending(component: "Proofs")
 

@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ConcurrentMutationsTests {
+@Suite(.timeLimit(.minutes(5))) struct ConcurrentMutationsTests {
   private struct State {
     @Shared var count: Int
   }

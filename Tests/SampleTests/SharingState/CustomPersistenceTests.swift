@@ -2,7 +2,7 @@ import SharedState
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct CustomPersistenceTests {
+@Suite(.timeLimit(.minutes(5))) struct CustomPersistenceTests {
   @Test func aStrategyOfOnesOwnIsUsedLikeTheOthers() {
     let shelf = Shelf()
     @Shared(.custom("count", on: shelf)) var count = 0

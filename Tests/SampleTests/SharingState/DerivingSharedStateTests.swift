@@ -3,7 +3,7 @@ import SharedState
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DerivingSharedStateTests {
   struct SignUpData: Equatable, Sendable {
     var email = ""

@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct FileStorageTests {
+@Suite(.timeLimit(.minutes(5))) struct FileStorageTests {
   @Test func usersAreKeptInAFileAsJSON() async throws {
     @Shared(.fileStorage(URL(filePath: "/samples/users.json"))) var users: [User] = []
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }

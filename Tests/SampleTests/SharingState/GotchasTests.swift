@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct GotchasTests {
+@Suite(.timeLimit(.minutes(5))) struct GotchasTests {
   fileprivate struct AppState {
     @Shared(.appStorage("launchCount")) var launchCount = 0
     var todos: [String] = []

@@ -2,7 +2,7 @@ import SharedState
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct InMemoryTests {
   @Reducer
   struct ChildFeature {

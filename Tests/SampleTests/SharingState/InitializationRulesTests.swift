@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct InitializationRulesTests {
+@Suite(.timeLimit(.minutes(5))) struct InitializationRulesTests {
   private struct StateOfTheParent {
     @Shared var count: Int
 

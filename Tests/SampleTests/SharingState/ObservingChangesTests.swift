@@ -7,7 +7,7 @@ import SharedStateStoreTesting
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ObservingChangesTests {
   @Reducer
   struct Feature {

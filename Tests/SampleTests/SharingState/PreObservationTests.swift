@@ -4,7 +4,7 @@ import SharedStateStore
 import Testing
 
 /// A share is observed whether the state around it is or not, so that what reads it hears of every change.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PreObservationTests {
   @Reducer
   struct Feature {

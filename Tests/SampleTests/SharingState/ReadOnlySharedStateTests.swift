@@ -2,7 +2,7 @@ import SharedState
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ReadOnlySharedStateTests {
+@Suite(.timeLimit(.minutes(5))) struct ReadOnlySharedStateTests {
   @Test func aReaderSeesWhatAShareWrites() {
     @Shared(.appStorage("isOn")) var isOn = false
     @SharedReader(.appStorage("isOn")) var isReallyOn = false

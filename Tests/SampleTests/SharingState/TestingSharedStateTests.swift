@@ -44,7 +44,7 @@ private struct SimpleFeature {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TestingSharedStateTests {
   @Test func aTestSaysHowTheStateChanges() async {
     let store = TestStore(initialState: Feature.State(count: Shared(0))) {

@@ -3,7 +3,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TestingTipsTests {
   @Reducer
   struct Feature1 {

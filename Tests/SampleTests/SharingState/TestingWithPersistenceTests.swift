@@ -5,7 +5,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TestingWithPersistenceTests {
   @Reducer
   struct SimpleFeature {

@@ -2,8 +2,8 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct TypeSafeKeysTests {
-  @Test(.timeLimit(.minutes(1))) func withoutATypeInTheKeyOneFileHasTwoValues() async throws {
+@Suite(.timeLimit(.minutes(5))) struct TypeSafeKeysTests {
+  @Test(.timeLimit(.minutes(5))) func withoutATypeInTheKeyOneFileHasTwoValues() async throws {
     @Shared(.fileStorage(.users)) var users: [User] = []
     @Shared(.fileStorage(.users)) var identifiedUsers: IdentifiedArrayOf<User> = []
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }

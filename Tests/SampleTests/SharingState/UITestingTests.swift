@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateStore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct UITestingTests {
   @Reducer
   struct AppFeature {

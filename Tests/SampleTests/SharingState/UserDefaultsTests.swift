@@ -3,7 +3,7 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct UserDefaultsTests {
+@Suite(.timeLimit(.minutes(5))) struct UserDefaultsTests {
   @Dependency(\.defaultAppStorage) var defaults
 
   @Test func aChangeIsKeptInUserDefaults() {

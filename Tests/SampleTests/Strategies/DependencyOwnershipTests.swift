@@ -8,7 +8,7 @@ import Testing
 import XCTest
 
 /// A dependency owns the state, and features get, set and observe it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DependencyOwnershipTests {
   /// Reads and writes, and expects nobody else to write during its lifetime: get and set.
   struct SpeechSettingsFeature: Reducer {

@@ -1,7 +1,7 @@
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ImmediateClockTests {
+@Suite(.timeLimit(.minutes(5))) struct ImmediateClockTests {
   @Test func sleepsEndAtOnceAndTheTimeJumps() async throws {
     let clock = ImmediateClock()
     try await clock.sleep(for: .seconds(60))
@@ -13,7 +13,7 @@ import Testing
     #expect(clock.minimumResolution == .zero)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func loopOfSleepsLetsOthersRun() async throws {
     let timer = Task {
       let clock: any Clock<Duration> = .immediate

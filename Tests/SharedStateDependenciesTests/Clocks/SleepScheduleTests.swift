@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(2))) struct SleepScheduleTests {
+@Suite(.timeLimit(.minutes(5))) struct SleepScheduleTests {
   private typealias Instant = OffsetInstant<Duration>
   private var schedule = SleepSchedule<Instant, String>(now: Instant())
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 @MainActor final class TestClockTests {
   private let clock = TestClock()
   private var log: [Int] = []

@@ -2,7 +2,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct UnimplementedClockTests {
+@Suite(.timeLimit(.minutes(5))) struct UnimplementedClockTests {
   @Test func everyUseIsReportedWhereTheClockWasMade() async throws {
     let line = #line + 1
     let clock = UnimplementedClock(name: "The clock of the test")

@@ -3,7 +3,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct DateGeneratorTests {
+@Suite(.timeLimit(.minutes(5))) struct DateGeneratorTests {
   @Dependency(\.date) var date
   @Dependency(\.date.now) var now
 

@@ -4,7 +4,7 @@ import SharedStateTesting
 import Testing
 
 /// Calendar, locale and time zone.
-@Suite(.timeLimit(.minutes(2))) struct RegionTests {
+@Suite(.timeLimit(.minutes(5))) struct RegionTests {
   @Dependency(\.calendar) var calendar
   @Dependency(\.locale) var locale
   @Dependency(\.timeZone) var timeZone

@@ -3,7 +3,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct UUIDGeneratorTests {
+@Suite(.timeLimit(.minutes(5))) struct UUIDGeneratorTests {
   @Dependency(\.uuid) var uuid
 
   @Test(.dependency(\.uuid, .incrementing), arguments: 0..<2)

@@ -3,7 +3,7 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct WithRandomNumberGeneratorTests {
+@Suite(.timeLimit(.minutes(5))) struct WithRandomNumberGeneratorTests {
   @Dependency(\.withRandomNumberGenerator) var withRandomNumberGenerator
 
   /// 0, 1, 2 and so on.

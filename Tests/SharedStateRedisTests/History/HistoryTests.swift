@@ -2,7 +2,7 @@ import Foundation
 import SharedStateTesting
 import Testing
 
-@Suite("A recorded history", .timeLimit(.minutes(2)))
+@Suite("A recorded history", .timeLimit(.minutes(5)))
 struct HistoryTests {
   /// The server has taken a change of `a`.
   private let made: [History.Event] = [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("The jobs of a thread that has a role", .timeLimit(.minutes(1)))
+@Suite("The jobs of a thread that has a role", .timeLimit(.minutes(5)))
 struct JobListTests {
   private final class Nothing {}
 

@@ -164,13 +164,13 @@ final class SimulatedService: CustomStringConvertible {
     case .loading(let id, let isLoading):
       if let box = boxes[id] { tasks.append(.status(box, \.isLoading, isLoading, number: lastNumber)) }
     case .loadError(let id, let error):
-      if case .permissionDenied? = error { boxes[id]?.wasForbidden = true }
+      if error?.code == .permissionDenied { boxes[id]?.wasForbidden = true }
       if let box = boxes[id] { tasks.append(.status(box, \.hasLoadError, error != nil, number: lastNumber)) }
     case .saveError(let id, let error):
       guard let box = boxes[id] else { return }
-      if case .conflict? = error { box.giveUp(link.members[id]?.replica.settledStamp ?? 0, isEncodable: true) }
+      if error?.code == .conflict { box.giveUp(link.members[id]?.replica.settledStamp ?? 0, isEncodable: true) }
       // A reset is not kept for later.
-      if case .permissionDenied? = error, link.members[id]?.replica.hasPendingChange == false { box.giveUpReset() }
+      if error?.code == .permissionDenied, link.members[id]?.replica.hasPendingChange == false { box.giveUpReset() }
       tasks.append(.status(box, \.hasSaveError, error != nil, number: lastNumber))
     case .settled(let id):
       guard let box = boxes[id], box.isKept else { return }

@@ -234,9 +234,9 @@ extension Simulation {
         failed("load() ended with \(box.name) at \(reflected) when \(revision) had been stored")
       }
     case .updated(let update):
-      switch error {
+      switch error?.code {
       case nil: end(update, .succeeded(nil))
-      case .outcomeUnknown?:
+      case .outcomeUnknown:
         let isOver = now - update.begun >= SimulatedService.operationTimeout
         end(update, isOver ? .abandoned : .unknown)
       default: end(update, .failed)
@@ -245,7 +245,7 @@ extension Simulation {
   }
 
   private func advance(_ flush: SimulatedFlush, _ error: RedisSharedStateError?, in service: SimulatedService) {
-    if case .changesGivenUp(let names, _)? = error { flush.heard.formUnion(names.map { Name($0) }) }
+    if case .changesGivenUp(let names, _)? = error?.cause { flush.heard.formUnion(names.map { Name($0) }) }
     flush.left -= 1
     if flush.left == 0 { service.callers.append(.init([.endFlush(flush)])) }
   }

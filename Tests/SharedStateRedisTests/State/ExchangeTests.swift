@@ -1,7 +1,7 @@
 import SharedStateRedis
 import Testing
 
-@Suite("An exchange", .timeLimit(.minutes(2)))
+@Suite("An exchange", .timeLimit(.minutes(5)))
 struct ExchangeTests {
   private let start = Instant.now
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("Services that heal together", .timeLimit(.minutes(2)))
+@Suite("Services that heal together", .timeLimit(.minutes(5)))
 struct HealingTests {
   private static let names = (0..<10_000).map { KeyNames(namespace: "", name: "value:\($0)", database: 0) }
   private static let meta = Meta(revision: Revision(5), parent: .none, kind: .set, writer: "other@host/1/n")

@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// A server that answers whatever makes a service ask again, in every combination.
-@Suite("A link whose server answers anything", .timeLimit(.minutes(2)))
+@Suite("A link whose server answers anything", .timeLimit(.minutes(5)))
 struct HostileAnswersTests {
   private let start = Instant.now
 

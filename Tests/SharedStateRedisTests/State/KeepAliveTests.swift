@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import Testing
 
-@Suite("The keep-alive", .timeLimit(.minutes(1)))
+@Suite("The keep-alive", .timeLimit(.minutes(5)))
 struct KeepAliveTests {
   @Test("learns from two connections that were closed after the same time")
   func learns() {

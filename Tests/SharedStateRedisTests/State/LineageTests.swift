@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("What a version includes", .timeLimit(.minutes(2)))
+@Suite("What a version includes", .timeLimit(.minutes(5)))
 struct LineageTests {
   private static let first = LineID(1)
   private static let second = LineID(2)

@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// A server, or a proxy, that ends the connection when it is sent a certain value.
-@Suite("A link whose connection breaks at a commit", .timeLimit(.minutes(1)))
+@Suite("A link whose connection breaks at a commit", .timeLimit(.minutes(5)))
 struct LinkBreaksTests {
   /// A service and a server that keeps everything, by a clock of their own.
   private struct Service {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("Checks of a link", .timeLimit(.minutes(2)))
+@Suite("Checks of a link", .timeLimit(.minutes(5)))
 struct LinkChecksTests {
   private let start = Instant.now
 

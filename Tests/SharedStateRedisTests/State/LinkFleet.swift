@@ -122,7 +122,7 @@ struct LinkFleet {
   }
 }
 
-@Suite("A fleet whose value is edited", .timeLimit(.minutes(2)))
+@Suite("A fleet whose value is edited", .timeLimit(.minutes(5)))
 struct LinkFleetTests {
   /// Of one length, since that tells nothing.
   private func document(_ number: Int, isLarge: Bool) -> String {

@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// Transcripts of a link that its server refuses, and of deadlines that callers give themselves.
-@Suite("Waiting for a link", .timeLimit(.minutes(2)))
+@Suite("Waiting for a link", .timeLimit(.minutes(5)))
 struct LinkRefusalTests {
   private let start = Instant.now
 

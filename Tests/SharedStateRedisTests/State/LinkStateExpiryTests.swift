@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Transcripts: values that expire.
-@Suite("A link whose values expire", .timeLimit(.minutes(2)))
+@Suite("A link whose values expire", .timeLimit(.minutes(5)))
 struct LinkStateExpiryTests {
   private let start = Instant.now
 

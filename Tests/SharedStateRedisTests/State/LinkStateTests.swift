@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// Transcripts of a whole link: what its threads are told to send, and what comes of the answers.
-@Suite("A link", .timeLimit(.minutes(2)))
+@Suite("A link", .timeLimit(.minutes(5)))
 struct LinkStateTests {
   private let start = Instant.now
 

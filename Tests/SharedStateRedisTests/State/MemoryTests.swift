@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("The memory of a replica", .timeLimit(.minutes(2)))
+@Suite("The memory of a replica", .timeLimit(.minutes(5)))
 struct MemoryTests {
   private func meta(_ revision: UInt64) -> Meta {
     let lineage = Lineage(era: Era(1), lines: [.init(id: LineID(1), revision: Revision(revision))])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("Reconnecting", .timeLimit(.minutes(2)))
+@Suite("Reconnecting", .timeLimit(.minutes(5)))
 struct ReconnectionTests {
   @Test("services that lose their server at one moment come back at many")
   func spread() {

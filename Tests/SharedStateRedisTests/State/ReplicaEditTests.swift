@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// Transcripts: what somebody without revisions has written meets what was to be sent, or cannot be read.
-@Suite("A replica that finds an edit", .timeLimit(.minutes(2)))
+@Suite("A replica that finds an edit", .timeLimit(.minutes(5)))
 struct ReplicaEditTests {
   private static let deletion: StoredValue = {
     var stored = StoredValue.document(7, "1")

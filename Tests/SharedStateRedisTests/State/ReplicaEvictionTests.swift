@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("A replica whose server throws keys away", .timeLimit(.minutes(2)))
+@Suite("A replica whose server throws keys away", .timeLimit(.minutes(5)))
 struct ReplicaEvictionTests {
   @Test("AcknowledgedSurvives: gives back a value that is gone, once the server has told that it has thrown keys away")
   func valueEvicted() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("A replica whose server has lost a change, and has taken another one since", .timeLimit(.minutes(2)))
+@Suite("A replica whose server has lost a change, and has taken another one since", .timeLimit(.minutes(5)))
 struct ReplicaForkTests {
   /// Holds revision 52, made of 51, both of which it remembers, and has found another server.
   private func failedOver(

@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// Behind the largest revision the server goes on by its clock, far below it.
-@Suite("A replica at the end of the numbers", .timeLimit(.minutes(1)))
+@Suite("A replica at the end of the numbers", .timeLimit(.minutes(5)))
 struct ReplicaLastNumbersTests {
   private static let last = Revision.largest.rawValue
   private static let now: UInt64 = 1_800_000_000_000_000
@@ -136,7 +136,7 @@ struct ReplicaLastNumbersTests {
     replica.send("b", stamp: 1, number: 1)
     let stored = StoredValue.document(Self.now, "c", Self.restarted(Self.now))
     let actions = replica.committed(.conflict(stored), operation: .number(1), vitals: .calm)
-    #expect(actions.contains { if case .report(.gaveUp(.conflict)) = $0 { true } else { false } })
+    #expect(actions.contains { if case .report(.gaveUp(let error)) = $0 { error.code == .conflict } else { false } })
   }
 
   @Test("forgets numbers that are close to the end, once something else is there")

@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// Transcripts: a closure of the program's has the value, so that it cannot be encoded.
-@Suite("A replica whose value is locked", .timeLimit(.minutes(2)))
+@Suite("A replica whose value is locked", .timeLimit(.minutes(5)))
 struct ReplicaLockedTests {
   @Test("is not asked again before the closure has ended, and then it is committed")
   func postponed() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("A replica whose server has lost something", .timeLimit(.minutes(2)))
+@Suite("A replica whose server has lost something", .timeLimit(.minutes(5)))
 struct ReplicaLossTests {
   private func reconnected(at revision: UInt64, _ text: String) -> Replica {
     var replica = Replica.live(at: revision, text)

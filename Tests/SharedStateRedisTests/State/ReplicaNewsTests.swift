@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("What a message has told a replica", .timeLimit(.minutes(2)))
+@Suite("What a message has told a replica", .timeLimit(.minutes(5)))
 struct ReplicaNewsTests {
   private func told() -> Replica {
     var replica = Replica.holding(.document(5, "a", .old(5)))

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Transcripts: deleting what is stored, and giving way.
-@Suite("A replica that is reset, or gives way", .timeLimit(.minutes(2)))
+@Suite("A replica that is reset, or gives way", .timeLimit(.minutes(5)))
 struct ReplicaResetTests {
   @Test("PendingSurvives: who waits for a change is not told by a reset that was called before the change")
   func resetBeforeChange() {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Transcripts: what happens to a replica, and what it does about it.
-@Suite("A replica", .timeLimit(.minutes(2)))
+@Suite("A replica", .timeLimit(.minutes(5)))
 struct ReplicaTests {
   // MARK: Coming to life
 

@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// Transcripts: commits of a value that has not changed, so that its stamp tells nothing.
-@Suite("A replica whose value is saved unchanged", .timeLimit(.minutes(2)))
+@Suite("A replica whose value is saved unchanged", .timeLimit(.minutes(5)))
 struct ReplicaUnchangedTests {
   @Test("Converges: somebody else's older state does not slip into the box behind the snapshot")
   func olderStateDuringEncoding() {

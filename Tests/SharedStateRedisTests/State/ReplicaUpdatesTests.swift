@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// Transcripts: atomic updates and resets among local changes.
-@Suite("A replica that is updated atomically", .timeLimit(.minutes(2)))
+@Suite("A replica that is updated atomically", .timeLimit(.minutes(5)))
 struct ReplicaUpdatesTests {
   private static func disconnected() -> Replica {
     var replica = Replica.live(at: 7, "1")

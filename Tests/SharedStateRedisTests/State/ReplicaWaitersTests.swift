@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// Transcripts: who waits for a replica, and what they are told when.
-@Suite("Those who wait for a replica", .timeLimit(.minutes(2)))
+@Suite("Those who wait for a replica", .timeLimit(.minutes(5)))
 struct ReplicaWaitersTests {
   @Test("those who save are told by the reply to a snapshot that was taken after they asked")
   func saveWaiters() {

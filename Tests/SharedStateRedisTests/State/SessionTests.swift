@@ -1,7 +1,7 @@
 import SharedStateRedis
 import Testing
 
-@Suite("A session", .timeLimit(.minutes(2)))
+@Suite("A session", .timeLimit(.minutes(5)))
 struct SessionTests {
   private let start = Instant.now
   private let backoff = RedisConfiguration.Backoff(base: .milliseconds(100), cap: .seconds(10))

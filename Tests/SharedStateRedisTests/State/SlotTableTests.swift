@@ -2,7 +2,7 @@ import SharedStateDependencies
 import SharedStateRedis
 import Testing
 
-@Suite("A slot table", .timeLimit(.minutes(2)))
+@Suite("A slot table", .timeLimit(.minutes(5)))
 struct SlotTableTests {
   @Test("finds what was inserted, changes it in place, and forgets what was removed")
   func basics() {

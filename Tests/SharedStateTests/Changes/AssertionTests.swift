@@ -3,7 +3,7 @@ import CustomDump
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct AssertionTests {
+@Suite(.timeLimit(.minutes(5))) struct AssertionTests {
   private struct Pair: Equatable {
     var first = 0
     var second = 0

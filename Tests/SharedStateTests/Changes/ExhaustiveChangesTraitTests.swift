@@ -4,7 +4,7 @@ import SharedStateTesting
 import Testing
 import XCTest
 
-@Suite(.exhaustiveChanges, .timeLimit(.minutes(2))) struct ExhaustiveChangesTraitTests {
+@Suite(.exhaustiveChanges, .timeLimit(.minutes(5))) struct ExhaustiveChangesTraitTests {
   @Test func aTestThatAssertsPasses() async {
     let count = Shared(value: 0)
     await Task.detached { count.withLock { $0 = 1 } }.value
@@ -33,7 +33,7 @@ import XCTest
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct ExhaustiveChangesFailureTests {
+@Suite(.timeLimit(.minutes(5))) struct ExhaustiveChangesFailureTests {
   @Test func aTestThatDoesNotAssertFailsAtTheLineOfTheMutation() async throws {
     let test = try #require(Test.current)
     let mutation = LineNumber()

@@ -2,7 +2,7 @@ import SharedState
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct RemoteChangeTests {
+@Suite(.timeLimit(.minutes(5))) struct RemoteChangeTests {
   @Test func aRemoteUpdateIsAChange() async throws {
     let line: UInt = #line + 3
     let failures = await FailureRecorder.failures {

@@ -3,7 +3,7 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct SharedChangeTrackerTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedChangeTrackerTests {
   @Test func seesNoChangeWhenNothingWasChanged() {
     let count = Shared(value: 0)
     let tracker = SharedChangeTracker()

@@ -3,7 +3,7 @@ import OrderedCollections
 @testable import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ValueLinesTests {
+@Suite(.timeLimit(.minutes(5))) struct ValueLinesTests {
   private enum Payment {
     case none
     case card(number: String, year: Int)

@@ -3,7 +3,7 @@ import SharedState
 import SharedStateDependencies
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct IdentifiedArrayModelTests {
+@Suite(.timeLimit(.minutes(5))) struct IdentifiedArrayModelTests {
   @Test(arguments: 0..<20 as Range<UInt64>)
   func doesWhatTheNaiveModelDoes(seed: UInt64) {
     var random = SplitMix64(seed: seed)

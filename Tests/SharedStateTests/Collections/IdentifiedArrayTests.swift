@@ -4,7 +4,7 @@ import OrderedCollections
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct IdentifiedArrayTests {
+@Suite(.timeLimit(.minutes(5))) struct IdentifiedArrayTests {
   private let todos: IdentifiedArrayOf<Todo> = [Todo(1, "one"), Todo(2, "two"), Todo(3, "three")]
 
   @Test func initialisersKeepTheFirstOfEachIdentity() {

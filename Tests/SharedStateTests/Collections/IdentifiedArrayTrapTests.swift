@@ -3,7 +3,7 @@ import SharedStateTesting
 import Testing
 
 /// What a programming error does: it traps.
-@Suite(.timeLimit(.minutes(2))) struct IdentifiedArrayTrapTests {
+@Suite(.timeLimit(.minutes(5))) struct IdentifiedArrayTrapTests {
   @Test func changingAnIdentityThroughTheIdentityTraps() async {
     await #expect(processExitsWith: .failure) {
       Watchdog.start(endingWith: 0)

@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct IdentifiedTests {
+@Suite(.timeLimit(.minutes(5))) struct IdentifiedTests {
   /// What has no identity of its own.
   struct Point: Codable, Hashable, Sendable {
     var x: Int

@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ElementConcurrencyTests {
+@Suite(.timeLimit(.minutes(5))) struct ElementConcurrencyTests {
   private static let rounds = 2_000
 
   /// Eight elements are incremented through their shares, while others insert, remove and reorder around them.

@@ -2,7 +2,7 @@ import OrderedCollections
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ElementTests {
+@Suite(.timeLimit(.minutes(5))) struct ElementTests {
   @Shared(value: [Todo(1, "one"), Todo(2, "two"), Todo(3, "three")]) var todos: IdentifiedArrayOf<Todo>
   @Shared(value: ["a", "b", "c"]) var letters: [String]
 

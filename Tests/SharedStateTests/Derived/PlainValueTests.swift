@@ -2,7 +2,7 @@ import IssueReporting
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct PlainValueTests {
+@Suite(.timeLimit(.minutes(5))) struct PlainValueTests {
   @Test func aPlainValueIsShared() {
     struct State {
       @Shared var count: Int

@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ReaderTests {
+@Suite(.timeLimit(.minutes(5))) struct ReaderTests {
   struct Profile: Equatable {
     var name = "Blob"
     var nickname: String?

@@ -14,7 +14,7 @@ struct Outer {
   var sum: Int { numbers.reduce(0, +) }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct ReflectionTests {
+@Suite(.timeLimit(.minutes(5))) struct ReflectionTests {
   struct State: Equatable {
     @Shared var count: Int
     @SharedReader var name: String

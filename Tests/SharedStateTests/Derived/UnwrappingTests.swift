@@ -1,7 +1,7 @@
 import SharedState
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct UnwrappingTests {
+@Suite(.timeLimit(.minutes(5))) struct UnwrappingTests {
   @Test func nilUnwrapsToNil() {
     @Shared(value: nil as Int?) var number
     #expect(Shared($number) == nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("Keys with async functions", .timeLimit(.minutes(1)))
+@Suite("Keys with async functions", .timeLimit(.minutes(5)))
 struct AsyncSharedKeyTests {
   // MARK: Loading
 

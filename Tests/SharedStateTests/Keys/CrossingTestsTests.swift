@@ -40,7 +40,7 @@ private struct SampleCrossingKey: SharedKey, Hashable {
   }
 }
 
-@Suite("A share in a global variable", .timeLimit(.minutes(1)))
+@Suite("A share in a global variable", .timeLimit(.minutes(5)))
 struct CrossingTestsTests {
   @Test("is another value in each test, whichever of them is first", arguments: 1...5)
   func counts(number: Int) async throws {

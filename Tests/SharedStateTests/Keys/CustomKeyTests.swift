@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// The samples of custom strategies, as a newcomer writes them.
-@Suite("Custom keys", .timeLimit(.minutes(1)))
+@Suite("Custom keys", .timeLimit(.minutes(5)))
 struct CustomKeyTests {
   let drawer = Drawer<Int>()
 

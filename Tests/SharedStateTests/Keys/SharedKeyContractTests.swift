@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("Every strategy keeps the contract of keys", .timeLimit(.minutes(2)))
+@Suite("Every strategy keeps the contract of keys", .timeLimit(.minutes(5)))
 struct SharedKeyContractTests {
   private static let numbers = [0, 1, 2, 3]
   private static let lists = [[], [1], [1, 2], [3]]

@@ -8,7 +8,7 @@ import Testing
 @testable import SharedState
 
 /// Who tells observers, and when.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DeliveryTests {
   // MARK: Blocked observers
 

@@ -3,7 +3,7 @@ import Observation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ObservedChangesTests {
+@Suite(.timeLimit(.minutes(5))) struct ObservedChangesTests {
   @Test func trackingIsToldOnceTheNewValueIsVisible() {
     let count = Shared(value: 0)
     let seen = Log<Int>()

@@ -2,7 +2,7 @@
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ValueObserverTests {
+@Suite(.timeLimit(.minutes(5))) struct ValueObserverTests {
   @Test func thePresentValueComesFirstThenEveryChangeAtOnce() {
     let count = Shared(value: 1)
     let log = Log<Int>()

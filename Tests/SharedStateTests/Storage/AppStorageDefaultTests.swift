@@ -6,7 +6,7 @@ import Testing
 @testable import SharedState
 
 /// What the first use of a key leaves in user defaults.
-@Suite("Defaults of app storage", .timeLimit(.minutes(1)))
+@Suite("Defaults of app storage", .timeLimit(.minutes(5)))
 struct AppStorageDefaultTests {
   enum Color: String, Sendable { case red, blue }
   struct User: Codable, Equatable, Sendable { var name: String }

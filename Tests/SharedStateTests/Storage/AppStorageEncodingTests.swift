@@ -5,7 +5,7 @@ import Testing
 @testable import SharedState
 
 /// Encodings of a program's own in app storage.
-@Suite("Encodings of app storage", .timeLimit(.minutes(1)))
+@Suite("Encodings of app storage", .timeLimit(.minutes(5)))
 struct AppStorageEncodingTests {
   struct Event: Codable, Equatable, Sendable {
     var date: Date

@@ -7,7 +7,7 @@ import Testing
 @testable import SharedState
 
 /// Which user defaults a key means.
-@Suite("The user defaults of app storage", .timeLimit(.minutes(1)))
+@Suite("The user defaults of app storage", .timeLimit(.minutes(5)))
 struct AppStorageStoreTests {
   @Test("Those in memory are new and empty, tell of changes, and write nothing")
   func inMemory() {

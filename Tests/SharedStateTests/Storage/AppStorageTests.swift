@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("App storage", .timeLimit(.minutes(1)))
+@Suite("App storage", .timeLimit(.minutes(5)))
 struct AppStorageTests {
   enum Color: String, Codable, Sendable { case red, blue }
   enum Size: Int, Sendable { case small, large }

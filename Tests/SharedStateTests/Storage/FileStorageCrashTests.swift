@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite("File storage when the process ends", .serialized, .timeLimit(.minutes(2)))
+@Suite("File storage when the process ends", .serialized, .timeLimit(.minutes(5)))
 struct FileStorageCrashTests {
   let directory: TemporaryDirectory
 

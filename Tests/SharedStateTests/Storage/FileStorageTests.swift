@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("File storage", .timeLimit(.minutes(1)))
+@Suite("File storage", .timeLimit(.minutes(5)))
 struct FileStorageTests {
   let directory: TemporaryDirectory
 

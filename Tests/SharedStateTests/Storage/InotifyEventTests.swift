@@ -3,7 +3,7 @@
 
   @testable import SharedState
 
-  @Suite("InotifyEvent", .timeLimit(.minutes(2)))
+  @Suite("InotifyEvent", .timeLimit(.minutes(5)))
   struct InotifyEventTests {
     private func bytes(watch: Int32, mask: UInt32, name: String, padding: Int) -> [UInt8] {
       let name = Array(name.utf8) + Array(repeating: 0, count: padding)

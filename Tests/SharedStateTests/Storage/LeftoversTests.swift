@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("What a killed process leaves beside a file", .timeLimit(.minutes(2)))
+@Suite("What a killed process leaves beside a file", .timeLimit(.minutes(5)))
 struct LeftoversTests {
   let directory: TemporaryDirectory
 

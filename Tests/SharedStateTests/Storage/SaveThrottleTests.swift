@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("SaveThrottle", .timeLimit(.minutes(2)))
+@Suite("SaveThrottle", .timeLimit(.minutes(5)))
 struct SaveThrottleTests {
   let start = ContinuousClock.now
 

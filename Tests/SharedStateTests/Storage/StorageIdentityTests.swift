@@ -9,7 +9,7 @@ extension FileStorage {
   fileprivate static let held: Self = .inMemory
 }
 
-@Suite("Storages are told from one another", .timeLimit(.minutes(1)))
+@Suite("Storages are told from one another", .timeLimit(.minutes(5)))
 struct StorageIdentityTests {
   @Test("Storages of files")
   func files() {

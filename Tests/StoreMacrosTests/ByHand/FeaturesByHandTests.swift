@@ -61,7 +61,7 @@ struct Library: Reducer {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FeaturesByHandTests {
   @Test("What is presented is kept, and told of, by hand")
   func presentation() {

@@ -78,7 +78,7 @@ private enum ByMacro {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MacrosByHandTests {
   @Test("Case paths by hand are those of the macro")
   func casePaths() {

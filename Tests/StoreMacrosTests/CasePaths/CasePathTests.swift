@@ -38,7 +38,7 @@ private enum Shape<Content: Sendable & Equatable>: Sendable, Equatable {
   case none
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CasePathTests {
   private typealias Cases = Shape<Bool>.Cases
 

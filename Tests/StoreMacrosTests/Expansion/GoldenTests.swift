@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateStoreMacroExpansion
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GoldenTests {
   /// `UPDATE_GOLDEN=1` writes what the macros make now, to be looked at.
   private static let isUpdating = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil

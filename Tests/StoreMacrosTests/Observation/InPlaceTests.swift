@@ -3,7 +3,7 @@ import SharedStateStore
 import Synchronization
 import Testing
 
-@Suite("A property of an observed state, changed by a child", .timeLimit(.minutes(1)))
+@Suite("A property of an observed state, changed by a child", .timeLimit(.minutes(5)))
 struct InPlaceTests {
   /// Can tell whether there is a copy of it.
   struct Bag: Equatable, Sendable {

@@ -63,7 +63,7 @@ private struct Generic<Value: Sendable & Equatable> {
   var value: Value
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ObservationTests {
   @Test("Who has read a property hears of its change, and of no other one")
   func properties() {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PluginProcessTests {
   /// Sends bytes to the program that the compiler starts, closes its input, and returns what it has answered.
   private func run(_ input: Data) async throws -> (answers: Data, status: Int32) {

@@ -170,7 +170,7 @@ private final class Heard: Sendable {
   let counts = Mutex<[Int?]>([])
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReducerMacroTests {
   private let store = Store(initialState: Parent.State()) { Parent() }
 

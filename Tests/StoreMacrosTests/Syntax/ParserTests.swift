@@ -4,7 +4,7 @@ import Testing
 
 // What the parser reads right is told by the golden files, and by SwiftSyntax, with which `make check-macros` compares it.
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ParserTests {
   private func error(_ text: String) -> ParsingError? {
     do throws(ParsingError) {

@@ -12,7 +12,7 @@ import Testing
   import OpenCombine
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PublisherTests {
   /// As the documents write it.
   struct Observing: Reducer {

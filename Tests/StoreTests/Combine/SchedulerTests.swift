@@ -38,7 +38,7 @@ private struct Delayed: Reducer {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SchedulerTests {
   private let scheduler: ManualScheduler
   private let store: StoreOf<Delayed>

@@ -33,7 +33,7 @@ extension Effect<Act> {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EffectTests {
   @Test("Merged effects run at the same time")
   func merge() async throws {

@@ -54,7 +54,7 @@ enum ChildKind: CaseIterable, Sendable {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct IdentityTests {
   private let ended = Locked<Set<Int>>([])
 

@@ -87,7 +87,7 @@ private struct Crew: Reducer {
   func reduce(into state: inout State, action: Action) -> Effect<Action> { .none }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ActionLogTests {
   private func makeSession(limit: Int = 100) async throws -> (log: ActionLogOf<Till>, store: StoreOf<Till>) {
     let log = ActionLogOf<Till>(limit: limit)

@@ -2,7 +2,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BindingTests {
   struct Form: Reducer {
     struct State: Equatable {

@@ -4,7 +4,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReducerTests {
   struct Adder: Reducer {
     let amount: Int

@@ -49,7 +49,7 @@ struct Checkout: Reducer {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RemoteChangeTests {
   private func makeService(on server: InProcessRedis) -> TestStoreOf<Checkout> {
     let store = TestStore(initialState: Checkout.State()) {

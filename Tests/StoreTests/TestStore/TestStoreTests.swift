@@ -5,7 +5,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TestStoreTests {
   /// The issues that an operation reports, which has to report some.
   private func issues(_ operation: () async throws -> Void) async throws -> [String] {

@@ -2,7 +2,7 @@
 import Testing
 
 /// Every arrangement of small lists.
-@Suite("FieldsMerge: the order of lists", .timeLimit(.minutes(2)))
+@Suite("FieldsMerge: the order of lists", .timeLimit(.minutes(5)))
 struct ElementOrderTests {
   private static let count = 6
 

@@ -22,7 +22,7 @@ private struct Service {
 }
 
 /// Services of two versions that commit one after the other, each on top of what it has read some commits ago.
-@Suite("FieldsMerge: histories", .timeLimit(.minutes(2)))
+@Suite("FieldsMerge: histories", .timeLimit(.minutes(5)))
 struct MergeHistoryTests {
   private static func schema(isSecond: Bool, services: [String]) -> Schema {
     let extra = isSecond ? [Schema.Member(name: "extra", schema: .leaf)] : []

@@ -2,7 +2,7 @@
 import Testing
 
 /// What holds for all documents of all types. Each is made from a seed, which a failure tells.
-@Suite("FieldsMerge: laws of the merge", .timeLimit(.minutes(2)))
+@Suite("FieldsMerge: laws of the merge", .timeLimit(.minutes(5)))
 struct MergeLawsTests {
   private func check(
     _ seeds: Range<UInt64> = 0..<1_500,

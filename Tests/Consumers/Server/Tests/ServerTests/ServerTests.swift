@@ -6,7 +6,7 @@ import Testing
 
 @testable import Server
 
-@Suite(.timeLimit(.minutes(1)), .dependencies)
+@Suite(.timeLimit(.minutes(5)), .dependencies)
 struct ServerTests {
   @Test func aServerAnswersWithWhatAnotherOneChanges() async throws {
     let redis = InProcessRedis()

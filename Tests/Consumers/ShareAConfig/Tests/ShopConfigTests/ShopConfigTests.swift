@@ -3,7 +3,7 @@ import SharedStateTesting
 import ShopConfig
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShopConfigTests {
   /// What a service of its own has on the server.
   private func config(on server: InProcessRedis) -> Shared<ShopConfig> {

@@ -2,7 +2,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CheckoutTests {
   struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10

@@ -2,7 +2,7 @@ import SharedState
 import SharedStateTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct AssertionTests {
+@Suite(.timeLimit(.minutes(5))) struct AssertionTests {
   @Test(.exhaustiveChanges) func passes() {
     let count = Shared(value: 0)
     count.withLock { $0 = 1 }

@@ -5,7 +5,7 @@ import Testing
 // As a program has them.
 let visits = Shared(wrappedValue: 0, .inMemory("visits"))
 
-@Suite(.timeLimit(.minutes(1))) struct GlobalShareTests {
+@Suite(.timeLimit(.minutes(5))) struct GlobalShareTests {
   @Test(arguments: 1...5) func countsForEachTest(number: Int) async {
     for _ in 0..<100 {
       visits.withLock { $0 += 1 }
