@@ -72,7 +72,68 @@ public struct RedisConfiguration: Sendable {
   /// Documents of more bytes are not sent with the announcement of their change, but read. 8192 by default.
   public var inlineLimit = 8_192
 
-  private init(endpoint: RedisEndpoint) {
+  /// Names a server by its parts, for services whose platform does not hand out a URL.
+  ///
+  /// - Parameters:
+  ///   - host: A host name, or an IPv4 or IPv6 address without brackets.
+  ///   - credentials: `nil`: the server asks for none.
+  ///   - database: The number of the database.
+  ///   - namespace: See ``namespace``.
+  ///   - label: See ``label``; `nil`: the name of the process.
+  /// - Throws: ``RedisSharedStateError/Code/invalidURL`` for host, port and database,
+  ///   ``RedisSharedStateError/Code/invalidName`` for the namespace and the label. No error carries any of them.
+  public init(
+    host: String,
+    port: Int = 6379,
+    credentials: RedisCredentials? = nil,
+    database: Int = 0,
+    namespace: String = "",
+    label: String? = nil
+  ) throws(RedisSharedStateError) {
+    guard let number = UInt16(exactly: port) else { throw RedisEndpoint.unusablePort }
+    try self.init(.init(host: host, port: number), credentials, database, namespace, label)
+  }
+
+  /// Names a server on this machine by the absolute path of its socket.
+  ///
+  /// - Parameters:
+  ///   - path: At most 107 bytes.
+  ///   - credentials: `nil`: the server asks for none.
+  ///   - database: The number of the database.
+  ///   - namespace: See ``namespace``.
+  ///   - label: See ``label``; `nil`: the name of the process.
+  /// - Throws: ``RedisSharedStateError/Code/invalidURL`` for path and database,
+  ///   ``RedisSharedStateError/Code/invalidName`` for the namespace and the label. No error carries any of them.
+  public init(
+    unixSocket path: String,
+    credentials: RedisCredentials? = nil,
+    database: Int = 0,
+    namespace: String = "",
+    label: String? = nil
+  ) throws(RedisSharedStateError) {
+    try self.init(.init(socketPath: path), credentials, database, namespace, label)
+  }
+
+  private init(
+    _ endpoint: RedisEndpoint,
+    _ credentials: RedisCredentials? = nil,
+    _ database: Int = 0,
+    _ namespace: String = "",
+    _ label: String? = nil
+  ) throws(RedisSharedStateError) {
+    guard database >= 0, Int32(exactly: database) != nil else {
+      throw .invalidURL(reason: "its database is not a number from 0 to \(Int32.max)")
+    }
+    try RedisName.validate(namespace: namespace)
+    if let label { try RedisName.validate(label: label) }
+    self.endpoint = endpoint
+    self.credentials = credentials
+    self.database = database
+    self.namespace = namespace
+    self.label = label ?? RedisName.label(ProcessInfo.processInfo.processName)
+  }
+
+  private init(inProcess endpoint: RedisEndpoint) {
     self.endpoint = endpoint
     credentials = nil
     database = 0
@@ -88,18 +149,14 @@ public struct RedisConfiguration: Sendable {
   ///   namespace and the label. No error carries any part of the URL.
   public init(url: String) throws(RedisSharedStateError) {
     let url = try RedisURL(url)
-    endpoint = url.endpoint
-    credentials = url.credentials
-    database = url.database
-    namespace = url.namespace ?? ""
-    label = url.label ?? RedisName.label(ProcessInfo.processInfo.processName)
+    try self.init(url.endpoint, url.credentials, url.database, url.namespace ?? "", url.label)
   }
 }
 
 extension RedisConfiguration {
   /// The defaults, for a store on the fake server inside this process, which has no address.
   public static var inProcess: RedisConfiguration {
-    RedisConfiguration(endpoint: .unix(path: "in-process"))
+    RedisConfiguration(inProcess: .unix(path: "in-process"))
   }
 }
 
@@ -136,29 +193,63 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
 }
 
 /// What a connection authenticates with. Nothing that prints or reflects it shows the password.
-package struct RedisCredentials: Hashable, Sendable {
+public struct RedisCredentials: Hashable, Sendable {
   /// `nil`: the default user.
   package let user: String?
   /// May be empty, for a user without one.
   package let password: String
 
   /// Makes credentials.
-  package init(user: String?, password: String) {
+  ///
+  /// - Parameter user: `nil`: the default user, whose password the server's `requirepass` sets.
+  public init(user: String? = nil, password: String) {
     self.user = user
     self.password = password
   }
 }
 
 extension RedisCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  package var description: String { "\(user ?? "the default user"), with a password" }
-  package var debugDescription: String { description }
-  package var customMirror: Mirror { Mirror(self, children: ["user": user as Any]) }
+  /// The user, without the password.
+  public var description: String { "\(user ?? "the default user"), with a password" }
+
+  /// The same as ``description``.
+  public var debugDescription: String { description }
+
+  /// Everything but the password.
+  public var customMirror: Mirror { Mirror(self, children: ["user": user as Any]) }
 }
 
 /// Where a server listens.
 package enum RedisEndpoint: Hashable, Sendable, CustomStringConvertible {
   case tcp(host: String, port: UInt16)
   case unix(path: String)
+
+  /// What fits into a socket address, with the zero at its end.
+  private static let maximumPathBytes = 107
+
+  static let unusablePort = RedisSharedStateError.invalidURL(
+    reason: "its port is not a number from 1 to 65535; an IPv6 address is written in brackets"
+  )
+
+  /// - Throws: ``RedisSharedStateError/Code/invalidURL``.
+  init(host: String, port: UInt16) throws(RedisSharedStateError) {
+    guard !host.isEmpty, !host.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
+      throw .invalidURL(reason: "it has no usable host")
+    }
+    guard port > 0 else { throw Self.unusablePort }
+    self = .tcp(host: host, port: port)
+  }
+
+  /// - Throws: ``RedisSharedStateError/Code/invalidURL``.
+  init(socketPath path: String) throws(RedisSharedStateError) {
+    guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else {
+      throw .invalidURL(reason: "the path of a socket is absolute")
+    }
+    guard path.utf8.count <= Self.maximumPathBytes, !path.utf8.contains(0) else {
+      throw .invalidURL(reason: "the path of a socket may have \(Self.maximumPathBytes) bytes, and no zero byte")
+    }
+    self = .unix(path: path)
+  }
 
   package var description: String {
     switch self {

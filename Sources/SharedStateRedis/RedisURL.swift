@@ -11,8 +11,6 @@ struct RedisURL: Sendable {
   let label: String?
 
   private static let defaultPort: UInt16 = 6379
-  /// What fits into a socket address, with the zero at its end.
-  private static let maximumPathBytes = 107
 
   init(_ url: String) throws(RedisSharedStateError) {
     guard !url.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7F }) else {
@@ -38,10 +36,7 @@ struct RedisURL: Sendable {
       guard host.isEmpty, path.utf8.count > 1 else {
         throw .invalidURL(reason: "after unix:// comes the absolute path of a socket, with a third slash")
       }
-      guard path.utf8.count <= Self.maximumPathBytes, !path.utf8.contains(0) else {
-        throw .invalidURL(reason: "the path of a socket may have \(Self.maximumPathBytes) bytes, and no zero byte")
-      }
-      endpoint = .unix(path: path)
+      endpoint = try RedisEndpoint(socketPath: path)
       database = try Self.database((items.removeValue(forKey: "database") ?? "")[...])
     case "rediss":
       throw .invalidURL(reason: "rediss:// (TLS) is not supported yet; use redis:// or unix://")
@@ -52,8 +47,6 @@ struct RedisURL: Sendable {
 
     namespace = items.removeValue(forKey: "namespace")
     label = items.removeValue(forKey: "label")
-    if let namespace { try RedisName.validate(namespace: namespace) }
-    if let label { try RedisName.validate(label: label) }
     guard items.isEmpty else {
       throw .invalidURL(reason: "after the '?' it may have namespace, label and, for unix://, database only")
     }
@@ -94,14 +87,9 @@ struct RedisURL: Sendable {
       (host, port) = split(text, at: ":")
     }
     let name = try decoded(host, what: "host")
-    guard !name.isEmpty, !name.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
-      throw .invalidURL(reason: "it has no usable host")
-    }
-    guard let port else { return .tcp(host: name, port: defaultPort) }
-    guard port.utf8.allSatisfy(isDigit), let number = UInt16(port), number > 0 else {
-      throw .invalidURL(reason: "its port is not a number from 1 to 65535; an IPv6 address is written in brackets")
-    }
-    return .tcp(host: name, port: number)
+    guard let port else { return try RedisEndpoint(host: name, port: defaultPort) }
+    guard port.utf8.allSatisfy(isDigit), let number = UInt16(port) else { throw RedisEndpoint.unusablePort }
+    return try RedisEndpoint(host: name, port: number)
   }
 
   private static func database(_ text: Substring) throws(RedisSharedStateError) -> Int {

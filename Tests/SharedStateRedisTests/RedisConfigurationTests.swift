@@ -87,6 +87,46 @@ struct RedisConfigurationTests {
     #expect(error?.description.contains("hunter2") == false)
   }
 
+  @Test func partsAreTheSameAsTheirURL() throws {
+    let url = try RedisConfiguration(url: "redis://alice:hunter2@[::1]:6380/3?namespace=shop:&label=api")
+    let parts = try RedisConfiguration(
+      host: "::1",
+      port: 6380,
+      credentials: RedisCredentials(user: "alice", password: "hunter2"),
+      database: 3,
+      namespace: "shop:",
+      label: "api"
+    )
+    #expect(parts.description == url.description)
+    #expect(parts.credentials == url.credentials)
+    let socketURL = try RedisConfiguration(url: "unix:///run/redis.sock?database=1")
+    let socket = try RedisConfiguration(unixSocket: "/run/redis.sock", database: 1)
+    #expect(socket.description == socketURL.description)
+    #expect(try RedisConfiguration(host: "h").description == RedisConfiguration(url: "redis://h").description)
+  }
+
+  @Test(arguments: [
+    ("", 1, 0), ("a b", 1, 0), ("h\n", 1, 0), ("h", 0, 0), ("h", -1, 0), ("h", 65_536, 0), ("h", 1, -1),
+  ])
+  func refusesPartsThatNoServerHas(host: String, port: Int, database: Int) {
+    let error = #expect(throws: RedisSharedStateError.self) {
+      try RedisConfiguration(host: host, port: port, database: database)
+    }
+    #expect(error?.code == .invalidURL)
+  }
+
+  @Test(arguments: ["", "relative", "/", "/p\0", "/" + String(repeating: "p", count: 107)])
+  func refusesPathsThatNoSocketHas(path: String) {
+    let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(unixSocket: path) }
+    #expect(error?.code == .invalidURL)
+  }
+
+  @Test func refusesNamesAsPartsToo() {
+    let space = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(host: "h", namespace: "{") }
+    let label = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(host: "h", label: "a b") }
+    #expect([space?.code, label?.code] == [.invalidName, .invalidName])
+  }
+
   @Test func labelsAreSanitised() throws {
     var configuration = try RedisConfiguration(url: "redis://h")
     configuration.label = "my service@host/1\n\u{e9}"

@@ -9,7 +9,7 @@ enum URLTarget {
     guard let text = String(validating: data, as: UTF8.self) else { return }
     let configuration: RedisConfiguration
     do throws(RedisSharedStateError) { configuration = try RedisConfiguration(url: text) } catch {
-      switch error {
+      switch error.code {
       case .invalidURL, .invalidName: break
       default: fatalError("another error")
       }
