@@ -1,13 +1,13 @@
-/// Where an element or a key stands among others that have no order of their own: numbers by their value, then strings
+/// The place of an element or a key among others that have no order of their own: numbers by their value, then strings
 /// by their scalars, then everything else by its text.
 package struct CanonicalOrder: Comparable, Sendable {
   enum Rank: Int { case number, string, other }
 
-  /// What our own encoder writes.
+  /// The text that our own encoder writes.
   let json: [UInt8]
-  /// Whether that is a number, a string or anything else.
+  /// Whether it is a number, a string or anything else.
   let rank: Rank
-  /// The value of a number that is one of these.
+  /// The value of a number that is an `Int`.
   private let integer: Int?
   /// The bytes of a string that has escapes.
   private let unescaped: [UInt8]?

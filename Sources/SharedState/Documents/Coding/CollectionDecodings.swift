@@ -16,7 +16,7 @@ private final class OptionalDecoding<Wrapped: Decodable>: ValueDecoding<Wrapped?
 }
 
 extension DocumentReader {
-  /// Reads each element of an array. No default says anything of them.
+  /// Reads each element of an array. A default never completes them.
   func readElements(of array: Int, _ read: (ReadingPlace) throws -> Void) throws {
     guard kind(array) == .array else { throw mismatch([Any].self, at: array) }
     var element = array + 1

@@ -105,7 +105,7 @@ private final class SetEncoding<Element: Encodable & Hashable>: ValueEncoding<Se
 }
 
 extension DocumentWriter {
-  /// Writes a value that stands elsewhere in the document, and gives its text.
+  /// Writes a value that is inserted into the document later, and returns its text.
   func text<Value>(of value: Value, _ encoding: ValueEncoding<Value>) throws -> [UInt8] {
     text.truncate(to: 0)
     (merges, hasRepetitions) = ([], false)

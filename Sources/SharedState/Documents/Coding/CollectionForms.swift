@@ -1,9 +1,9 @@
-/// The coders that the forms of a document read and write with.
+/// The coders with which the forms of a document read and write.
 struct FormCoders: Sendable {
   let encoder: DocumentEncoder
   let decoder: DocumentDecoder
 
-  /// What reads a value of a type wherever it is, and says how our own encoder writes it.
+  /// Makes a function that reads a value of a type from any node, with the text that our own encoder writes for it.
   func reading<Value: Encodable & Hashable>(
     _ type: any Decodable.Type,
     as _: Value.Type
@@ -19,7 +19,7 @@ struct FormCoders: Sendable {
   }
 }
 
-/// What the types say about the values in a text, by where these begin.
+/// The forms of the values in a text, by the offsets of the values.
 final class FormRecorder {
   let coders: FormCoders
   private(set) var entries: [(offset: Int, form: Form)] = []
@@ -38,7 +38,7 @@ final class FormRecorder {
     entries += other?.entries.map { ($0.offset + offset, $0.form) } ?? []
   }
 
-  /// Gives another one what begins in a part of the text.
+  /// Copies the forms of the values that begin in a part of the text to another recorder.
   func copy(from start: Int, through end: Int, to other: FormRecorder?, shiftedBy shift: Int) {
     for entry in entries where start < entry.offset && entry.offset <= end || entry.offset == 0 && start == 0 {
       other?.append(entry.form, at: entry.offset + shift)
@@ -49,7 +49,7 @@ final class FormRecorder {
     entries.removeLast(entries.count - count)
   }
 
-  /// The same for a text in which values begin elsewhere, or are no more.
+  /// The forms for a text in which values have other offsets, or are gone.
   func moved(_ newOffset: (Int) -> Int?) -> FormRecorder {
     let moved = FormRecorder(coders)
     for entry in entries {
@@ -67,8 +67,8 @@ package protocol IdentityList: Encodable {
   /// The elements in their order.
   var listElements: [ListElement] { get }
 
-  /// What gives the identity of an element, of this list or of another one like it. It captures nothing that changes,
-  /// because any thread may call it.
+  /// Returns the identity of an element of this list or of a similar one. It captures nothing that changes, because any
+  /// thread may call it.
   var listID: (ListElement) -> ListID { get }
 }
 
@@ -88,14 +88,14 @@ private final class IdentityListEncoding<List: IdentityList>: ValueEncoding<List
   }
 }
 
-/// Tells which arrays are lists whose elements have identities.
+/// Makes the forms of lists whose elements have identities.
 class ListForms<Element>: @unchecked Sendable {
-  // Subclasses have no properties.
+  // `@unchecked Sendable` is right because subclasses have no properties.
 
-  /// What is known of an array; `nil` when its elements cannot be read.
+  /// The form of an array; `nil` when its elements cannot be read.
   func form(of elements: [Element], _ coders: FormCoders) -> Form? { nil }
 
-  /// Finds what is known of arrays with such elements, if anything is.
+  /// Finds the forms of arrays with such elements; `nil` when these have no identities.
   static func of(_ type: Element.Type) -> ListForms<Element>? {
     (type as? any (Encodable & Identifiable).Type).flatMap { make($0) as? ListForms<Element> }
   }
@@ -112,10 +112,10 @@ private final class IdentifiableListForms<Element: Encodable & Identifiable>: Li
 }
 
 extension FormCoders {
-  /// What is known of a list; `nil` when its elements cannot be read.
+  /// The form of a list; `nil` when its elements cannot be read.
   func listForm<Element, ID: Hashable>(of elements: [Element], id: @escaping (Element) -> ID) -> Form? {
     guard let type = Element.self as? any Decodable.Type else { return nil }
-    // The conformances are those that the elements were just written with. Nobody asks for their text.
+    // The conformances are those that the elements were just written with. Their text is not needed.
     nonisolated(unsafe) let read = { [decoder] (document: JSONDocument, node: Int) in
       let element = try? decoder.decode(type, at: node, of: document) as? Element
       return element.map { Reading(identity: Identity(id($0))) }
@@ -124,7 +124,7 @@ extension FormCoders {
   }
 }
 
-/// How the keys of dictionaries are read where they are names of members.
+/// Keys of dictionaries that are names of members.
 extension FormRecorder {
   /// Notes that a value is a dictionary.
   func appendMap<Key: Encodable & Hashable>(of type: Key.Type, at offset: Int) {

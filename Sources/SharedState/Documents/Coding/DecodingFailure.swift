@@ -2,11 +2,12 @@ package import Foundation
 
 /// Why a document could not be read, without any of its values.
 package struct DecodingFailure: Error, Hashable, Sendable {
-  /// The names and indexes that lead to what could not be read, see ``PathText``; `nil` when the document is not JSON at all.
+  /// The names and indexes that lead to the value that could not be read, see ``PathText``; `nil` when the document is
+  /// not JSON at all.
   package let path: String?
-  /// What was expected there.
+  /// The kind of value that was expected there.
   package let expected: String
-  /// Which kind of value was found instead, or that there was none; `nil` when the kind was right.
+  /// The kind of value that was found instead, or that there was none; `nil` when the kind was right.
   package let found: String?
 
   /// Takes the error of a parser.
@@ -28,8 +29,8 @@ package struct DecodingFailure: Error, Hashable, Sendable {
 
   /// Takes the error of a decoder.
   /// - Parameters:
-  ///   - error: What reading the document has thrown.
-  ///   - document: The document; `nil` when it is not known, so that nobody knows what was found.
+  ///   - error: The error of reading the document.
+  ///   - document: The document; `nil` when it is unknown, so that the found kind is unknown, too.
   package init(_ error: DecodingError, in document: JSONDocument? = nil) {
     var (keys, expected, found): ([any CodingKey], String, String?)
     switch error {
@@ -46,7 +47,7 @@ package struct DecodingFailure: Error, Hashable, Sendable {
         self.init(error)
         return
       }
-      // The description of a decoder that somebody else has written may show a value.
+      // The description of a foreign decoder may show a value.
       (keys, expected, found) = (context.codingPath, "a value that its type accepts", nil)
       found = document?.node(at: context.codingPath).map { document?.nodes[$0].kind.name ?? "" }
     @unknown default: (keys, expected, found) = ([], "a value that its type accepts", nil)

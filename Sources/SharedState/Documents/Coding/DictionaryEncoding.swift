@@ -1,11 +1,11 @@
-/// Which kind of key a dictionary has.
+/// The kind of key that a dictionary has.
 enum DictionaryKeyKind: Sendable {
-  /// Strings are names as they are, whatever the strategy for keys says.
+  /// A string is a name as it is, whatever the strategy for keys.
   case string
   case integer
-  /// The type says itself what its keys are called.
+  /// The type itself defines the names of its keys.
   case representable(any (CodingKeyRepresentable & SendableMetatype).Type)
-  /// The key is what it encodes as.
+  /// The name is the encoded key.
   case encoded
 
   init(_ type: Any.Type) {
@@ -25,12 +25,12 @@ extension Dictionary: CollectionEncodable where Key: Encodable, Value: Encodable
   }
 }
 
-/// Writes dictionaries whose keys know their names, in canonical order.
+/// Writes dictionaries whose keys have names, in canonical order.
 private final class NamedDictionaryEncoding<Key: Encodable & Hashable, Value: Encodable>: ValueEncoding<[Key: Value]>,
   @unchecked Sendable
 {
   private let encoding = TypeEncoding.of(Value.self)
-  /// Whether names are converted as the strategy for keys wants it.
+  /// Whether names are converted by the strategy for keys.
   private let isConverted = Key.self != String.self
 
   override func write(_ dictionary: [Key: Value], key: (any CodingKey)?, to writer: DocumentWriter) throws {
@@ -74,9 +74,9 @@ extension String {
 /// Writes dictionaries whose keys have to be encoded first: as an object if each is one string or one number, otherwise
 /// as an array of keys and values; in canonical order.
 ///
-/// A dictionary whose keys are of several kinds, or optional, so that `nil` is one of them, changes its form when the
-/// first key comes that is no name, and when the last such key goes. Both forms are read. For a merge it is then a value
-/// of another kind, so that one side's change of it counts as a whole.
+/// A dictionary may have keys of several kinds, or optional ones, of which one may be `nil`. It becomes an array when
+/// it gets its first key that is no name, and an object again when it loses the last one. Both are read. For a merge it
+/// is then a value of another kind, so that one side's change of it counts as a whole.
 private final class EncodedDictionaryEncoding<Key: Encodable & Hashable, Value: Encodable>: ValueEncoding<[Key: Value]>,
   @unchecked Sendable
 {
@@ -84,7 +84,7 @@ private final class EncodedDictionaryEncoding<Key: Encodable & Hashable, Value: 
     let key: CanonicalOrder
     let value: Value
 
-    /// The key between quotes, unless that is not possible.
+    /// The key in quotes; `nil` when that is not possible.
     var name: [UInt8]? {
       switch key.rank {
       case .string: key.json
@@ -127,12 +127,12 @@ private final class EncodedDictionaryEncoding<Key: Encodable & Hashable, Value: 
     try writer.pop()
   }
 
-  /// The names of all entries; `nil` when one has none, when two have the same, or when one would be read as another
-  /// key.
+  /// The names of all entries; `nil` when an entry has none, when two have the same, or when a name would be read as
+  /// another key.
   private func names(of entries: [Entry], _ decoder: DocumentDecoder?) -> [[UInt8]]? {
     let names = entries.compactMap(\.name)
     guard names.count == entries.count, Set(names).count == names.count else { return nil }
-    // A number has no name but the one in quotes, which a type may take for a string.
+    // The name of a number is the number in quotes, which a type may take for a string.
     guard let decoder, !(Key.self is any DirectlyEncodable.Type),
       let type = Key.self as? any (Decodable & Hashable).Type
     else {

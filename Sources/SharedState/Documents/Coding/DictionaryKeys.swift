@@ -1,10 +1,10 @@
 import Foundation
 
-/// The keys of dictionaries of one type, as the names of members.
+/// Reads the keys of dictionaries of one type from the names of members.
 struct DictionaryKeys<Key: Decodable & Hashable>: Sendable {
   let kind = DictionaryKeyKind(Key.self)
 
-  /// Makes a key of a name, which its type may not accept.
+  /// Makes a key from a name, which its type may not accept.
   /// - Parameter node: The key in the document.
   func key(named name: String, at node: Int, from reader: DocumentReader) throws -> Key {
     let key: Key?
@@ -27,7 +27,7 @@ struct DictionaryKeys<Key: Decodable & Hashable>: Sendable {
     return .typeMismatch(Int.self, .init(codingPath: reader.codingPath(to: node), debugDescription: description))
   }
 
-  /// Reads what the key encodes as: a string, or a number that stands between quotes.
+  /// Reads the key from its encoding: a string, or a number in quotes.
   private func encodedKey(named name: String, at node: Int, from reader: DocumentReader) throws -> Key {
     let place = ReadingPlace(node)
     let number = reader.document.contents(of: node)
@@ -44,7 +44,7 @@ struct DictionaryKeys<Key: Decodable & Hashable>: Sendable {
 }
 
 extension DocumentReader {
-  /// The name of a member of a dictionary: that of a string as it is, any other as the strategy for keys wants it.
+  /// The name of a member of a dictionary, converted by the strategy for keys unless the key is a string or encoded.
   func dictionaryName(at key: Int, _ kind: DictionaryKeyKind) throws -> String {
     let name = try string(at: key)
     switch kind {

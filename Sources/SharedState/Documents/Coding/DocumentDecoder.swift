@@ -2,13 +2,14 @@ package import Foundation
 
 /// Reads values from JSON documents, as a `JSONDecoder` does with the same settings, with these differences:
 ///
-/// - What is not JSON (RFC 8259) in UTF-8 is an error, whatever is read of it, and the error tells the byte.
+/// - A document that is not JSON (RFC 8259) in UTF-8 is an error, whichever part of it is read, and the error names the
+///   byte.
 /// - Integers are read exactly, however they are written.
-/// - Coding paths lead to what is wrong, in errors of all kinds.
+/// - Coding paths lead to the faulty value, in errors of all kinds.
 /// - Dictionaries are read from objects and from arrays of keys and values.
-/// - What a document lacks can be taken from another one.
+/// - Members that a document lacks can be taken from another one.
 package struct DocumentDecoder: Sendable {
-  /// A value, and what of it was not in the document.
+  /// A value, with the members that the document lacked.
   package struct Completed<Value> {
     /// The value.
     package let value: Value
@@ -27,24 +28,24 @@ package struct DocumentDecoder: Sendable {
   }
 
   /// Reads a value.
-  /// - Throws: `DecodingError` as `JSONDecoder` does, or what the value throws.
+  /// - Throws: `DecodingError` as `JSONDecoder` does, or the value's own error.
   package func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
     try decode(type, from: try document(data))
   }
 
   /// Reads a value.
-  /// - Throws: `DecodingError` as `JSONDecoder` does, or what the value throws.
+  /// - Throws: `DecodingError` as `JSONDecoder` does, or the value's own error.
   package func decode<Value: Decodable>(_ type: Value.Type, from document: JSONDocument) throws -> Value {
     try DocumentReader(document, options).read(type, at: ReadingPlace(0))
   }
 
-  /// Reads a value. A member that the document lacks and the type requires is taken from a default value's document,
-  /// where that has it at the same place.
+  /// Reads a value. A required member that the document lacks is taken from the document of a default value, if that
+  /// has it at the same place.
   ///
-  /// A missing optional is `nil`. Nothing is taken for elements of arrays and sets and for entries of dictionaries.
+  /// A missing optional is `nil`. Elements of arrays and sets, and entries of dictionaries are never completed.
   ///
-  /// - Parameter default: What an encoder with the same settings has written.
-  /// - Throws: `DecodingError` as `JSONDecoder` does, or what the value throws.
+  /// - Parameter default: The default, written by an encoder with the same settings.
+  /// - Throws: `DecodingError` as `JSONDecoder` does, or the value's own error.
   package func decode<Value: Decodable>(
     _ type: Value.Type,
     from document: JSONDocument,
@@ -57,7 +58,7 @@ package struct DocumentDecoder: Sendable {
   }
 
   /// Parses a document.
-  /// - Throws: `DecodingError` that tells the byte at which it is not JSON.
+  /// - Throws: `DecodingError` that names the byte at which it is not JSON.
   package func document(_ data: Data) throws -> JSONDocument {
     do {
       return try JSONDocument(parsing: data)
@@ -82,8 +83,8 @@ package struct DocumentDecoder: Sendable {
     try reader(of: node, in: document).read(type, at: ReadingPlace(node))
   }
 
-  /// Makes a reader of a part of a document, which takes no longer where the document is large. Only what a strategy of
-  /// somebody's own makes of a name may depend on what is around it.
+  /// Makes a reader of a part of a document, which takes no longer in a large document. Only a custom strategy for keys
+  /// may depend on what surrounds a name.
   private func reader(of node: Int, in document: JSONDocument) -> DocumentReader {
     DocumentReader(document, options, root: options.looksAtPaths ? 0 : node)
   }
@@ -96,7 +97,7 @@ package struct DocumentDecoder: Sendable {
 }
 
 extension DocumentDecoder {
-  /// Whether a type makes of a number in quotes what it makes of the number, or nothing at all.
+  /// Whether a type reads a number in quotes as it reads the number, or cannot read it at all.
   func isSame<Value: Decodable & Hashable>(_ type: Value.Type, inQuotes number: [UInt8]) -> Bool {
     let text = [UInt8(ascii: "[")] + number + Array(",\"".utf8) + number + Array("\"]".utf8)
     guard let document = try? JSONDocument(parsing: Data(text)) else { return true }
@@ -107,7 +108,7 @@ extension DocumentDecoder {
 }
 
 extension JSONDocument {
-  /// The document of nothing.
+  /// The document `null`.
   static let null: JSONDocument = {
     guard let document = try? JSONDocument(parsing: Data("null".utf8)) else {
       preconditionFailure("The parser must read null.")
@@ -116,16 +117,16 @@ extension JSONDocument {
   }()
 }
 
-/// How values are read: the settings of a `JSONDecoder`.
+/// The settings of a `JSONDecoder`.
 struct DecodingOptions: Sendable {
   let dates: JSONDecoder.DateDecodingStrategy
   let data: JSONDecoder.DataDecodingStrategy
   let keys: JSONDecoder.KeyDecodingStrategy
   let floats: JSONDecoder.NonConformingFloatDecodingStrategy
   let userInfo: [CodingUserInfoKey: any Sendable]
-  /// Whether names of members are looked for as the type gives them.
+  /// Whether members are looked up by the names that the type gives.
   let usesPlainKeys: Bool
-  /// Whether what becomes of a name may depend on the path to it.
+  /// Whether the conversion of a name may depend on the path to it.
   let looksAtPaths: Bool
 
   init(_ decoder: JSONDecoder) {

@@ -5,20 +5,22 @@ package import Foundation
 /// - The members of an object are in the order in which the type writes them.
 /// - Sets and dictionaries are in canonical order: numbers by their value, strings by their Unicode scalars.
 /// - Dictionaries whose keys encode as one string or one number are objects, unless a key would be read as another one.
-/// - What is nested too deeply is an error, and so is `Decimal.nan`, of which `JSONEncoder` makes what is not JSON.
+/// - A value that is nested too deeply is an error, and so is `Decimal.nan`, which `JSONEncoder` writes as something
+///   that is not JSON.
 /// - Coding paths begin at the document, in nested containers, too.
-/// - While a value is encoded, nobody writes to the containers around it; who does gets an error. Nested containers and
-///   super encoders may be written to in turns with the container that they are in.
+/// - While a value is encoded, writing to the containers around it is an error. Nested containers and super encoders
+///   may be written to in turns with the container that they are in.
 package struct DocumentEncoder: Sendable {
   private let options: EncodingOptions
 
-  /// Takes the settings of an encoder; `nil` for a subclass, which may do what it likes.
+  /// Takes the settings of an encoder; `nil` for a subclass, which may behave differently.
   ///
   /// - Parameters:
-  ///   - encoder: Is looked at only here.
+  ///   - encoder: Its settings are read only here.
   ///   - usesArraysForDictionaries: Whether dictionaries with keys that are neither strings nor integers are arrays of
   ///     keys and values, as other Swift programs expect them, still in canonical order.
-  ///   - decoder: What reads the documents: dictionaries with keys that it would take for others are arrays.
+  ///   - decoder: The decoder that reads the documents. Dictionaries with keys that it would take for others are
+  ///     arrays.
   package init?(
     _ encoder: JSONEncoder,
     usesArraysForDictionaries: Bool = false,
@@ -29,17 +31,17 @@ package struct DocumentEncoder: Sendable {
   }
 
   /// Writes a value.
-  /// - Throws: What the value throws, or `EncodingError` as `JSONEncoder` does, and when the value is nested more than
+  /// - Throws: The value's own error, or `EncodingError` as `JSONEncoder` does, and when the value is nested more than
   ///   ``JSONDocument/maximumDepth`` levels deep, or so deeply that it needs more stack than a thread of ours has.
   package func encode(_ value: some Encodable) throws -> Data {
     try written(value).text.withBytes { Data($0) }
   }
 
-  /// Writes a value, and says what its types know of what is in it.
+  /// Writes a value, with the forms of the values in it.
   /// - Parameter decoder: Reads elements and keys of other documents for the forms.
   /// - Throws: As ``encode(_:)``.
   package func encode(_ value: some Encodable, formsReadBy decoder: DocumentDecoder) throws -> EncodedDocument {
-    // Forms write what has to be compared, on one line.
+    // Forms write values only to compare them, so they need but one line.
     let forms = FormRecorder(FormCoders(encoder: plain, decoder: decoder))
     let writer = try written(value, forms)
     return EncodedDocument(text: writer.text.withBytes { Data($0) }, forms: writer.forms?.entries ?? [])
@@ -65,7 +67,7 @@ package struct DocumentEncoder: Sendable {
   private var plain: Self { Self(options.onOneLine) }
 }
 
-/// How values are written: the settings of a `JSONEncoder`, and our own.
+/// The settings of a `JSONEncoder`, and our own.
 struct EncodingOptions: Sendable {
   let dates: JSONEncoder.DateEncodingStrategy
   let data: JSONEncoder.DataEncodingStrategy
@@ -77,9 +79,9 @@ struct EncodingOptions: Sendable {
   let sortsKeys: Bool
   /// Whether dictionaries with keys that are neither strings nor integers are arrays of keys and values.
   let usesArraysForDictionaries: Bool
-  /// What reads the documents, where that is known.
+  /// The decoder that reads the documents, if it is known.
   let decoder: DocumentDecoder?
-  /// Whether names of members are written as the type gives them.
+  /// Whether members are written with the names that the type gives.
   let usesPlainKeys: Bool
 
   init(_ encoder: JSONEncoder, usesArraysForDictionaries: Bool, decoder: DocumentDecoder?) {
@@ -96,7 +98,7 @@ struct EncodingOptions: Sendable {
     usesPlainKeys = if case .useDefaultKeys = keys { true } else { false }
   }
 
-  /// The same without lines and indentation.
+  /// The same options without lines and indentation.
   var onOneLine: Self {
     var options = self
     options.isPretty = false
@@ -104,11 +106,11 @@ struct EncodingOptions: Sendable {
   }
 }
 
-/// What a ``DocumentEncoder`` has written, with what the types know of it.
+/// A document that a ``DocumentEncoder`` has written, with its forms.
 package struct EncodedDocument: Sendable {
   /// The document.
   package let text: Data
-  /// The forms, by where the values begin in the text. Of two for one value the first counts.
+  /// The forms, by the offsets of their values in the text. Of two for one value the first counts.
   private let forms: [(offset: Int, form: Form)]
 
   init(text: Data, forms: [(offset: Int, form: Form)]) {
@@ -117,7 +119,7 @@ package struct EncodedDocument: Sendable {
   }
 
   /// The parsed document, and the forms by the numbers of its nodes.
-  /// - Throws: When the document is too large.
+  /// - Throws: ``JSONParsingError`` when the document is too large.
   package func formed() throws(JSONParsingError) -> FormedDocument {
     let document = try JSONDocument(parsing: text)
     var numbered: [Int: Form] = [:]

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Writes a document again: without repetitions, sorted or on many lines, as the settings of an encoder want it.
+/// Writes a document again: without repetitions, sorted or on many lines, by the settings of an encoder.
 struct DocumentFormatter {
   private let document: JSONDocument
   private let isPretty: Bool
   private let sortsKeys: Bool
-  /// Where containers begin that go on with one of the same name.
+  /// The offsets of containers that continue an earlier one of the same name.
   private let merges: Set<Int>
   private let text: TextBuffer
-  /// Where each value begins in the new text.
+  /// The offsets of values in the new text, by those in the old one.
   private var offsets: [Int: Int] = [:]
 
   private init(_ writer: DocumentWriter, isPretty: Bool, sortsKeys: Bool) throws {
@@ -19,14 +19,14 @@ struct DocumentFormatter {
     self.sortsKeys = sortsKeys
   }
 
-  /// The text of a writer that has finished, with no name twice in an object.
+  /// The text of a finished writer, with no name twice in an object.
   static func text(of writer: DocumentWriter) throws -> [UInt8] {
     var formatter = try Self(writer, isPretty: false, sortsKeys: false)
     formatter.write(0, depth: 0)
     return formatter.text.withBytes { Array($0) }
   }
 
-  /// Gives a writer that has finished the text that its options want.
+  /// Gives a finished writer the text that its options ask for.
   static func format(_ writer: DocumentWriter) throws {
     let options = writer.options
     guard options.isPretty || options.sortsKeys || writer.hasRepetitions else { return }
@@ -55,7 +55,7 @@ struct DocumentFormatter {
 
   private struct Member {
     let key: Int
-    /// The values that its members come from; more than one if it is a container that was gone on with.
+    /// The values that its members come from; several if the container was continued.
     var values: [Int]
   }
 

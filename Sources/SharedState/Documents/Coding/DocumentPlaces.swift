@@ -1,15 +1,15 @@
-/// Where each value of a document, or of a part of it, is in the container around it.
+/// The place of each value of a document, or of a part of it, in its container.
 ///
-/// It is made when somebody asks for the first time. Then no answer takes longer because a container is large, so that
-/// a type may try in vain to read each of many elements.
+/// It is made when the first place is asked for. After that no answer takes longer in a large container, even when a
+/// type tries in vain to read each of many elements.
 struct DocumentPlaces {
-  /// What a value is in: a container, and there the index of an element or the number of a member's key.
+  /// The place of a value: its container, and there the index of an element or the number of a member's key.
   typealias Step = (container: UInt32, position: UInt32)
 
   private let root: Int
   private var steps: ContiguousArray<Step>
 
-  /// Takes the number of the node that all paths begin at.
+  /// Takes the number of the node at which all paths begin.
   init(_ document: JSONDocument, below root: Int) {
     self.root = root
     let nodes = document.nodes
@@ -33,7 +33,7 @@ struct DocumentPlaces {
     }
   }
 
-  /// The steps that lead to a value or a key, from the outermost on.
+  /// The steps that lead to a value or a key, beginning with the outermost.
   func path(to node: Int) -> [Step] {
     var (path, current): ([Step], Int) = ([], node)
     while current > root {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Strings, numbers and Booleans, and what is thrown where there are none.
+/// Strings, numbers and Booleans, and the errors when there are none.
 extension DocumentReader {
   func string(at node: Int) throws -> String {
     guard kind(node) == .string else { throw mismatch(String.self, at: node) }
@@ -71,7 +71,7 @@ extension DocumentReader {
   // MARK: Errors
 
   /// The error of a value that is `null` or of another kind.
-  /// - Parameter isAlwaysOfType: Whether `null` is nothing special, as `JSONDecoder` has it for Booleans.
+  /// - Parameter isAlwaysOfType: Whether `null` is a mismatch like any other, as `JSONDecoder` has it for Booleans.
   func mismatch(_ type: Any.Type, at node: Int, isAlwaysOfType: Bool = false) -> DecodingError {
     let found = kind(node)
     let context = DecodingError.Context(
@@ -87,7 +87,7 @@ extension DocumentReader {
 }
 
 extension JSONNode.Kind {
-  /// What a message calls it.
+  /// The name of the kind in messages.
   var name: String {
     switch self {
     case .null: "null"

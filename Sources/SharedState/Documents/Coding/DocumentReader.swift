@@ -1,17 +1,17 @@
 import Foundation
 
-/// A document that values are read from.
+/// Reads values from a document.
 ///
-/// It keeps no path: where a value is in the document is found when somebody asks, which is when something is wrong or
-/// when a type tries whether it can be read in one way or another.
+/// It keeps no path: the place of a value is found on demand, which is after an error, or when a type tries whether it
+/// can be read in one way or another.
 final class DocumentReader {
-  /// Deeper calls of `init(from:)` than this are an error, whether they go deeper into the document or not; and so are
-  /// fewer that fill the stack.
+  /// More nested calls of `init(from:)` than this are an error, whether they go deeper into the document or not; and so
+  /// are fewer calls that fill the stack.
   static let maximumCalls = 2 * JSONDocument.maximumDepth
 
   let document: JSONDocument
   let options: DecodingOptions
-  /// The document that members are taken from which are missing here.
+  /// The document that supplies members which are missing here.
   let fallback: DocumentReader?
   /// The outermost value that is read.
   private let root: Int
@@ -28,9 +28,9 @@ final class DocumentReader {
   @exclusivity(unchecked) private var isProbing = false
   /// For each object below the root the key that is likely to be asked for next; 0 for the first one.
   @exclusivity(unchecked) private var cursors: ContiguousArray<UInt32> = []
-  /// The members of objects by their names as the strategy for keys wants them.
+  /// The members of objects by their names, converted by the strategy for keys.
   @exclusivity(unchecked) private var convertedMembers: [Int: [String: Int]] = [:]
-  /// Where values are; `nil` as long as nobody has asked.
+  /// The places of values; `nil` until the first one is asked for.
   @exclusivity(unchecked) private var places: DocumentPlaces?
 
   /// Takes a document.
@@ -56,7 +56,7 @@ final class DocumentReader {
     try decoding(of: type).read(at: place, from: self)
   }
 
-  /// Finds how a type is read.
+  /// Finds the decoding of a type.
   @inline(__always)
   func decoding<Value: Decodable>(of type: Value.Type) -> ValueDecoding<Value> {
     let decoding = recognized.role(of: type) { TypeDecoding.of(type) }
@@ -91,13 +91,14 @@ final class DocumentReader {
     return key + 1
   }
 
-  /// Finds a key that Swift takes for the same string although it has other scalars.
+  /// Finds a key that Swift takes for the same string, although it has other scalars.
   private func equivalentKey(to name: String, of object: Int) -> Int? {
     guard !name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
     return document.members(of: object).first { validString(at: $0.key) == name }?.key
   }
 
-  /// The names and values of an object's members as a type sees them, in order; of several with one name the first.
+  /// The names and values of an object's members as a type sees them, in order. Of several with one name the first
+  /// counts.
   func members(of object: Int) -> [(name: String, value: Int)] {
     if !options.usesPlainKeys {
       return converted(object).map { ($0.key, $0.value) }.sorted { $0.1 < $1.1 }
@@ -123,7 +124,7 @@ final class DocumentReader {
     return members
   }
 
-  /// A name as the strategy for keys wants it.
+  /// A name, converted by the strategy for keys.
   func convert(_ name: String, _ path: [any CodingKey]) -> String {
     switch options.keys {
     case .convertFromSnakeCase: KeyStyle.camelCase(name)
@@ -132,9 +133,9 @@ final class DocumentReader {
     }
   }
 
-  // MARK: Where a value is
+  // MARK: The place of a value
 
-  /// Reads something that need not succeed, so that nobody asks where it is.
+  /// Reads a value when failure is expected, so that no error needs a path.
   func probe<Value>(_ read: (DocumentReader) throws -> Value) -> Value? {
     let wasProbing = isProbing
     isProbing = true
@@ -148,7 +149,7 @@ final class DocumentReader {
     let known = places ?? DocumentPlaces(document, below: root)
     places = known
     var path = basePath
-    // All of them are around the innermost one, so that they come up in this order.
+    // All of them are around the innermost one, so they are met in this order.
     var dictionaries = openDictionaries[...]
     for (container, position) in known.path(to: node) {
       if kind(Int(container)) == .array {
@@ -166,7 +167,7 @@ final class DocumentReader {
     return path
   }
 
-  /// The key of an entry that has this name in the document.
+  /// The key of an entry, by its name in the document.
   private func entryKey(_ name: String, _ keys: DictionaryKeyKind, _ path: [any CodingKey]) -> PathKey {
     switch keys {
     case .string, .encoded: return PathKey(entry: name)
@@ -178,7 +179,7 @@ final class DocumentReader {
   }
 }
 
-/// A value that is read, and the value that takes the place of what is missing in it.
+/// The place of a value, and of the value that completes it.
 struct ReadingPlace {
   private let nodeNumber: UInt32
   private let fallbackNumber: UInt32
@@ -191,6 +192,6 @@ struct ReadingPlace {
   /// The number of its node.
   var node: Int { Int(nodeNumber) }
 
-  /// The number of a node in the document that missing members are taken from.
+  /// The number of a node in the document that supplies missing members.
   var fallback: Int? { fallbackNumber == .max ? nil : Int(fallbackNumber) }
 }

@@ -18,7 +18,7 @@ extension DocumentWriter {
   }
 
   /// Begins the next member of the innermost value.
-  /// - Returns: Whether there is none with this name yet.
+  /// - Returns: Whether no earlier member has this name.
   @inline(__always) @discardableResult
   func beginMember(_ key: some CodingKey, _ depth: Int, _ id: Int, isNested: Bool = false) throws -> Bool {
     try activate(depth, id)
@@ -35,7 +35,8 @@ extension DocumentWriter {
     return isNew
   }
 
-  /// How many members are compared with each other as they come; in larger objects they are sorted at the end.
+  /// How many members are compared with each other as they come. Larger objects are searched for repetitions at the
+  /// end.
   private static var comparedCount: Int { 64 }
 
   @inline(__always)
@@ -53,7 +54,7 @@ extension DocumentWriter {
     return false
   }
 
-  /// Looks for members of the same name in an object that is complete.
+  /// Looks for members of the same name in a complete object.
   func lookForRepetitions(_ level: EncodingLevel) {
     if level.count > Self.comparedCount, !hasRepetitions {
       let sorted = hashes.withElements(from: level.firstHash) { $0.sorted() }
@@ -62,7 +63,7 @@ extension DocumentWriter {
     hashes.removeLast(hashes.count - level.firstHash)
   }
 
-  /// The name of a member as the strategy for keys wants it.
+  /// The name of a member, converted by the strategy for keys.
   func converted(_ key: some CodingKey) -> String {
     switch options.keys {
     case .convertToSnakeCase:
@@ -76,7 +77,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Writes something, or nothing if that fails.
+  /// Writes a value completely, or not at all.
   @inline(__always)
   func attempt(_ write: (DocumentWriter) throws -> Void) throws {
     let mark = mark

@@ -1,6 +1,6 @@
-/// What is written into nested containers and by super encoders, beside the values around it.
+/// Nested containers and super encoders, whose text is written apart from the values around it.
 extension DocumentWriter {
-  /// Takes what is written elsewhere as the next value.
+  /// Makes a nested writer, whose text is the next value.
   func nest(_ key: any CodingKey) throws -> DocumentWriter {
     let nested = DocumentWriter(options, in: (self, levels.count))
     nested.forms = forms.map { FormRecorder($0.coders) }
@@ -10,7 +10,7 @@ extension DocumentWriter {
     return nested
   }
 
-  /// Copies the text of the nested writer, or remembers that it belongs here.
+  /// Copies the text of the nested writer, or notes the place of that text while the writer is still in use.
   func settle() throws {
     defer { activeID = levels.last?.id ?? 0 }
     guard pending != nil else { return }
@@ -34,7 +34,7 @@ extension DocumentWriter {
     forms?.append(nested.forms, at: offset)
   }
 
-  /// Makes an encoder of nothing, where no error can be thrown.
+  /// Makes an encoder whose output is thrown away, for use where no error can be thrown.
   func reject(_ error: any Error) -> DocumentWriter {
     failure = failure ?? (error as? EncodingError) ?? misuse("\(error)")
     let nested = DocumentWriter(rejecting: options)
@@ -42,7 +42,7 @@ extension DocumentWriter {
     return nested
   }
 
-  /// Puts the texts of the nested writers that somebody held on to into their places.
+  /// Inserts the texts of the nested writers that were still in use.
   func insertNestedTexts() throws {
     guard !inserts.isEmpty else { return }
     let (outerMerges, outerForms) = (merges, forms)
@@ -55,7 +55,7 @@ extension DocumentWriter {
     func copy(upTo end: Int) {
       let shift = text.count - position
       outer.withBytes { text.append(UnsafeBufferPointer(rebasing: $0[position..<end])) }
-      // What begins where something is inserted begins with it.
+      // A value that begins at the place of an insertion begins with the inserted text.
       merges += outerMerges.filter { position < $0 && $0 <= end || $0 == 0 && position == 0 }.map { $0 + shift }
       outerForms?.copy(from: position, through: end, to: forms, shiftedBy: shift)
       position = end
@@ -67,7 +67,7 @@ extension DocumentWriter {
     copy(upTo: outer.count)
   }
 
-  /// Lets go of the writers around and inside of this one, which hold each other.
+  /// Releases the writers around and inside of this one, which hold each other.
   func release() {
     parent = nil
     pending?.release()

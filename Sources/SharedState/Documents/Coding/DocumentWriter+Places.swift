@@ -1,4 +1,4 @@
-/// Where the writer is, and how it goes back to where it was.
+/// The place of the writer in the document, and its way back to an earlier one.
 extension DocumentWriter {
   /// The keys that lead to the innermost value, or to one around it.
   func codingPath(depth: Int? = nil) -> [any CodingKey] {
@@ -20,7 +20,7 @@ extension DocumentWriter {
     depth.flatMap { $0 > 0 && $0 <= levels.count ? levels[$0 - 1] : nil }
   }
 
-  /// The keys that lead to what is written next.
+  /// The keys that lead to the next value.
   func codingPath(to key: (any CodingKey)?) -> [any CodingKey] {
     if let key { return codingPath() + [key] }
     guard let level = levels.last, level.content == .array else { return codingPath() }
@@ -52,7 +52,7 @@ extension DocumentWriter {
     )
   }
 
-  /// Forgets what was written since, of a value that could not be written.
+  /// Removes all that was written since the mark, for a value that could not be written.
   func goBack(to mark: EncodingMark) {
     pending?.release()
     pending = nil

@@ -2,46 +2,46 @@ import Foundation
 
 /// Writes values one after the other into one text.
 ///
-/// What is written into a nested container or by a super encoder has a writer of its own, since the container around it
-/// may go on at the same time. Its text is copied into its place as soon as nobody can write to it any more.
+/// A nested container or super encoder has a writer of its own, since the container around it may go on at the same
+/// time. The nested text is copied into its place as soon as it can no longer change.
 final class DocumentWriter {
-  /// Deeper calls of `encode(to:)` than this are an error, whether they nest JSON or not; and so are fewer that fill the
-  /// stack.
+  /// More nested calls of `encode(to:)` than this are an error, whether they nest JSON or not; and so are fewer calls
+  /// that fill the stack.
   static let maximumCalls = JSONDocument.maximumDepth + JSONDocument.maximumDepth / 8
 
   let options: EncodingOptions
   let text = TextBuffer()
-  /// How the types say what they know of their values; `nil` when nobody wants to know.
+  /// Takes the forms of values; `nil` when they are not needed.
   var forms: FormRecorder?
 
   let levels = Stack<EncodingLevel>()
-  /// The value that may be written to without looking further; 0 for none.
+  /// The value that can be written to without further checks; 0 for none.
   @exclusivity(unchecked) var activeID = 0
   @exclusivity(unchecked) private var lastID = 0
-  /// The names of the members of all open objects.
+  /// The hashes of the member names of all open objects.
   let hashes = Stack<UInt64>()
-  /// Whether there is an object with two members of the same name.
+  /// Whether an object has two members of the same name.
   @exclusivity(unchecked) var hasRepetitions = false
-  /// Texts of nested writers that belong between two bytes of this one.
+  /// Nested writers whose text belongs at an offset of this one.
   @exclusivity(unchecked) var inserts: [(offset: Int, writer: DocumentWriter)] = []
-  /// Where nested containers begin that go on with one of the same name.
+  /// The offsets of nested containers that continue an earlier one of the same name.
   @exclusivity(unchecked) var merges: [Int] = []
-  /// What went wrong where nothing can be thrown.
+  /// An error in a call that cannot throw it.
   @exclusivity(unchecked) var failure: EncodingError?
-  /// A nested writer whose text belongs behind the last byte.
+  /// A nested writer whose text belongs at the end of this one.
   @exclusivity(unchecked) var pending: DocumentWriter?
   @exclusivity(unchecked) var recognized = RecognizedTypes<TypeEncoding>()
   @exclusivity(unchecked) var convertedKeys: [String: String] = [:]
 
-  /// The writer around this one, and which of its values.
+  /// The writer around this one, and the depth of the value that this one belongs to.
   @exclusivity(unchecked) var parent: (writer: DocumentWriter, depth: Int)?
-  /// How many calls and how many brackets there are around the first value.
+  /// The numbers of calls and of brackets around the first value.
   let outerDepth: (calls: Int, brackets: Int)
   @exclusivity(unchecked) private var stack: StackBudget
-  /// How many open brackets there are.
+  /// The number of open brackets.
   @exclusivity(unchecked) var brackets = 0
 
-  /// Makes a writer whose text nobody takes. It takes no values that nest, so that whoever writes comes to an end.
+  /// Makes a writer whose text is thrown away. It takes no nested values, so that every `encode(to:)` comes to an end.
   init(rejecting options: EncodingOptions) {
     self.options = options
     outerDepth = (Self.maximumCalls - 1, 0)
@@ -63,7 +63,7 @@ final class DocumentWriter {
     try finish()
   }
 
-  /// Ends all that is open, and puts the texts of nested writers where they belong.
+  /// Ends everything that is open, and inserts the texts of nested writers.
   func finish() throws {
     while let level = levels.last { try close(level) }
     try settle()
@@ -105,7 +105,7 @@ final class DocumentWriter {
     activeID = levels.last?.id ?? 0
   }
 
-  /// Makes sure that the value with this number can be written to.
+  /// Makes sure that the value with this identifier can be written to.
   @inline(__always)
   func activate(_ depth: Int, _ id: Int) throws {
     if activeID != id { try activateAgain(depth, id) }
@@ -118,7 +118,7 @@ final class DocumentWriter {
     try settle()
   }
 
-  /// Begins an array or an object with the innermost value, or goes on with it.
+  /// Begins an array or an object as the innermost value, or continues it.
   func open(_ content: EncodingLevel.Content) throws {
     let depth = levels.count - 1
     if levels[depth].content == content { return }
@@ -131,7 +131,7 @@ final class DocumentWriter {
     text.append(UInt8(ascii: content == .array ? "[" : "{"))
   }
 
-  /// Notes that the innermost value is what follows.
+  /// Notes that the next value is the innermost value itself.
   func beginSingleValue() throws {
     let depth = levels.count - 1
     guard levels[depth].content == .nothing else {

@@ -7,7 +7,7 @@ enum KeyStyle {
     let characters = Array(name)
     var words: [String] = []
     var start = 0
-    // The first character begins a word of any case.
+    // The first character begins a word in either case.
     var position = characters.isEmpty ? 0 : 1
     while position < characters.count {
       guard characters[position...].firstIndex(where: isUpper) != nil else { break }
@@ -16,7 +16,7 @@ enum KeyStyle {
       start = position
       while position < characters.count, !isLower(characters[position]) { position += 1 }
       guard position < characters.count else { break }
-      // The last of several capitals belongs to the word that follows.
+      // The last of several capitals belongs to the next word.
       if position - start > 1 {
         words.append(String(characters[start..<(position - 1)]).lowercased())
         start = position - 1
@@ -34,7 +34,7 @@ enum KeyStyle {
     character.unicodeScalars.allSatisfy(CharacterSet.lowercaseLetters.contains)
   }
 
-  /// `one_two_three` as `oneTwoThree`, with the underscores in front and behind.
+  /// `one_two_three` as `oneTwoThree`; leading and trailing underscores stay.
   static func camelCase(_ name: String) -> String {
     guard let first = name.firstIndex(where: { $0 != "_" }), let last = name.lastIndex(where: { $0 != "_" }) else {
       return name

@@ -100,9 +100,9 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return ValueDecoder(reader: nothing, place: ReadingPlace(0))
   }
 
-  // MARK: What is missing
+  // MARK: Missing members
 
-  /// The place of a member, with what takes the place of what is missing in it.
+  /// The place of a member, and of the value that completes it.
   @inline(__always)
   private func inner(_ node: Int, _ key: some CodingKey) -> ReadingPlace {
     guard place.fallback != nil else { return ReadingPlace(node) }
@@ -116,7 +116,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return (fallback, ReadingPlace(node))
   }
 
-  /// Reads a member that is missing from the document that stands in for it, and notes that.
+  /// Reads a missing member from the fallback document, and notes that.
   private func complete<Value>(_ key: some CodingKey, _ read: (DocumentReader, ReadingPlace) throws -> Value) throws
     -> Value
   {

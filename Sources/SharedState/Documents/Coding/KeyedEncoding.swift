@@ -19,7 +19,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     try value.write(key: key, to: writer)
   }
 
-  /// Writes what need not be a number.
+  /// Writes a floating-point number, which may have no JSON form.
   private func write(float value: some DirectlyEncodable, _ key: Key) throws {
     try writer.activate(depth, id)
     try writer.attempt { _ in try write(value, key) }

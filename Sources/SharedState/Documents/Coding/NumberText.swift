@@ -1,4 +1,4 @@
-/// The text of a JSON number, which must be a valid one.
+/// The text of a JSON number, which must be valid.
 struct NumberText {
   private let text: UnsafeBufferPointer<UInt8>
 
@@ -6,7 +6,7 @@ struct NumberText {
     self.text = text
   }
 
-  /// Its value, if that is an integer of this type; exact, however it is written.
+  /// The exact value, however it is written, if it is an integer of this type.
   @inline(__always)
   func integer<Integer: FixedWidthInteger>() -> Integer? {
     guard text.count <= 18 else { return exactInteger() }
@@ -38,8 +38,7 @@ struct NumberText {
     return Integer(exactly: Int128(truncatingIfNeeded: 0 &- number))
   }
 
-  /// The digits without zeros behind the last other one, and the power of ten that the last one stands for; `nil` when
-  /// there are too many digits.
+  /// The digits without trailing zeros, and the power of ten of the last digit; `nil` when there are too many digits.
   private var decimal: (magnitude: UInt128, exponent: Int, isNegative: Bool)? {
     var (magnitude, exponent, zeros): (UInt128, Int, Int) = (0, 0, 0)
     var isBehindPoint = false
@@ -74,7 +73,7 @@ struct NumberText {
     return overflows ? nil : (magnitude, sum, text[0] == UInt8(ascii: "-"))
   }
 
-  /// The nearest number of this type; `nil` when that is infinite, or zero where this is not.
+  /// The nearest number of this type; `nil` when that is infinite, or when it is zero and the number is not.
   func float<Float: DecodableFloat>() -> Float? {
     if let exact: Float = exactFloat() { return exact }
     let number = Float(String(decoding: text, as: UTF8.self))
@@ -90,8 +89,8 @@ struct NumberText {
     return true
   }
 
-  /// The number, if it is the quotient of an integer and a power of ten that the type both has exactly, for then the
-  /// division rounds right.
+  /// The number, if it is the quotient of an integer and a power of ten that are both exact in this type, because then
+  /// the division is rounded correctly.
   private func exactFloat<Float: DecodableFloat>() -> Float? {
     guard text.count <= 17 else { return nil }
     var (number, digitsBehindPoint): (UInt64, Int) = (0, 0)
@@ -114,11 +113,11 @@ struct NumberText {
   }
 }
 
-/// A floating-point type that numbers are read as.
+/// A floating-point type that numbers can be read as.
 protocol DecodableFloat: BinaryFloatingPoint, LosslessStringConvertible {
-  /// It and all integers below have a value of their own.
+  /// This integer and all below it are exact in this type.
   static var largestExactInteger: UInt64 { get }
-  /// The powers of ten that are exact, from 1 on.
+  /// The powers of ten that are exact in this type, beginning with 1.
   static var powersOfTen: [Self] { get }
 }
 

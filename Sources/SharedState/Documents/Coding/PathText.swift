@@ -1,6 +1,6 @@
 /// A key of our own: the index of an element, the name of a member, the key of an entry.
 package struct PathKey: CodingKey {
-  // Small enough for an existential to hold it without an allocation.
+  // Small enough to be held by an existential without an allocation.
   private enum Content { case name(String), entry(String), number(Int), index(Int) }
 
   private let content: Content
@@ -33,7 +33,7 @@ package struct PathKey: CodingKey {
     }
   }
 
-  /// Whether it comes from a dictionary, where a key is a value.
+  /// Whether it is a dictionary's key, which is part of the value.
   var isEntry: Bool {
     switch content {
     case .entry, .number: true
@@ -45,23 +45,23 @@ package struct PathKey: CodingKey {
   var index: Int? { if case .index(let index) = content { index } else { nil } }
 }
 
-/// The text of a coding path, for messages and logs: short, on one line, and without keys of dictionaries, which are
-/// values.
+/// The text of a coding path, for messages and logs: short, on one line, and without keys of dictionaries, because
+/// these are part of the value.
 package enum PathText {
-  /// So much of a name, in Unicode scalars, and of a path, in characters, is shown.
+  /// The longest shown name, in Unicode scalars, and the longest shown path, in characters.
   private static let (longestName, longestPath) = (64, 400)
 
-  /// The names and indexes one behind the other, as in `items[0].limit`; nothing for an empty path.
+  /// The names and indexes in a row, as in `items[0].limit`; empty for an empty path.
   package static func text(of path: [any CodingKey]) -> String {
     let steps = path.map(step)
     let whole = steps.joined()
     guard whole.count > longestPath else { return String(whole.trimmingPrefix(".")) }
-    // Both ends say more than what is between them.
+    // Both ends say more than the middle.
     let (start, end) = (leading(steps).joined(), leading(steps.reversed()).reversed().joined())
     return start.trimmingPrefix(".") + "…" + end
   }
 
-  /// As many steps as fit in half of a path.
+  /// The first steps, as many as fit in half of the longest path.
   private static func leading(_ steps: [String]) -> [String] {
     var rest = longestPath / 2
     return Array(
@@ -85,7 +85,7 @@ package enum PathText {
   private static func kind(of key: any CodingKey) -> Kind {
     if let key = key as? PathKey { return kind(of: key) }
     if let index = key.intValue, key.stringValue == "Index \(index)" { return .index(index) }
-    // A case without a payload is in the source code. Anything else may have been made of a value.
+    // A case without a payload is part of the source code. Any other key may have been made from a value.
     let mirror = Mirror(reflecting: key)
     return mirror.displayStyle == .enum && mirror.children.isEmpty ? .member(key.stringValue) : .entry
   }
@@ -95,7 +95,7 @@ package enum PathText {
     return key.isEntry ? .entry : .member(key.stringValue)
   }
 
-  /// A name without what disturbs those who read it.
+  /// A name without the characters that would disturb its reader.
   private static func shown(_ name: String) -> String {
     let scalars = name.unicodeScalars
     let shown = scalars.prefix(longestName).map { scalar in

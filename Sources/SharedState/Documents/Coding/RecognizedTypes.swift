@@ -1,12 +1,12 @@
 import Synchronization
 
-/// What is known of types, found without a lock when it was asked for a moment ago.
+/// The roles of recent types, found without a lock.
 struct RecognizedTypes<Role: AnyObject> {
   private var entries: ContiguousArray<(type: ObjectIdentifier, role: Role)?> = []
 
   private static var size: Int { 32 }
 
-  /// Finds what is known of a type, or asks.
+  /// Finds the role of a type, and remembers it.
   @inline(__always)
   mutating func role(of type: Any.Type, _ find: () -> Role) -> Role {
     let id = ObjectIdentifier(type)
@@ -25,12 +25,12 @@ extension ObjectIdentifier {
   fileprivate var hashBits: Int { Int(bitPattern: self) }
 }
 
-/// What is known of all types that anybody has asked for.
+/// The roles of all types that were looked up.
 final class TypeRegistry<Role: AnyObject & Sendable>: Sendable {
   private let roles = Mutex<[ObjectIdentifier: Role]>([:])
 
-  /// Finds what is known of a type.
-  /// - Parameter make: Finds it out, and may ask for other types.
+  /// Finds the role of a type.
+  /// - Parameter make: Makes the role, and may look up other types.
   func role(of type: Any.Type, make: () -> Role) -> Role {
     let id = ObjectIdentifier(type)
     if let known = roles.withLock({ $0[id] }) { return known }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads dates as the strategy for dates wants them.
+/// Reads dates with the strategy for dates.
 final class DateDecoding: ValueDecoding<Date>, @unchecked Sendable {
   override func read(at place: ReadingPlace, from reader: DocumentReader) throws -> Date {
     guard reader.kind(place.node) != .null else { throw reader.mismatch(Date.self, at: place.node) }
@@ -14,7 +14,7 @@ final class DateDecoding: ValueDecoding<Date>, @unchecked Sendable {
         throw reader.corrupted("Expected date string to be ISO8601-formatted.", at: place.node)
       }
       return date
-    #if canImport(Darwin)  // Elsewhere it is one of the custom ones.
+    #if canImport(Darwin)  // Elsewhere this is a custom strategy.
       case .formatted(let formatter):
         guard let date = formatter.date(from: try reader.string(at: place.node)) else {
           throw reader.corrupted("Date string does not match format expected by formatter.", at: place.node)
@@ -28,7 +28,7 @@ final class DateDecoding: ValueDecoding<Date>, @unchecked Sendable {
   }
 }
 
-/// Reads data as the strategy for data wants them.
+/// Reads data with the strategy for data.
 final class DataDecoding: ValueDecoding<Data>, @unchecked Sendable {
   override func read(at place: ReadingPlace, from reader: DocumentReader) throws -> Data {
     guard reader.kind(place.node) != .null else { throw reader.mismatch(Data.self, at: place.node) }
@@ -45,7 +45,7 @@ final class DataDecoding: ValueDecoding<Data>, @unchecked Sendable {
   }
 }
 
-/// Reads addresses from strings.
+/// Reads URLs from strings.
 final class URLDecoding: ValueDecoding<URL>, @unchecked Sendable {
   override func read(at place: ReadingPlace, from reader: DocumentReader) throws -> URL {
     guard reader.kind(place.node) != .null else { throw reader.mismatch(URL.self, at: place.node) }

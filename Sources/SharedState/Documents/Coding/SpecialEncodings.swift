@@ -1,13 +1,13 @@
 import Foundation
 
-/// Writes dates as the strategy for dates wants them.
+/// Writes dates with the strategy for dates.
 final class DateEncoding: ValueEncoding<Date>, @unchecked Sendable {
   override func write(_ date: Date, key: (any CodingKey)?, to writer: DocumentWriter) throws {
     switch writer.options.dates {
     case .secondsSince1970: try date.timeIntervalSince1970.write(key: key, to: writer)
     case .millisecondsSince1970: try (1000 * date.timeIntervalSince1970).write(key: key, to: writer)
     case .iso8601: date.formatted(.iso8601).write(key: key, to: writer)
-    #if canImport(Darwin)  // Elsewhere it is one of the custom ones.
+    #if canImport(Darwin)  // Elsewhere this is a custom strategy.
       case .formatted(let formatter): formatter.string(from: date).write(key: key, to: writer)
     #endif
     case .custom(let encode): try writer.write(key: key) { try encode(date, $0) }
@@ -17,7 +17,7 @@ final class DateEncoding: ValueEncoding<Date>, @unchecked Sendable {
   }
 }
 
-/// Writes data as the strategy for data wants them.
+/// Writes data with the strategy for data.
 final class DataEncoding: ValueEncoding<Data>, @unchecked Sendable {
   override func write(_ data: Data, key: (any CodingKey)?, to writer: DocumentWriter) throws {
     switch writer.options.data {
@@ -29,7 +29,7 @@ final class DataEncoding: ValueEncoding<Data>, @unchecked Sendable {
   }
 }
 
-/// Writes addresses as strings.
+/// Writes URLs as strings.
 final class URLEncoding: ValueEncoding<URL>, @unchecked Sendable {
   override func write(_ url: URL, key: (any CodingKey)?, to writer: DocumentWriter) throws {
     url.absoluteString.write(key: key, to: writer)

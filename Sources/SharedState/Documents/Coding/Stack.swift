@@ -1,8 +1,8 @@
 import Foundation
 
-/// Values of which the last one comes first, in memory of its own.
+/// A stack of values in memory of its own.
 ///
-/// Unlike an array it is not retained and checked for being unique whenever a part of a value is looked at.
+/// Unlike an array, it is not retained and checked for uniqueness at each access to a part of a value.
 final class Stack<Element> {
   @exclusivity(unchecked) private var start: UnsafeMutablePointer<Element>
   @exclusivity(unchecked) private(set) var count = 0
@@ -47,7 +47,7 @@ final class Stack<Element> {
     (start + count).deinitialize(count: number)
   }
 
-  /// The values from one on, which must not change meanwhile.
+  /// The values from an index on, which must not change meanwhile.
   @inline(__always)
   func withElements<Result>(from first: Int = 0, _ body: (UnsafeBufferPointer<Element>) throws -> Result) rethrows
     -> Result
@@ -65,21 +65,22 @@ final class Stack<Element> {
   }
 }
 
-/// How much of the stack the calls may take that nest in each other while a value is read or written.
+/// Limits the stack that nested calls may take while a value is read or written.
 ///
-/// What one call takes is up to the type: some hundred bytes, or many thousand where it has many members. So their
-/// number alone does not keep them from running over the end.
+/// One call takes as much as its type needs: some hundred bytes, or many thousand for a type with many members. So a
+/// limit on the number of calls alone does not keep them from overflowing the stack.
 struct StackBudget {
-  /// The smallest stacks of the library have 2 MiB. The rest is for what is around the first call and in the last one.
+  /// The smallest stacks of the library have 2 MiB. The rest is for the frames around the first call and in the last
+  /// one.
   private static let size: UInt = 3 << 19
 
   private var thread = pthread_self()
   private var start = Self.position
 
-  /// Begins with the call that it is made in.
+  /// Begins at the call that it is made in.
   init() {}
 
-  /// Whether the calls have used it up. On another thread it begins again.
+  /// Whether the calls have used up the budget. On another thread it begins again.
   @inline(__always)
   mutating func isSpent() -> Bool {
     let position = Self.position
@@ -90,7 +91,7 @@ struct StackBudget {
     return start - position > Self.size
   }
 
-  /// Where the stack, which grows downwards, ends now.
+  /// The present end of the stack, which grows downwards.
   @inline(never)
   private static var position: UInt {
     var byte: UInt8 = 0

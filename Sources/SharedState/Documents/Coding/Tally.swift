@@ -1,7 +1,7 @@
-/// A number to which several services add: what each of them has added counts.
+/// A number that several services add to: every addition counts.
 ///
-/// In the document it is a plain number. Setting it back to zero subtracts what it was, and two services that do so at
-/// the same time subtract it twice: begin a new tally under a new key instead.
+/// In the document it is a plain number. Setting it back to zero subtracts its value, and two services that do so at
+/// the same time subtract it twice. Begin a new tally under a new key instead.
 public struct Tally: Hashable, Sendable {
   /// The sum of all that was added.
   public var value: Int
@@ -13,7 +13,7 @@ public struct Tally: Hashable, Sendable {
 }
 
 extension Tally: ThreeWayMergeable {
-  /// Adds what both sides have added. A sum that no `Int` can hold is the nearest one that it can.
+  /// Adds what both sides have added. A sum that does not fit in an `Int` becomes the nearest one that does.
   public static func merged(base: Tally?, mine: Tally, theirs: Tally) -> Tally {
     let sum = Int128(theirs.value) + Int128(mine.value) - Int128(base?.value ?? 0)
     return Tally(Int(clamping: sum))

@@ -9,14 +9,14 @@ extension TextBuffer {
 
   /// Appends a string in quotes.
   func append(quoted string: UnsafeBufferPointer<UInt8>, escapingSlashes: Bool) {
-    // No byte becomes more than six.
+    // Each byte becomes at most six.
     let first = room(6 * string.count + 2)
     first.pointee = UInt8(ascii: "\"")
     var end = first + 1
     if let source = string.baseAddress {
       var position = 0
       while position < string.count {
-        // Eight bytes at a time, where none of them has to be escaped.
+        // Eight bytes at a time, if none of them has to be escaped.
         if position + 8 <= string.count {
           let word = UnsafeRawPointer(source + position).loadUnaligned(as: UInt64.self)
           if !Self.mayNeedEscape(word) {
@@ -37,7 +37,7 @@ extension TextBuffer {
     commit(end + 1 - first)
   }
 
-  /// Whether one of eight bytes is a control character, a quote or a slash; now and then also when none is.
+  /// Whether one of eight bytes is a control character, a quote or a slash. It is sometimes `true` when none is.
   @inline(__always)
   private static func mayNeedEscape(_ word: UInt64) -> Bool {
     let ones: UInt64 = 0x0101_0101_0101_0101

@@ -1,6 +1,6 @@
 /// Bytes of JSON text that grow at their end.
 ///
-/// A class around memory of its own, because an array would be checked for being unique with every byte.
+/// A class with memory of its own, because an array would be checked for uniqueness at every byte.
 final class TextBuffer {
   @exclusivity(unchecked) private var start: UnsafeMutablePointer<UInt8>
   @exclusivity(unchecked) private(set) var count = 0
@@ -13,7 +13,7 @@ final class TextBuffer {
 
   deinit { start.deallocate() }
 
-  /// Lets somebody look at all of them, or at those from one on.
+  /// Calls the closure with all bytes, or with those from an index on.
   @inline(__always)
   func withBytes<Result>(from first: Int = 0, _ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result
   {
@@ -22,7 +22,7 @@ final class TextBuffer {
     }
   }
 
-  /// Forgets what follows the first bytes.
+  /// Removes all but the first bytes.
   func truncate(to count: Int) {
     precondition(count <= self.count, "A buffer gets shorter when it is truncated.")
     self.count = count
@@ -35,14 +35,14 @@ final class TextBuffer {
     Swift.swap(&capacity, &other.capacity)
   }
 
-  /// Room for this many bytes more, of which ``commit(_:)`` says how many were written.
+  /// Makes room for this many more bytes. ``commit(_:)`` tells how many of them were written.
   @inline(__always)
   func room(_ size: Int) -> UnsafeMutablePointer<UInt8> {
     if capacity - count < size { grow(by: size) }
     return start + count
   }
 
-  /// Takes bytes that were written where there was room.
+  /// Counts bytes that were written into the room.
   @inline(__always)
   func commit(_ size: Int) {
     count += size
@@ -113,7 +113,7 @@ final class TextBuffer {
 
   /// Appends the shortest text that reads as this number again; it must be finite.
   func append(_ number: some BinaryFloatingPoint & LosslessStringConvertible) {
-    // Larger ones of type Float are written with an exponent.
+    // The description of a larger `Float` has an exponent.
     if let integer = Int32(exactly: number), integer != 0, integer.magnitude < 1 << 24 {
       append(integer)
     } else {

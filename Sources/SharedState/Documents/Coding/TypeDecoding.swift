@@ -1,16 +1,16 @@
 import Foundation
 
-/// How the values of one type are read.
+/// Reads the values of one type.
 ///
-/// There is one for each type, and it knows nothing of any document, so that it is found once and used for ever.
+/// There is one for each type, which depends on no document, so that it is found once and kept for ever.
 class TypeDecoding: @unchecked Sendable {
-  // Subclasses have constants only.
+  // `@unchecked Sendable` is right because subclasses have only constants.
 
   private static let registry = TypeRegistry<TypeDecoding>()
 
-  /// Finds how a type is read.
+  /// Finds the decoding of a type.
   static func of<Value: Decodable>(_ type: Value.Type) -> ValueDecoding<Value> {
-    // What is registered for a type is made for it.
+    // The decoding that is registered for a type is made for it.
     unsafeDowncast(registry.role(of: type) { make(type) }, to: ValueDecoding<Value>.self)
   }
 
@@ -29,7 +29,7 @@ class TypeDecoding: @unchecked Sendable {
   }
 }
 
-/// How the values of a type are read.
+/// Reads the values of a type, which is known here.
 class ValueDecoding<Value>: TypeDecoding, @unchecked Sendable {
   /// Reads a value.
   func read(at place: ReadingPlace, from reader: DocumentReader) throws -> Value {
@@ -45,7 +45,7 @@ final class PlainDecoding<Value: Decodable>: ValueDecoding<Value>, @unchecked Se
 }
 
 extension DocumentReader {
-  /// Lets somebody read a value with a decoder.
+  /// Calls a closure with the decoder of a value.
   @inline(__always)
   func call<Value>(at place: ReadingPlace, _ body: (ValueDecoder) throws -> Value) throws -> Value {
     guard calls < Self.maximumCalls, !stack.isSpent() else {

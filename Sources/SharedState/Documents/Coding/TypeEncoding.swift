@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// How the values of one type are written.
+/// Writes the values of one type.
 ///
-/// There is one for each type, and it knows nothing of any value, so that it is found once and used for ever.
+/// There is one for each type, which depends on no value, so that it is found once and kept for ever.
 class TypeEncoding: @unchecked Sendable {
-  // Subclasses have constants only.
+  // `@unchecked Sendable` is right because subclasses have only constants and atomic properties.
 
   private static let registry = TypeRegistry<TypeEncoding>()
 
-  /// Finds how a type is written.
+  /// Finds the encoding of a type.
   static func of<Value: Encodable>(_ type: Value.Type) -> ValueEncoding<Value> {
-    // What is registered for a type is made for it.
+    // The encoding that is registered for a type is made for it.
     unsafeDowncast(registry.role(of: type) { make(type) }, to: ValueEncoding<Value>.self)
   }
 
@@ -33,17 +33,17 @@ class TypeEncoding: @unchecked Sendable {
   }
 }
 
-/// How the values of a type are written.
+/// Writes the values of a type, which is known here.
 class ValueEncoding<Value>: TypeEncoding, @unchecked Sendable {
   /// Writes a value.
-  /// - Parameter key: What it is in the value around it; nothing for an element.
+  /// - Parameter key: The key of the value in the value around it; `nil` for an element.
   func write(_ value: Value, key: (any CodingKey)?, to writer: DocumentWriter) throws {
     preconditionFailure("Each kind of type writes its values in its own way.")
   }
 }
 
 extension DocumentWriter {
-  /// Finds how a type is written.
+  /// Finds the encoding of a type.
   @inline(__always)
   func encoding<Value: Encodable>(of type: Value.Type) -> ValueEncoding<Value> {
     let encoding = recognized.role(of: type) { TypeEncoding.of(type) }
@@ -51,7 +51,7 @@ extension DocumentWriter {
     return unsafeDowncast(encoding, to: ValueEncoding<Value>.self)
   }
 
-  /// Lets somebody write a value with an encoder.
+  /// Calls a closure with the encoder of a value.
   func write(key: (any CodingKey)?, _ body: (ValueEncoder) throws -> Void) throws {
     let (depth, id) = try push(key)
     try body(ValueEncoder(writer: self, depth: depth, id: id))
@@ -63,7 +63,7 @@ extension DocumentWriter {
 final class PlainEncoding<Value: Encodable>: ValueEncoding<Value>, @unchecked Sendable {
   private enum Kind: UInt8 { case unknown, enumeration, other }
 
-  /// Found out when it is first asked for, because that takes longer than writing a small value.
+  /// Determined at first use, because that takes longer than writing a small value.
   private let kind = Atomic(Kind.unknown.rawValue)
 
   override func write(_ value: Value, key: (any CodingKey)?, to writer: DocumentWriter) throws {
@@ -163,30 +163,30 @@ extension Float: DirectlyEncodable {}
 
 /// A value that is being written: a call of `encode(to:)` that has not returned.
 struct EncodingLevel {
-  /// What has been written of it.
+  /// The content that was written so far.
   enum Content { case nothing, single, array, object }
 
-  /// Tells it from all that were at the same depth before.
+  /// Tells it from earlier values at the same depth.
   let id: Int
-  /// Where its text begins.
+  /// The offset of its text.
   let start: Int
-  /// What it is in the value around it, when that is not an element's index.
+  /// Its key in the value around it, unless it is an element.
   var key: (any CodingKey)?
   var content = Content.nothing
-  /// How many elements or members it has.
+  /// The number of its elements or members.
   var count = 0
-  /// Whether its members are what an enum with a payload writes.
+  /// Whether its members are those of an enum with a payload.
   var isCase = false
-  /// Where the hashes of its names begin.
+  /// The index of the first hash of its names.
   let firstHash: Int
-  /// A bit for each hash, so that most names are known to be new at once.
+  /// A bit for each hash, by which most names are known to be new at once.
   var seen: UInt64 = 0
 }
 
-/// Where a ``DocumentWriter`` was, to go back to when a value cannot be written.
+/// A place of a ``DocumentWriter``, to go back to when a value cannot be written.
 struct EncodingMark {
   let bytes: Int
-  /// How many values are being written, and what there is of the innermost.
+  /// The number of values that are being written, followed by the state of the innermost.
   let depth: Int
   let content: EncodingLevel.Content
   let count: Int

@@ -1,7 +1,7 @@
 /// Reads the elements of an array.
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
   private let reader: DocumentReader
-  // Small enough for an existential to hold them without an allocation.
+  // Small enough to be held by an existential without an allocation.
   private let array: UInt32
   private var element: UInt32
   private let elementCount: UInt32

@@ -23,7 +23,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     try value.write(key: nil, to: writer)
   }
 
-  /// Writes what need not be a number.
+  /// Writes a floating-point number, which may have no JSON form.
   private func write(float value: some DirectlyEncodable) throws {
     try writer.activate(depth, id)
     try writer.attempt { _ in try write(value) }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Writes and reads the documents of one shared value.
 ///
-/// It does so with ``DocumentEncoder`` and ``DocumentDecoder`` where a `JSONEncoder` and a `JSONDecoder` hold nothing but
-/// settings. Subclasses are used as they are; then nothing is known of the types, and nothing is completed.
+/// It uses ``DocumentEncoder`` and ``DocumentDecoder`` when the `JSONEncoder` and the `JSONDecoder` hold nothing but
+/// settings. Subclasses are used as they are; then the types are unknown, and nothing is completed.
 package struct ValueCoder<Value: Codable & Sendable>: Sendable {
   private enum Coders {
     case own(DocumentEncoder, DocumentDecoder)
@@ -15,10 +15,10 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
   private let completion: DefaultDocument?
 
   /// - Parameters:
-  ///   - encoder: Its settings are looked at here; a subclass is called on any thread.
+  ///   - encoder: Its settings are read here; a subclass is called on any thread.
   ///   - decoder: Likewise.
   ///   - usesArraysForDictionaries: See ``DocumentEncoder/init(_:usesArraysForDictionaries:readBy:)``.
-  ///   - defaultValue: Members that a document lacks and the type requires are taken from it; `nil`: they are missing.
+  ///   - defaultValue: Supplies required members that a document lacks; `nil`: they are missing.
   package init(
     _ encoder: JSONEncoder,
     _ decoder: JSONDecoder,
@@ -39,7 +39,7 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
   }
 
   /// Writes a value.
-  /// - Throws: `EncodingError`, or what the value throws.
+  /// - Throws: `EncodingError`, or the value's own error.
   package func encode(_ value: Value) throws -> Data {
     switch coders {
     case .own(let encoder, _): try encoder.encode(value)
@@ -48,7 +48,7 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
   }
 
   /// Reads a value.
-  /// - Throws: `DecodingError`, or what the value throws.
+  /// - Throws: `DecodingError`, or the value's own error.
   package func decode(_ document: Data) throws -> DocumentDecoder.Completed<Value> {
     switch coders {
     case .own(_, let decoder):
@@ -58,7 +58,8 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
     }
   }
 
-  /// Writes a value, and says what its types know of what is in it; `nil` when nothing is known.
+  /// Writes a value, with the forms of the values in it; `nil` when the types are unknown, or the value cannot be
+  /// encoded.
   package func formed(_ value: Value) -> FormedDocument? {
     guard case .own(let encoder, let decoder) = coders else { return nil }
     return try? encoder.encode(value, formsReadBy: decoder).formed()
@@ -74,7 +75,7 @@ private final class DefaultDocument: Sendable {
     self.make = make
   }
 
-  /// `nil` when the default cannot be encoded.
+  /// The document; `nil` when the default cannot be encoded.
   var document: JSONDocument? {
     if let document = made.withLock({ $0 }) { return document }
     let document = make()

@@ -1,4 +1,4 @@
-/// The decoder that a value of a type reads itself with.
+/// The decoder with which a value of a type reads itself.
 struct ValueDecoder: Decoder, SingleValueDecodingContainer {
   let reader: DocumentReader
   let place: ReadingPlace

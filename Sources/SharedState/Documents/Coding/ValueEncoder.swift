@@ -1,4 +1,4 @@
-/// The encoder that a value of a type writes itself with.
+/// The encoder with which a value of a type writes itself.
 struct ValueEncoder: Encoder, SingleValueEncodingContainer {
   let writer: DocumentWriter
   let depth: Int
@@ -38,7 +38,7 @@ struct ValueEncoder: Encoder, SingleValueEncodingContainer {
     self.init(writer: writer, depth: 0, id: writer.activeID)
   }
 
-  /// Writes where nobody looks.
+  /// Makes an encoder whose output is thrown away, and notes the error.
   init(rejectedBy writer: DocumentWriter, _ error: any Error) {
     self.init(nested: writer.reject(error))
   }

@@ -1,10 +1,11 @@
-/// An object or an array written anew: items that it has, in any order and each with the space around it, and others.
+/// The new text of an object or an array: some of its own items, in any order and each with the space around it, and
+/// others.
 struct ContainerText {
   private let source: MergedText.Source
   private let container: Range<Int>
   private(set) var pieces: [MergedText.Piece] = []
   private var isEmpty = true
-  /// Where the item that was written last ends, if it is one of this container.
+  /// The end of the item that was written last, if it is one of this container.
   private var end: Int?
 
   /// Opens an object or an array.
@@ -15,7 +16,7 @@ struct ContainerText {
   }
 
   /// Writes an item of this container.
-  /// - Parameter value: What to write for its value, if it is not to stay as it is.
+  /// - Parameter value: The text for its value; `nil` to keep that as it is.
   mutating func append(_ item: JSONItems.Element, of document: JSONDocument, value: MergedText.Piece? = nil) {
     if let end, end + 1 == item.range.lowerBound {
       write(end..<item.range.lowerBound)
@@ -34,7 +35,7 @@ struct ContainerText {
     end = item.range.upperBound
   }
 
-  /// Writes another item.
+  /// Writes an item that is not of this container.
   mutating func append(_ item: [MergedText.Piece]) {
     separate()
     pieces += item
@@ -43,7 +44,7 @@ struct ContainerText {
   }
 
   /// Closes the object or array, with the space in front of the bracket.
-  /// - Parameter last: The last item that it had.
+  /// - Parameter last: The last item that the container had.
   mutating func close(behind last: JSONItems.Element?) {
     write((last?.range.upperBound ?? container.lowerBound + 1)..<container.upperBound)
   }

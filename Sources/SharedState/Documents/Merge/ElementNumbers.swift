@@ -1,17 +1,17 @@
-/// Numbers the elements of several arrays, so that what is the same element has the same number in each.
+/// Numbers the elements of several arrays, so that the same element has the same number in each.
 struct ElementNumbers {
   /// The elements of one array.
   struct Elements {
     fileprivate(set) var document: JSONDocument
     /// The elements, in order.
     fileprivate(set) var nodes: [Int] = []
-    /// The numbers of their identities; `nil` for what does not decode here.
+    /// The numbers of their identities; `nil` for an element that does not decode here.
     fileprivate(set) var identities: [Int?] = []
     fileprivate var texts: [Int: [UInt8]] = [:]
 
     var indices: Range<Int> { nodes.indices }
 
-    /// The first element with each identity, by the number of that.
+    /// The first element with each identity, by the number of the identity.
     var firstNodes: [Int: Int] {
       var nodes: [Int: Int] = [:]
       for (identity, node) in zip(identities, self.nodes) {
@@ -20,7 +20,7 @@ struct ElementNumbers {
       return nodes
     }
 
-    /// What our own encoder writes for the element at an index, or its text when that is not known.
+    /// The text that our own encoder writes for the element at an index, or its text here when that is unknown.
     func canonicalText(at index: Int) -> [UInt8] {
       texts[index] ?? Array(document.text(of: nodes[index]))
     }
@@ -36,7 +36,7 @@ struct ElementNumbers {
   private var identities: [Identity: Int] = [:]
   private var repetitions: [Repetition: Int] = [:]
 
-  /// Takes the identities of the elements of an array of our own.
+  /// Numbers the elements of an array of our own, whose identities are known.
   mutating func elements(
     of array: Int?,
     in document: FormedDocument,
@@ -53,9 +53,9 @@ struct ElementNumbers {
     }
   }
 
-  /// Reads the identities of an array's elements, or of none if there is no array.
+  /// Numbers the elements of an array by reading their identities; there are none without an array.
   ///
-  /// Most elements are written as they are in another version of the array, and those need not be read.
+  /// Most elements have the same text as in another version of the array, and need not be read.
   mutating func elements(
     of array: Int?,
     in document: JSONDocument,
@@ -79,7 +79,7 @@ struct ElementNumbers {
         let identity = number(of: reading.identity)
         elements.identities.append(identity)
         if !reading.text.isEmpty { elements.texts[index] = reading.text }
-        // What follows is likely to be what follows it there.
+        // The next element is likely to be the one that follows there.
         if let other {
           let known = positions ?? self.positions(in: other)
           positions = known
@@ -93,7 +93,7 @@ struct ElementNumbers {
     return elements
   }
 
-  /// The numbers of the elements: the second one with an identity is another element than the first.
+  /// The numbers of the elements. Each repetition of an identity counts as an element of its own.
   mutating func numbers(of elements: Elements) -> [Int] {
     var occurrences = [Int](repeating: 0, count: count)
     return elements.identities.map { identity in

@@ -1,8 +1,8 @@
-/// The order of a list's elements when two sides have moved, added and removed some: both sides' moves count.
+/// Orders the elements of a list when two sides have moved, added and removed some. The moves of both sides count.
 ///
-/// An element that stands in the longest increasing subsequence of what all three lists have was not moved. What
-/// neither side has moved, and what both have put to the same place, are anchors; what I have placed goes in front of
-/// the anchor that follows it in mine, behind what they have put there.
+/// Of the elements that all three lists have, those in the longest increasing subsequence were not moved. Elements that
+/// neither side has moved, and those that both sides have put in the same place, are anchors. Elements that I have
+/// placed go in front of the anchor that follows them in mine, after those that they have put there.
 struct ElementOrder {
   private let base: [Int?]
   private let mine: [Int?]
@@ -12,9 +12,9 @@ struct ElementOrder {
   private let count: Int
 
   /// - Parameters:
-  ///   - base: The elements by their numbers, none of them twice, as before both changes.
-  ///   - mine: The elements as I have ordered them.
-  ///   - theirs: The elements as they have.
+  ///   - base: The numbers of the elements before both changes, without repetitions.
+  ///   - mine: The elements in my order.
+  ///   - theirs: The elements in their order.
   ///   - count: All numbers are below this one.
   init(base: [Int], mine: [Int], theirs: [Int], count: Int) {
     func positions(_ elements: [Int]) -> [Int?] {
@@ -30,8 +30,8 @@ struct ElementOrder {
     self.count = count
   }
 
-  /// Puts the elements that are left in order, those that are brought back among them.
-  /// - Parameter isLeft: Whether the list has an element, by its number.
+  /// Puts the remaining elements in order, including those that are brought back.
+  /// - Parameter isLeft: Whether each element remains, by its number.
   func elements(isLeft: [Bool]) -> [Int] {
     let isInPlace = unmoved(in: myElements)
     let isAnchor = anchors(notMovedByMe: isInPlace)
@@ -40,7 +40,7 @@ struct ElementOrder {
         isLeft[element] && !isAnchor[element]
         && (theirs[element] == nil || base[element] == nil || !isInPlace[element])
     }
-    // By the anchor that they stand in front of: those that I have placed.
+    // The elements that I have placed, by the anchor that follows them.
     var runs: [Int: [Int]] = [:]
     var run: [Int] = []
     var front: [Int]?
@@ -60,11 +60,11 @@ struct ElementOrder {
     return result + run
   }
 
-  /// What neither side has moved, and what both have moved or added in agreement.
+  /// Marks elements that neither side has moved, and those that both have moved or added in agreement.
   private func anchors(notMovedByMe isInPlace: [Bool]) -> [Bool] {
     let isInTheirPlace = unmoved(in: theirElements)
     let isStill = (0..<count).map { isInPlace[$0] && isInTheirPlace[$0] }
-    // How many of those stand in front of each element tells in which gap it is.
+    // The gap of an element is the number of unmoved elements in front of it.
     func gaps(_ elements: [Int]) -> [Int] {
       var gap = 0
       return elements.reduce(into: [Int](repeating: 0, count: count)) { gaps, element in
@@ -91,7 +91,7 @@ struct ElementOrder {
     return isAnchor
   }
 
-  /// Which of the elements that all three lists have stand in one list as they did in base.
+  /// Marks the elements that all three lists have, and that are in the same order in one list as in base.
   private func unmoved(in elements: [Int]) -> [Bool] {
     let common = elements.filter { base[$0] != nil && mine[$0] != nil && theirs[$0] != nil }
     var isUnmoved = [Bool](repeating: false, count: count)
@@ -99,8 +99,8 @@ struct ElementOrder {
     return isUnmoved
   }
 
-  /// The indices of the longest subsequence that increases, from the last to the first; of several the one with the
-  /// latest elements.
+  /// The indices of the longest increasing subsequence, from the last to the first. Of several such subsequences it is
+  /// the one with the latest elements.
   ///
   /// Source: Schensted, "Longest Increasing and Decreasing Subsequences", Canadian Journal of Mathematics 13 (1961).
   static func longestIncrease(in numbers: [Int]) -> [Int] {

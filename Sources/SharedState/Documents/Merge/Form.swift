@@ -1,8 +1,8 @@
-/// What tells a key or an element from the others of its collection, as its type sees it.
+/// The identity of a key or an element in its collection, as its type defines it.
 package struct Identity: Hashable, Sendable {
-  // A key or an `id` need not be `Sendable`. It is a copy that nobody changes, and is only compared and hashed.
+  // A key or an `id` need not be `Sendable`. This is a copy that is never changed, only compared and hashed.
   nonisolated(unsafe) private let value: AnyHashable
-  /// What is different has nearly always another one, and that is known sooner.
+  /// Different identities nearly always have different hashes, which are faster to compare.
   private let hash: Int
 
   /// Takes the key of a dictionary, the `id` of an element of a list, or an element of a set.
@@ -24,48 +24,48 @@ package struct Identity: Hashable, Sendable {
 package struct Reading: Sendable {
   package let identity: Identity
   /// The JSON that our own encoder writes for it, by which dictionaries and sets are sorted; empty for elements of
-  /// lists, where nobody asks.
+  /// lists, which need no such order.
   package let text: [UInt8]
 
-  /// Takes what a type has read, and how it would write it.
+  /// Takes the identity that a type has read, and the text that it would write.
   package init(identity: Identity, text: [UInt8] = []) {
     self.identity = identity
     self.text = text
   }
 }
 
-/// What a dictionary that is stored as an object knows of its keys.
+/// Reads the keys of a dictionary that is stored as an object.
 package struct MapForm: Sendable {
-  /// Reads the key with this number; `nil` when it is no key of this type.
+  /// Reads the key with this number; `nil` when it is no key of the type.
   package let read: @Sendable (JSONDocument, Int) -> Reading?
 
-  /// Takes what reads a key.
+  /// Takes the function that reads a key.
   package init(read: @escaping @Sendable (JSONDocument, Int) -> Reading?) {
     self.read = read
   }
 }
 
-/// What a set, or a list whose elements have identities, knows of its elements.
+/// Reads the elements of a set, or of a list whose elements have identities.
 package struct ElementForm: Sendable {
   /// The identities of the elements of this array, in its order.
   package let identities: [Identity]
   /// Reads the element with this number, of any document; `nil` when it does not decode here.
   package let read: @Sendable (JSONDocument, Int) -> Reading?
 
-  /// Takes the identities of an array's elements, and what reads those of another one.
+  /// Takes the identities of an array's elements, and the function that reads those of another one.
   package init(identities: [Identity], read: @escaping @Sendable (JSONDocument, Int) -> Reading?) {
     self.identities = identities
     self.read = read
   }
 
-  /// Whether the identities of an array's elements can be read from the document. They cannot where an `id` is made anew
+  /// Whether the identities of an array's elements can be read from the document. They cannot when an `id` is made anew
   /// whenever an element is decoded, is not encoded, or is the address of an object.
   func isRead(in document: JSONDocument, _ array: Int) -> Bool {
     identities.first.map { read(document, array + 1)?.identity == $0 } ?? true
   }
 }
 
-/// A value of a type that says how it merges, in the three documents; there may be none in base.
+/// A value of a type with a merge of its own, in the three documents; base may lack it.
 package struct MergeableValues: Sendable {
   /// A document, and the number of the value in it.
   package typealias Value = (document: JSONDocument, node: Int)
@@ -82,9 +82,9 @@ package struct MergeableValues: Sendable {
   }
 }
 
-/// What a type says about a value, where that is more than its JSON tells.
+/// What a type knows about a value beyond its JSON.
 ///
-/// Without one an object is a struct, whose members are known from what it writes, and everything else is a leaf.
+/// Without a form an object is a struct, which has the members that it writes, and everything else is a leaf.
 package enum Form: Sendable {
   /// A dictionary that is stored as an object.
   case map(MapForm)
@@ -94,18 +94,19 @@ package enum Form: Sendable {
   case list(ElementForm)
   /// An enum with a payload: an object whose only member is the case.
   case enumeration
-  /// An object that is replaced whole: an enum that writes its cases as members of one object.
+  /// An object that is replaced as a whole: an enum that writes its cases as members of one object.
   case leaf
-  /// A value that says how it merges: gives the merged one, or `nil` when it cannot read one of them.
+  /// A value with a merge of its own: the closure returns the merged value, or `nil` when it cannot read one of the
+  /// three.
   ///
-  /// It is asked where both sides have changed or added the value, on the thread that merges and at most once for each
-  /// value; the base of what both have added is absent.
+  /// It is called when both sides have changed or added the value, on the thread that merges and at most once for each
+  /// value. A value that both sides have added has no base.
   case mergeable(@Sendable (MergeableValues) -> MergedValue?)
 }
 
-/// What a type that says how it merges has made of two values, as JSON.
+/// The result of a type's own merge of two values, as JSON.
 package struct MergedValue: Sendable {
-  /// Theirs, as the type writes it.
+  /// Their value, as the type writes it.
   package let theirs: [UInt8]
   package let merged: [UInt8]
 

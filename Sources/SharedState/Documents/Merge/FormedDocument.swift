@@ -1,26 +1,26 @@
-/// A document, and what its type says about the values in it.
+/// A document with the forms of its values.
 package struct FormedDocument: Sendable {
   package let document: JSONDocument
-  /// The forms by the numbers of their nodes; `nil` when nothing is known of the type.
+  /// The forms by the numbers of their nodes; `nil` when the type is unknown.
   package let forms: [Int: Form]?
 
-  /// Takes a document, and what is known of it.
+  /// Takes a document and its forms.
   package init(document: JSONDocument, forms: [Int: Form]?) {
     self.document = document
     self.forms = forms
   }
 
-  /// Takes a stored document, which may have more in it than is known here, and what was made by encoding what was
-  /// decoded from it.
+  /// Takes a stored document, which may contain more than its type knows, and the document that decoding and encoding
+  /// it gives.
   package init(_ document: JSONDocument, like own: FormedDocument) {
     self.document = document
     forms = own.forms.map { Self.forms(of: document, like: own.document, $0) }
   }
 
-  /// Finds the values of a document of our own in a stored one.
+  /// Finds the values of our own document in the stored one, and their forms.
   private static func forms(of stored: JSONDocument, like own: JSONDocument, _ ownForms: [Int: Form]) -> [Int: Form] {
     var forms: [Int: Form] = [:]
-    // A list, because documents can be nested deeper than a stack is.
+    // A list instead of recursion, because deep documents could exhaust the stack.
     var pending: [(stored: Int, own: Int)] = [(0, 0)]
     while let pair = pending.popLast() {
       guard stored.nodes[pair.stored].kind == own.nodes[pair.own].kind else { continue }
@@ -53,6 +53,6 @@ package struct FormedDocument: Sendable {
 }
 
 extension ElementForm {
-  /// The same for another array, whose identities are not read yet.
+  /// The same form for another array, whose identities are not read yet.
   fileprivate var unread: ElementForm { ElementForm(identities: [], read: read) }
 }

@@ -6,8 +6,8 @@ struct JSONItems: Sequence, IteratorProtocol {
     var node: Int
     /// The number of a member's value, or of an element.
     var value: Int
-    /// Where it is written: from the bracket or comma in front of it to the comma behind it, or to its end when it is
-    /// the last.
+    /// The place of its text: from the bracket or comma before it to the comma after it, or to its end when it is the
+    /// last item.
     var range: Range<Int>
   }
 

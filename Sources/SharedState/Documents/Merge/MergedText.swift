@@ -1,19 +1,19 @@
 import Foundation
 
-/// The text that comes of a merge: theirs, with other text in the place of some values.
+/// The text that results from a merge: theirs, with other text in place of some values.
 ///
-/// What was stored has such places, too: of what is brought back.
+/// Values of the stored document can be replaced, too, when they are brought back.
 struct MergedText {
   /// The documents that the text is made of.
   enum Source: Hashable { case stored, mine, theirs }
 
   /// A part of the text.
   enum Piece {
-    /// What is written in a document.
+    /// A range of a document's text.
     case text(Source, Range<Int>)
-    /// A value of a document, by the number of its node, with all that was changed in it.
+    /// A value of a document, by the number of its node, with all changes in it.
     case value(Source, Int)
-    /// What is written in none of them.
+    /// Bytes that are in none of the documents.
     case bytes([UInt8])
   }
 
@@ -27,7 +27,7 @@ struct MergedText {
   private(set) var isChanged = false
 
   /// Puts pieces in the place of a value.
-  /// - Parameter isChange: Whether they differ from what is written there, apart from other values among them.
+  /// - Parameter isChange: Whether they differ from the text of the value, apart from other values among them.
   mutating func replace(_ source: Source, _ node: Int, with pieces: [Piece], isChange: Bool) {
     changes[Value(source: source, node: node)] = pieces
     isChanged = isChanged || isChange
@@ -40,7 +40,7 @@ struct MergedText {
     var result: [UInt8] = []
     result.reserveCapacity(document.bytes.count + 256)
     result += document.bytes[..<root.lowerBound]
-    // A list, because documents can be nested deeper than a stack is.
+    // A list instead of recursion, because deep documents could exhaust the stack.
     var pending: [Piece] = [.value(source, 0)]
     while let piece = pending.popLast() {
       switch piece {

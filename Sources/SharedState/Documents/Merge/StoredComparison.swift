@@ -1,5 +1,5 @@
-/// Whether what was stored when I read it is what is stored now, as its type sees it and with the members that the type
-/// does not know.
+/// Compares the document that was stored when I read it with the one that is stored now, by what they mean to their
+/// type, including the members that the type does not know.
 ///
 /// Another spelling, the order of members, entries and elements of sets, and repeated members are no difference; nor is
 /// a member of a struct that is null in one document and absent in the other.
@@ -13,11 +13,12 @@ struct StoredComparison {
   private let base: FormedDocument
   private let stored: JSONDocument
   private let theirs: JSONDocument
-  /// The values that are still to be compared. A list, because documents can be nested deeper than a stack is.
+  /// The values that are still to be compared. A list instead of recursion, because deep documents could exhaust the
+  /// stack.
   private var pending: [Values] = []
 
   /// Compares a value that was stored with theirs.
-  /// - Parameter value: The value in base, whose forms are those of the other two.
+  /// - Parameter value: The value in base, whose forms also hold for the other two.
   static func areEqual(
     base: FormedDocument,
     _ value: Int,
@@ -40,7 +41,7 @@ struct StoredComparison {
     self.theirs = theirs
   }
 
-  /// Compares two values, and leaves what is in them for later.
+  /// Compares two values, and leaves their contents for later.
   private mutating func mayBeEqual(_ values: Values) -> Bool {
     if JSONComparison.hasSameText(values.stored, of: stored, values.theirs, of: theirs) { return true }
     guard let value = values.base, let forms = base.forms, hasOneKind(values, value) else {
@@ -102,7 +103,7 @@ struct StoredComparison {
     let theirElements = numbers.elements(of: values.theirs, in: theirs, like: storedElements) { form.read(theirs, $1) }
     let (baseNodes, storedNodes) = (baseElements.firstNodes, storedElements.firstNodes)
     let theirNodes = theirElements.firstNodes
-    // What is repeated, or does not decode here, has nothing that it could be compared with but itself.
+    // Elements that are repeated, or do not decode here, have no counterparts, so the whole arrays are compared.
     guard storedNodes.count == storedElements.nodes.count, theirNodes.count == theirElements.nodes.count else {
       return haveSameValue(values)
     }

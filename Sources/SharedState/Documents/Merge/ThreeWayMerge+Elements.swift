@@ -1,6 +1,6 @@
-/// Arrays of which more is known than that they are arrays.
+/// Arrays whose elements have identities: sets and lists.
 extension ThreeWayMerge {
-  /// Merges lists element by element, and leaves what is in the elements for later.
+  /// Merges lists element by element, and leaves the contents of the elements for later.
   mutating func mergeList(_ values: Values, _ form: ElementForm) {
     let theirs = document(values.source)
     var numbers = ElementNumbers()
@@ -42,7 +42,7 @@ extension ThreeWayMerge {
       case .put(let piece): (isLeft[number], hasAdditions, pieces[number]) = (true, true, piece)
       }
     }
-    // Where I have neither moved nor added anything, the order is theirs.
+    // Unless I have moved or added something, the order is theirs.
     var order = theirOrder
     if hasAdditions || myOrder != baseOrder {
       order = ElementOrder(base: baseOrder, mine: myOrder, theirs: theirOrder, count: count).elements(isLeft: isLeft)
@@ -61,7 +61,7 @@ extension ThreeWayMerge {
     self.text.replace(values.source, values.theirs, with: text.pieces, isChange: isChange)
   }
 
-  /// Applies to a set what I have added and removed.
+  /// Applies my additions and removals to a set.
   mutating func mergeSet(_ values: Values, _ form: ElementForm) {
     let theirs = document(values.source)
     var numbers = ElementNumbers()
@@ -110,7 +110,7 @@ extension ThreeWayMerge {
     self.text.replace(values.source, values.theirs, with: text.pieces, isChange: true)
   }
 
-  /// The elements of what was stored, and of theirs; `nil` when nothing in the documents tells them apart.
+  /// The elements of the stored array, and of theirs; `nil` when the documents do not contain their identities.
   private func otherElements(
     of values: Values,
     like base: ElementNumbers.Elements,
@@ -127,20 +127,20 @@ extension ThreeWayMerge {
   }
 }
 
-/// Reads what tells the elements of documents apart, and notices when that is not in them, so that it is another one
-/// whenever an element is read: an `id` that is made anew, or the address of an object. Each merge of such a list would
-/// double its elements.
+/// Reads the identities of elements, and notices when the documents do not contain them, so that each reading gives
+/// another one: an `id` that is made anew, or the address of an object. Each merge of such a list would double its
+/// elements.
 private struct IdentityReader {
   private let form: ElementForm
   private(set) var areIdentified: Bool
 
-  /// - Parameter array: The array in a document of our own that the form was made of.
+  /// - Parameter array: The array in our own document that the form was made of.
   init(_ form: ElementForm, of array: Int, in document: JSONDocument) {
     self.form = form
     areIdentified = form.isRead(in: document, array)
   }
 
-  /// Reads an element, and once more to see whether it has the same identity.
+  /// Reads an element, and a second time to see whether it has the same identity.
   mutating func read(_ node: Int, of document: JSONDocument) -> Reading? {
     guard let reading = form.read(document, node) else { return nil }
     if form.read(document, node)?.identity != reading.identity { areIdentified = false }

@@ -1,19 +1,19 @@
 /// Objects: structs, dictionaries, the payloads of enums.
 extension ThreeWayMerge {
-  /// A member that theirs does not have.
+  /// A member that theirs lacks.
   private typealias Addition = (key: Int, value: MergedText.Piece)
 
-  /// What is to be written into an object of theirs.
+  /// The changes to an object of theirs.
   private struct Changes {
-    /// By the node of the key in theirs.
+    /// The fates of members, by the node of the key in theirs.
     var fates: [Int: Fate] = [:]
-    /// By the nodes of the keys in mine, in my order.
+    /// The new members, by the nodes of the keys in mine, in my order.
     var additions: [Addition] = []
     var hasRemovals = false
     var isChange = false
   }
 
-  /// Merges structs, dictionaries or payloads, and leaves what is in them for later.
+  /// Merges structs, dictionaries or payloads, and leaves their contents for later.
   mutating func mergeMembers(of values: Values, _ form: MapForm?, isNullAbsence: Bool) {
     let theirs = KeyedMembers(document(values.source), of: values.theirs, form: form)
     let changes = changes(of: values, form, isNullAbsence: isNullAbsence, in: theirs)
@@ -66,7 +66,7 @@ extension ThreeWayMerge {
         theirs: present(theirMember?.value, in: self.document(source)),
         in: source
       )
-      // A type that writes nil as null does so here.
+      // My null replaces the member, for a type that writes `nil` as null.
       if case .removed = fate, let myValue { fate = .put(.text(.mine, mine.document.nodes[myValue].range)) }
       switch fate {
       case .kept: return
@@ -85,7 +85,7 @@ extension ThreeWayMerge {
     var hasSkipped = false
     for member in mine.document.members(of: values.mine) {
       var baseValue: Int?
-      // Nearly always it is the next one there, too. What others write can be a repetition of one that was skipped.
+      // It is nearly always the next member there, too. In other programs' documents, that may repeat a skipped member.
       if next < end, !hasSkipped || mine.forms != nil, hasSameText(next, member.key) {
         baseValue = next + 1
       } else if let found = object.flatMap({ base.document.member(of: $0, at: member.key, in: mine.document) }) {
@@ -112,7 +112,7 @@ extension ThreeWayMerge {
     JSONComparison.hasSameText(node, of: base.document, myNode, of: mine.document)
   }
 
-  /// What becomes of a member of theirs. All that repeat a removed one are removed, too.
+  /// The fate of a member of theirs. All repetitions of a removed member are removed, too.
   private func fate(of key: Int, in theirs: KeyedMembers, of document: JSONDocument, _ changes: Changes) -> Fate {
     if let fate = changes.fates[key] { return fate }
     guard changes.hasRemovals, let first = theirs.member(at: key, of: document)?.key,
@@ -121,7 +121,7 @@ extension ThreeWayMerge {
     return .removed
   }
 
-  /// The additions to a struct by the keys that they stand behind: those of their nearest predecessors in mine.
+  /// The additions to a struct, by the keys that they follow: those of their nearest predecessors in mine.
   private func additions(of changes: Changes, to values: Values, in theirs: KeyedMembers) -> [Int?: [Addition]] {
     var additions: [Int?: [Addition]] = [:]
     var rest = changes.additions[...]
@@ -139,7 +139,8 @@ extension ThreeWayMerge {
     return additions
   }
 
-  /// The additions to a dictionary by the keys that they stand behind: in their order if it is sorted, otherwise last.
+  /// The additions to a dictionary, by the keys that they follow: in order if the dictionary is sorted, otherwise the
+  /// last one.
   private func additions(
     of changes: Changes,
     in document: JSONDocument,
@@ -165,7 +166,7 @@ extension ThreeWayMerge {
   }
 }
 
-/// The members of an object by their keys: by the texts of the keys, or by what a dictionary takes for the same key.
+/// The members of an object by their keys: by the text of a key, or by its identity in a dictionary.
 ///
 /// Of several members with one key the first counts.
 struct KeyedMembers {
@@ -174,7 +175,7 @@ struct KeyedMembers {
   private let form: MapForm?
   private var table: [Identity: JSONMembers.Element] = [:]
 
-  /// Takes the number of an object, if there is one, and what a dictionary says of its keys.
+  /// Takes the number of an object, if there is one, and the form of a dictionary.
   init(_ document: JSONDocument, of object: Int?, form: MapForm? = nil) {
     self.document = document
     self.object = object
@@ -193,12 +194,12 @@ struct KeyedMembers {
     return table[Self.identity(of: key, in: other, form)]
   }
 
-  /// Where a key of this or another document stands in a sorted dictionary.
+  /// The place of a key of this or another document in a sorted dictionary.
   func order(of key: Int, in document: JSONDocument) -> CanonicalOrder {
     CanonicalOrder(form?.read(document, key)?.text ?? Array(document.text(of: key)))
   }
 
-  /// What is no key of the type is itself, so that nobody takes it for another one.
+  /// A name that is no key of the type is identified by its bytes, so that it equals no other one.
   private static func identity(of key: Int, in document: JSONDocument, _ form: MapForm) -> Identity {
     form.read(document, key)?.identity ?? Identity(Array(JSONStringBytes(document.contents(of: key))))
   }

@@ -1,29 +1,31 @@
 package import Foundation
 
-/// Applies what one service changed in a JSON document to the document as another service has left it.
+/// Applies the changes that one service made in a JSON document to the document that another service has left.
 ///
-/// My change is the difference between `base` and `mine`, theirs that between `raw` and `theirs`. Whatever I have not
-/// changed stays as it is written in theirs, byte for byte. What both sides have changed goes by its ``Form``:
+/// My change is the difference between `base` and `mine`, theirs is that between `raw` and `theirs`. Everything that I
+/// have not changed stays as it is written in theirs, byte for byte. How a value is merged that both sides have changed
+/// depends on its ``Form``:
 ///
-/// - An object is merged member by member; to a struct, null is absence. A dictionary is merged entry by entry.
-/// - A set has what one side added, and not what one side removed.
-/// - A list whose elements have identities is merged element by element, see ``ElementOrder`` for the order.
-/// - An enum with a payload is merged within it as long as both sides have the same case.
-/// - A type that says how it merges does so.
-/// - Everything else is a leaf, which is replaced whole; so is what has become something else on one side. Of two
-///   changes mine wins, because it is committed later.
-/// - What one side removed and the other changed goes by the ``RemovalPolicy``. What I bring back has the members that
-///   I do not know, as they were stored.
+/// - An object is merged member by member; in a struct, null counts as absent. A dictionary is merged entry by entry.
+/// - A set has the elements that either side added, without those that either side removed.
+/// - A list whose elements have identities is merged element by element; see ``ElementOrder`` for the order.
+/// - The payload of an enum is merged as long as both sides have the same case.
+/// - A type with a merge of its own merges itself.
+/// - Everything else is a leaf, which is replaced as a whole. So is a value that has become one of another kind on one
+///   side. Of two changes mine wins, because it is committed later.
+/// - If one side removed a value and the other changed it, the ``RemovalPolicy`` decides. A value that I bring back has
+///   the members that I do not know, as they were stored.
 ///
-/// Values that are equal are no difference, however they are written: `1.0` and `1`, `"\u0041"` and `"A"`, objects with
-/// their keys in another order.
+/// Equal values are no difference, however they are written: `1.0` and `1`, `"\u0041"` and `"A"`, objects with their
+/// keys in another order.
 ///
-/// No result is nested deeper than the documents are. Whether it decodes, is valid and fits is for the caller to see.
+/// No result is nested deeper than the documents are. The caller checks whether it decodes, is valid and fits.
 ///
-/// Without forms all objects are merged, null is a value, and an object with one member in all three documents (or
-/// absent from `base`) whose key is another in mine than in theirs is a leaf: this is how enums encode.
+/// Without forms all objects are merged, and null is a value. There is one exception, because enums encode in this way:
+/// an object with exactly one member in all three documents (or absent from `base`) is a leaf when its key in mine is
+/// another one than in theirs.
 package struct ThreeWayMerge {
-  /// What came of a merge.
+  /// The result of a merge.
   package struct Outcome: Hashable, Sendable {
     package var document: Data
     /// Whether the document differs from theirs. If not, it is theirs byte for byte, and need not be sent.
@@ -36,18 +38,18 @@ package struct ThreeWayMerge {
     var stored: Int?
     var mine: Int
     var theirs: Int
-    /// Which document `theirs` is in: of what is brought back, it is what was stored.
+    /// The document that `theirs` is in: for a value that is brought back, the stored one.
     var source: MergedText.Source
   }
 
-  /// What becomes of a member, an entry or an element.
+  /// The decision about a member, an entry or an element.
   enum Fate {
-    /// It is as in theirs, or is not there either.
+    /// It stays as it is in theirs, or stays absent.
     case kept
     case removed
     /// It stays where it is in theirs, perhaps with changes in it.
     case merged
-    /// It is this, and not what is there in theirs, if anything is.
+    /// It is replaced by this, or added.
     case put(MergedText.Piece)
   }
 
@@ -63,7 +65,7 @@ package struct ThreeWayMerge {
   let mine: FormedDocument
   private let theirs: JSONDocument
   let removal: RemovalPolicy
-  /// A list, because documents can be nested deeper than a stack is.
+  /// A list instead of recursion, because deep documents could exhaust the stack.
   private var pending: [Work] = []
   var text = MergedText()
 
@@ -75,7 +77,7 @@ package struct ThreeWayMerge {
     removal: RemovalPolicy
   ) {
     self.raw = raw
-    // Nobody looks into a base that is not there.
+    // Never looked at when there is no base.
     self.base = base ?? mine
     self.mine = mine
     self.theirs = theirs
@@ -85,11 +87,11 @@ package struct ThreeWayMerge {
   /// Applies my change of a document to a third one.
   ///
   /// - Parameters:
-  ///   - raw: What was stored when my value was read; `nil` if nothing was.
-  ///   - base: What my value was then, encoded, or what it was by default.
+  ///   - raw: The document that was stored when my value was read; `nil` if there was none.
+  ///   - base: My value at that time, or its default, encoded.
   ///   - mine: My value, encoded.
-  ///   - theirs: What is stored now.
-  ///   - removal: What comes of what one side has removed and the other changed.
+  ///   - theirs: The document that is stored now.
+  ///   - removal: Decides about a value that one side has removed and the other has changed.
   package static func merge(
     raw: JSONDocument?,
     base: FormedDocument?,
@@ -112,7 +114,7 @@ package struct ThreeWayMerge {
     return Outcome(document: merge.text.data(of: .theirs, in: merge.document), isChanged: true)
   }
 
-  /// Applies the difference between two documents, of whose types nothing is known, to a third one.
+  /// Applies the difference between two documents, whose types are unknown, to a third one.
   package static func merge(base: JSONDocument, mine: JSONDocument, theirs: JSONDocument) -> Outcome {
     merge(
       raw: base,
@@ -122,7 +124,7 @@ package struct ThreeWayMerge {
     )
   }
 
-  /// Applies the difference between two documents, of whose types nothing is known, to a third one.
+  /// Applies the difference between two documents, whose types are unknown, to a third one.
   /// - Throws: ``JSONParsingError`` when one of them is not JSON. Nothing is read when `base` and `mine` are the same
   ///   bytes.
   package static func merge(base: Data, mine: Data, theirs: Data) throws(JSONParsingError) -> Outcome {
@@ -145,7 +147,7 @@ package struct ThreeWayMerge {
 
   // MARK: Places
 
-  /// Decides about a place of the documents, by the numbers of the nodes that are there.
+  /// Decides about a place in the documents, by the numbers of the nodes that are there.
   mutating func fate(
     base value: Int?,
     stored storedValue: Int?,
@@ -166,7 +168,7 @@ package struct ThreeWayMerge {
       return mayChange(values) ? .merged : .kept
     }
     if isUnchanged(base: value, mine: myValue) { return .kept }
-    // What never was there was not removed: it was added, or completed and then changed.
+    // A value that was never stored was not removed: it was added, or completed and then changed.
     guard let storedValue else { return .put(.text(.mine, mine.document.nodes[myValue].range)) }
     if removal == .removalWins { return .kept }
     let values = Values(base: value, stored: storedValue, mine: myValue, theirs: storedValue, source: .stored)
@@ -174,7 +176,7 @@ package struct ThreeWayMerge {
     return .put(.value(.stored, storedValue))
   }
 
-  /// Whether what one side removed is to the other as it was stored.
+  /// Whether a value that one side removed is the stored one on the other side.
   func isUnchanged(
     base value: Int,
     stored storedValue: Int?,
@@ -192,7 +194,7 @@ package struct ThreeWayMerge {
 
   // MARK: Values
 
-  /// Merges what is a leaf, and leaves the rest for later.
+  /// Merges a leaf, and leaves any other value for later.
   /// - Returns: Whether theirs may change.
   private mutating func mayChange(_ values: Values) -> Bool {
     guard let forms = mine.forms else { return mayChangeUntyped(values) }
@@ -243,7 +245,7 @@ package struct ThreeWayMerge {
     return true
   }
 
-  /// Leaves out where a value was something else; `nil` if it is something else now.
+  /// Leaves out earlier values of another kind; `nil` if mine or theirs is of another kind.
   private func fitted(_ values: Values, to kind: JSONNode.Kind) -> Values? {
     func fits(_ value: Int, _ document: JSONDocument) -> Bool { document.nodes[value].kind == kind }
     guard fits(values.mine, mine.document), fits(values.theirs, document(values.source)) else { return nil }
@@ -263,7 +265,7 @@ package struct ThreeWayMerge {
     return true
   }
 
-  /// Lets a type merge its values. Of an object the members stay that the type does not know.
+  /// Lets a type merge its values. An object keeps the members that the type does not know.
   private mutating func replace(_ values: Values, by merge: (MergeableValues) -> MergedValue?) -> Bool {
     if isUnchanged(base: values.base, mine: values.mine) { return false }
     let theirs = document(values.source)

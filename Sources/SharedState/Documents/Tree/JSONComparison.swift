@@ -1,11 +1,12 @@
 import Foundation
 
-/// Compares values of two documents by what they mean: numbers by their value, strings by their characters, objects
+/// Compares values of two documents by their meaning: numbers by their value, strings by their characters, objects
 /// without regard to the order of their keys.
 struct JSONComparison {
   private let one: JSONDocument
   private let other: JSONDocument
-  /// The values that are still to be compared. A list, because documents can be nested deeper than a stack is.
+  /// The values that are still to be compared. A list instead of recursion, because deep documents could exhaust the
+  /// stack.
   private var pending: [(Int, Int)]
 
   /// Whether a value of one document is equal to a value of another.
@@ -36,7 +37,7 @@ struct JSONComparison {
     }
   }
 
-  /// Compares two values, and leaves what is in them for later.
+  /// Compares two values, and leaves their contents for later.
   private mutating func mayBeEqual(_ value: Int, _ otherValue: Int) -> Bool {
     if Self.hasSameText(value, of: one, otherValue, of: other) { return true }
     let kind = one.nodes[value].kind

@@ -1,10 +1,10 @@
 package import Foundation
 
-/// A JSON document whose values can be looked at, with its text kept as it is.
+/// A parsed JSON document that keeps its text as it is.
 ///
-/// Nothing is converted: the order of keys, members that nobody knows, every digit of a number and every escape of a
-/// string are those of the text, and ``data`` is what was parsed, byte for byte. Of several members with the same key
-/// the first one counts, as for `JSONDecoder`.
+/// Nothing is converted: the order of keys, unknown members, every digit of a number and every escape of a string are
+/// those of the text, and ``data`` is the parsed text, byte for byte. Of several members with the same key the first
+/// one counts, as for `JSONDecoder`.
 package struct JSONDocument: Sendable {
   /// How deep arrays and objects may be nested, as for `JSONDecoder`.
   package static let maximumDepth = 512
@@ -39,7 +39,7 @@ package struct JSONDocument: Sendable {
   package var data: Data { Data(bytes) }
 
   /// Whether two documents mean the same, however they are written: numbers are compared by their value, strings by
-  /// their characters, and the order of keys does not matter.
+  /// their characters, and objects without regard to the order of their keys.
   package func hasSameValue(as other: JSONDocument) -> Bool {
     JSONComparison.areEqual(0, of: self, 0, of: other)
   }
@@ -56,7 +56,7 @@ package struct JSONDocument: Sendable {
     text(of: node).dropFirst().dropLast()
   }
 
-  /// The members of an object, or none of anything else, those with a repeated key among them.
+  /// The members of an object, including those with a repeated key; none for anything else.
   func members(of object: Int) -> JSONMembers {
     JSONMembers(nodes, of: object)
   }
@@ -102,7 +102,7 @@ package struct JSONDocument: Sendable {
     return index.keys(withHash: hash).first { nodes[$0].hash == hash && isEqual($0) }
   }
 
-  /// Whether a member has a key that an earlier one has, so that it does not count.
+  /// Whether an earlier member has the same key, so that this one does not count.
   func isRepeated(_ member: JSONMembers.Element, of object: Int) -> Bool {
     self.member(of: object, at: member.key, in: self)?.key != member.key
   }
@@ -112,7 +112,7 @@ package struct JSONDocument: Sendable {
   }
 }
 
-/// One value, or one key, of a JSON document: what it is, and where its text is.
+/// One value, or one key, of a JSON document: its kind, and the place of its text.
 ///
 /// The nodes of a document are in the order of its text. An array is followed by its elements, an object by its
 /// members, each a key and a value.
@@ -128,12 +128,12 @@ struct JSONNode: Sendable {
   var hasRepetitions = false
   let lower: UInt32
   var upper: UInt32
-  /// The number of the node after this one and all that is in it.
+  /// The number of the node after this one and all of its contents.
   var next: UInt32
-  /// The same for equal keys, see ``NameHash``; 0 for values.
+  /// Equal for equal keys, see ``NameHash``; 0 for values.
   var hash: UInt32 = 0
 
-  /// Where the text is, the quotes of a string and the brackets of a container included.
+  /// The place of the text, including the quotes of a string and the brackets of a container.
   var range: Range<Int> { Int(lower)..<Int(upper) }
 }
 
@@ -146,7 +146,7 @@ struct JSONMembers: Sequence, IteratorProtocol {
   private var key: Int
   private let end: Int
 
-  /// Takes the nodes of a document, and the number of an object's; anything else has no members.
+  /// Takes the nodes of a document, and the number of an object's node. A node of any other kind has no members.
   init(_ nodes: [JSONNode], of object: Int) {
     self.nodes = nodes
     key = object + 1

@@ -1,13 +1,13 @@
 /// Finds the keys of an object by their hashes.
 struct JSONIndex: Sendable {
-  /// Whether two keys have the same hash, which all equal ones have.
+  /// Whether two keys have the same hash, as equal keys do.
   private(set) var hasRepetitions = false
-  /// The numbers of the keys, each at its hash or in one of the places that follow; 0 where there is none.
+  /// The numbers of the keys, each at its hash or in one of the following places; 0 marks a free place.
   private var places: ContiguousArray<UInt32>
 
-  /// Takes the nodes of a document, and the number of an object's.
+  /// Takes the nodes of a document, and the number of an object's node.
   init(_ nodes: [JSONNode], of object: Int) {
-    // Half of the places are free, so that a search soon ends.
+    // At least half of the places are free, so that a search soon ends.
     let members = JSONMembers(nodes, of: object)
     let count = members.reduce(0) { count, _ in count + 1 }
     var size = 32
@@ -24,7 +24,7 @@ struct JSONIndex: Sendable {
     }
   }
 
-  /// The keys that may have a hash, and others; of equal ones the first comes first.
+  /// All keys with a hash, and maybe others; of equal keys the first one comes first.
   func keys(withHash hash: UInt32) -> some Sequence<Int> {
     sequence(state: Int(hash) & (places.count - 1)) { [places] place -> Int? in
       guard places[place] != 0 else { return nil }
@@ -36,8 +36,8 @@ struct JSONIndex: Sendable {
 
 /// Hashes of the names of members.
 ///
-/// They depend on numbers that are new in each process, so that nobody can write a document whose names have all the
-/// same hash. Only for tables that look at the names themselves, too.
+/// They depend on numbers that are new in each process, so that nobody can write a document whose names all have the
+/// same hash. Use them only in tables that compare the names themselves, too.
 enum NameHash {
   private static let seeds = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max) | 1)
 
@@ -51,7 +51,7 @@ enum NameHash {
       rest = UnsafeRawBufferPointer(rebasing: rest[8...])
     }
     if rest.count >= 4 {
-      // The two halves overlap where there are fewer than eight bytes.
+      // With fewer than eight bytes the two halves overlap.
       let low = UInt64(rest.loadUnaligned(as: UInt32.self))
       let high = UInt64(rest.loadUnaligned(fromByteOffset: rest.count - 4, as: UInt32.self))
       return mix(hash ^ (low | high << 32), factor)

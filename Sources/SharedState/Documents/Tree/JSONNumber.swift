@@ -1,4 +1,4 @@
-/// The value of a JSON number, exactly, whatever its size: which digits it has, and where its point is.
+/// The exact value of a JSON number of any size: its digits, and the place of its point.
 struct JSONNumber: Comparable {
   private var isNegative = false
   /// The text from the first digit that is not zero to the last; empty when the number is zero.
@@ -24,7 +24,7 @@ struct JSONNumber: Comparable {
     }
   }
 
-  /// Two numbers whose exponents do not fit count as different, unless somebody finds their texts to be the same.
+  /// Two numbers whose exponents do not fit count as different; the caller compares their texts.
   static func == (one: Self, other: Self) -> Bool {
     guard !one.significant.isEmpty, !other.significant.isEmpty else {
       return one.significant.isEmpty && other.significant.isEmpty
@@ -33,7 +33,7 @@ struct JSONNumber: Comparable {
       && one.digits.elementsEqual(other.digits)
   }
 
-  /// Exact, unless both exponents do not fit.
+  /// Exact, unless neither exponent fits.
   static func < (one: Self, other: Self) -> Bool {
     if one.sign != other.sign { return one.sign < other.sign }
     if one.sign == 0 { return false }

@@ -1,12 +1,12 @@
-/// What has no other value in it: strings, numbers, literals, space.
+/// The parts of a document that contain no other value: strings, numbers, literals, space.
 extension JSONParser {
-  /// The byte that comes next.
+  /// The next byte.
   func peek() throws(JSONParsingError) -> UInt8 {
     guard position < bytes.count else { throw failure() }
     return bytes[position]
   }
 
-  /// The error that tells of the byte that comes next, or of there being none.
+  /// The error for the next byte, or for the end of the document.
   func failure(_ reason: JSONParsingError.Reason = .unexpectedByte) -> JSONParsingError {
     JSONParsingError(reason: position < bytes.count ? reason : .unexpectedEnd, offset: position)
   }
@@ -43,14 +43,14 @@ extension JSONParser {
     return true
   }
 
-  /// Skips digits, at least one and as many as there are.
+  /// Skips all digits, of which there must be at least one.
   private mutating func skipDigits() throws(JSONParsingError) {
     let start = position
     while position < bytes.count, bytes[position] &- UInt8(ascii: "0") < 10 { position += 1 }
     guard position > start else { throw failure() }
   }
 
-  /// Skips a string and says whether there are escapes in it.
+  /// Skips a string, and returns whether it contains escapes.
   mutating func skipString() throws(JSONParsingError) -> Bool {
     var hasEscapes = false
     position += 1

@@ -1,14 +1,14 @@
 /// Finds the values in the text of a JSON document: strict RFC 8259, in UTF-8, without recursion.
 ///
-/// Two things that the standard leaves open are as in `JSONDecoder`: a byte order mark in front is skipped, and the
-/// escape of a surrogate without its other half harms nobody who does not read the string.
+/// In two details that the standard leaves open it behaves like `JSONDecoder`: a leading byte order mark is skipped,
+/// and the escape of a lone surrogate is an error only when the string is read.
 struct JSONParser {
   /// An array or object whose end has not been seen.
   private struct Container {
     var node: Int
     var isObject: Bool
     var memberCount = 0
-    /// A bit for each hash of a key, and whether one was met twice.
+    /// A bit for each hash of a key that was met, and whether one was met twice.
     var seen: UInt64 = 0
     var mayHaveRepetitions = false
   }
@@ -16,7 +16,7 @@ struct JSONParser {
   let bytes: UnsafeBufferPointer<UInt8>
   var position = 0
   private(set) var nodes: [JSONNode] = []
-  /// The objects with too many members to look at each of them for a key.
+  /// The objects with too many members for a linear search of a key.
   private(set) var largeObjects: [Int] = []
   private var open: [Container] = []
 
@@ -41,7 +41,8 @@ struct JSONParser {
 
   // MARK: Structure
 
-  /// Reads a value. Of a container with something in it only the start, and says so: its first value comes next.
+  /// Reads a value. Of a container that is not empty, it reads only the start, and returns `true`: its first value is
+  /// next.
   private mutating func opensContainer() throws(JSONParsingError) -> Bool {
     let start = position
     switch try peek() {
@@ -80,7 +81,7 @@ struct JSONParser {
     return true
   }
 
-  /// Goes on after a value, and out of the containers that end with it.
+  /// Goes on after a value, leaving the containers that end with it. Returns whether another value follows.
   private mutating func isFollowedByAnother() throws(JSONParsingError) -> Bool {
     skipWhitespace()
     while let container = open.last {
@@ -110,7 +111,7 @@ struct JSONParser {
     }
   }
 
-  /// Whether two of an object's keys have the same hash, which all equal ones have.
+  /// Whether two keys of an object have the same hash, as equal keys do.
   private func hasRepetitions(_ object: Int) -> Bool {
     var members = JSONMembers(nodes, of: object)
     while let member = members.next() {
@@ -152,7 +153,7 @@ struct JSONParser {
   }
 }
 
-/// Why bytes are not a JSON document, and where. It shows nothing of them.
+/// Why bytes are not a JSON document, and where. It contains none of them.
 package struct JSONParsingError: Error, Hashable, Sendable {
   package enum Reason: Hashable, Sendable {
     case unexpectedEnd
@@ -165,7 +166,7 @@ package struct JSONParsingError: Error, Hashable, Sendable {
   }
 
   package var reason: Reason
-  /// How many bytes come before the one in question.
+  /// The number of bytes before the one in question.
   package var offset: Int
 }
 

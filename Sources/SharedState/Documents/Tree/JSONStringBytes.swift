@@ -1,13 +1,13 @@
 /// The UTF-8 bytes that the text of a JSON string stands for, with the escapes resolved.
 ///
-/// A surrogate without its other half, which has no UTF-8 form, comes out as three bytes that no other character has,
-/// so that it is equal to nothing but itself.
+/// A lone surrogate, which has no UTF-8 form, becomes three bytes that no other character has, so that it equals only
+/// itself.
 struct JSONStringBytes<Text: RandomAccessCollection<UInt8>>: Sequence, IteratorProtocol where Text.SubSequence == Text {
   private var text: Text
   /// The rest of an escaped character, its first byte lowest.
   private var pending: UInt32 = 0
 
-  /// Takes the text between the quotes, which must be a valid one.
+  /// Takes the text between the quotes, which must be valid.
   init(_ text: Text) {
     self.text = text
   }
