@@ -1,2 +1,2 @@
-// `@Dependency`, `prepareDependencies` and `withDependencies` belong to what a program that shares state needs.
+// A program that shares state needs `@Dependency`, `prepareDependencies` and `withDependencies`, too.
 @_exported public import SharedStateDependencies

@@ -2,8 +2,8 @@ extension Shared where Value: Sendable {
   /// Shares a value that a key keeps.
   ///
   /// - Parameters:
-  ///   - wrappedValue: The default: the value until something is loaded, and when nothing is stored. Evaluated only
-  ///     when no share of the key exists yet.
+  ///   - wrappedValue: The default: the value until one is loaded, and while none is stored. Evaluated only when no
+  ///     share of the key exists yet.
   ///   - key: Says where the value is kept.
   public init(
     wrappedValue: @autoclosure () -> Value,
@@ -17,8 +17,8 @@ extension Shared where Value: Sendable {
     )
   }
 
-  /// Shares an optional value that a key keeps; `nil` when nothing is stored. A key with a default of the same name comes
-  /// first.
+  /// Shares an optional value that a key keeps; `nil` when nothing is stored. A key of the same name that has a default
+  /// is preferred.
   @_disfavoredOverload
   public init<Wrapped>(
     _ key: some SharedKey<Value>,
@@ -28,7 +28,7 @@ extension Shared where Value: Sendable {
     self.init(wrappedValue: nil, key, fileID: fileID, line: line)
   }
 
-  /// Not available: a key without a default needs one here.
+  /// Unavailable: a key without a default needs one here.
   @available(*, unavailable, message: "Give a default: '@Shared(key) var value = default'.")
   public init(_ key: some SharedKey<Value>) {
     fatalError("This initialiser is unavailable: give a default.")
@@ -53,9 +53,9 @@ extension Shared where Value: Sendable {
     self.init(wrappedValue: wrappedValue(), key.base, fileID: fileID, line: line)
   }
 
-  /// Loads the value that a key keeps, once, and shares it. It is watched from then on.
+  /// Loads the value that a key keeps, and shares it. The key watches it from then on.
   ///
-  /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
+  /// - Throws: ``NothingStoredError`` when nothing is stored, the key's error, or `CancellationError`.
   public init(
     require key: some SharedKey<Value>,
     fileID: StaticString = #fileID,
@@ -68,9 +68,9 @@ extension Shared where Value: Sendable {
     )
   }
 
-  /// Loads the value that a key with a default keeps, and shares it; the default is of no use here.
+  /// Loads the value that a key with a default keeps, and shares it. The default is not used.
   ///
-  /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
+  /// - Throws: ``NothingStoredError`` when nothing is stored, the key's error, or `CancellationError`.
   public init<Key: SharedKey<Value>>(
     require key: Key.Default,
     fileID: StaticString = #fileID,
@@ -79,18 +79,18 @@ extension Shared where Value: Sendable {
     try await self.init(require: key.base, fileID: fileID, line: line)
   }
 
-  /// Points this share and its copies to what another key keeps, and loads that.
+  /// Points this share and its copies to the value that another key keeps, and loads that.
   ///
-  /// Until it is loaded, the value is the one of before, or what other shares of the key have.
-  /// - Throws: What the key says, or `CancellationError`.
+  /// Until it is loaded, the value stays the same, or is the one that other shares of the new key have.
+  /// - Throws: The key's error, or `CancellationError`.
   public func load(_ key: some SharedKey<Value>) async throws {
     projection.swap { box(of: key, loads: false, default: $0) }
     try await load()
   }
 
-  /// Points this share and its copies to what another key keeps, and loads that.
+  /// Points this share and its copies to the value that another key keeps, and loads that.
   ///
-  /// - Throws: What the key says, or `CancellationError`.
+  /// - Throws: The key's error, or `CancellationError`.
   public func load<Key: SharedKey<Value>>(_ key: Key.Default) async throws {
     projection.swap { _ in box(of: key.base, loads: false, default: { key.initialValue }) }
     try await load()
@@ -101,21 +101,21 @@ extension SharedReader where Value: Sendable {
   /// Reads a value that a key keeps.
   ///
   /// - Parameters:
-  ///   - wrappedValue: The default: the value until something is loaded, and when nothing is stored. Evaluated only
-  ///     when no share of the key exists yet.
+  ///   - wrappedValue: The default: the value until one is loaded, and while none is stored. Evaluated only when no
+  ///     share of the key exists yet.
   ///   - key: Says where the value is kept.
   public init(wrappedValue: @autoclosure () -> Value, _ key: some SharedReaderKey<Value>) {
     self.init(readOnlyBox(of: key, default: wrappedValue).place)
   }
 
-  /// Reads an optional value that a key keeps; `nil` when nothing is stored. A key with a default of the same name comes
-  /// first.
+  /// Reads an optional value that a key keeps; `nil` when nothing is stored. A key of the same name that has a default
+  /// is preferred.
   @_disfavoredOverload
   public init<Wrapped>(_ key: some SharedReaderKey<Value>) where Value == Wrapped? {
     self.init(wrappedValue: nil, key)
   }
 
-  /// Not available: a key without a default needs one here.
+  /// Unavailable: a key without a default needs one here.
   @available(*, unavailable, message: "Give a default: '@SharedReader(key) var value = default'.")
   public init(_ key: some SharedReaderKey<Value>) {
     fatalError("This initialiser is unavailable: give a default.")
@@ -131,32 +131,32 @@ extension SharedReader where Value: Sendable {
     self.init(wrappedValue: wrappedValue(), key.base)
   }
 
-  /// Loads the value that a key keeps, once, and reads it. It is watched from then on.
+  /// Loads the value that a key keeps, and reads it. The key watches it from then on.
   ///
-  /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
+  /// - Throws: ``NothingStoredError`` when nothing is stored, the key's error, or `CancellationError`.
   public init(require key: some SharedReaderKey<Value>) async throws {
     let value = try await requiredValue(of: key)
     self.init(readOnlyBox(of: key, loads: false, default: { value }).place)
   }
 
-  /// Loads the value that a key with a default keeps, and reads it; the default is of no use here.
+  /// Loads the value that a key with a default keeps, and reads it. The default is not used.
   ///
-  /// - Throws: ``NothingStoredError`` when nothing is stored, what the key says, or `CancellationError`.
+  /// - Throws: ``NothingStoredError`` when nothing is stored, the key's error, or `CancellationError`.
   public init<Key: SharedReaderKey<Value>>(require key: Key.Default) async throws {
     try await self.init(require: key.base)
   }
 
-  /// Points this reader and its copies to what another key keeps, and loads that.
+  /// Points this reader and its copies to the value that another key keeps, and loads that.
   ///
-  /// - Throws: What the key says, or `CancellationError`.
+  /// - Throws: The key's error, or `CancellationError`.
   public func load(_ key: some SharedReaderKey<Value>) async throws {
     projection.swap { readOnlyBox(of: key, loads: false, default: $0) }
     try await load()
   }
 
-  /// Points this reader and its copies to what another key keeps, and loads that.
+  /// Points this reader and its copies to the value that another key keeps, and loads that.
   ///
-  /// - Throws: What the key says, or `CancellationError`.
+  /// - Throws: The key's error, or `CancellationError`.
   public func load<Key: SharedReaderKey<Value>>(_ key: Key.Default) async throws {
     projection.swap { _ in readOnlyBox(of: key.base, loads: false, default: { key.initialValue }) }
     try await load()
@@ -164,7 +164,7 @@ extension SharedReader where Value: Sendable {
 }
 
 extension Projection {
-  /// Points to what a key keeps from now on, and tells nobody of a value that is the present one.
+  /// Points this projection to the value that a key keeps. Tells no observer when the value stays the same.
   ///
   /// - Parameter find: Finds the box of the key; takes the present value, for the default.
   fileprivate func swap(_ find: (() -> Value) -> ValueBox<Value>) {
@@ -175,7 +175,7 @@ extension Projection {
       return present
     }.place
     let (value, version) = place.snapshot()
-    // What was made of the present value is that, until it changes.
+    // A box that was made with the present value holds that until its first change.
     let isSame = isMade && version == 0 || Equality.areEqual(value, present) == true
     swap(place, versionOfSameValue: isSame ? version : nil)
   }

@@ -26,7 +26,7 @@ public struct Shared<Value> {
     self.init(box.place)
   }
 
-  /// Shares a value that is held in memory only, by those to whom the share is handed.
+  /// Shares a value that is held in memory only, by this share, its copies and the shares derived from it.
   public init(value: Value, fileID: StaticString = #fileID, line: UInt = #line) {
     self.init(ValueBox(value), declaredAt: ShareOrigin(fileID: fileID, line: line))
   }
@@ -57,11 +57,12 @@ public struct Shared<Value> {
     nonmutating set { projection.swap(newValue.projection.place) }
   }
 
-  /// Reads and changes the value as one step that nothing comes between.
+  /// Reads and changes the value in one step that nothing can come between.
   ///
-  /// The change is visible to everybody once the closure has returned. Observers have been told before this method
-  /// returns, unless some are being told of another change of the value at that moment: then the thread that tells them
-  /// goes on with this one; see <doc:ObservingChanges>. A key saves the change afterwards, in the order of the changes.
+  /// The change is visible on every thread once the closure has returned. Observers are told before this method
+  /// returns, unless a thread is telling them of another change of the value at that moment: then that thread tells
+  /// them of this one, too; see <doc:ObservingChanges>. A key saves changes afterwards, in the order in which they were
+  /// made.
   ///
   /// The closure runs on the calling thread with the value's lock held, so keep it short, and do not read or change this
   /// value inside it: that traps. Nesting the closures of two values in opposite orders on two threads deadlocks, as with
@@ -108,22 +109,22 @@ public struct Shared<Value> {
   /// Loads the value again from where it is kept. A value that is held in memory only stays as it is.
   ///
   /// A local change that is made in the meantime is not overwritten.
-  /// - Parameter timeout: How long to wait at the longest. `nil`, by default: as long as it is usual for the key, which
-  ///   with Redis is the store's `operationTimeout` of 10 seconds.
-  /// - Throws: What the key says, ``TimedOutError`` where that says nothing in time, or `CancellationError`.
+  /// - Parameter timeout: The longest time to wait. `nil`, the default, waits as long as is usual for the key; with
+  ///   Redis that is the store's `operationTimeout` of 10 seconds.
+  /// - Throws: The key's error, ``TimedOutError`` when the key does not answer in time, or `CancellationError`.
   public func load(within timeout: Duration? = nil) async throws {
     let box = projection.place.box
     try await box.handingErrorsOver { try await box.persistence?.load(within: timeout) }
   }
 
-  /// Saves the value, and returns once it is kept. A value that is held in memory only is kept as it is.
+  /// Saves the value, and returns once it is kept. A value that is held in memory only needs no saving.
   ///
   /// - Parameters:
-  ///   - replacingUnreadable: Whether what is stored is replaced although nobody here can read it: a document that
-  ///     somebody else has written is lost then, with all that it holds. By default it stays, and the call throws.
-  ///   - timeout: How long to wait at the longest; see ``load(within:)``.
-  /// - Throws: What the key says, ``TimedOutError``, or `CancellationError`; the saving itself goes on after a
-  ///   cancellation, or when the time is over.
+  ///   - replacingUnreadable: Whether to replace a stored document that this program cannot read. That document is lost
+  ///     then, with all that it holds. By default it stays, and the call throws.
+  ///   - timeout: The longest time to wait; see ``load(within:)``.
+  /// - Throws: The key's error, ``TimedOutError``, or `CancellationError`. The save itself goes on after a cancellation
+  ///   or a timeout.
   public func save(replacingUnreadable: Bool = false, within timeout: Duration? = nil) async throws {
     let box = projection.place.box
     try await box.handingErrorsOver {
@@ -131,25 +132,25 @@ public struct Shared<Value> {
     }
   }
 
-  /// Deletes what is stored, so that everybody returns to their default, and returns once that is done.
+  /// Deletes what is stored, so that every program that shares it returns to its default. Returns once that is done.
   ///
-  /// The default is the one of whoever shared the value first in this process. A value that no key keeps stays as it is.
-  /// - Parameter timeout: How long to wait at the longest; see ``load(within:)``.
-  /// - Throws: What the key says, ``TimedOutError``, or `CancellationError`; the deletion itself goes on after a
-  ///   cancellation, or when the time is over.
+  /// In this process that is the default of the share that was made first. A value that no key keeps stays as it is.
+  /// - Parameter timeout: The longest time to wait; see ``load(within:)``.
+  /// - Throws: The key's error, ``TimedOutError``, or `CancellationError`. The deletion itself goes on after a
+  ///   cancellation or a timeout.
   public func reset(within timeout: Duration? = nil) async throws {
     let box = projection.place.box
     guard let persistence = box.persistence else { return box.returnToDefault() }
     try await box.handingErrorsOver { try await persistence.reset(within: timeout) }
   }
 
-  /// Reads and changes the value as one step that nothing comes between, in whatever process, and returns once it is
-  /// kept.
+  /// Reads and changes the value in one step that no other process can come between, and returns once it is kept.
   ///
-  /// With a key whose store is shared with other processes the closure runs on the newest value of the store, after the
-  /// changes that were made here before. What it does takes effect exactly once, or not at all; when somebody else was
-  /// faster it runs again, on what they have made of the value. It runs on a thread of the store, so keep it short: it
-  /// must neither block nor use this value's shares. With every other key this is `withLock` and then `save()`.
+  /// With a key whose store is shared with other processes, the closure runs on the newest value of the store, after
+  /// all earlier changes that were made here. Its change takes effect exactly once, or not at all. When another process
+  /// was faster, the closure runs again, on the value that this process has stored. It runs on a thread of the store,
+  /// so keep it short: it must neither block nor use this value's shares. With every other key this is `withLock` and
+  /// then `save()`.
   ///
   /// ```swift
   /// try await $stock.updateAtomically { stock in
@@ -159,11 +160,12 @@ public struct Shared<Value> {
   /// ```
   ///
   /// - Parameters:
-  ///   - timeout: How long to wait at the longest; see ``load(within:)``.
+  ///   - timeout: The longest time to wait; see ``load(within:)``.
   ///   - operation: Changes the value. When it throws, the value stays as it was.
   /// - Returns: What the closure returned when it took effect.
-  /// - Throws: What the closure throws, what the key says, ``TimedOutError``, or `CancellationError` when it was cancelled
-  ///   before it was sent, and so never takes effect. A key whose store was asked and has not answered says that the outcome is unknown.
+  /// - Throws: The closure's error, the key's error, ``TimedOutError``, or `CancellationError` when the update was
+  ///   cancelled before it was sent, so that it never takes effect. When the store was asked and has not answered, the
+  ///   key's error says that the outcome is unknown.
   @inlinable
   @discardableResult
   public func updateAtomically<Result: Sendable>(
@@ -185,14 +187,14 @@ public struct Shared<Value> {
   }
 }
 
-// A share is a constant pointer to a projection, which locks every access; the value is handed from thread to thread,
+// A share is a constant pointer to a projection, which locks every access. The value passes from thread to thread,
 // which its own Sendable conformance allows.
 extension Shared: @unchecked Sendable where Value: Sendable {}
 
 extension Shared: Equatable where Value: Equatable {
   /// Whether the two values are equal now.
   ///
-  /// While a test asserts changes, a share equals itself once the value that is expected is the present one: see
+  /// While a test asserts changes, a share equals itself once the expected value is the present one: see
   /// ``SharedChangeTracker/assert(_:fileID:filePath:line:column:)-swift.method``.
   public static func == (lhs: Shared, rhs: Shared) -> Bool {
     if let isEqual = lhs.projection.place.isExpected(as: rhs.projection.place, ==) { return isEqual }
@@ -209,6 +211,6 @@ extension Shared: Identifiable where Value: Identifiable {
 }
 
 extension Shared: CustomStringConvertible {
-  /// How the share is made: its type and its key, or the value when no key keeps it.
+  /// The type of the share, and its key, or its value when no key keeps it.
   public var description: String { "Shared<\(Value.self)>(\(projection.place))" }
 }

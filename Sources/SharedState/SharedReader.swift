@@ -1,4 +1,4 @@
-/// The read-only half of ``Shared``: a value that many share, and that is changed elsewhere.
+/// The read-only counterpart of ``Shared``: a shared value that other code changes.
 ///
 /// ```swift
 /// @SharedReader(.inMemory("count")) var count = 0
@@ -13,7 +13,7 @@ public struct SharedReader<Value> {
     projection = Projection(place)
   }
 
-  /// Shares a value that is held in memory only, and that nobody changes.
+  /// Shares a value that is held in memory only, and that never changes.
   public init(value: Value) {
     self.init(ValueBox(value).place)
   }
@@ -23,7 +23,7 @@ public struct SharedReader<Value> {
     SharedReader(value: value)
   }
 
-  /// A reader of what the share points to now.
+  /// A reader of the value that the share points to now.
   public init(_ base: Shared<Value>) {
     self.init(base.projection.place)
   }
@@ -72,9 +72,9 @@ public struct SharedReader<Value> {
 
   /// Loads the value again from where it is kept.
   ///
-  /// - Parameter timeout: How long to wait at the longest. `nil`, by default: as long as it is usual for the key, which
-  ///   with Redis is the store's `operationTimeout` of 10 seconds.
-  /// - Throws: What the key says, ``TimedOutError`` where that says nothing in time, or `CancellationError`.
+  /// - Parameter timeout: The longest time to wait. `nil`, the default, waits as long as is usual for the key; with
+  ///   Redis that is the store's `operationTimeout` of 10 seconds.
+  /// - Throws: The key's error, ``TimedOutError`` when the key does not answer in time, or `CancellationError`.
   public func load(within timeout: Duration? = nil) async throws {
     let box = projection.place.box
     try await box.handingErrorsOver { try await box.persistence?.load(within: timeout) }
@@ -97,6 +97,6 @@ extension SharedReader: Identifiable where Value: Identifiable {
 }
 
 extension SharedReader: CustomStringConvertible {
-  /// How the reader is made: its type and its key, or the value when no key keeps it.
+  /// The type of the reader, and its key, or its value when no key keeps it.
   public var description: String { "SharedReader<\(Value.self)>(\(projection.place))" }
 }

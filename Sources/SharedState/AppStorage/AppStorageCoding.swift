@@ -1,12 +1,12 @@
 import Foundation
 
-/// How values of a type are stored in `UserDefaults`.
+/// Converts values of a type to and from objects that `UserDefaults` stores.
 struct AppStorageCoding<Value: Sendable>: Sendable {
-  /// Reads a stored value; `nil` when it is something else.
+  /// Reads a stored value; `nil` when it is of another type.
   let decode: @Sendable (PropertyListValue) throws -> Value?
-  /// What is stored for a value; `nil` for nothing at all.
+  /// Makes the object that is stored for a value; `nil` to store nothing.
   let encode: @Sendable (Value) throws -> Any?
-  /// The same, with a default that missing members are taken from; `nil` where no value has members.
+  /// Makes the same coding with a default that supplies missing members; `nil` when values have no members.
   var completed: (@Sendable (Value) -> Self)?
 }
 
@@ -24,7 +24,7 @@ extension AppStorageCoding {
     )
   }
 
-  /// Stores JSON, as data; nothing for `nil`.
+  /// Stores JSON, as data; for `nil`, nothing.
   static func json(
     _ encoder: JSONEncoder,
     _ decoder: JSONDecoder,
@@ -36,7 +36,7 @@ extension AppStorageCoding {
     return coding
   }
 
-  /// Stores data; nothing for `nil`.
+  /// Stores data; for `nil`, nothing.
   static func data(
     decode: @escaping @Sendable (Data) throws -> Value,
     encode: @escaping @Sendable (Value) throws -> Data
@@ -57,7 +57,7 @@ extension AppStorageCoding<Bool> {
       decode: { stored in
         switch stored {
         case .boolean(let value): value
-        // How property lists made by other programs say false and true.
+        // Property lists made by other programs may hold 0 for false and 1 for true.
         case .integer(0): false
         case .integer(1): true
         default: nil
@@ -164,11 +164,12 @@ extension AppStorageCoding<URL> {
     )
   }
 
-  /// What `UserDefaults.url(forKey:)` understands: a path for a plain file, else an archive, where that keeps the URL.
-  /// (`set(_:forKey:)` of a URL keeps nothing but the path on Linux.)
+  /// An object that `UserDefaults.url(forKey:)` can read: a path for a plain file, otherwise an archive, if that keeps
+  /// the URL. (`set(_:forKey:)` of a URL keeps nothing but the path on Linux.)
   static func object(for url: URL) -> Any? {
     if url.isFileURL, URL(fileURLWithPath: url.path) == url { return url.path }
-    // `NSURL` takes the fragment of a URL without slashes for a part of its path. Its text is kept then, as it is read.
+    // `NSURL` takes the fragment of a URL without slashes for a part of its path. Such a URL is stored as text, which
+    // is readable, too.
     if (url as NSURL).absoluteString != url.absoluteString { return url.absoluteString }
     return try? NSKeyedArchiver.archivedData(withRootObject: url as NSURL, requiringSecureCoding: true)
   }

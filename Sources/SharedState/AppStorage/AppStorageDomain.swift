@@ -2,10 +2,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The user defaults behind some `UserDefaults` objects: reads and writes them, and plays back what others change.
+/// The user defaults behind some `UserDefaults` objects: reads and writes them, and plays back changes from elsewhere.
 ///
-/// On Linux a change reaches other processes when the user defaults are synchronised with their file, so that follows
-/// each change: at once for the first, then at most once a second. The file is watched for what others write.
+/// On Linux a change reaches other processes when the user defaults are synchronised with their file. So each change is
+/// followed by a synchronisation: the first at once, later ones at most once a second. The file is watched for changes
+/// from other processes.
 final class AppStorageDomain: Sendable {
   /// Takes the value that is now stored; `nil` when there is none.
   typealias Observer = @Sendable (PropertyListValue?) -> Void
@@ -17,7 +18,7 @@ final class AppStorageDomain: Sendable {
   }
 
   private struct State {
-    /// What was stored under each name when it was last looked at.
+    /// The value under each name at the last look.
     var seen: [Name: PropertyListValue?] = [:]
     /// The types of value that the present value could not be read as.
     var unreadableAs: [Name: Set<ObjectIdentifier>] = [:]
@@ -30,9 +31,9 @@ final class AppStorageDomain: Sendable {
 
   // `nonisolated(unsafe)` is right because `UserDefaults` is documented to be safe to use from any thread.
   private nonisolated(unsafe) let store: UserDefaults
-  /// Makes one step of setting a value and remembering it, and of synchronising, file access included: corelibs loses a
-  /// value that is set while another thread synchronises. Recursive, because user defaults may tell us of a value, or
-  /// be asked for one by a subclass, while it is set.
+  /// Held while a value is set and remembered, and while user defaults are synchronised, file access included: corelibs
+  /// loses a value that is set while another thread synchronises. Recursive, because while a value is set, user
+  /// defaults may tell us of it, and a subclass may ask for one.
   private let access = NSRecursiveLock()
   private let path: String?
   private let queue: DispatchQueue
@@ -40,7 +41,7 @@ final class AppStorageDomain: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - store: Where values are read and written.
+  ///   - store: The user defaults that hold the values.
   ///   - path: Its file; `nil` when it has none.
   init(store: UserDefaults, path: String?) {
     self.store = store
@@ -51,7 +52,7 @@ final class AppStorageDomain: Sendable {
 
   // MARK: Reading and writing
 
-  /// What is stored now, by whomever.
+  /// The value that is stored now, wherever it was stored.
   func read(_ name: Name) -> PropertyListValue? {
     if path != nil { _ = synchronize() }
     access.lock()
@@ -61,7 +62,7 @@ final class AppStorageDomain: Sendable {
     return value
   }
 
-  /// Whether the newest value that was handed over is of this type; else it is not to be replaced without being asked.
+  /// Notes whether the newest value is of this type. If not, it is replaced only on request.
   func didDecode(_ name: Name, as type: ObjectIdentifier, isReadable: Bool) {
     state.withLock { state in
       if isReadable {
@@ -72,11 +73,11 @@ final class AppStorageDomain: Sendable {
     }
   }
 
-  /// Stores an object, or removes what is stored when it is `nil`.
+  /// Stores an object, or removes the stored one when it is `nil`.
   ///
   /// - Parameters:
-  ///   - type: The type of the value, whose own observers are not told.
-  ///   - context: What somebody asked for is written at once, and whatever is stored now is replaced only on request.
+  ///   - type: The type of the value. Its own observers are not told.
+  ///   - context: An explicit save is written at once. A value that cannot be read is replaced only on request.
   func save(
     _ object: Any?,
     _ name: Name,
@@ -103,10 +104,10 @@ final class AppStorageDomain: Sendable {
     write(name, isUrgent: context != .didSet, continuation: continuation)
   }
 
-  /// Stores an object, unless something is stored by now.
+  /// Stores an object, unless another one is stored by now.
   ///
-  /// - Parameter type: The type of the value, whose own observers are not told.
-  /// - Returns: What somebody else has stored meanwhile.
+  /// - Parameter type: The type of the value. Its own observers are not told.
+  /// - Returns: The value that was stored elsewhere meanwhile.
   func storeDefault(_ object: Any, _ name: Name, as type: ObjectIdentifier) -> PropertyListValue? {
     let value = PropertyListValue(object)
     access.lock()
@@ -119,13 +120,13 @@ final class AppStorageDomain: Sendable {
     access.unlock()
     if let stored { return stored }
     for other in others { other.observer(value) }
-    // Urgent, because what another process stores before it is written is lost. A failure is told by the next save: the
-    // value is what it would be anyway.
+    // Urgent, because a value that another process stores before the write is lost. A failure is reported by the next
+    // save, because the value is the default in any case.
     write(name, isUrgent: true, continuation: SaveContinuation { _ in })
     return nil
   }
 
-  /// Brings what was set to the file, if there is one.
+  /// Writes the changes to the file, if there is one.
   private func write(_ name: Name, isUrgent: Bool, continuation: SaveContinuation) {
     guard path != nil else { return continuation.resume() }
     writer.submit(isUrgent: isUrgent, continuation: continuation) { [self] in
@@ -149,7 +150,7 @@ final class AppStorageDomain: Sendable {
     }
     if isFirst { startWatching() }
     look(at: name)
-    // Something may have happened since the value was loaded.
+    // The value may have changed since it was loaded.
     check([name])
     return SharedSubscription { [self] in
       let watch = state.withLock { state -> SharedSubscription? in
@@ -162,7 +163,7 @@ final class AppStorageDomain: Sendable {
     }
   }
 
-  /// Remembers what is stored, unless it was looked at before: what is not known cannot be told from a change.
+  /// Remembers the stored value, unless that was done before. Without it, a change could not be recognised.
   private func look(at name: Name) {
     guard state.withLock({ $0.seen[name] == nil }) else { return }
     access.lock()
@@ -173,7 +174,7 @@ final class AppStorageDomain: Sendable {
     }
   }
 
-  /// Tells the observers of those names whose value is another one than before.
+  /// Tells the observers of those names whose value has changed.
   func check(_ names: [Name]) {
     for name in Set(names) {
       access.lock()
@@ -186,7 +187,7 @@ final class AppStorageDomain: Sendable {
       access.unlock()
       while !told.isEmpty {
         for observation in told { observation.observer(value) }
-        // Another thread may have told them of something newer, which this one then took back.
+        // Another thread may have told them of a newer value meanwhile, which this one has taken back.
         told = state.withLock { state in
           guard let newest = state.seen[name], newest != value else { return [] }
           value = newest
@@ -199,7 +200,7 @@ final class AppStorageDomain: Sendable {
   private func startWatching() {
     #if os(Linux)
       guard let path else { return }
-      // Without a watch, changes by other processes are seen when something is loaded.
+      // Without a watch, changes by other processes are seen at the next load.
       let watch = try? Inotify.shared.watch(path) { [weak self] in self?.setNeedsCheck() }
       state.withLock { $0.watch = watch }
     #endif

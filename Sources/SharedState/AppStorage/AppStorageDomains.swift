@@ -2,7 +2,7 @@ import Foundation
 import IssueReporting
 import Synchronization
 
-/// Finds the one domain of each user defaults, of which there may be several `UserDefaults` objects.
+/// Finds the one domain of each set of user defaults, for which there may be several `UserDefaults` objects.
 final class AppStorageDomains: Sendable {
   private enum Identity: Hashable {
     case object(ObjectIdentifier)
@@ -15,7 +15,7 @@ final class AppStorageDomains: Sendable {
 
   private struct State {
     var domains: [Identity: Entry] = [:]
-    /// Plain user defaults that may be of one suite.
+    /// The newest plain user defaults of an unknown suite.
     weak var unknown: AppStorageDomain?
     var hasReported = false
   }
@@ -23,17 +23,17 @@ final class AppStorageDomains: Sendable {
   private let file: @Sendable (UserDefaults) -> String?
   private let state = Mutex(State())
 
-  /// - Parameter file: The file of some user defaults; `nil` when that cannot be told.
+  /// - Parameter file: Finds the file of some user defaults; `nil` when it is unknown.
   init(file: @escaping @Sendable (UserDefaults) -> String?) {
     self.file = file
   }
 
-  /// Those of this process.
+  /// The domains of this process.
   static let shared = AppStorageDomains(file: path)
 
   func domain(of store: UserDefaults) -> AppStorageDomain {
     let path = store is InMemoryUserDefaults ? nil : file(store)
-    // A subclass may keep its values elsewhere, so two of its objects need not be the same.
+    // A subclass may keep its values elsewhere, so two of its objects may hold different ones.
     let isPlain = type(of: store) == UserDefaults.self
     let identity =
       if isPlain, let path { Identity.file(Name(path)) } else { Identity.object(ObjectIdentifier(store)) }
@@ -41,10 +41,10 @@ final class AppStorageDomains: Sendable {
     let (domain, isReported) = state.withLock { state in
       // A domain keeps its store alive, so a store that is found by its address is the same one.
       if let domain = state.domains[identity]?.domain { return (domain, false) }
-      // Few user defaults come into being; those that are gone are forgotten now and then.
+      // User defaults are rarely made, so it is enough to forget old ones now and then.
       if state.domains.count % 64 == 63 { state.domains = state.domains.filter { $0.value.domain != nil } }
       state.domains[identity] = Entry(domain: made)
-      // Not when it is made: the one that is found would not be told any more.
+      // Not when a domain is made: the one that is found instead would no longer be told.
       (store as? InMemoryUserDefaults)?.tell(made)
       guard isPlain, path == nil else { return (made, false) }
       defer { state.unknown = made }
@@ -67,12 +67,12 @@ final class AppStorageDomains: Sendable {
     #endif
   }
 
-  /// The file that corelibs keeps user defaults in.
+  /// The file in which corelibs keeps user defaults.
   @Sendable
   private static func path(of store: UserDefaults) -> String? {
     #if os(Linux)
-      // There is no other way to learn the name of a suite than to look at the object. Were the property renamed, every
-      // object would have a domain of its own, and changes by other processes would be seen when something is loaded.
+      // Only the object itself shows the name of its suite. Were the property renamed, every object would have a domain
+      // of its own, and changes by other processes would be seen at the next load.
       var mirror: Mirror? = Mirror(reflecting: store)
       while let present = mirror {
         if let suite = present.children.first(where: { $0.label == "suite" })?.value {
@@ -94,14 +94,14 @@ final class AppStorageDomains: Sendable {
   }
 }
 
-/// Knows which type of value each name is used with, and finds those that are used with two.
+/// Knows the type of value that each name is used with, and finds names that are used with two.
 struct NamesByType {
   private var types: [Name: (type: ObjectIdentifier, text: String)] = [:]
   private var namesOfTwoTypes: Set<Name> = []
 
   /// Remembers that a name is used with a type of value.
   ///
-  /// - Returns: The type that it was used with before, if that is another one, and for the first time only.
+  /// - Returns: The type that it was used with before, if that is another one; only the first time.
   mutating func insert(_ name: Name, as type: Any.Type) -> String? {
     guard let present = types[name] else {
       types[name] = (ObjectIdentifier(type), "\(type)")

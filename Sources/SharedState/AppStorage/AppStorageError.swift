@@ -2,12 +2,12 @@ public import Foundation
 
 /// Something went wrong with a value of app storage.
 public enum AppStorageError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
-  /// What is stored under the key is no value of the share's type. The texts contain no values.
+  /// The value under the key is not of the share's type. The texts contain no values.
   case unreadable(key: String, expected: String, found: String)
   /// The value could not be turned into something that can be stored. The reason contains no values.
   case unencodable(key: String, reason: String)
-  /// A change was not saved, because it would replace a value that cannot be read;
-  /// `save(replacingUnreadable: true)` replaces it, and it is lost.
+  /// A change was not saved, because it would replace a value that cannot be read; `save(replacingUnreadable: true)`
+  /// replaces that, and it is lost.
   case wouldReplaceUnreadable(key: String)
   /// The change holds for this process, but the file of the user defaults could not be written.
   case notWritten(key: String)

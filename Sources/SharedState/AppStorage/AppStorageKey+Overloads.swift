@@ -1,6 +1,6 @@
 public import Foundation
 
-// A default for `store` says: the user defaults of the dependency `\.defaultAppStorage`.
+// Without a `store`, a key uses the user defaults of the dependency `\.defaultAppStorage`.
 
 extension SharedReaderKey {
   /// Keeps a boolean in user defaults, under a name.
@@ -11,7 +11,7 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .natural)
   }
 
-  /// Keeps a boolean in user defaults, under a name, or nothing.
+  /// Keeps an optional boolean in user defaults, under a name.
   public static func appStorage(
     _ name: String,
     store: UserDefaults? = nil
@@ -27,7 +27,7 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .natural)
   }
 
-  /// Keeps an integer in user defaults, under a name, or nothing.
+  /// Keeps an optional integer in user defaults, under a name.
   public static func appStorage(
     _ name: String,
     store: UserDefaults? = nil
@@ -41,7 +41,7 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .natural)
   }
 
-  /// Keeps a real number in user defaults, under a name, or nothing.
+  /// Keeps an optional real number in user defaults, under a name.
   public static func appStorage(_ name: String, store: UserDefaults? = nil) -> Self
   where Self == AppStorageKey<Double?> {
     AppStorageKey(name, store: store, coding: AppStorageCoding<Double>.natural.optional())
@@ -53,7 +53,7 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .natural)
   }
 
-  /// Keeps a string in user defaults, under a name, or nothing.
+  /// Keeps an optional string in user defaults, under a name.
   public static func appStorage(_ name: String, store: UserDefaults? = nil) -> Self
   where Self == AppStorageKey<String?> {
     AppStorageKey(name, store: store, coding: AppStorageCoding<String>.natural.optional())
@@ -65,7 +65,7 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .natural)
   }
 
-  /// Keeps strings in user defaults, under a name, or nothing.
+  /// Keeps optional strings in user defaults, under a name.
   public static func appStorage(_ name: String, store: UserDefaults? = nil) -> Self
   where Self == AppStorageKey<[String]?> {
     AppStorageKey(name, store: store, coding: AppStorageCoding<[String]>.natural.optional())
@@ -79,7 +79,7 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .natural)
   }
 
-  /// Keeps a URL in user defaults, under a name, or nothing.
+  /// Keeps an optional URL in user defaults, under a name.
   public static func appStorage(
     _ name: String,
     store: UserDefaults? = nil
@@ -95,7 +95,7 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .natural)
   }
 
-  /// Keeps data in user defaults, under a name, or nothing.
+  /// Keeps optional data in user defaults, under a name.
   public static func appStorage(
     _ name: String,
     store: UserDefaults? = nil
@@ -111,7 +111,7 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .natural)
   }
 
-  /// Keeps a date in user defaults, under a name, or nothing.
+  /// Keeps an optional date in user defaults, under a name.
   public static func appStorage(
     _ name: String,
     store: UserDefaults? = nil
@@ -127,7 +127,7 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .rawValue(of: .natural))
   }
 
-  /// Keeps a value in user defaults by its raw value, an integer, under a name, or nothing.
+  /// Keeps an optional value in user defaults by its raw value, an integer, under a name.
   public static func appStorage<Value: RawRepresentable>(
     _ name: String,
     store: UserDefaults? = nil
@@ -143,7 +143,7 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .rawValue(of: .natural))
   }
 
-  /// Keeps a value in user defaults by its raw value, a string, under a name, or nothing.
+  /// Keeps an optional value in user defaults by its raw value, a string, under a name.
   public static func appStorage<Value: RawRepresentable>(
     _ name: String,
     store: UserDefaults? = nil
@@ -151,13 +151,13 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: AppStorageCoding<Value>.rawValue(of: .natural).optional())
   }
 
-  /// Keeps a value in user defaults as JSON data, under a name; `nil` as nothing.
+  /// Keeps a value in user defaults as JSON data, under a name; `nil` removes the entry.
   ///
   /// - Parameters:
-  ///   - name: What tells this value from others in the user defaults.
+  ///   - name: Tells this value from others in the user defaults.
   ///   - store: The user defaults; `nil` for those of the dependency `\.defaultAppStorage`.
-  ///   - decoder: How the data is read: its settings count. A subclass is used as it is.
-  ///   - encoder: How the data is made, likewise.
+  ///   - decoder: Reads the data. Only its settings are used, except that a subclass is used as it is.
+  ///   - encoder: Makes the data, likewise.
   @_disfavoredOverload
   public static func appStorage<Value: Codable>(
     _ name: String,
@@ -168,11 +168,11 @@ extension SharedReaderKey {
     AppStorageKey(name, store: store, coding: .json(encoder, decoder))
   }
 
-  /// Keeps a value in user defaults as data of any format, under a name; `nil` as nothing.
+  /// Keeps a value in user defaults as data of any format, under a name; `nil` removes the entry.
   ///
   /// As with ``SharedReaderKey/fileStorage(_:decode:encode:)``, closures after a leading dot need `@Sendable in`.
   /// - Parameters:
-  ///   - name: What tells this value from others in the user defaults.
+  ///   - name: Tells this value from others in the user defaults.
   ///   - store: The user defaults; `nil` for those of the dependency `\.defaultAppStorage`.
   ///   - decode: Reads the data. Called on any thread.
   ///   - encode: Makes the data. Called on any thread.

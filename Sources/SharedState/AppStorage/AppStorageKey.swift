@@ -4,27 +4,27 @@ import SharedStateDependencies
 
 /// Keeps a value in user defaults; made with `appStorage(_:store:)`, which has an overload for each type.
 ///
-/// Values that a property list knows are stored as such, so that plain `UserDefaults` reads them; raw values in place
-/// of their enumerations; a `nil` removes the key; anything else is stored as JSON data. A decoder and an encoder, or
-/// two closures, decide otherwise.
+/// Values of property list types are stored as such, so that plain `UserDefaults` reads them. Enumerations are stored
+/// by their raw values, `nil` removes the entry, and anything else is stored as JSON data. A decoder and an encoder, or
+/// two closures, can replace this.
 ///
 /// All shares of one key, type and user defaults are one value. Two `UserDefaults` objects of one suite are the same
-/// user defaults; two objects of a subclass, which may keep their values elsewhere, are not. What is changed by other
-/// processes is played back as soon as they synchronise their user defaults. What is changed in this process by calling
-/// `UserDefaults` directly is seen, on Linux, when those are synchronised, or when something of them is loaded or saved
-/// through a share; at once with the user defaults of tests.
+/// user defaults; two objects of a subclass, which may keep their values elsewhere, are not. Changes by other processes
+/// are played back as soon as those synchronise their user defaults. Changes in this process by direct calls of
+/// `UserDefaults` are seen, on Linux, when the user defaults are synchronised, or when any of their values is loaded or
+/// saved through a share; with the user defaults of tests, at once.
 ///
-/// Two names that Unicode regards as equal are two values; user defaults on the disk may keep one entry for both.
+/// Two names that Unicode regards as equal are two values. User defaults on the disk may keep one entry for both.
 ///
-/// The first use stores the default where nothing is stored, so that others who read the user defaults see it; `nil` is
-/// not stored. What was removed later, by ``Shared/reset(within:)`` or by somebody else, stays removed as long as it is
-/// shared. Defaults that were registered count as stored.
+/// The first use stores the default if nothing is stored, so that other readers of the user defaults see it; `nil` is
+/// not stored. A value that is removed later, by ``Shared/reset(within:)`` or elsewhere, stays removed as long as it is
+/// shared. Registered defaults count as stored.
 ///
-/// A name that is used with two types is reported once, unless one of them is the other as an optional.
+/// A name that is used with two types is reported once, unless one type is the optional of the other.
 ///
-/// A stored value of another type is left alone: the share has its default and a `loadError`, and replaces what is
-/// stored only when somebody calls `save(replacingUnreadable: true)`. A member that stored JSON lacks and the type
-/// requires has its value by default.
+/// A stored value of another type is left alone: the share has its default and a `loadError`, and replaces the value
+/// only on request, by `save(replacingUnreadable: true)`. A required member that stored JSON lacks has the value that
+/// it has in the default.
 public struct AppStorageKey<Value: Sendable>: SharedKey {
   private let name: Name
   private let domain: AppStorageDomain
@@ -46,13 +46,13 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     AppStorageKeyID(name: name, domain: ObjectIdentifier(domain))
   }
 
-  /// Hands over what is stored, at once. At first use the default is stored where nothing is.
+  /// Hands over the stored value at once. The first use stores the default if nothing is stored.
   public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
     let stored = domain.read(name) ?? context.initialValue.flatMap(storeDefault)
     continuation.resume(with: Result { try value(from: stored) })
   }
 
-  /// Yields what others store.
+  /// Yields the changes from elsewhere.
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
     reportFormat()
     reportTypes()
@@ -84,9 +84,9 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     domain.save(nil, name, as: ObjectIdentifier(Value.self), context: .replacingUnreadable, continuation: continuation)
   }
 
-  /// - Returns: What somebody else has stored meanwhile.
+  /// - Returns: The value that was stored elsewhere meanwhile.
   private func storeDefault(_ initialValue: Value) -> PropertyListValue? {
-    // A default that cannot be encoded is a value like any other; what is saved later tells of the error.
+    // A default that cannot be encoded is no failure yet; a later save reports the error.
     guard let object = try? coding.encode(initialValue) else { return nil }
     return domain.storeDefault(object, name, as: ObjectIdentifier(Value.self))
   }
@@ -99,7 +99,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     } catch let error as DecodingError {
       found += " (\(DecodingFailure(error, in: stored?.data)))"
     } catch {
-      // What other errors say may contain the value.
+      // The descriptions of other errors may contain the value.
     }
     let isReadable = stored == nil || value != nil
     domain.didDecode(name, as: ObjectIdentifier(Value.self), isReadable: isReadable)
@@ -124,7 +124,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
   }
 
   private func reportTypes() {
-    // What is stored for a value is also what is stored for an optional one.
+    // A value is stored in the same way as an optional one.
     let type = (Value.self as? any OptionalValue.Type)?.wrappedType ?? Value.self
     guard let other = domain.didUse(name, as: type) else { return }
     reportIssue(
@@ -161,7 +161,7 @@ extension AppStorageKey: SynchronousKey {
   }
 }
 
-/// What tells one value in user defaults from another.
+/// Tells one value in user defaults from another.
 public struct AppStorageKeyID: Hashable, Sendable {
   let name: Name
   let domain: ObjectIdentifier

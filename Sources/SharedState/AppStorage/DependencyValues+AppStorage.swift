@@ -3,8 +3,8 @@ public import SharedStateDependencies
 import Synchronization
 
 extension DependencyValues {
-  /// The user defaults that ``AppStorageKey`` uses: the standard ones, and in previews and tests empty ones in memory,
-  /// which every test has of its own.
+  /// The user defaults that ``AppStorageKey`` uses: the standard ones; in previews and tests, empty ones in memory, of
+  /// which every test has its own.
   public var defaultAppStorage: UserDefaults {
     get { self[AppStorageDependency.self].store }
     set { self[AppStorageDependency.self] = AppStorageDependency(store: newValue) }
@@ -34,7 +34,7 @@ private enum AppStorageKeyFormatWarning: DependencyKey {
   static let testValue = true
 }
 
-/// Remembers which names were reported.
+/// Remembers the names that were reported.
 final class ReportedNames: DependencyKey, Sendable {
   private let names = Mutex<Set<Name>>([])
 

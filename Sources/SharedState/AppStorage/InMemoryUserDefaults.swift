@@ -1,10 +1,10 @@
 public import Foundation
 import Synchronization
 
-/// User defaults that are held in memory only, and tell at once what is changed, by whoever does it.
+/// User defaults that are held in memory only, and tell of each change at once, wherever it is made.
 final class InMemoryUserDefaults: UserDefaults {
   private struct State {
-    // Property lists, which nobody changes once they are stored: `UserDefaults` itself hands them to any thread.
+    // Property lists, which are never changed once they are stored: `UserDefaults` itself hands them to any thread.
     nonisolated(unsafe) var values: [Name: Any] = [:]
     nonisolated(unsafe) var registered: [Name: Any] = [:]
     weak var domain: AppStorageDomain?
@@ -63,7 +63,7 @@ final class InMemoryUserDefaults: UserDefaults {
   override func dictionaryRepresentation() -> [String: Any] {
     state.withLock { state in
       let values = state.registered.merging(state.values) { _, value in value }
-      // Of two names that are the same text, but not the same bytes, a dictionary of texts has room for one.
+      // Two names may be equal as texts, but differ in their bytes. A dictionary of texts has room for one of them.
       return UncheckedBox(Dictionary(values.map { ($0.text, $1) }, uniquingKeysWith: { first, _ in first }))
     }.value
   }
@@ -71,7 +71,7 @@ final class InMemoryUserDefaults: UserDefaults {
   override func synchronize() -> Bool { true }
 }
 
-/// Carries a property list, which nobody changes, across a lock.
+/// Carries a property list, which is never changed, across a lock.
 private struct UncheckedBox<Value>: @unchecked Sendable {
   let value: Value
 
@@ -87,6 +87,6 @@ extension UserDefaults {
   /// prepareDependencies { $0.defaultAppStorage = .inMemory }
   /// ```
   ///
-  /// Changes that are made to them directly are seen at once by shares that were made with these very user defaults.
+  /// Direct changes to them are seen at once by shares that were made with these very user defaults.
   public static var inMemory: UserDefaults { InMemoryUserDefaults.makeEmpty() }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value as `UserDefaults` stores it, whatever object stands for it in memory.
+/// A value as `UserDefaults` stores it, independent of the object that represents it in memory.
 enum PropertyListValue: Hashable, Sendable {
   case boolean(Bool)
   case integer(Int)
@@ -10,13 +10,13 @@ enum PropertyListValue: Hashable, Sendable {
   case data(Data)
   case array([PropertyListValue])
   case dictionary([String: PropertyListValue])
-  /// Something that no property list can hold.
+  /// An object that no property list can hold.
   case other
 
-  /// Reads what `UserDefaults.object(forKey:)` returns.
+  /// Reads the result of `UserDefaults.object(forKey:)`.
   init(_ object: Any) {
     switch object {
-    // First, because one object can be taken for a boolean, an integer and a real number.
+    // First, because one object can be cast to a boolean, an integer and a real number.
     case let number as NSNumber: self = Self.number(number)
     case let value as String: self = .string(value)
     case let value as Date: self = .date(value)
@@ -29,7 +29,7 @@ enum PropertyListValue: Hashable, Sendable {
     }
   }
 
-  /// What kind of value it is, for messages that must not show it.
+  /// The kind of value, for messages that must not show the value.
   var kind: String {
     switch self {
     case .boolean: "a boolean"

@@ -4,12 +4,12 @@
   public import Synchronization
 #endif
 
-/// A closure that changes a part of a value, wherever a copy of the whole is, and what came of its last run.
+/// A closure that changes a part of a value in any copy of the whole, with the outcome of its last run.
 ///
-/// Inlinable, so that it is specialised where an update is written.
+/// Inlinable, so that it is specialised at the call.
 @usableFromInline
 final class AtomicUpdate<Value, Result: Sendable>: Sendable {
-  /// Only what does not touch the value in the box is used on another thread.
+  /// A place that other threads use only where that does not touch the value in the box.
   @usableFromInline
   struct SendablePlace: @unchecked Sendable {
     // `@unchecked Sendable` is right because a place is constant, and ``Place/modify(in:_:)`` touches nothing but the
@@ -38,7 +38,7 @@ final class AtomicUpdate<Value, Result: Sendable>: Sendable {
 
   /// Runs the closure on its part of the whole in this memory.
   ///
-  /// - Returns: Whether it has written something: not when it has thrown, and not when the part has vanished.
+  /// - Returns: Whether it has changed the part: `false` when the closure has thrown, or the part has vanished.
   @inlinable
   func run(in memory: UnsafeMutableRawPointer) -> Bool {
     var outcome: Swift.Result<Result, any Error>?

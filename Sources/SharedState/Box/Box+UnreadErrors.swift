@@ -2,18 +2,18 @@ import Dispatch
 import Foundation
 import IssueReporting
 
-/// An error of a store that may tell of it itself.
+/// An error that a store may report itself.
 package protocol StoreError: Error {
-  /// Whether the store tells of it, since it concerns all of its values.
+  /// Whether the store reports it, because it concerns all of the store's values.
   var isToldByStore: Bool { get }
 }
 
-/// In debug builds an error that nobody reads is reported once: when the last share is gone, or, outside of tests, when
+/// In debug builds an error that is not read is reported once: when the last share is gone, or, outside of tests, after
 /// it has been there for a second.
 extension Box {
   private static let patience = 1.0
 
-  /// Whoever awaits the operation takes its error.
+  /// Counts the operation's error as read, because the caller gets it.
   final func handingErrorsOver<Result>(_ operation: () async throws -> Result) async throws -> Result {
     do {
       return try await operation()
@@ -25,7 +25,7 @@ extension Box {
 
   final func reportUnreadErrorLater() {
     #if DEBUG
-      // In a test somebody may read it until the share is gone, which is soon.
+      // A test may still read it until the share is gone, which is soon.
       guard !isTesting else { return }
       DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { [weak self] in self?.reportUnreadError() }
     #endif
@@ -51,12 +51,13 @@ extension BoxPersistence {
   }
 }
 
-/// Tells the test that the caller runs in of something.
+/// Reports an issue to the test that the caller runs in.
 package enum TestIssue {
   /// Fails the test.
   ///
-  /// - Returns: Whether it is certain that a test is told. It is not outside of tests, nor where a test of XCTest may run:
-  ///   on a thread that a test of Swift Testing has started itself it looks the same, and the report is lost.
+  /// - Returns: Whether a test is certain to get the report. That is uncertain outside of tests, and wherever an XCTest
+  ///   test may be running: a thread that a Swift Testing test has started looks the same, and a report from there is
+  ///   lost.
   package static func report(_ message: String) -> Bool {
     guard let context = TestContext.current else { return false }
     reportIssue(message)

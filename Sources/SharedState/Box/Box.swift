@@ -1,7 +1,7 @@
 public import Observation
 public import Synchronization
 
-/// What every piece of shared state has, whatever its type: the lock, the count of changes, the observers.
+/// The part of a box that does not depend on the type of its value: the lock, the counts of changes, the observers.
 ///
 /// It is not generic, because Observation instantiates the key paths of a generic class at every access, which costs
 /// more than everything else together.
@@ -10,23 +10,23 @@ package class Box: Observable, @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because every mutable property below, and the value
   // that the subclass owns, is only touched with `lock` held, or with `lock.side` where that is said.
 
-  // What is seldom written comes first, and last in the subclass, so that the locks and values of two boxes that
-  // are neighbours in memory share no cache line: threads that use one each do not slow each other down.
+  // Properties that are seldom written come first here, and last in the subclass, so that the locks and values of two
+  // boxes that are neighbours in memory share no cache line: threads that use one box each do not slow each other down.
 
-  /// What most boxes in memory never have; made when there is something to put in. Guarded by `lock.side`.
+  /// Properties that most boxes never need; made on first use. Guarded by `lock.side`.
   private final var rarities: BoxRarities?
 
   /// Where the share that made this box is declared. Guarded by `lock.side`.
   private final var origin: ShareOrigin?
 
-  // Three bytes, for which there is room behind the origin.
+  // The next three properties take a byte each, for which there is room after the origin.
 
-  /// Who has to be told of the next change; empty for most mutations, which then have nothing left to do.
+  /// Says whom to tell of the next change. It is empty for most mutations, which then have nothing left to do.
   @usableFromInline
   @exclusivity(unchecked)
   final var attention: Attention = []
 
-  /// What the delivery threads are to do. Guarded by `lock.side`.
+  /// The work for the delivery threads. Guarded by `lock.side`.
   @exclusivity(unchecked)
   private final var deliveries: Deliveries = []
 
@@ -34,26 +34,26 @@ package class Box: Observable, @unchecked Sendable {
   @exclusivity(unchecked)
   private final var statusDelivery = StatusDelivery.unneeded
 
-  /// How the value is kept; `nil` for a value that is held in memory only.
+  /// Keeps the value; `nil` for a value that is held in memory only.
   package final let persistence: (any BoxPersistence)?
 
-  /// Guards the value. Closures of the program's run under it, for as long as they like, so a thread that others depend
-  /// on never waits for it: see ``leave(_:in:)``. What such threads need besides is guarded by its `side`.
+  /// Guards the value. The program's closures run under it for as long as they like, so a thread that others depend on
+  /// never waits for it: see ``leave(_:in:)``. Everything else that such threads need is guarded by its `side`.
   @usableFromInline
   final let lock = BoxLock()
 
   @usableFromInline
   final let registrar = ObservationRegistrar()
 
-  /// Counts the local mutations; written with `lock` held, and read by anybody.
+  /// Counts the local mutations. Written with `lock` held, read on any thread.
   @usableFromInline
   final let localCount = Atomic<UInt64>(0)
 
-  /// Counts the changes that were made by somebody else; written with `lock` held, and read by anybody.
+  /// Counts the changes that came from elsewhere. Written with `lock` held, read on any thread.
   final let remoteCount = Atomic<UInt64>(0)
 
-  /// Counts the notifications that were asked for since the thread that tells the observers last looked; 0 when no
-  /// thread does. Its highest bit is ``leftMark``.
+  /// Counts the notifications that were requested since the thread that tells the observers last looked; 0 when no
+  /// thread is telling them. Its highest bit is ``leftMark``.
   @usableFromInline
   final let notifications = Atomic<UInt64>(0)
 
@@ -68,7 +68,7 @@ package class Box: Observable, @unchecked Sendable {
     reportUnreadError()
   }
 
-  /// Who has to be told of a change, besides Observation.
+  /// The parties to tell of a change, besides Observation.
   @usableFromInline
   package struct Attention: OptionSet, Sendable {
     @usableFromInline
@@ -104,11 +104,11 @@ package class Box: Observable, @unchecked Sendable {
     registrar.access(self, keyPath: Box.valueKeyPath)
   }
 
-  /// Tells those who observe through Observation; the new value is visible by now and the lock is free.
+  /// Tells the handlers of Observation. The new value is visible by now, and the lock is free.
   ///
-  /// One thread at a time does so. Whoever comes in the meantime, another thread or an observer that mutates, leaves it
-  /// to that thread, which goes on for ``roundsOfTelling`` and then hands the rest over to the delivery threads: so
-  /// nobody tells for others without end.
+  /// One thread at a time does so. Any other thread, and an observer that mutates the value, leaves its notification to
+  /// that thread, which goes on for ``roundsOfTelling`` and then hands the rest over to the delivery threads: so no
+  /// thread tells observers for others without end.
   @inlinable
   final func notifyObservers() {
     let before = notifications.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue
@@ -118,7 +118,7 @@ package class Box: Observable, @unchecked Sendable {
     if !isDone { goOnTelling(after: 1) }
   }
 
-  /// How often a thread tells the observers of one value for others, besides once for itself.
+  /// How many rounds a thread tells the observers of one value for others, after the round for itself.
   static var roundsOfTelling: Int { 16 }
 
   @inlinable
@@ -131,29 +131,29 @@ package class Box: Observable, @unchecked Sendable {
   @inline(never)
   final func notifyObservers(behind before: UInt64) {
     if before & Box.leftMark != 0 { performLeft() }
-    // Otherwise somebody else is telling, and sees this one.
+    // Otherwise another thread is telling the observers, and sees this notification.
     if before & ~Box.leftMark == 0 { tellInRounds() }
   }
 
-  /// Goes on when others have changed the value meanwhile.
+  /// Goes on telling when other threads have changed the value meanwhile.
   @usableFromInline
   @inline(never)
   final func goOnTelling(after seen: UInt64) {
     if !endTelling(after: seen) { tellInRounds() }
   }
 
-  /// Called by the thread that tells.
+  /// Called by the thread that tells the observers.
   private final func tellInRounds() {
     for _ in 0..<Box.roundsOfTelling {
       let seen = notifications.load(ordering: .acquiring)
       tellObservers()
       if endTelling(after: seen) { return }
     }
-    // Whoever comes now still leaves it to the thread that tells, which is a delivery thread from now on.
+    // Other threads still leave their notifications to the telling thread, which is a delivery thread from now on.
     deliver(.telling)
   }
 
-  /// Ends the telling, unless something has come since.
+  /// Ends the telling, unless another notification was requested meanwhile.
   private final func endTelling(after seen: UInt64) -> Bool {
     var expected = seen
     while true {
@@ -168,7 +168,7 @@ package class Box: Observable, @unchecked Sendable {
     }
   }
 
-  /// Tells those who observe the status.
+  /// Tells the observers of the status.
   final func notifyStatusObservers() {
     registrar.willSet(self, keyPath: Box.statusKeyPath)
     registrar.didSet(self, keyPath: Box.statusKeyPath)
@@ -183,7 +183,7 @@ package class Box: Observable, @unchecked Sendable {
     lock.beginClosure()
   }
 
-  /// Counts a mutation, ends the closure that made it, gives the lock back and tells everybody.
+  /// Counts a mutation, ends the closure that made it, releases the lock and tells everyone concerned.
   @inlinable
   final func finishMutation() {
     localCount.store(localCount.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
@@ -194,24 +194,25 @@ package class Box: Observable, @unchecked Sendable {
     if !attention.isEmpty { attend(attention) }
   }
 
-  /// Ends a closure that has changed nothing, and gives the lock back.
+  /// Ends a closure that has changed nothing, and releases the lock.
   @usableFromInline
   final func abandonMutation() {
     unlockAfterClosure()
-    // As telling the observers does: see `leave`.
+    // Changes `notifications`, as telling the observers does, for the reason given at `leave`.
     let before = notifications.wrappingAdd(0, ordering: .acquiringAndReleasing).oldValue
     if before & Box.leftMark != 0 { performLeft() }
   }
 
   @inlinable
   final func unlockAfterClosure() {
-    // Looked at before the lock is given back, too: who waits for it gets it at once then, so that nobody else ever would.
+    // Checked before the lock is released, too: a thread that waits for the lock gets it at once, so that a visit would
+    // never find it free.
     if notifications.load(ordering: .relaxed) & Box.leftMark != 0 { return performLeftAndUnlock() }
     lock.endClosure()
     lock.unlock()
   }
 
-  /// Does what the `attention` that was seen under the lock asks for, after a local mutation.
+  /// Tells the parties in `attention`, which was read under the lock, of a local mutation.
   @usableFromInline
   @inline(never)
   final func attend(_ attention: Attention) {
@@ -236,12 +237,12 @@ package class Box: Observable, @unchecked Sendable {
     preconditionFailure("A subclass of Box has no value observers. This is a bug in SharedState.")
   }
 
-  /// Tells those of them that belong to the main thread. Called there.
+  /// Tells the value observers that belong to the main thread. Called on the main thread.
   func deliverSnapshotsOfMainThread() {
     preconditionFailure("A subclass of Box has no value observers. This is a bug in SharedState.")
   }
 
-  /// Tells of the present value, and of every change; see ``ValueBox``.
+  /// Calls `body` with the present value, and after every change; see ``ValueBox``.
   func observeSnapshots(
     onMainThread: Bool,
     after version: UInt64?,
@@ -256,9 +257,9 @@ package class Box: Observable, @unchecked Sendable {
     preconditionFailure("A subclass of Box has no value observers. This is a bug in SharedState.")
   }
 
-  /// Hands an update to where the value is kept, if that is with others.
+  /// Hands an update to the persistence, if other processes can change the stored value.
   ///
-  /// - Returns: `false`, and nothing is done: nobody else changes what is kept.
+  /// - Returns: `false`, with nothing done, when no other process can change it.
   @usableFromInline
   final func performAtomically(
     within timeout: Duration?,
@@ -270,7 +271,7 @@ package class Box: Observable, @unchecked Sendable {
     return true
   }
 
-  /// The memory that holds the value, and that snapshots of it are copies of.
+  /// The memory that holds the value. Snapshots are copies of it.
   @usableFromInline
   var memory: UnsafeMutableRawPointer {
     preconditionFailure("A subclass of Box has no memory. This is a bug in SharedState.")
@@ -278,12 +279,12 @@ package class Box: Observable, @unchecked Sendable {
 
   // MARK: Tracking
 
-  /// What tells of a change that is about to be made. Called with the lock held.
+  /// Makes the record of a change that is about to be made. Called with the lock held.
   func makeChange(at location: ChangeLocation?) -> TrackedChange {
     preconditionFailure("A subclass of Box cannot be tracked. This is a bug in SharedState.")
   }
 
-  /// What the present value is expected to be. Called with the lock held.
+  /// Makes the expectation that begins with the present value. Called with the lock held.
   func makeExpectation() -> Expectation {
     preconditionFailure("A subclass of Box cannot be tracked. This is a bug in SharedState.")
   }
@@ -295,7 +296,7 @@ package class Box: Observable, @unchecked Sendable {
     lock.side.unlock()
   }
 
-  /// Those who track the changes made to this box, by whoever makes them. Guarded by `lock.side`.
+  /// The trackers of changes to this box, wherever these are made. Guarded by `lock.side`.
   final var trackers: AttachedTrackers {
     get { rarities?.trackers ?? AttachedTrackers() }
     set { madeRarities.trackers = newValue }
@@ -303,7 +304,7 @@ package class Box: Observable, @unchecked Sendable {
 
   // MARK: Rarities
 
-  /// What most boxes never have. Call with `lock.side` held.
+  /// The rarities, made on first use. Call with `lock.side` held.
   private final var madeRarities: BoxRarities {
     if let rarities { return rarities }
     let made = BoxRarities()
@@ -311,7 +312,7 @@ package class Box: Observable, @unchecked Sendable {
     return made
   }
 
-  /// Ties the entry in the registry to this box. Called once, before anybody else can see it.
+  /// Ties the entry in the registry to this box. Called once, before any other thread can see the box.
   final func register(_ registration: Registration) {
     madeRarities.registration = registration
   }
@@ -330,33 +331,35 @@ package class Box: Observable, @unchecked Sendable {
     }
   }
 
-  // MARK: What is left
+  // MARK: Visits
 
-  /// Something to be done with `lock` held, by whoever has it.
+  /// Work that needs `lock`, to be done by any thread that holds it.
   struct Visit {
-    /// Of two the one with the higher number counts.
+    /// Of two visits in one slot, the one with the higher number is kept.
     let number: UInt64
-    /// Called with the lock held, so it takes no lock but `lock.side` and calls nobody. What it returns is called without.
+    /// Called with the lock held, so it takes no lock but `lock.side` and runs no foreign code. The closure that it
+    /// returns is called without the lock.
     let perform: () -> () -> Void
-    /// Called without a lock, when another one has taken its place.
+    /// Called without a lock, when another visit has taken this one's place.
     var isReplaced: () -> Void = {}
   }
 
-  /// What has come while a closure of the program's had the lock. One of each kind, so that it is bounded.
+  /// The visits that arrived while one of the program's closures had the lock. One of each kind, so that it is bounded.
   struct LeftVisits {
     var change: Visit?
     var snapshot: Visit?
   }
 
-  /// The bit of `notifications` that says that something was left.
+  /// The bit of `notifications` that says that a visit was left.
   @inlinable
   static var leftMark: UInt64 { 1 << 63 }
 
-  /// Leaves a visit to whoever ends the closure that is running. When it has ended meanwhile, the visit is made now.
+  /// Leaves a visit to the thread that ends the running closure. If the closure has ended meanwhile, the visit is made
+  /// now.
   ///
-  /// Either this thread or the one that ends the closure sees the other. Both change `notifications`, this thread before
-  /// it looks for a closure, the other one after it has ended its own. Whoever changes it later knows what the other
-  /// has done before: this thread that the closure has ended, or the other one that something was left.
+  /// Either this thread or the one that ends the closure sees the other. Both change `notifications`: this thread
+  /// before it looks for a closure, the other one after it has ended its own. The later of the two knows what the other
+  /// has done before: this thread, that the closure has ended; the other one, that a visit was left.
   final func leave(_ visit: Visit, in slot: WritableKeyPath<LeftVisits, Visit?>) {
     lock.side.lock()
     let rarities = madeRarities
@@ -371,7 +374,7 @@ package class Box: Observable, @unchecked Sendable {
     performLeft()
   }
 
-  /// Does what was left, unless a closure is running: then whoever ends that does it.
+  /// Makes the visits that were left, unless a closure is running: then the thread that ends it makes them.
   private final func performLeft() {
     while notifications.load(ordering: .relaxed) & Box.leftMark != 0, !lock.hasClosure {
       if lock.tryLock() { return performLeftAndUnlock() }
@@ -379,7 +382,7 @@ package class Box: Observable, @unchecked Sendable {
     }
   }
 
-  /// Does what was left, and gives the lock back. Called with `lock` held, maybe at the end of a closure.
+  /// Makes the visits that were left, and releases the lock. Called with `lock` held, maybe at the end of a closure.
   @usableFromInline
   @inline(never)
   final func performLeftAndUnlock() {
@@ -394,7 +397,7 @@ package class Box: Observable, @unchecked Sendable {
     for body in afterwards { body?() }
   }
 
-  /// Gives `lock` back after a moment, and does what was left.
+  /// Releases `lock`, which was held for a moment, and makes the visits that were left.
   @inlinable
   final func unlock() {
     if notifications.load(ordering: .relaxed) & Box.leftMark != 0 { return performLeftAndUnlock() }
@@ -407,13 +410,13 @@ package class Box: Observable, @unchecked Sendable {
   @inlinable
   package final var stamp: UInt64 { localCount.load(ordering: .relaxed) }
 
-  /// The number of changes that were made by somebody else.
+  /// The number of changes that came from elsewhere.
   package final var remoteChanges: UInt64 { remoteCount.load(ordering: .relaxed) }
 
-  /// Counts every change, whoever made it.
+  /// Counts every change, wherever it was made.
   final var version: UInt64 { stamp &+ remoteChanges }
 
-  /// Resumes the waiter at the next change, or now if there was one since `version`, or nothing `isNeeded` any more.
+  /// Resumes the waiter at the next change, or now if there was one since `version`, or `isNeeded` returns `false`.
   final func wait(for waiter: ChangeWaiter, after version: UInt64, isNeeded: () -> Bool) {
     lock.lock()
     lock.side.lock()
@@ -442,7 +445,7 @@ package class Box: Observable, @unchecked Sendable {
     rarities?.waiters = [:]
     lock.side.unlock()
     for waiter in resumed.values { waiter.resume() }
-    // With a closure in the way the next mutation finds out that nobody waits.
+    // While a closure has the lock, this is left to the next mutation, which finds no waiters.
     if lock.lockUnlessClosure() {
       removeAttentionForWaiters()
       unlock()
@@ -458,13 +461,13 @@ package class Box: Observable, @unchecked Sendable {
 
   // MARK: Deliveries
 
-  /// What the delivery threads do for this box.
+  /// The work of the delivery threads for this box.
   private struct Deliveries: OptionSet {
     let rawValue: UInt8
 
     /// A remote change: tell the handlers of Observation and the value observers.
     static let change = Deliveries(rawValue: 1 << 0)
-    /// A thread has told for others for long enough: go on in its place.
+    /// A thread has told observers for others for long enough: go on in its place.
     static let telling = Deliveries(rawValue: 1 << 1)
     /// The same for a value observer.
     static let snapshots = Deliveries(rawValue: 1 << 2)
@@ -473,7 +476,7 @@ package class Box: Observable, @unchecked Sendable {
     static let underWay = Deliveries(rawValue: 1 << 7)
   }
 
-  /// Has the delivery threads do this. Of each kind one is waiting at the most, however often it is asked for.
+  /// Asks the delivery threads for this work. At most one request of each kind waits, however often it is made.
   private final func deliver(_ delivery: Deliveries) {
     lock.side.lock()
     let isFirst = deliveries.isEmpty
@@ -518,7 +521,7 @@ package class Box: Observable, @unchecked Sendable {
     deliverSnapshots()
   }
 
-  /// An observer that a delivery thread has called has not returned for a second: says so, once.
+  /// Warns, once, that an observer has not returned to its delivery thread for a second.
   final func noteBlockedObserver() {
     lock.side.lock()
     let rarities = madeRarities
@@ -533,10 +536,11 @@ package class Box: Observable, @unchecked Sendable {
     }
   }
 
-  /// Tells observers of a remote change on the delivery threads, so that no user code runs on the one that brought it.
+  /// Tells observers of a remote change on the delivery threads, so that none of the program's code runs on the thread
+  /// that brought it.
   ///
-  /// The main thread is no thread that others depend on: a change that it brings it has told its own observers of when
-  /// it goes on.
+  /// No other thread depends on the main thread: it tells its own observers of a change that it brings before it goes
+  /// on.
   final func announceRemoteChange() {
     guard MainThread.isCurrent else { return deliver(.change) }
     notifyObservers()
@@ -563,7 +567,8 @@ package class Box: Observable, @unchecked Sendable {
     preconditionFailure("A subclass of Box has no value. This is a bug in SharedState.")
   }
 
-  /// What a share of the value is called in messages: its type, its key, and where it is declared. Never the value.
+  /// The name of a share of the value in messages: its type, its key, and where it is declared. It never holds the
+  /// value.
   final var name: String {
     let place = declaration.map { "@\($0)" } ?? ""
     return "Shared<\(valueType)>" + (keyDescription.map { "(\($0))" } ?? "") + place
@@ -583,13 +588,14 @@ package class Box: Observable, @unchecked Sendable {
 
   /// What the delivery threads have to do after a change of the status.
   private enum StatusDelivery {
-    /// Nothing, since nobody has read the status after the last delivery.
+    /// Nothing, because the status was not read after the last delivery.
     case unneeded
-    /// Tell whoever has read it.
+    /// Tell the observers that have read it.
     case needed
-    /// They are about to.
+    /// A delivery is scheduled.
     case scheduled
-    /// They are about to, and somebody has read the status meanwhile, who may begin to observe it only after that.
+    /// A delivery is scheduled, and the status was read meanwhile by an observer that may begin to observe it only
+    /// afterwards.
     case scheduledAndNeeded
   }
 
@@ -639,7 +645,7 @@ package class Box: Observable, @unchecked Sendable {
   package final func updateStatus(_ update: (inout BoxStatus) -> Void) {
     lock.side.lock()
     let rarities = madeRarities
-    // The errors of before are released after the lock: their deinitialisers are somebody else's code.
+    // The old errors are released after the lock, because their deinitialisers are foreign code.
     let before = rarities.status
     update(&rarities.status)
     let isWorthTelling = statusDelivery == .needed && !(before.isIdle && rarities.status.isIdle)
@@ -661,7 +667,7 @@ package class Box: Observable, @unchecked Sendable {
 
   // MARK: Persistence
 
-  /// Calls back for the next local mutations, until told that one is enough. Call with `lock` held.
+  /// Calls the persistence at every local mutation until the watch is ended. Call with `lock` held.
   package final func watchNextMutation() {
     lock.side.lock()
     madeRarities.mutationWatches &+= 1
@@ -669,7 +675,7 @@ package class Box: Observable, @unchecked Sendable {
     attention.insert(.persistence)
   }
 
-  /// The number of the watch that is on; `nil` when it has ended.
+  /// The number of the present watch; `nil` when it has ended.
   package final var mutationWatch: UInt64? {
     lock.lock()
     defer { unlock() }

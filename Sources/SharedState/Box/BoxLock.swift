@@ -8,18 +8,19 @@ public import Synchronization
   import Darwin
 #endif
 
-/// The lock of one box: a mutex that knows which thread runs a `withLock` closure inside it.
+/// The lock of one box: a mutex that knows which thread runs a `withLock` closure under it.
 @usableFromInline
 package struct BoxLock: ~Copyable, Sendable {
   @usableFromInline
   let handLock = HandLock()
 
-  /// Guards what the library's own threads need. Nobody's code runs under it, so whoever waits for it waits for a moment.
+  /// Guards what the library's own threads need. No foreign code runs under it, so a wait for it is short.
   ///
-  /// It is taken alone, or with the lock itself held; never the other way round. It is here because there is room.
+  /// It is taken alone, or with the lock itself held; never the other way round. It is stored here because there is
+  /// room.
   let side = HandLock()
 
-  /// The thread that runs a closure of the caller's under the lock; 0 when none does.
+  /// The thread that runs one of the program's closures under the lock; 0 when none does.
   @usableFromInline
   let closureOwner = Atomic<UInt>(0)
 
@@ -28,7 +29,7 @@ package struct BoxLock: ~Copyable, Sendable {
 
   @inlinable
   func lock() {
-    // Zero for every access that meets nobody's closure, so that the common path is one relaxed load.
+    // Zero unless a closure is running, so that the common path is one relaxed load.
     if closureOwner.load(ordering: .relaxed) != 0 { trapIfNested() }
     handLock.lock()
   }
@@ -39,12 +40,12 @@ package struct BoxLock: ~Copyable, Sendable {
     handLock.tryLock()
   }
 
-  /// Takes the lock, unless a closure of the caller's runs under it: whoever calls this waits for moments only.
+  /// Takes the lock, unless one of the program's closures runs under it. The wait is short in both cases.
   ///
   /// - Returns: Whether it was taken.
   func lockUnlessClosure() -> Bool {
-    // A few times, because readers in a row may have it for longer; then whoever has it is told, and does what is to be
-    // done in the place of this thread.
+    // The attempts are limited, because a row of readers may keep the lock busy for longer. Then this thread leaves its
+    // work to the thread that has the lock.
     for _ in 0..<64 {
       if hasClosure { return false }
       if handLock.tryLock() { return true }
@@ -53,7 +54,7 @@ package struct BoxLock: ~Copyable, Sendable {
     return false
   }
 
-  /// Whether a closure of the caller's runs under the lock.
+  /// Whether one of the program's closures runs under the lock.
   var hasClosure: Bool { closureOwner.load(ordering: .relaxed) != 0 }
 
   @inlinable
@@ -61,19 +62,19 @@ package struct BoxLock: ~Copyable, Sendable {
     handLock.unlock()
   }
 
-  /// Says that a closure of the caller's begins, under the lock.
+  /// Notes that one of the program's closures begins. Called with the lock held.
   @inlinable
   func beginClosure() {
     closureOwner.store(currentThread(), ordering: .relaxed)
   }
 
-  /// Says that the closure has ended, still under the lock.
+  /// Notes that the closure has ended. Called with the lock still held.
   @inlinable
   func endClosure() {
     closureOwner.store(0, ordering: .relaxed)
   }
 
-  /// Whether the calling thread is inside a closure of the caller's, and so must not take the lock.
+  /// Whether the calling thread runs a closure under the lock, and so must not take it.
   var isHeldByClosureOfThisThread: Bool {
     // Only this thread itself can have stored its own number, so a match cannot be a race.
     closureOwner.load(ordering: .relaxed) == currentThread()
@@ -114,10 +115,9 @@ func currentThread() -> UInt {
   public import Synchronization
 #endif
 
-/// A mutex that is taken and given back by hand.
+/// A mutex with separate calls for locking and unlocking.
 ///
-/// It exists because a closure around every access would have to be `sending`. Whoever takes it gives it back on every
-/// path.
+/// It exists because a closure around every access would have to be `sending`. Every caller unlocks it on every path.
 @usableFromInline
 package struct HandLock: ~Copyable, Sendable {
   #if THREAD_SANITIZER

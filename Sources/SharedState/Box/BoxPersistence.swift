@@ -4,25 +4,25 @@
 package protocol BoxPersistence: AnyObject, Sendable {
   /// The key, as Swift code that makes it.
   var keyDescription: String { get }
-  /// A local mutation is visible. Called on the mutating thread, when the box asks for attention.
+  /// Called on the mutating thread when a local mutation is visible, if the box asks for attention.
   func boxDidMutate()
   /// Loads the value again.
   ///
-  /// - Parameter timeout: How long to wait at the longest, here and below; `nil`: as long as it is usual for the key.
+  /// - Parameter timeout: The longest time to wait, here and below; `nil` for the time that is usual for the key.
   func load(within timeout: Duration?) async throws
-  /// Returns once the present value is kept.
+  /// Saves the present value, and returns once it is kept.
   ///
-  /// - Parameter replacingUnreadable: Whether it takes the place of what cannot be read.
+  /// - Parameter replacingUnreadable: Whether to replace a stored document that cannot be read.
   func save(replacingUnreadable: Bool, within timeout: Duration?) async throws
-  /// Deletes what is kept, and returns once the value is the default again.
+  /// Deletes what is stored, and returns once the value is the default again.
   func reset(within timeout: Duration?) async throws
   /// Whether an error that nobody reads is reported.
   var reportsUnreadErrors: Bool { get }
   /// Writes a message about such an error to the log.
   func errorIsUnread(_ message: String)
-  /// Whose threads tell the observers of changes that were made elsewhere.
+  /// The threads that tell the observers of changes that came from elsewhere.
   var delivery: DeliveryThreads { get }
-  /// An observer of the value has blocked one of those threads for a second. Called once for each box.
+  /// Warns that an observer of the value has blocked one of those threads for a second. Called once for each box.
   ///
   /// - Parameters:
   ///   - share: The name of the share.
@@ -38,9 +38,10 @@ extension BoxPersistence {
   }
 }
 
-/// Keeps a value where others may change it at the same time.
+/// Keeps a value that other processes may change at the same time.
 package protocol RemotePersistence: BoxPersistence {
-  /// Changes the kept value in one step that nobody comes between, and returns once it is kept and shown.
+  /// Changes the stored value in one step that no other process can come between, and returns once it is kept and
+  /// shown.
   ///
   /// - Parameter update: Takes a pointer to a value of the box's type, and says whether it has changed it. It may
   ///   run again, on a newer value; what it did before then counts for nothing.

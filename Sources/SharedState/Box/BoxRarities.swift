@@ -1,38 +1,38 @@
-/// What most boxes in memory never have, kept apart so that these are small.
+/// The properties that most boxes never need, kept apart so that the boxes are small.
 ///
-/// Only touched with the side lock of the box held, or before anybody else can see the box.
+/// Only touched with the side lock of the box held, or before any other thread can see the box.
 final class BoxRarities {
-  /// Those who wait for the next change.
+  /// The tasks that wait for the next change.
   var waiters: [ObjectIdentifier: ChangeWaiter] = [:]
 
   /// Counts how often the persistence has asked to be told of the next mutation.
   var mutationWatches: UInt64 = 0
 
-  /// What whoever ends the closure that is running has to do.
+  /// The visits to be made by the thread that ends the running closure.
   var left = Box.LeftVisits()
 
-  /// What `isLoading`, `loadError` and `saveError` show.
+  /// The values of `isLoading`, `loadError` and `saveError`.
   var status = BoxStatus()
 
-  /// Whether it was told that an observer has blocked a delivery thread.
+  /// Whether a warning was given that an observer has blocked a delivery thread.
   var hasBlockedObserver = false
 
-  /// Whether an error is to be reported that nobody reads.
+  /// Whether an error that is not read is to be reported.
   var errorReport = ErrorReport.possible
 
   enum ErrorReport {
-    /// There was none yet.
+    /// There was no error yet.
     case possible
-    /// There is one, which somebody may still read.
+    /// There is an error, which may still be read.
     case due
-    /// Somebody reads the errors, or one was reported.
+    /// The errors are read, or one was reported.
     case unneeded
   }
 
   /// Whether the main thread is about to tell the observers that belong to it.
   var isMainThreadDeliveryDue = false
 
-  /// Those who track the changes made to the box, by whoever makes them.
+  /// The trackers of changes to the box, wherever these are made.
   var trackers = AttachedTrackers()
 
   /// The test that the box was made in; written once.
@@ -42,7 +42,7 @@ final class BoxRarities {
   var registration: Registration?
 }
 
-/// The status of a box: what `isLoading`, `loadError` and `saveError` show.
+/// The status of a box: the values of `isLoading`, `loadError` and `saveError`.
 package struct BoxStatus: Sendable {
   /// How many loads are under way.
   var loadsUnderWay = 0
@@ -59,11 +59,11 @@ package struct BoxStatus: Sendable {
     set { isKeyLoading = newValue }
   }
 
-  /// An error that nobody else tells of.
+  /// The error that its store does not report itself.
   var error: (any Error)? {
     [loadError, saveError].compactMap(\.self).first { !(($0 as? any StoreError)?.isToldByStore ?? false) }
   }
 
-  /// Whether there is nothing to tell anybody.
+  /// Whether the value is neither loading nor has an error.
   var isIdle: Bool { !isLoading && loadError == nil && saveError == nil }
 }

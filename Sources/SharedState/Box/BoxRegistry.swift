@@ -5,12 +5,12 @@ import Synchronization
 ///
 /// It holds boxes weakly: when the last share of a key is gone, so is its box.
 package final class BoxRegistry: Sendable {
-  /// What tells one box from others of its type of value.
+  /// Tells boxes of the same type of value apart.
   package enum ID: Hashable, @unchecked Sendable {
     // `@unchecked Sendable` is right because identifiers belong to keys, which are `Sendable`, and are only hashed and
     // compared.
 
-    /// A name, which is hashed and compared much faster than a type that nobody knows.
+    /// A name, which is hashed and compared much faster than a type-erased identifier.
     case name(Name)
     case other(AnyHashable)
   }
@@ -37,8 +37,8 @@ package final class BoxRegistry: Sendable {
   /// The box of the key.
   ///
   /// - Parameters:
-  ///   - make: Makes a box when there is none. When two threads do so for the same key at once, one of the two
-  ///     boxes is thrown away before it was started.
+  ///   - make: Makes a box when there is none. When two threads do so for the same key at once, one of the two boxes is
+  ///     thrown away before it is started.
   ///   - start: Loads the new box's value and watches it.
   package func box<Value>(
     id: ID,
@@ -51,7 +51,7 @@ package final class BoxRegistry: Sendable {
     let made = make()
     let registration = Registration(of: made, key: key, registry: self)
     made.register(registration)
-    // What is replaced is released after the lock: its identifier's deinitialiser is somebody else's code.
+    // The replaced entry is released after the lock, because the deinitialiser of its identifier is foreign code.
     let (found, replaced) = registrations.withLock { registrations in
       let present = registrations[key]
       if let found = Found(present) { return (Optional(found), present) }
@@ -88,10 +88,10 @@ package final class BoxRegistry: Sendable {
       self.registration = registration
     }
 
-    /// Another thread may have registered the box and not yet loaded it: who reads it now expects what is stored.
+    /// Waits for a load that another thread has yet to begin: a reader of the box expects the stored value.
     func started<Value>() -> ValueBox<Value> {
       registration.waitUntilStarted()
-      // The type of the value is part of the key, so that this is no other class; a cast that checks takes 30 ns.
+      // The type of the value is part of the key, so the class is certain; a checked cast takes 30 ns.
       return unsafeDowncast(box, to: ValueBox<Value>.self)
     }
   }

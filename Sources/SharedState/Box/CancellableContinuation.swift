@@ -4,14 +4,15 @@
   public import Synchronization
 #endif
 
-/// Waits for a callback, or until the task is cancelled, whichever is first. What was begun goes on after a cancellation.
+/// Waits for a callback, or until the task is cancelled, whichever is first. A cancellation does not stop what `body`
+/// has begun.
 ///
-/// Inlinable, with the continuation, so that it is specialised where it is used: looking up the metadata of generic
+/// Inlinable, like the continuation, so that it is specialised at the call: looking up the metadata of generic
 /// types costs more than waiting.
 /// - Parameters:
-///   - body: Begins what calls back.
-///   - onCancel: Called after a cancellation, when the continuation does not wait any more.
-/// - Throws: What the callback says, or `CancellationError`.
+///   - body: Begins the work that calls back.
+///   - onCancel: Called after a cancellation, when the continuation no longer waits.
+/// - Throws: The error of the callback, or `CancellationError`.
 @inlinable
 package func withCancellableContinuation<Value: Sendable>(
   _ body: (CancellableContinuation<Value>) -> Void,
@@ -28,7 +29,8 @@ package func withCancellableContinuation<Value: Sendable>(
   }
 }
 
-/// Waits as ``withCancellableContinuation(_:onCancel:)``, and cancels the tasks that a key has begun for it.
+/// Waits as ``withCancellableContinuation(_:onCancel:)`` does. A cancellation also cancels the tasks that a key has
+/// begun.
 func withKeyContinuation<Value: Sendable>(
   _ body: (CancellableContinuation<Value>) -> Void,
   onCancel: @escaping @Sendable () -> Void = {}
@@ -58,7 +60,7 @@ package final class CancellableContinuation<Value: Sendable>: Sendable {
   @inlinable
   package init() {}
 
-  /// Takes the task's continuation; `false` when the task was cancelled before.
+  /// Takes the task's continuation; returns `false` when the task was cancelled before.
   @inlinable
   func install(_ checked: CheckedContinuation<Value, any Error>) -> Bool {
     let isCancelled = state.withLock { state in
@@ -70,7 +72,7 @@ package final class CancellableContinuation<Value: Sendable>: Sendable {
     return !isCancelled
   }
 
-  /// Whether there was no result yet.
+  /// Whether there is no result yet.
   var isWaiting: Bool {
     state.withLock { state in
       if case .done = state { false } else { true }

@@ -3,18 +3,18 @@ import Foundation
 import SharedStateDependencies
 import Synchronization
 
-/// Where the handlers of observers run when the change came from elsewhere: on threads that nobody else needs.
+/// The threads that tell observers of changes that came from elsewhere. Nothing else depends on them.
 ///
-/// The observers of one value are told by one thread at a time, and those of another value do not wait for them. A thread
-/// is made when something is to be delivered and all others are busy, up to ``maximumCount``, and ends when there was
-/// nothing to do for a moment.
+/// The observers of one value are told by one thread at a time, and those of another value do not wait for them. A
+/// thread is started when there is a delivery and all others are busy, up to ``maximumCount``, and ends when it has had
+/// nothing to do for a second.
 package final class DeliveryThreads: Sendable {
-  /// Weak, because nobody observes a box that nobody holds any more.
+  /// Weak, because a box that is no longer held has no observers.
   private struct Entry: Sendable {
     weak var box: Box?
   }
 
-  /// What a thread is doing.
+  /// The box that a thread is working for, and since when.
   private struct Delivery: Sendable {
     let entry: Entry
     let start: ContinuousClock.Instant
@@ -23,14 +23,14 @@ package final class DeliveryThreads: Sendable {
 
   private struct State: Sendable {
     var waiting: [Entry] = []
-    /// How many of `waiting` are done: taking the first one would move all others.
+    /// How many entries at the start of `waiting` are done. Removing each one at once would move all others.
     var taken = 0
     var threads = 0
-    /// How many threads wait for ``DeliveryThreads/wake``, and have not been promised anything.
+    /// How many threads wait for ``DeliveryThreads/wake``, and are not yet needed for an entry.
     var idle = 0
     var nextThread = 0
     var underWay: [Int: Delivery] = [:]
-    /// Whether somebody looks after those that are under way.
+    /// Whether a check of the deliveries under way is scheduled.
     var isWatched = false
 
     mutating func takeFirst() -> Entry? {
@@ -54,11 +54,11 @@ package final class DeliveryThreads: Sendable {
   private static let patience = Duration.seconds(1)
   private static let idleSeconds = 1.0
 
-  /// For the values that are kept in this process, or by a key without threads of its own.
+  /// Serves the values that are kept in this process, or by a key without threads of its own.
   package static let local = DeliveryThreads()
 
   private let state = Mutex(State())
-  /// Looks after the threads. It is no other's, because to name an observer calls a log handler, which may block.
+  /// Checks the threads. It is used for nothing else, because the warning may call a log handler, which may block.
   private let watch = DispatchQueue(label: "SharedState.DeliveryWatch")
   private let wake = DispatchSemaphore(value: 0)
 
@@ -67,7 +67,7 @@ package final class DeliveryThreads: Sendable {
   /// How many threads there are.
   var count: Int { state.withLock { $0.threads } }
 
-  /// Has a thread call ``Box/performDeliveries()``. Called again only when it has said that nothing is left to do.
+  /// Has a thread call ``Box/performDeliveries()`` until that has nothing left to do. Not called again before then.
   func append(_ box: Box) {
     guard let schedule = Schedules.current else { return append(Entry(box: box)) }
     schedule.start("observers of \(box.name)") { [weak box] in
@@ -96,7 +96,7 @@ package final class DeliveryThreads: Sendable {
   private func startThread() {
     let thread = Thread { [self] in run() }
     thread.name = "shared-delivery"
-    // What threads have whose stack nobody has chosen.
+    // 8 MiB, the usual stack size of a thread.
     thread.stackSize = 8 << 20
     thread.start()
   }
@@ -110,7 +110,7 @@ package final class DeliveryThreads: Sendable {
       while let entry = takeFirst(by: number) {
         let hasMore = entry.box?.performDeliveries() ?? false
         state.withLock { $0.underWay[number] = nil }
-        // Behind all others, which are waiting for longer.
+        // At the end of the queue, because the others have waited longer.
         if hasMore { append(entry) }
       }
     } while waitForMore()
@@ -139,14 +139,14 @@ package final class DeliveryThreads: Sendable {
       state.threads -= 1
       return true
     }
-    // Somebody has counted on this thread, and says so now.
+    // `append` has counted on this thread, and is about to signal.
     if !isUnneeded { wake.wait() }
     return !isUnneeded
   }
 
   // MARK: Blocked observers
 
-  // One look at a time, and none when nothing is under way: while nobody is blocked that is one in a second at the most.
+  // One check at a time, and none when nothing is under way: while no observer blocks, that is at most one a second.
 
   private func look(after pause: Duration) {
     watch.asyncAfter(deadline: .now() + pause / .seconds(1)) { [self] in look() }
@@ -169,7 +169,7 @@ package final class DeliveryThreads: Sendable {
   }
 }
 
-/// For values that nobody keeps a log of.
+/// Writes the warning to standard error, for values that have no log.
 ///
 /// - Parameter share: The name of its share.
 func warnOfBlockedObserver(of share: String) {

@@ -1,7 +1,7 @@
 import IssueReporting
 
-/// The one box of a key that is read and written.
-/// - Parameter loads: Whether it is to be loaded when it is made; whoever is about to load it needs no second load.
+/// The one box of a key that can be written.
+/// - Parameter loads: Whether a new box loads its value; `false` when the caller is about to load it.
 func box<Key: SharedKey>(
   of key: Key,
   loads: Bool = true,
@@ -22,7 +22,7 @@ private func findBox<Key: SharedKey>(
   return register(key, loads: loads, default: initialValue) { KeyPersistence($0, initialValue: $1, isStored: $2) }
 }
 
-/// The one box of a key that is only read.
+/// The one box of a key that can only be read.
 func readOnlyBox<Key: SharedReaderKey>(
   of key: Key,
   loads: Bool = true,
@@ -40,7 +40,7 @@ private func findReadOnlyBox<Key: SharedReaderKey>(
   default initialValue: () -> Key.Value
 ) -> ValueBox<Key.Value> {
   if let own = key._ownBox(default: initialValue) { return own.box }
-  // A key that can be written shares its box with those who write.
+  // Readers and writers of a key that can be written share its box.
   if let key = key as? any SharedKey<Key.Value> {
     return openedBox(of: key, loads: loads, default: initialValue)
   }
@@ -49,7 +49,7 @@ private func findReadOnlyBox<Key: SharedReaderKey>(
   }
 }
 
-/// What another test needs to make a box of its own, where this one has made it.
+/// Remembers how to make a box of the same key, for other tests than the one that has made it.
 private struct BoxMaker<Key: SharedReaderKey> {
   let key: Key
   private var defaultValue: Key.Value?
@@ -63,7 +63,7 @@ private struct BoxMaker<Key: SharedReaderKey> {
     return value
   }
 
-  /// Whoever has only found the box knows less than whoever has made it.
+  /// Does nothing when the box was only found: the default that it was made with is unknown then.
   func noteHome(
     of box: ValueBox<Key.Value>,
     elsewhere make: @escaping @Sendable (Key, Key.Value) -> ValueBox<Key.Value>
@@ -102,13 +102,13 @@ private func register<Key: SharedReaderKey>(
   }
 }
 
-/// The key, which knows its default, where that makes a difference.
+/// The key with its default filled in, for the keys that need it.
 private func completed<Key: SharedReaderKey>(_ key: Key, by defaultValue: Key.Value) -> Key {
   guard let synchronous = key as? any SynchronousKey<Key.Value> else { return key }
   return synchronous.completed(by: defaultValue) as? Key ?? key
 }
 
-/// What a key knows to be stored, without waiting; a failure is told when the value is loaded.
+/// The stored value, if the key knows it without waiting. A failure is shown when the value is loaded.
 private func stored<Key: SharedReaderKey>(by key: Key) -> Key.Value? {
   guard let key = key as? any SynchronousKey<Key.Value> else { return nil }
   return try? key.storedValue()

@@ -1,52 +1,52 @@
 import SharedStateDependencies
 import Synchronization
 
-/// Keeps the value of a box by way of a key: loads it, watches it, and saves each mutation in order.
+/// Keeps the value of a box with a key: loads it, watches it, and saves each mutation in order.
 final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   private struct State {
     weak var box: ValueBox<Key.Value>?
     var subscription: SharedSubscription?
     var saving = SaveOrder()
-    /// Those who wait for the next call of the key.
+    /// The requests for the next call of the key.
     var saveRequests = SaveRequests()
-    /// The call of the key that was begun last.
+    /// The newest call of the key.
     var save: (requests: SaveRequests, tasks: KeyTasks)?
-    /// Whether the key has been seen to save in tasks, which go on when it has returned.
+    /// Whether the key is known to save in tasks, which run on after it has returned.
     var savesInTasks = false
     /// Whether the newest change could not be saved.
     var isUnsaved = false
-    /// What has to wait while the key saves.
+    /// What has to wait until the key is no longer saving.
     var afterSaves: [@Sendable () -> Void] = []
-    /// Whether one of those is to load what was heard of meanwhile.
+    /// Whether one of those loads the value again, because a newer one may have been missed.
     var isReloadPending = false
   }
 
   private let key: Key
   /// The default.
   private let initialValue: Key.Value
-  /// Whether the share began with what was stored.
+  /// Whether the box began with the stored value.
   private let isStored: Bool
   private let save: (@Sendable (Key.Value, SaveContext, SaveContinuation) -> Void)?
   private let delete: (@Sendable (Key.Value, SaveContinuation) -> Void)?
   private let state = Mutex(State())
-  /// Those of whoever made the box; the key is called with them.
+  /// The dependencies of the code that made the box; the key is called with them.
   private let dependencies = withEscapedDependencies { $0 }
-  /// What the key does in tasks as long as the box lives.
+  /// The tasks of the key that go on as long as the box lives.
   private let tasks = KeyTasks()
 
-  /// Numbers what comes from the key: a load when it is asked for, a change when it is heard of. Older never replaces
-  /// newer.
+  /// Numbers the results of the key: a load when it is requested, a change when it arrives. An older one never replaces
+  /// a newer one.
   private let numbers = Atomic<UInt64>(0)
   /// The number of the newest value that was shown; written with the box's lock held.
   private let shownValue = Atomic<UInt64>(0)
   /// The number of the newest outcome that was shown; written while the status is updated.
   private let shownOutcome = Atomic<UInt64>(0)
-  /// The newest local mutation that was handed to the key.
+  /// The number of the newest local mutation that was handed to the key.
   private let savedStamp = Atomic<UInt64>(0)
-  /// The local mutation that has returned to the default; written with the box's lock held.
+  /// The number of the local mutation that has returned to the default; written with the box's lock held.
   private let resetStamp = Atomic<UInt64>(.max)
 
-  /// For a key that is only read.
+  /// For a key that can only be read.
   init(reading key: Key, initialValue: Key.Value, isStored: Bool) {
     self.key = key
     self.initialValue = initialValue
@@ -55,7 +55,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     delete = nil
   }
 
-  /// For a key that is written as well.
+  /// For a key that can be written.
   init(_ key: Key, initialValue: Key.Value, isStored: Bool) where Key: SharedKey {
     self.key = key
     self.initialValue = initialValue
@@ -68,8 +68,8 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     tasks.cancel()
   }
 
-  /// Loads and watches the value on behalf of the box. Returns once the key has been asked for both.
-  /// - Parameter loads: Whether nobody else is about to load it.
+  /// Loads and watches the value for the box. Returns once the key has been asked for both.
+  /// - Parameter loads: Whether to load it; `false` when the caller is about to do so.
   func start(_ box: ValueBox<Key.Value>, loads: Bool) {
     state.withLock { $0.box = box }
     let subscriber = SharedSubscriber<Key.Value>(
@@ -106,7 +106,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     }
   }
 
-  /// A key has no deadline of its own.
+  /// Adds a deadline, because a key has none of its own.
   private func limited(to timeout: Duration?, _ operation: @escaping @Sendable () async throws -> Void) async throws {
     guard let timeout else { return try await operation() }
     try await Deadline.run(within: timeout, operation: operation) { TimedOutError() }
@@ -120,7 +120,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     let number = nextNumber()
     let stamp = box.versions.local
     let isInitial = context.initialValue != nil
-    // The first load need not show the default where that is there already.
+    // The first load need not show the default if the box holds it already.
     let valueOfNothing = isInitial && !isStored ? nil : initialValue
     box.updateStatus { $0.loadsUnderWay += 1 }
     let (tasks, savesBefore) = (KeyTasks.current, savesBefore)
@@ -129,13 +129,13 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
       let end = { @Sendable in completion(isDropped ? .success(()) : result.map { _ in }) }
       guard let self, let box = self.box else { return end() }
       if isDropped || result.failure != nil && tasks?.areCancelled == true {
-        // A load that was called off says nothing, nor does one that the key has forgotten.
+        // A cancelled load shows nothing, nor does one whose continuation the key has dropped.
         box.updateStatus { $0.loadsUnderWay -= 1 }
         return end()
       }
       let isCrossed = hasCrossedSaves(since: savesBefore)
       let loaded = result.map { isCrossed ? nil : $0 ?? valueOfNothing }
-      // A value that was asked for before a change never replaces it.
+      // A value that was requested before a local change never replaces it.
       show(loaded, number, isInitial: isInitial) {
         $0.local == stamp
       } status: {
@@ -150,22 +150,22 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   private func receiveChange(_ result: Result<Key.Value?, any Error>) {
     let number = nextNumber()
     if case .success = result, hasCrossedSaves(since: savesBefore) { return }
-    // What the key was not told of yet it is about to store over this.
+    // The key is about to store a local change that it was not given yet, and replaces this value.
     show(result.map { $0 ?? initialValue }, number) { [weak self] in
       guard let self else { return false }
       return $0.local <= savedStamp.load(ordering: .relaxed)
     } status: {
-      // A key that was loading has something to tell.
+      // A key that tells of a change is no longer loading.
       $0.isLoading = false
     }
   }
 
-  /// Shows what has come from the key, unless the same is shown already, then what that says about the status.
+  /// Shows a result of the key, unless the value is shown already, and then updates the status.
   ///
   /// - Parameters:
   ///   - isWanted: Whether no local change is in the way; called with the box's lock held.
   ///   - status: What else changes in the status.
-  ///   - completion: Called when everything is shown, which is later when a closure of the program's has the lock.
+  ///   - completion: Called when everything is shown, which is later if one of the program's closures has the lock.
   private func show(
     _ result: Result<Key.Value?, any Error>,
     _ number: UInt64,
@@ -194,7 +194,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     if isWanted: @escaping @Sendable (Versions) -> Bool,
     completion: @escaping @Sendable () -> Void
   ) {
-    // A load and the key may both tell of one change, also at the same moment.
+    // A load and the subscription may both bring one change, even at the same moment.
     let comparison = box.comparison(with: value)
     let end = { @Sendable [self] (outcome: Replacement) in
       guard outcome == .superseded else { return completion() }
@@ -202,7 +202,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     }
     let outcome = box.replace(with: value, number: number, isInitial: isInitial) { [weak self] versions in
       guard let self, isWanted(versions), number > shownValue.load(ordering: .relaxed) else { return .outdated }
-      // What it was compared with is not the present value any more.
+      // It was compared with a value that is no longer the present one.
       if let comparison, comparison.versions != versions { return .superseded }
       shownValue.store(number, ordering: .relaxed)
       return comparison?.isEqual == true ? .outdated : .done
@@ -216,8 +216,8 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     numbers.wrappingAdd(1, ordering: .relaxed).newValue
   }
 
-  /// Whether the number is newer than the one shown, which it then becomes. Called by one thread at a time, because a lock
-  /// of the box is held.
+  /// Notes the number as shown if it is newer, and returns whether it was. Called by one thread at a time, because a
+  /// lock of the box is held.
   private func advance(_ shown: borrowing Atomic<UInt64>, to number: UInt64) -> Bool {
     guard number > shown.load(ordering: .relaxed) else { return false }
     shown.store(number, ordering: .relaxed)
@@ -226,11 +226,11 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
 
   // MARK: Loading and saving at the same time
 
-  // A key that saves in tasks returns before the value is saved. Nobody knows then whether what is loaded or heard of
-  // is older or newer than our own change, once both are stored. So it is not shown; the value is loaded again
-  // afterwards.
+  // A key that saves in tasks returns before the value is saved. Until then nobody knows whether a value that is loaded
+  // or heard of is older or newer than our own change, once both are stored. So it is not shown; the value is loaded
+  // again afterwards.
 
-  /// The number of saves so far; `nil` while there is one.
+  /// The number of saves so far; `nil` while one is under way.
   private var savesBefore: UInt64? {
     state.withLock { $0.saving.isDraining ? nil : $0.saving.begun }
   }
@@ -238,7 +238,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   private func hasCrossedSaves(since before: UInt64?) -> Bool {
     let hasCrossed = state.withLock { state in
       state.savesInTasks = state.savesInTasks || state.save?.tasks.areUsed == true
-      // Before the first save has returned nobody knows whether it will go on in a task.
+      // Before the first save has returned, it is unknown whether it goes on in a task.
       let mayCross = state.savesInTasks || state.saving.isDraining && state.saving.begun == 1
       return mayCross && (before != state.saving.begun || state.saving.isDraining)
     }
@@ -254,7 +254,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     guard isFirst else { return }
     KeyTasks.$current.withValue(tasks) {
       afterSaves { [weak self] in
-        // A change that could not be saved stays, and replaces what is stored when it can.
+        // A change that could not be saved stays, and replaces what is stored once it can be saved.
         let isUnsaved = self?.state.withLock { state in
           state.isReloadPending = false
           return state.isUnsaved
@@ -264,7 +264,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     }
   }
 
-  /// Runs the body once the key is not saving.
+  /// Runs the body once the key is no longer saving.
   private func afterSaves(_ body: @escaping @Sendable () -> Void) {
     let tasks = KeyTasks.current
     let isNow = state.withLock { state in
@@ -310,9 +310,9 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     }
   }
 
-  /// Hands the newest value to the key until nobody has asked for more: one thread or task at a time, so that saves
-  /// reach the key in the order of the mutations. The box is held meanwhile, so that a change is saved also when
-  /// whoever made it has let go of the last share.
+  /// Hands the newest value to the key until no more saves are requested: one thread or task at a time, so that saves
+  /// reach the key in the order of the mutations. The box is held meanwhile, so that a change is saved even if the last
+  /// share is released.
   private func drainSaves(of box: ValueBox<Key.Value>) {
     while let (round, snapshot) = beginRound(of: box) {
       guard finish(round, with: snapshot, of: box) else { return }
@@ -326,7 +326,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     let tasks: KeyTasks
   }
 
-  /// - Returns: `nil`: somebody else goes on, who has the value in a closure.
+  /// - Returns: `nil` when a closure has the lock: the thread that ends it goes on.
   private func beginRound(
     of box: ValueBox<Key.Value>
   ) -> (Round, ValueBox<Key.Value>.Snapshot)? {
@@ -363,7 +363,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     }
     KeyTasks.$current.withValue(tasks) {
       dependencies.yield {
-        // Whoever has changed the value after a reset wants it to be kept.
+        // A change after the reset is to be saved.
         if stamp == resetStamp.load(ordering: .relaxed) {
           delete(initialValue, continuation)
         } else {
@@ -376,7 +376,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     return finishRound()
   }
 
-  /// Whether the drainer has to go on; what had to wait for the end of the saves is done otherwise.
+  /// Returns whether the drainer has to go on. If not, does what had to wait for the end of the saves.
   private func finishRound() -> Bool {
     let (goesOn, bodies): (Bool, [@Sendable () -> Void]) = state.withLock { state in
       guard !state.saving.finishRound() else { return (true, []) }
@@ -389,7 +389,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   }
 
   private func finishSave(_ number: UInt64, _ result: Result<Void, any Error>, tasks: KeyTasks) {
-    // A save that was called off says nothing.
+    // A cancelled save shows nothing.
     if result.failure != nil, tasks.areCancelled { return }
     // The outcome of an older save says nothing about the newest value.
     let box: ValueBox<Key.Value>? = state.withLock { state in
@@ -399,7 +399,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     }
     box?.updateStatus { status in
       status.saveError = result.failure
-      // What is stored now can be read.
+      // What is stored is our own document now, which can be read.
       if result.failure == nil { status.loadError = nil }
     }
   }

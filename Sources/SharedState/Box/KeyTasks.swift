@@ -1,8 +1,9 @@
 import Synchronization
 
-/// The tasks that a key begins while it is called: whoever calls it can cancel them, and wait for their end.
+/// The tasks that a key begins during a call. The caller can cancel them, and wait for their end.
 ///
-/// It is bound to the task or thread that calls the key, so that keys which are built on top of others need not know.
+/// It is bound to the task or thread that calls the key, so that a key which is built on another one need not pass it
+/// on.
 package final class KeyTasks: Sendable {
   private struct State {
     var tasks: [Task<Void, Never>] = []
@@ -12,25 +13,25 @@ package final class KeyTasks: Sendable {
     var onEnd: (@Sendable () -> Void)?
   }
 
-  /// Those of the call that is going on.
+  /// The tasks of the present call.
   @TaskLocal static var current: KeyTasks?
 
   private let state = Mutex(State())
 
-  /// Runs the operation in a task, which belongs to the call that is going on, if any.
+  /// Runs the operation in a task, which belongs to the present call, if there is one.
   @discardableResult
   package static func run(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     guard let current else { return Task(operation: operation) }
     return current.run(operation)
   }
 
-  /// Whether there are tasks, or were.
+  /// Whether any task was begun.
   var areUsed: Bool { state.withLock { $0.begun > 0 } }
 
-  /// Whether there were tasks, and they were cancelled.
+  /// Whether any task was begun, and the tasks were cancelled.
   var areCancelled: Bool { state.withLock { $0.isCancelled && $0.begun > 0 } }
 
-  /// Cancels the tasks, also those that are yet to come.
+  /// Cancels the tasks, and all that are begun later.
   func cancel() {
     let tasks = state.withLock { state in
       state.isCancelled = true
@@ -41,7 +42,7 @@ package final class KeyTasks: Sendable {
 
   /// Calls back once, when the last task has ended, on its thread.
   ///
-  /// - Returns: `false` when none is running; nobody is called then.
+  /// - Returns: `false` when no task is running; the body is not called then.
   func whenEnded(_ body: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       guard state.begun > state.ended else { return false }
@@ -53,7 +54,7 @@ package final class KeyTasks: Sendable {
   private func run(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     state.withLock { $0.begun += 1 }
     let task = Task {
-      // What the key calls in its task are calls of their own.
+      // Calls of keys inside the task are calls of their own.
       await Self.$current.withValue(nil) {
         await operation()
         end()

@@ -2,18 +2,18 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Has observers that belong to the main thread told there, when a change was made on another thread.
+/// Tells observers that belong to the main thread of changes that were made on other threads.
 final class MainThreadDelivery: Sendable {
-  /// Weak, because nobody observes a box that nobody holds any more.
+  /// Weak, because a box that is no longer held has no observers.
   private struct Entry: Sendable {
     weak var box: Box?
   }
 
   private struct State: Sendable {
     var waiting: [Entry] = []
-    /// When the main queue was asked to come; `nil` when nothing waits.
+    /// When the main queue was asked to deliver; `nil` when nothing waits.
     var start: ContinuousClock.Instant?
-    /// Whether somebody looks whether it does.
+    /// Whether a check that the main queue has run is scheduled.
     var isWatched = false
     var isWarned = false
   }
@@ -24,7 +24,7 @@ final class MainThreadDelivery: Sendable {
     case warn(of: Box?)
   }
 
-  /// The main thread is one, and so is this.
+  /// The only one, because there is only one main thread.
   static let shared = MainThreadDelivery()
 
   private static let patience = Duration.seconds(1)
@@ -99,8 +99,8 @@ package enum MainThread {
 
   /// Whether this is the main thread.
   ///
-  /// On Linux a program with an asynchronous `main` gives its main thread up: any thread runs the main queue in its
-  /// place, and counts as the main thread meanwhile.
+  /// On Linux a program with an asynchronous `main` gives up its main thread: any thread may run the main queue, and
+  /// counts as the main thread while it does.
   package static var isCurrent: Bool {
     Thread.isMainThread || DispatchQueue.getSpecific(key: mark) != nil
   }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A name, which is the same as another one when their bytes are.
+/// A name that equals another one only when their bytes are equal.
 ///
 /// Strings compare by canonical equivalence: an "é" is one text, whether it is one character or a letter and an accent.
-/// To Redis and to a file system these are two names, and so they are here. Whatever is found by its
-/// name is kept under one of these.
+/// To Redis and to a file system these are two names, and so they are here. Everything that is found by a name is kept
+/// under one of these.
 package struct Name: Hashable, Comparable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-  /// The name, for those who only want to show it or to hand it on.
+  /// The name as text, to be shown or handed on.
   package let text: String
 
   package init(_ text: String) {
@@ -31,7 +31,7 @@ package struct Name: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
 
   package func hash(into hasher: inout Hasher) {
     withBytes { hasher.combine(bytes: $0) }
-    // As with strings, so that two names behind one another are told from two others.
+    // A terminator, as in the hash of a string, so that "ab", "c" and "a", "bc" differ.
     hasher.combine(0xFF as UInt8)
   }
 
@@ -42,7 +42,7 @@ package struct Name: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
   }
 
   private func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    // Strings are contiguous here. Only those that another language has made need a copy.
+    // Native strings are contiguous. Only bridged ones need a copy.
     text.utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
       ?? Array(text.utf8).withUnsafeBytes(body)
   }

@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// The entry of one box in the registry. The box ends it when it is gone.
+/// The entry of one box in the registry, which the box ends when it is released.
 final class Registration: @unchecked Sendable {
-  // `@unchecked Sendable` is right because everything is constant but the weak reference, which the runtime clears and
-  // which may be read meanwhile.
+  // `@unchecked Sendable` is right because everything is constant except the weak reference, which the runtime clears
+  // and which may be read meanwhile.
   private(set) weak var box: Box?
   let key: BoxRegistry.Key
   private let registry: BoxRegistry
@@ -23,12 +23,12 @@ final class Registration: @unchecked Sendable {
     self.registry = registry
   }
 
-  /// The box is gone.
+  /// Removes the entry. Called when the box is gone.
   func end() {
     registry.forget(self)
   }
 
-  /// The key has been asked to load and to watch.
+  /// Called once the key has been asked to load and to watch.
   func didStart() {
     Self.started.lock()
     isStarted.store(true, ordering: .releasing)
@@ -36,7 +36,7 @@ final class Registration: @unchecked Sendable {
     Self.started.unlock()
   }
 
-  /// Waits for ``didStart()``, unless the caller is the thread that is starting, and so in the middle of it.
+  /// Waits for ``didStart()``, unless the calling thread is the one that starts the box, and so is in the middle of it.
   func waitUntilStarted() {
     guard !isStarted.load(ordering: .acquiring), startingThread != currentThread() else { return }
     let deadline = Date(timeIntervalSinceNow: Self.patience)

@@ -15,7 +15,7 @@ struct TestHome: Sendable {
     self.makeBox = makeBox
   }
 
-  /// Notes where a box was made, the first time, if that was in a test or beside one.
+  /// Notes the test that a box was made in or beside, the first time.
   ///
   /// - Parameter make: Makes or finds the box of the same key in another test.
   static func note<Value>(_ box: ValueBox<Value>, _ make: @escaping @Sendable () -> ValueBox<Value>) {
@@ -24,10 +24,10 @@ struct TestHome: Sendable {
     box.testHome = TestHome(.current, make)
   }
 
-  /// Reads and changes take the way on which ``Place/inPresentTest`` is asked for, from now on.
+  /// From now on, reads and changes take the path that asks for ``Place/inPresentTest``.
   private static let looksAtEachUse: Void = ChangeTracking.openScope()
 
-  /// The box of the test that asks, where that is another one; `nil`: it is the same, or nobody can know.
+  /// The box of the calling test, if that is another one; `nil` if it is the same, or is unknown.
   func ownBox(insteadOf box: Box) -> Box? {
     guard test.isOver else { return nil }
     return OwnBoxes.current.box(insteadOf: box, make: makeBox)
@@ -35,7 +35,7 @@ struct TestHome: Sendable {
 }
 
 extension Place {
-  /// The same part of what the present test has under the key, where the box was made by another test.
+  /// The same part of the present test's own box, if this box was made by another test.
   var inPresentTest: Place {
     guard let own = box.testHome?.ownBox(insteadOf: box) else { return self }
     if let moved = moved(to: own) { return moved }
@@ -43,22 +43,22 @@ extension Place {
     return self
   }
 
-  /// The same part of another box's value, of the same type; `nil`: the way there is not known.
+  /// The same part of the value of another box of the same type; `nil` when the path to the part is unknown.
   func moved(to box: Box) -> Place? {
     guard let pointer else { return accessor?.moved(to: box).map { Place(box: box, accessor: $0) } }
-    // The memory is laid out as the one that `pointer` points into, so the part is at the same offset.
+    // The memory is laid out as that which `pointer` points into, so the part is at the same offset.
     let offset = UnsafeMutableRawPointer(pointer) - self.box.memory
     let part = (box.memory + offset).assumingMemoryBound(to: Value.self)
     return Place(box: box, pointer: part, path: path)
   }
 }
 
-/// What a test has instead of boxes that were made by other tests.
+/// The boxes that a test has of its own, in place of boxes that were made by other tests.
 private final class OwnBoxes: TestDependencyKey, Sendable {
   private struct Entry {
     /// Held, so that no other object gets its identity.
     let original: Box
-    /// Held, as the global variable holds the other one.
+    /// Held, as the global variable holds the original.
     let own: Box
   }
 
@@ -76,7 +76,7 @@ private final class OwnBoxes: TestDependencyKey, Sendable {
   func box(insteadOf original: Box, make: () -> Box) -> Box {
     let id = ObjectIdentifier(original)
     if let entry = state.withLock({ $0.entries[id] }) { return entry.own }
-    // No lock is held: a key is asked for what is stored.
+    // No lock is held here, because making a box asks the key for the stored value.
     let made = make()
     return state.withLock { state in
       if let entry = state.entries[id] { return entry.own }
@@ -98,15 +98,15 @@ private final class OwnBoxes: TestDependencyKey, Sendable {
 
 /// A key that finds its storage in the dependencies, unless it was given one.
 package protocol StorageFindingKey: SharedReaderKey {
-  /// Whether it was given none.
+  /// Whether it was given no storage.
   var findsStorage: Bool { get }
-  /// Makes the same key, in the storage of the test that calls it where this one was given none. Does not hold a storage that
-  /// holds its boxes.
+  /// Makes the same key. Where this one was given no storage, the new one finds that of the test that makes it. The
+  /// closure does not hold a storage that holds its boxes.
   var maker: @Sendable () -> Self { get }
 }
 
 extension SharedReaderKey {
-  /// Says that a share was made where nobody knows which test it belongs to.
+  /// Reports that a share was made in code whose test is unknown.
   func reportUnknownTest(of box: Box) {
     guard let key = self as? any StorageFindingKey, key.findsStorage else { return }
     DependencyCache.reportUnknownTest {
@@ -135,7 +135,7 @@ extension SharedReaderKey {
   }
 }
 
-/// The one box of a key that brings its own kind, instead of being loaded, watched and saved through its methods.
+/// The one box of a key that makes its own kind of box, instead of being loaded, watched and saved through its methods.
 ///
 /// A requirement of ``SharedReaderKey`` hands it over, because asking whether a key conforms to another protocol costs
 /// more than the whole look-up.

@@ -7,10 +7,10 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   // `lock` held. Values that are not `Sendable` stay in the isolation they came from, because `Shared` is `Sendable`
   // only when its value is.
 
-  /// The memory of the value: part of this object, as that of a `Mutex` is, which is built on the same cell.
+  /// The memory of the value. It is part of this object, like that of a `Mutex`, which is built on the same cell.
   private let cell: _Cell<Value>
 
-  /// Those who are told of every change. Guarded by `lock.side`.
+  /// The observers of every change. Guarded by `lock.side`.
   @exclusivity(unchecked)
   private var observers: [ValueObserver<Value>] = []
 
@@ -30,7 +30,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     super.init(persistence: nil)
   }
 
-  /// Where the value lives: the same place as long as this box lives, so that derived boxes may point into it.
+  /// Where the value lives: the same address as long as this box lives, so that places of its parts may point into it.
   var pointer: UnsafeMutablePointer<Value> { cell._address }
 
   var place: Place<Value> {
@@ -49,13 +49,13 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   /// The value and the numbers of the changes that made it.
   package typealias Snapshot = (value: Value, versions: Versions)
 
-  /// The present value, unless a closure of the program's has the lock.
+  /// The present value, unless one of the program's closures has the lock.
   ///
   /// - Parameters:
-  ///   - isWatching: Whether the next mutation is to be told to the persistence.
-  ///   - whenUnlocked: Takes the snapshot later, without a lock, on the thread that has ended the closure. Of two that
-  ///     wait only the second one is called.
-  /// - Returns: `nil`: a closure has the lock, and `whenUnlocked` is called, maybe before this method returns.
+  ///   - isWatching: Whether to tell the persistence of the next mutation.
+  ///   - whenUnlocked: Takes the snapshot later, without a lock, on the thread that has ended the closure. If two wait,
+  ///     only the second one is called.
+  /// - Returns: `nil` when a closure has the lock; `whenUnlocked` is called then, maybe before this method returns.
   package func snapshot(
     isWatching: Bool = true,
     whenUnlocked: @escaping (Snapshot) -> Void
@@ -83,8 +83,8 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
 
   /// Replaces the value as `withLock` does.
   ///
-  /// - Parameter note: Takes the number of this mutation. It is called with the lock held, so it takes no lock and calls
-  ///   nobody.
+  /// - Parameter note: Takes the number of this mutation. It is called with the lock held, so it takes no lock and runs
+  ///   no foreign code.
   func mutate(to value: Value, note: (UInt64) -> Void = { _ in }) {
     var value = value
     let trackers = ChangeTracking.isActive ? trackersOfNextChange() : []
@@ -94,14 +94,14 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     swap(&pointer.pointee, &value)
     note(stamp &+ 1)
     finishMutation()
-    // What was replaced is released here, after the lock, because its deinitialiser is somebody else's code.
+    // The old value is released here, after the lock, because its deinitialiser is foreign code.
     withExtendedLifetime(value) {}
   }
 
-  /// Compares a value with the present one, which is somebody else's code and so runs without the lock.
+  /// Compares a value with the present one, without the lock, because `==` is foreign code.
   ///
-  /// - Returns: Whether they are equal, `false` also when nobody can tell, and the changes that have led to the one it was
-  ///   compared with; `nil`: a closure has the lock.
+  /// - Returns: Whether they are equal, `false` also when the type has no `==`, and the versions of the value that it
+  ///   was compared with; `nil` when a closure has the lock.
   func comparison(with value: Value) -> (isEqual: Bool, versions: Versions)? {
     guard lock.lockUnlessClosure() else { return nil }
     let (present, versions) = (pointer.pointee, versions)
@@ -109,21 +109,22 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     return (Equality.areEqual(value, present) == true, versions)
   }
 
-  /// The changes so far.
+  /// The numbers of changes so far.
   package var versions: Versions { Versions(local: stamp, remote: remoteChanges) }
 
   // MARK: Remote changes
 
-  /// Replaces the value by one that came from elsewhere, unless a closure of the program's has the lock: then whoever ends
-  /// that closure does it, right after it. Of several that wait the newest counts.
+  /// Replaces the value by one that came from elsewhere. If one of the program's closures has the lock, the thread that
+  /// ends the closure does so right after it. Of several values that wait, the newest counts.
   ///
   /// - Parameters:
   ///   - number: The higher it is, the newer the value.
-  ///   - isInitial: Whether it is what was stored all along, found by the first load, and so no change to be tracked.
-  ///   - decide: Decides with what has happened up to now. It is called with the lock held, so it takes no lock and
-  ///     calls nobody.
+  ///   - isInitial: Whether the value was stored all along, and the first load has found it. That is no change to be
+  ///     tracked.
+  ///   - decide: Decides by the changes up to now. It is called with the lock held, so it takes no lock and runs no
+  ///     foreign code.
   ///   - whenUnlocked: Takes the outcome later, without a lock, on the thread that has ended the closure.
-  /// - Returns: `nil`: a closure has the lock, and `whenUnlocked` is called, maybe before this method returns.
+  /// - Returns: `nil` when a closure has the lock; `whenUnlocked` is called then, maybe before this method returns.
   package func replace(
     with value: Value,
     number: UInt64 = .max,
@@ -157,14 +158,14 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     let outcome = change.decide(versions)
     guard outcome == .done else { return outcome }
     self.change(at: nil, untrackedBy: change.trackers)?.note(with: change.trackers)
-    // What was replaced is released with the change, after the lock, because its deinitialiser is somebody else's code.
+    // The old value is released with the change, after the lock, because its deinitialiser is foreign code.
     swap(&pointer.pointee, &change.value)
     remoteCount.store(remoteChanges &+ 1, ordering: .relaxed)
     if attention.contains(.valueObservers) { queueSnapshot() }
     return outcome
   }
 
-  /// Tells everybody of it: those who wait at once, observers on the delivery threads.
+  /// Tells everyone concerned: waiting tasks at once, observers on the delivery threads.
   private func announce(_ change: RemoteChange<Value>, _ outcome: Replacement) {
     guard outcome == .done else { return }
     releaseSkipped()
@@ -214,18 +215,19 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     withExtendedLifetime(skipped) {}
   }
 
-  /// Tells of the present value before this method returns, then of every change, in order.
+  /// Calls `body` with the present value before this method returns, then with every change, in order.
   ///
-  /// An observer of the main thread is told there, by this method, too. For any other: changes made here are told on the thread that makes them, before its `withLock` returns, unless another thread is
-  /// telling the same observer already: that one goes on then, for ``Box/roundsOfTelling``, and hands what comes
-  /// behind that over to the delivery threads. Changes that come from elsewhere are told on those. An observer that is
-  /// slower than the changes has ``ValueObserver/capacity`` of them waiting, and gets the newest value after those.
+  /// An observer that belongs to the main thread is told there, also of the present value. For any other observer:
+  /// changes made here are told on the thread that makes them, before its `withLock` returns, unless another thread is
+  /// telling the same observer already. That thread then goes on, for ``Box/roundsOfTelling``, and hands the rest over
+  /// to the delivery threads, which also tell of changes that come from elsewhere. An observer that is slower than the
+  /// changes has ``ValueObserver/capacity`` of them waiting, and gets the newest value after those.
   /// - Parameters:
   ///   - onMainThread: Whether the observer belongs to the main thread.
   ///   - version: The present value is not told if it has this version.
   ///   - body: Takes a pointer to a copy of the value. Called with no lock held, one call at a time; it may read,
   ///     mutate and drop shares, and cancel the observation.
-  ///   - onSwap: Called when a projection that pointed to this box does not any more.
+  ///   - onSwap: Called when a projection that pointed to this box no longer does.
   /// - Returns: Ends the observation when it is released. It keeps this box alive.
   override func observeSnapshots(
     onMainThread: Bool,
@@ -240,7 +242,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     lock.side.lock()
     if version != self.version { observer.queue(pointer.pointee) }
     let isElsewhere = onMainThread && !MainThread.isCurrent
-    // Claimed before anybody else sees the observer, so that the present value is told on this thread.
+    // Claimed before another thread can see the observer, so that the present value is told on this thread.
     let isDrainer = !isElsewhere && observer.beginDraining()
     observers.append(observer)
     lock.side.unlock()
@@ -280,8 +282,8 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     if observer.isOnMainThread { deliverOnMainThread() } else { deliverRestOfSnapshots() }
   }
 
-  /// May be called inside a `withLock`, where this thread cannot take the lock: the next mutation finds out that nobody
-  /// observes.
+  /// May be called inside a `withLock`, where this thread cannot take the lock: the next mutation finds that there are
+  /// no observers.
   private func remove(_ observer: ValueObserver<Value>) {
     lock.side.lock()
     observers.removeAll { $0 === observer }
@@ -294,7 +296,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
 
   override var keyDescription: String? {
     guard initialValue != nil else { return super.keyDescription }
-    // The storage knows the name: kept here as well, it would take more than a tenth of the memory of a value.
+    // Only the storage holds the name: here it would take more than a tenth of the memory of a value.
     let name = DependencyValues.current.defaultInMemoryStorage.name(of: self, valueType: Value.self)
     return name.map { ".inMemory(\(String(reflecting: $0.text)))" }
   }
@@ -312,16 +314,16 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   }
 }
 
-/// What became of a change that came from elsewhere.
+/// The outcome of a change that came from elsewhere.
 package enum Replacement: Sendable {
   case done
   /// A local change is in the way.
   case superseded
-  /// Something newer was shown before.
+  /// A newer value, or the same one, was shown before.
   case outdated
 }
 
-/// A change that came from elsewhere, and then what it has replaced.
+/// A change that came from elsewhere; once it is made, the value that it has replaced.
 private final class RemoteChange<Value> {
   var value: Value
   let trackers: [SharedChangeTracker]
@@ -336,8 +338,8 @@ private final class RemoteChange<Value> {
 
 /// How many changes a box has seen.
 package struct Versions: Hashable, Sendable {
-  /// Those made in this process, through `withLock`.
+  /// The changes made in this process, through `withLock`.
   package let local: UInt64
-  /// Those that came from elsewhere.
+  /// The changes that came from elsewhere.
   package let remote: UInt64
 }

@@ -1,4 +1,4 @@
-/// Those who track the changes of one box, by whoever makes them. It does not keep them alive.
+/// The trackers of changes to one box, wherever these are made. It does not keep them alive.
 struct AttachedTrackers {
   private struct Entry {
     weak var tracker: SharedChangeTracker?
@@ -6,10 +6,10 @@ struct AttachedTrackers {
 
   private var entries: [Entry] = []
 
-  /// All that are still there.
+  /// All trackers that are still alive.
   var all: [SharedChangeTracker] { entries.compactMap(\.tracker) }
 
-  /// Adds a tracker that is not among them.
+  /// Adds a tracker that is not attached yet.
   mutating func attach(_ tracker: SharedChangeTracker) {
     entries.removeAll { $0.tracker == nil }
     entries.append(Entry(tracker: tracker))
@@ -17,20 +17,20 @@ struct AttachedTrackers {
 }
 
 extension Box {
-  /// Attaches the tracker of this task, if there is one, to a box that nobody else can see yet.
+  /// Attaches the tracker of this task, if there is one, to a box that no other thread can see yet.
   final func attachCurrentTracker() {
     guard let tracker = ChangeTracking.currentTracker, tracker.isTracking else { return }
     trackers.attach(tracker)
   }
 
-  /// Those who track the next change: the tracker of this task, and those who are attached to this box.
+  /// The trackers of the next change: the tracker of this task, and the attached ones.
   ///
   /// An inner tracker takes the place of those around it. From now on the tracker of this task is attached too, so
   /// that it sees what detached tasks do to a box that this task has touched.
   final func trackersOfNextChange() -> [SharedChangeTracker] {
     let current = ChangeTracking.currentTracker
-    // Taken first and held on to: whoever is the last to hold a tracker releases it, and that must not happen under a
-    // lock, for it reports changes.
+    // Taken first and held: the last owner of a tracker releases it, which reports changes and so must not happen under
+    // a lock.
     var tracking: [SharedChangeTracker]
     lock.side.lock()
     tracking = trackers.all
@@ -43,7 +43,7 @@ extension Box {
     return tracking.filter { tracker in !tracking.contains { $0.isInside(tracker) } }
   }
 
-  /// What tells of the change that is about to be made; `nil` when all these trackers know of an earlier one. Call with
+  /// The record of the change that is about to be made; `nil` when all these trackers know of an earlier one. Call with
   /// the lock held.
   final func change(at location: ChangeLocation?, untrackedBy trackers: [SharedChangeTracker]) -> TrackedChange? {
     trackers.contains { !$0.hasChange(of: self) } ? makeChange(at: location) : nil

@@ -6,7 +6,7 @@ import Synchronization
 /// states, one for each box that it mutates.
 final class ChangeAssertion: Sendable {
   private let find: @Sendable (Box) -> Expectation?
-  /// Whether reading a share tells what is expected of it, too.
+  /// Whether reading a share returns the expected value, too.
   let coversReads: Bool
   private let expectations = Mutex<[ObjectIdentifier: Expectation]>([:])
 
@@ -15,16 +15,16 @@ final class ChangeAssertion: Sendable {
     coversReads = false
   }
 
-  /// An assertion whose expectations begin elsewhere.
+  /// An assertion whose expectations begin with those that a closure finds.
   init(startingAt find: @escaping @Sendable (Box) -> Expectation) {
     self.find = find
     coversReads = true
   }
 
-  /// What was stated, by box.
+  /// The expectations that were stated, by box.
   var stated: [ObjectIdentifier: Expectation] { expectations.withLock { $0 } }
 
-  /// What the box is expected to be; at first what it was before it changed.
+  /// The expectation of the box, which at first is the value before its first change.
   func expectation(of box: Box) -> Expectation {
     let id = ObjectIdentifier(box)
     let made = presentExpectation(of: box) ?? box.expectationOfNoChange()
@@ -35,13 +35,13 @@ final class ChangeAssertion: Sendable {
     }
   }
 
-  /// What the box is expected to be up to now; `nil` when it has not changed, and nobody expects it to.
+  /// The expectation of the box so far; `nil` when it has not changed, and no change of it was stated.
   func presentExpectation(of box: Box) -> Expectation? {
     let stated = expectations.withLock { $0[ObjectIdentifier(box)] }
     return stated ?? find(box)
   }
 
-  /// What is wrong: with the expectations, and with the changes that none of them is about.
+  /// The failures of the stated expectations, and of the changes without one.
   func failures(changes: [TrackedChange]) -> [String] {
     var stated = expectations.withLock { $0 }
     let inOrder = changes.map { change in
@@ -51,10 +51,10 @@ final class ChangeAssertion: Sendable {
     return (inOrder + stated.values.map { $0.failure(isExplicit: true) }).compactMap(\.self)
   }
 
-  /// The text of a failure: a change was asserted, and there is none.
+  /// The text of a failure: a change was asserted, but the value did not change.
   static var nothingChanged: String { "Expected state to change, but no change occurred." }
 
-  /// The text of a failure: the value is another one than the assertion says.
+  /// The text of a failure: the value is not the asserted one.
   static func unexpected<Value>(expected: Value, actual: Value) -> String {
     """
     State was not expected to change, but a change occurred: …
@@ -74,9 +74,9 @@ extension Box {
   }
 }
 
-/// Whether a test can be told of what it has done wrong.
+/// Whether a failed assertion can be reported to the test.
 enum AssertionSupport {
-  /// Ends the program in a test that cannot be told: it would pass, whatever it asserts.
+  /// Ends the program in a test that gets no reports: it would pass, whatever it asserts.
   static func require() {
     precondition(
       isLinked || !isTesting,

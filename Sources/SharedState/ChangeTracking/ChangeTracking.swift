@@ -1,14 +1,14 @@
 import SharedStateDependencies
 public import Synchronization
 
-/// Says who tracks changes at the moment.
+/// Knows what tracks changes at the moment.
 @usableFromInline
 package enum ChangeTracking {
-  /// How many `track` and `assert` scopes are open in this process: while none is, nothing of tracking is touched.
+  /// How many `track` and `assert` scopes are open in this process. While none is, no tracking code runs.
   @usableFromInline
   static let openScopes = Atomic<Int>(0)
 
-  /// Whether anybody tracks changes, in this task or in another one.
+  /// Whether changes are tracked, in this task or in another one.
   @inlinable
   static var isActive: Bool { openScopes.load(ordering: .relaxed) != 0 }
 
@@ -23,10 +23,10 @@ package enum ChangeTracking {
     return scopedTracker
   }
 
-  /// The assertion that this task is in the middle of.
+  /// The assertion whose closure this task runs.
   @TaskLocal private static var assertion: ChangeAssertion?
 
-  /// The comparison of two states that this task is in the middle of.
+  /// The comparison of two states that this task runs.
   @TaskLocal static var comparison: SharedChangeComparison?
 
   static var currentComparison: SharedChangeComparison? { isActive ? comparison : nil }
@@ -58,7 +58,7 @@ package enum ChangeTracking {
   }
 }
 
-/// Tracks changes as long as anybody holds the dependencies that it is part of.
+/// Tracks changes as long as the dependencies that it is part of are held.
 final class DependencyTracking: Sendable {
   let tracker: SharedChangeTracker
 
@@ -73,7 +73,7 @@ final class DependencyTracking: Sendable {
 }
 
 extension DependencyValues {
-  /// What tracks the changes that are made with these dependencies.
+  /// Tracks the changes that are made with these dependencies.
   var tracking: DependencyTracking? {
     get { self[TrackingKey.self] }
     set { self[TrackingKey.self] = newValue }

@@ -2,25 +2,25 @@ import Foundation
 
 /// Shows values of any type, and how they differ.
 ///
-/// A program shows them as ``ValueLines``. Tests show them as the module SharedStateDifferences does, which costs a program
-/// too many libraries to be linked with.
+/// A program shows them as ``ValueLines``. Tests show them with the module SharedStateDifferences, which needs too many
+/// libraries to be linked with a program.
 package enum Difference {
-  /// Whether the values are equal: by their own `==`, and by what is shown of them when they have none.
+  /// Whether the values are equal: by their own `==`, or by their dumps when they have none.
   static func areEqual<Value>(_ lhs: Value, _ rhs: Value) -> Bool {
     Equality.areEqual(lhs, rhs) ?? (between(lhs, rhs) == nil)
   }
 
-  /// Where the values differ: the first one's lines after `−`, the second one's after `+`.
+  /// The difference between the values: the first one's lines after `−`, the second one's after `+`.
   static func text<Value>(_ first: Value, _ second: Value, indentation: Int) -> String {
     let marks = DifferenceMarks.proportional
-    // Values may differ in what is not shown of them. Both are shown then.
+    // Values may differ in something that a dump does not show. Both are shown then.
     let lines =
       between(first, second, marks)
       ?? prefixed(dump(first), "\(marks.first) ") + "\n" + prefixed(dump(second), "\(marks.second) ")
     return prefixed(lines, String(repeating: " ", count: indentation))
   }
 
-  /// Where the values differ; `nil` when nothing that is shown of them does.
+  /// The difference between the values; `nil` when their dumps are equal.
   package static func between<Value>(
     _ first: Value,
     _ second: Value,
@@ -30,15 +30,15 @@ package enum Difference {
     return provider.difference(first, second, marks)
   }
 
-  /// Everything in the value.
+  /// A dump of the value.
   package static func dump<Value>(_ value: Value) -> String {
     guard let provider else { return ValueLines.text(of: value) }
     return provider.dump(value)
   }
 
-  /// What the tests show, if this process is one.
+  /// The provider of the tests, if this process runs them.
   ///
-  /// Found by its name, since nothing runs at launch of a program that could tell of it.
+  /// It is found by its name, because no code runs at launch that could register it.
   private static let provider =
     NSClassFromString("SharedStateDifferences.CustomDumpDifferences") as? any DifferenceProvider.Type
 
@@ -52,14 +52,14 @@ package enum Difference {
 /// The hook for SharedStateDifferences: its class `CustomDumpDifferences` conforms, and is found by that name. May be called
 /// from any thread.
 package protocol DifferenceProvider: AnyObject, SendableMetatype {
-  /// Where the values differ; `nil` when nothing that is shown of them does.
+  /// The difference between the values; `nil` when their dumps are equal.
   static func difference<Value>(_ first: Value, _ second: Value, _ marks: DifferenceMarks) -> String?
 
-  /// Everything in the value.
+  /// A dump of the value.
   static func dump<Value>(_ value: Value) -> String
 }
 
-/// What the lines of a difference begin with.
+/// The marks at the beginning of the lines of a difference.
 package struct DifferenceMarks: Sendable {
   /// Before a line of the first value only.
   package let first: String

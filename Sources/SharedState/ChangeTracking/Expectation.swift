@@ -1,4 +1,4 @@
-/// What an assertion expects the value of a box to be.
+/// The value that an assertion expects a box to have.
 class Expectation: @unchecked Sendable {
   // `@unchecked Sendable` is right because an expectation is only changed with the lock of its box held, and read
   // when the closures of the assertion are over.
@@ -9,19 +9,18 @@ class Expectation: @unchecked Sendable {
     self.box = box
   }
 
-  /// What is wrong with the expectation, given the present value; `nil` when it is met.
+  /// The failure of the expectation for the present value; `nil` when it is met.
   /// - Parameter isExplicit: Whether the assertion mentions the box, and so expects it to have changed.
   func failure(isExplicit: Bool) -> String? {
     preconditionFailure("A subclass of Expectation does not implement failure. This is a bug in SharedState.")
   }
 
-  /// What is wrong with the expectation, given what the value was at a moment.
+  /// The failure of the expectation for an earlier value; `nil` when it is met.
   func failure(actual: TrackedChange, isExplicit: Bool) -> String? {
     preconditionFailure("A subclass of Expectation does not implement failure. This is a bug in SharedState.")
   }
 
-  /// What is left of the change when the expected value is what the value was before; `nil` when that is the present
-  /// value.
+  /// The change that remains when it starts from the expected value; `nil` when that is the present value.
   func remainingChange(at location: ChangeLocation?) -> TrackedChange? {
     preconditionFailure("A subclass of Expectation does not implement remainingChange. This is a bug in SharedState.")
   }
@@ -31,8 +30,8 @@ class Expectation: @unchecked Sendable {
     preconditionFailure("A subclass of Expectation does not implement exchange(). This is a bug in SharedState.")
   }
 
-  /// Puts the expected value in the place of the real one as long as the closure runs: so every part of it is reached
-  /// by the same ways, and nobody sees it, because the lock is held.
+  /// Puts the expected value in the place of the real one while the closure runs, so that its parts are reached in the
+  /// same ways. No other thread sees it, because the lock is held.
   final func withExpectedValueInPlace(_ body: () -> Void) {
     box.lock.lock()
     box.lock.beginClosure()
@@ -43,7 +42,7 @@ class Expectation: @unchecked Sendable {
   }
 }
 
-/// What an assertion expects a value to be.
+/// The expected value of one type.
 final class ExpectedValue<Value>: Expectation, @unchecked Sendable {
   private let valueBox: ValueBox<Value>
   private let before: Value
@@ -83,14 +82,14 @@ final class ExpectedValue<Value>: Expectation, @unchecked Sendable {
 }
 
 extension Place {
-  /// What the value is expected to be, by the assertion that this task is in the middle of; `nil` when there is none, and
-  /// when the value has not changed.
+  /// The value that is expected by the assertion whose closure this task runs; `nil` when there is none, or the value
+  /// has not changed.
   var expectedValue: Value? {
     guard let expectation = ChangeTracking.currentAssertion?.presentExpectation(of: box) else { return nil }
     return value(expectedBy: expectation)
   }
 
-  /// This part of what an expectation says.
+  /// This part of an expected value.
   func value(expectedBy expectation: Expectation) -> Value? {
     var expected: Value?
     expectation.withExpectedValueInPlace {
@@ -104,8 +103,7 @@ extension Place {
 }
 
 extension Place {
-  /// Whether this part of what a test expects is equal to the other part of what there was; `nil` when no comparison is
-  /// going on.
+  /// Whether this part of the expected value equals the other part of the actual value; `nil` outside of a comparison.
   func isExpected(as other: Place, _ areEqual: (Value, Value) -> Bool) -> Bool? {
     guard let comparison = ChangeTracking.currentComparison, let mine = comparison.sides(of: self),
       let others = comparison.sides(of: other)
@@ -115,7 +113,7 @@ extension Place {
 }
 
 extension Projection {
-  /// The value; what it is expected to be inside an assertion of a test store.
+  /// The value; inside an assertion of a test store, the expected value.
   @usableFromInline
   @inline(never)
   func readTracked() -> Value {

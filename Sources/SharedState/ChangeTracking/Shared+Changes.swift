@@ -7,9 +7,9 @@ extension Shared {
   /// ```
   ///
   /// The change has to be tracked, by a ``SharedChangeTracker`` or the trait of the test. The value itself stays as it
-  /// is: nobody is told, and nothing is saved. Whatever comes out, the change counts as asserted then; of a derived share
-  /// that is the change of its part.
-  /// - Parameter updateToExpectedResult: Makes the value of before the expected one.
+  /// is: no observer is told, and nothing is saved. The change counts as asserted then, even if the assertion fails.
+  /// For a derived share, that is the change of its part.
+  /// - Parameter updateToExpectedResult: Turns the value before the change into the expected one.
   /// - Throws: What the closure throws.
   public func assert(
     _ updateToExpectedResult: (inout Value) throws -> Void,
@@ -56,7 +56,7 @@ extension Place {
 }
 
 extension Box {
-  /// The change that the innermost of those who know of one has tracked.
+  /// The tracked change, as known to the innermost tracker that knows of one.
   fileprivate func trackedChange() -> (SharedChangeTracker, TrackedChange)? {
     lock.side.lock()
     let attached = trackers.all

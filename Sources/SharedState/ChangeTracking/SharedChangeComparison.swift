@@ -1,27 +1,27 @@
 import Synchronization
 
-/// Compares what a test expects of a state with what the state was, when both hold the same shares.
+/// Compares the state that a test expects with the actual one, when both hold the same shares.
 ///
-/// Values that have changed since then are seen as they were at that moment.
+/// Values that have changed since the action are seen as they were right after it.
 package final class SharedChangeComparison: Sendable {
-  /// What the action has changed.
+  /// The changes that the action has made.
   private let changes: SharedChanges
-  /// What nobody has asserted yet, of what no action has changed.
+  /// Changes that were not made by an action, and are not asserted yet.
   private let loose: SharedChanges
-  /// What later actions have changed.
+  /// The changes that later actions have made.
   private let later: [SharedChanges]
-  /// Sees what no action has changed and what is not in `loose` yet.
+  /// Sees changes that are not made by an action and not in `loose` yet.
   private let tracker: SharedChangeTracker
   private let isExhaustive: Bool
   private let assertion: ChangeAssertion
   private let compared = Mutex<Set<ObjectIdentifier>>([])
 
   /// - Parameters:
-  ///   - changes: What the action has changed.
-  ///   - loose: What no action has changed and nobody has asserted.
-  ///   - later: What later actions have changed.
-  ///   - tracker: Sees what else no action has changed.
-  ///   - isExhaustive: Whether what the test does not mention is expected to be as before the action.
+  ///   - changes: The changes that the action has made.
+  ///   - loose: Changes that were not made by an action, and are not asserted yet.
+  ///   - later: The changes that later actions have made.
+  ///   - tracker: Sees further changes that are not made by an action.
+  ///   - isExhaustive: Whether values that the test does not mention are expected to be as before the action.
   package init(
     of changes: SharedChanges,
     loose: SharedChanges,
@@ -47,22 +47,22 @@ package final class SharedChangeComparison: Sendable {
     })
   }
 
-  /// Runs the closure in which the test says what it expects.
+  /// Runs the closure in which the test states its expectations.
   package func expect(_ update: () throws -> Void) rethrows {
     try ChangeTracking.withAssertion(assertion, update)
   }
 
-  /// Whether the test has said how a share changes.
+  /// Whether the test has stated how a share changes.
   package var mentionsAnything: Bool { !assertion.stated.isEmpty }
 
-  /// Runs something that compares the expected state with the actual one, in this order.
+  /// Runs a closure that compares the expected state with the actual one, in this order.
   package func compare<Result>(_ body: () throws -> Result) rethrows -> Result {
     ChangeTracking.openScope()
     defer { ChangeTracking.closeScope() }
     return try ChangeTracking.$comparison.withValue(self, operation: body)
   }
 
-  /// What is wrong with shares that the states do not hold, and with what the test has said that made no difference.
+  /// The failures of shares that the states do not hold, and of statements that made no difference.
   package var failures: [String] {
     let stated = assertion.stated
     let compared = compared.withLock { $0 }
@@ -76,21 +76,21 @@ package final class SharedChangeComparison: Sendable {
     for (id, expectation) in stated {
       let actual = after(expectation.box)
       guard let failure = expectation.failure(actual: actual, isExplicit: isExhaustive) else { continue }
-      // The comparison of the states has said so.
+      // The comparison of the states has reported it.
       if compared.contains(id), failure != ChangeAssertion.nothingChanged { continue }
       failures.append(failure)
     }
     return failures
   }
 
-  /// What is left of the changes that no action has made, without what the test has mentioned.
+  /// The changes without an action that are left, without those that the test has mentioned.
   package func remaining(of loose: SharedChanges) -> SharedChanges {
     var remaining = loose
     for expectation in assertion.stated.values { remaining.removeAll(of: expectation.box) }
     return remaining
   }
 
-  /// Lets the tracker forget what the test has mentioned.
+  /// Lets the tracker forget the changes that the test has mentioned.
   package func settle() {
     for box in assertion.stated.values.map(\.box)
     where !later.contains(where: { $0.first(of: box) != nil }) {
@@ -98,7 +98,7 @@ package final class SharedChangeComparison: Sendable {
     }
   }
 
-  /// What the value was at the moment.
+  /// The value right after the action.
   private func after(_ box: Box) -> TrackedChange {
     if let entry = changes.last(of: box) { return entry.after }
     for changes in later {
@@ -109,7 +109,7 @@ package final class SharedChangeComparison: Sendable {
     return box.makeChange(at: nil)
   }
 
-  /// What a part of a shared value is expected to be, and what it was.
+  /// The expected and the actual value of a part of a shared value.
   func sides<Value>(of place: Place<Value>) -> (expected: Value, actual: Value)? {
     let box = place.box
     _ = compared.withLock { $0.insert(ObjectIdentifier(box)) }

@@ -9,13 +9,13 @@ import Synchronization
 /// tracker.assert { model.$count.withLock { $0 = 1 } }
 /// ```
 ///
-/// A tracker sees the changes that are made while one of its `track` scopes is open: by the task of the scope and
-/// its child tasks, and, for values that were made or changed by those, by anybody: threads, detached tasks, other
-/// services. It compares the value of before the first change with the present one, so a value that is equal again has
-/// not changed. Values that are not `Equatable` are compared by their dumps.
+/// A tracker sees the changes that are made while one of its `track` scopes is open: those made by the task of the
+/// scope and its child tasks, and every change to a value that these tasks have made or changed, also from threads,
+/// detached tasks and other services. It compares the value before the first change with the present one, so a value
+/// that is equal again has not changed. Values that are not `Equatable` are compared by their dumps.
 ///
-/// Changes that nobody has asserted when the tracker is released fail the test, at the line that made the first one. Of
-/// nested trackers the innermost one sees a change. It may be used from any thread.
+/// Changes that are not asserted when the tracker is released fail the test, at the line that made the first one. Of
+/// nested trackers only the innermost one sees a change. A tracker may be used from any thread.
 public final class SharedChangeTracker: Sendable {
   private struct State {
     var changes: [ObjectIdentifier: (number: Int, change: TrackedChange)] = [:]
@@ -52,17 +52,17 @@ public final class SharedChangeTracker: Sendable {
   /// The tracker that sees what the current task changes.
   public static var current: SharedChangeTracker? { ChangeTracking.currentTracker }
 
-  /// Whether a value differs from what it was before its first change.
+  /// Whether a value differs from that before its first change.
   public var hasChanges: Bool {
     orderedChanges.contains { !$0.isUndone }
   }
 
-  /// Forgets the changes so far: they are not failures.
+  /// Forgets the changes so far, so that they are no failures.
   public func reset() {
     takeChanges()
   }
 
-  /// Ignores the changes so far, as the text of a failure calls it; the same as ``reset()``.
+  /// Ignores the changes so far. The same as ``reset()``, under the name that the text of a failure uses.
   public func skipChanges() {
     reset()
   }
@@ -90,7 +90,7 @@ public final class SharedChangeTracker: Sendable {
     return try await ChangeTracking.$scopedTracker.withValue(self, operation: operation)
   }
 
-  /// Tracks the changes that are made with these dependencies, by whatever task, as long as anybody holds them.
+  /// Tracks the changes that are made with these dependencies, in any task, as long as the dependencies are held.
   ///
   /// ```swift
   /// let tracker = SharedChangeTracker()
@@ -100,12 +100,12 @@ public final class SharedChangeTracker: Sendable {
     dependencies.tracking = DependencyTracking(tracker: self)
   }
 
-  /// Asserts all changes so far: each value has to be what the closure makes of the one of before.
+  /// Asserts all changes so far: the closure turns each value before its first change into the expected one.
   ///
-  /// Inside the closure `withLock` of a share changes what is expected and not the value: nobody is told, and nothing is
-  /// saved. Values that the closure does not change are expected to be as before. Whatever comes out, the changes count
-  /// as asserted then.
-  /// - Parameter updateToExpectedResult: Makes the values of before the expected ones.
+  /// Inside the closure, `withLock` of a share changes the expected value instead of the real one: no observer is told,
+  /// and nothing is saved. Values that the closure does not change are expected to be as before. The changes count as
+  /// asserted then, even if the assertion fails.
+  /// - Parameter updateToExpectedResult: Turns the values before the changes into the expected ones.
   /// - Throws: What the closure throws.
   @discardableResult
   public func assert<Result>(
@@ -122,11 +122,11 @@ public final class SharedChangeTracker: Sendable {
     return result
   }
 
-  /// Asserts all changes so far, with a closure that suspends; otherwise the same.
+  /// Asserts all changes so far, with an asynchronous closure; otherwise the same.
   ///
   /// - Parameters:
   ///   - isolation: The isolation of the caller, which the closure keeps.
-  ///   - updateToExpectedResult: Makes the values of before the expected ones.
+  ///   - updateToExpectedResult: Turns the values before the changes into the expected ones.
   /// - Throws: What the closure throws.
   @discardableResult
   public func assert<Result>(
@@ -144,7 +144,7 @@ public final class SharedChangeTracker: Sendable {
     return result
   }
 
-  /// The changes that nobody has asserted, in the order in which they began. They are forgotten then.
+  /// Takes the changes that are not asserted, in the order in which they began.
   package func takeUnassertedChanges() -> [UnassertedChange] {
     takeChanges().filter { !$0.isUndone }.map { UnassertedChange(message: $0.failure, location: $0.location) }
   }
@@ -168,7 +168,7 @@ public final class SharedChangeTracker: Sendable {
 
   func openScope() {
     let isFirst = openScopes.wrappingAdd(1, ordering: .relaxed).oldValue == 0
-    // A tracker that is already around this scope is not around itself.
+    // A tracker that is inside this one must not become its outer one.
     if isFirst, let current = ChangeTracking.currentTracker, current !== self, !current.isInside(self) {
       state.withLock { $0.outer = current }
     }
@@ -179,7 +179,7 @@ public final class SharedChangeTracker: Sendable {
     ChangeTracking.closeScope()
     let isLast = openScopes.wrappingSubtract(1, ordering: .relaxed).newValue == 0
     guard isLast else { return }
-    // Released after the lock, for that may be the end of the outer one.
+    // Released after the lock, because this may be the last reference to the outer one.
     let outer = state.withLock { state in
       defer { state.outer = nil }
       return state.outer
@@ -193,7 +193,7 @@ public final class SharedChangeTracker: Sendable {
     change(of: box) != nil
   }
 
-  /// What the box was before its first change.
+  /// The value of the box before its first change.
   func change(of box: Box) -> TrackedChange? {
     state.withLock { $0.changes[ObjectIdentifier(box)]?.change }
   }
@@ -208,16 +208,15 @@ public final class SharedChangeTracker: Sendable {
     }
   }
 
-  /// Forgets a change. Called with the lock of the box held, and so releases nothing: whoever calls it has the
-  /// change.
+  /// Forgets a change. Called with the lock of the box held, and so releases nothing: the caller holds the change.
   func removeChange(of box: Box) {
     _ = state.withLock { $0.changes.removeValue(forKey: ObjectIdentifier(box)) }
   }
 
-  /// Puts what is left of a change in its place; `nil` when nothing is.
+  /// Replaces a change by what remains of it; `nil` removes it.
   func replaceChange(of box: Box, by change: TrackedChange?) {
     let id = ObjectIdentifier(box)
-    // What was there holds a value, whose deinitialiser is somebody else's code: it is released after the lock.
+    // The old change holds a value, whose deinitialiser is foreign code, so it is released after the lock.
     let before = state.withLock { state in
       let before = state.changes[id]
       state.changes[id] = change.map { (before?.number ?? state.count, $0) }

@@ -1,8 +1,8 @@
-/// Changes of shared values during a stretch of time, each with what the value was before and after.
+/// Changes of shared values during a stretch of time, each with the values before and after it.
 package struct SharedChanges: Sendable {
   struct Entry: Sendable {
     let before: TrackedChange
-    /// What the value was at the end, as the one of before another change.
+    /// The value at the end, as the value before a further change.
     let after: TrackedChange
 
     var box: Box { before.box }
@@ -34,7 +34,7 @@ package struct SharedChanges: Sendable {
     entries.removeAll { $0.box === box }
   }
 
-  /// The texts of the failures for changes that nobody has asserted.
+  /// The failures for changes that are not asserted.
   package var failures: [UnassertedChange] {
     entries.compactMap { entry in
       entry.before.failure(after: entry.after).map { UnassertedChange(message: $0, location: entry.before.location) }
@@ -46,10 +46,10 @@ extension SharedChangeTracker {
   /// Tracks changes of attached boxes until ``close()``.
   package func open() { openScope() }
 
-  /// Ends what ``open()`` has begun.
+  /// Ends the tracking that ``open()`` has begun.
   package func close() { closeScope() }
 
-  /// Lets the tracker see changes of the shares in a value, whoever makes them.
+  /// Lets the tracker see changes of the shares in a value, wherever they are made.
   package func attach(to value: Any) {
     if let share = value as? any ObservableShare { return share.attach(self) }
     for child in Mirror(reflecting: value).children { attach(to: child.value) }
@@ -64,7 +64,7 @@ extension SharedChangeTracker {
     return cut
   }
 
-  /// Takes the changes of those values that somebody else has changed afterwards.
+  /// Takes the changes of those values that also have one of the given, later changes.
   package func cut(before changes: SharedChanges) -> SharedChanges {
     var cut = SharedChanges()
     for later in changes.entries {
@@ -73,7 +73,7 @@ extension SharedChangeTracker {
     return cut
   }
 
-  /// Whether there are changes, and not only values that are again what they were.
+  /// Whether values have changed; a value that is again what it was has not.
   package var hasUnassertedChanges: Bool { hasChanges }
 
   private func takeChange(of box: Box, after: TrackedChange?) -> SharedChanges.Entry? {

@@ -1,9 +1,9 @@
 import IssueReporting
 
-/// What a box was before it was changed, and where that was done.
+/// The value of a box before a change, and the place in the source that made it.
 class TrackedChange: @unchecked Sendable {
   // `@unchecked Sendable` is right because a change is constant. A value that is not `Sendable` is compared and shown
-  // by those who track its shares, and those are in its isolation.
+  // by the trackers of its shares, which are in its isolation.
 
   let box: Box
   let location: ChangeLocation?
@@ -13,40 +13,39 @@ class TrackedChange: @unchecked Sendable {
     self.location = location
   }
 
-  /// Whether the value is what it was before.
+  /// Whether the value is again the one before the change.
   var isUndone: Bool {
     preconditionFailure("A subclass of TrackedChange does not implement isUndone. This is a bug in SharedState.")
   }
 
-  /// The text of the failure, for a change that nobody asserted.
+  /// The failure for a change that is not asserted.
   var failure: String {
     preconditionFailure("A subclass of TrackedChange does not implement failure. This is a bug in SharedState.")
   }
 
-  /// The text of the failure, for a change that nobody asserted and that led to what was before another one; `nil` when
-  /// nothing had changed.
+  /// The failure for a change that is not asserted and that ended before another one; `nil` when the value is the same.
   func failure(after: TrackedChange) -> String? {
     preconditionFailure("A subclass of TrackedChange does not implement failure. This is a bug in SharedState.")
   }
 
-  /// The present value as the one of before. Called with the lock of the box held.
+  /// A change that starts from the present value. Called with the lock of the box held.
   func present() -> TrackedChange {
     preconditionFailure("A subclass of TrackedChange does not implement present. This is a bug in SharedState.")
   }
 
-  /// What the value is expected to be, as long as nobody says otherwise: what it was before.
+  /// The expectation until the test states another one: the value before the change.
   func makeExpectation() -> Expectation {
     preconditionFailure("A subclass of TrackedChange does not implement makeExpectation. This is a bug in SharedState.")
   }
 
-  /// Tells those trackers who do not know of an earlier change. Called with the lock of the box held, so that the
-  /// first change is the first one told.
+  /// Tells the trackers that do not know of an earlier change. Called with the lock of the box held, so that the first
+  /// change is the first one told.
   final func note(with trackers: [SharedChangeTracker]) {
     for tracker in trackers { tracker.note(self) }
   }
 }
 
-/// What a value was before it was changed.
+/// The value before a change, of one type.
 final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
   private let valueBox: ValueBox<Value>
   let before: Value
@@ -90,7 +89,7 @@ final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
   }
 }
 
-/// A change that no assertion was about.
+/// A change without an assertion.
 package struct UnassertedChange: Sendable {
   /// The text of the failure.
   package let message: String
@@ -99,7 +98,7 @@ package struct UnassertedChange: Sendable {
   package let location: ChangeLocation?
 }
 
-/// Where a mutation is written.
+/// The place in the source that makes a mutation.
 @usableFromInline
 package struct ChangeLocation: Sendable {
   package let fileID: StaticString
@@ -115,16 +114,16 @@ package struct ChangeLocation: Sendable {
     self.column = column
   }
 
-  /// Reports a failure there.
+  /// Reports a failure at that place.
   func report(_ message: String) {
     AssertionSupport.require()
     reportIssue(message, fileID: fileID, filePath: filePath, line: line, column: column)
   }
 }
 
-/// Where a share is declared. Every box has one, so it is packed.
+/// The place in the source that declares a share. Every box has one, so it is packed.
 struct ShareOrigin: CustomStringConvertible, @unchecked Sendable {
-  // `@unchecked Sendable` is right because the bytes belong to a literal, which nobody ever changes or releases.
+  // `@unchecked Sendable` is right because the bytes belong to a literal, which is never changed or released.
   private let fileIDBytes: UnsafePointer<UInt8>?
   private let packedLine: UInt32
 

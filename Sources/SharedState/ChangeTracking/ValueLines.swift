@@ -1,11 +1,11 @@
 import Foundation
 
-/// A value as lines, one for each part that has no parts itself, with the way to it: `items[0].name: "Pear"`.
+/// A value as lines, one for each part that has no parts itself, with the path to it: `items[0].name: "Pear"`.
 ///
 /// They are the same in any process: elements of sets and dictionaries are in the order of their texts.
 package struct ValueLines {
   private var lines: [String] = []
-  /// The objects that lines were made of, each of which is shown once: they may refer to each other in circles.
+  /// The objects that are shown already. Each is shown once, because they may refer to each other in circles.
   private var shown: Set<ObjectIdentifier> = []
 
   private init() {}
@@ -87,7 +87,7 @@ package struct ValueLines {
     for part in parts.sorted(by: { $0.lexicographicallyPrecedes($1) }) { lines += part }
   }
 
-  /// An element of a collection, and the way to it: by its key or its index; a set has neither.
+  /// An element of a collection, and the path to it: by its key or its index; a set has neither.
   private static func element(
     _ element: Any,
     at index: Int,
@@ -104,11 +104,11 @@ package struct ValueLines {
   /// The parts, first those of the superclasses.
   private static func children(of mirror: Mirror) -> [Mirror.Child] {
     let inherited = mirror.superclassMirror.map(children) ?? []
-    // What macros add to a type is nobody's property.
+    // Members that macros add to a type are none of the program's properties.
     return inherited + mirror.children.filter { $0.label?.hasPrefix("_$") != true }
   }
 
-  /// The text of a value whose parts are of no use: pointers and caches.
+  /// The text of a value whose parts would not help a reader, such as pointers and caches.
   private static func whole(_ value: Any) -> String? {
     switch value {
     case let value as Data: "Data(\(value.base64EncodedString()))"
@@ -119,7 +119,7 @@ package struct ValueLines {
   }
 
   private static func leaf(_ value: Any, _ mirror: Mirror) -> String {
-    // The description of an object may have its address.
+    // The description of an object may contain its address.
     if mirror.displayStyle == .class { return "\(mirror.subjectType)" }
     if mirror.displayStyle == .optional { return "nil" }
     return value is any CustomDebugStringConvertible ? String(reflecting: value) : String(describing: value)

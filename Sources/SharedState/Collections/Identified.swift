@@ -5,10 +5,10 @@
 /// colors[id: "title"]?.value = .blue
 /// ```
 ///
-/// The properties of the value are its own, too.
+/// The properties of the value are also properties of this type.
 @dynamicMemberLookup
 public struct Identified<ID: Hashable, Value>: Identifiable {
-  /// What tells this value from others.
+  /// Tells this value from others.
   public let id: ID
 
   /// The value.
@@ -20,7 +20,7 @@ public struct Identified<ID: Hashable, Value>: Identifiable {
     self.value = value
   }
 
-  /// Takes a property of a value for its identity, as it is now: it stays when the value changes.
+  /// Takes the identity from a property of a value. It stays the same when the value changes.
   public init(_ value: Value, id: KeyPath<Value, ID>) {
     self.init(value, id: value[keyPath: id])
   }

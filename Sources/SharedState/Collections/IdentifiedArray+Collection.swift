@@ -4,13 +4,13 @@ public import OrderedCollections
 ///
 /// A share of one gives shares of its elements that follow them wherever they move.
 public protocol IdentifiedCollection<ID, Element>: MutableCollection, RandomAccessCollection {
-  /// What tells one element from another.
+  /// The type of the identities.
   associatedtype ID: Hashable
 
   /// The element with an identity, or `nil`. Assigning `nil` removes it; assigning to a new identity adds it.
   subscript(id id: ID) -> Element? { get set }
 
-  /// Where the element with an identity is, or `nil`.
+  /// The index of the element with an identity, or `nil`.
   func index(id: ID) -> Index?
 
   /// The identity of an element.
@@ -27,7 +27,7 @@ extension IdentifiedArray: RandomAccessCollection, MutableCollection {
   @inlinable
   public var startIndex: Int { 0 }
 
-  /// The index behind the last element.
+  /// The index after the last element.
   @inlinable
   public var endIndex: Int { dictionary.count }
 
@@ -89,7 +89,7 @@ extension IdentifiedArray: RandomAccessCollection, MutableCollection {
     _ body: (inout UnsafeMutableBufferPointer<Element>) throws -> Result
   ) rethrows -> Result? {
     var elements = elements
-    // What is changed is not shared with anybody.
+    // The dictionary no longer shares the memory, so that a change makes no copy.
     dictionary.removeAll()
     defer {
       dictionary = OrderedDictionary(uniqueKeysWithValues: elements.lazy.map { [identify] in (identify($0), $0) })

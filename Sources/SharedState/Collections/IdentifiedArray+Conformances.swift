@@ -66,8 +66,7 @@ extension IdentifiedArray: CustomStringConvertible, CustomDebugStringConvertible
 extension IdentifiedArray: RangeReplaceableCollection where Element: Identifiable, ID == Element.ID {
   /// Replaces the elements of a range of indices by others.
   ///
-  /// A new element is ignored when its identity is that of an element outside of the range, or of a new element before
-  /// it.
+  /// A new element is ignored when an element outside of the range, or an earlier new one, has its identity.
   /// - Complexity: O(n + m).
   @inlinable
   public mutating func replaceSubrange(_ subrange: Range<Int>, with newElements: some Collection<Element>) {

@@ -33,12 +33,12 @@ extension IdentifiedArray {
     self.init(elements, id: id) { first, _ in first }
   }
 
-  /// Makes an array of elements, and asks what to keep when two have the same identity.
+  /// Makes an array of elements, with a closure that decides between two elements of one identity.
   ///
   /// - Parameters:
-  ///   - elements: The elements; each stands where its identity comes first.
+  ///   - elements: The elements; each is placed where its identity first occurs.
   ///   - id: The property that is an element's identity.
-  ///   - combine: Takes what was kept up to now and the next element, and returns what to keep.
+  ///   - combine: Takes the element that was kept so far and the next one, and returns the one to keep.
   /// - Throws: What `combine` throws.
   @inlinable
   public init(
@@ -86,11 +86,11 @@ extension IdentifiedArray where Element: Identifiable, ID == Element.ID {
     self.init(elements) { first, _ in first }
   }
 
-  /// Makes an array of elements, and asks what to keep when two have the same identity.
+  /// Makes an array of elements, with a closure that decides between two elements of one identity.
   ///
   /// - Parameters:
-  ///   - elements: The elements; each stands where its identity comes first.
-  ///   - combine: Takes what was kept up to now and the next element, and returns what to keep.
+  ///   - elements: The elements; each is placed where its identity first occurs.
+  ///   - combine: Takes the element that was kept so far and the next one, and returns the one to keep.
   /// - Throws: What `combine` throws.
   @inlinable
   public init(

@@ -11,7 +11,7 @@ extension IdentifiedArray {
     insert(element, at: endIndex)
   }
 
-  /// Appends those elements whose identities are not in the array already.
+  /// Appends the elements whose identities are not in the array already.
   @inlinable
   public mutating func append(contentsOf elements: some Sequence<Element>) {
     dictionary.reserveCapacity(count + elements.underestimatedCount)

@@ -17,8 +17,8 @@ extension IdentifiedArray {
     try dictionary.sort { try areInIncreasingOrder($0.value, $1.value) }
   }
 
-  /// The elements in sorted order, as an identified array where one is wanted. Where nothing says so it is a plain array,
-  /// as with other collections.
+  /// The elements in sorted order, as an identified array if the context asks for one. Otherwise the result is a plain
+  /// array, as with other collections.
   ///
   /// - Parameter areInIncreasingOrder: Whether its first argument comes before its second.
   /// - Throws: What the predicate throws.
@@ -42,13 +42,13 @@ extension IdentifiedArray {
     dictionary.shuffle()
   }
 
-  /// Brings the elements into an order that a generator decides.
+  /// Brings the elements into a random order, with a given generator.
   @inlinable
   public mutating func shuffle(using generator: inout some RandomNumberGenerator) {
     dictionary.shuffle(using: &generator)
   }
 
-  /// Brings the elements that satisfy a predicate behind those that do not.
+  /// Moves the elements that satisfy a predicate after those that do not.
   ///
   /// - Returns: The index of the first element that satisfies the predicate.
   /// - Throws: What the predicate throws.
@@ -61,7 +61,7 @@ extension IdentifiedArray {
   ///
   /// - Parameters:
   ///   - source: The indices of the elements to move.
-  ///   - destination: The index, before the move, of the element that comes behind them; `count` for the end.
+  ///   - destination: The index, before the move, of the element that follows them afterwards; `count` for the end.
   /// - Complexity: O(n).
   @inlinable
   public mutating func move(fromOffsets source: IndexSet, toOffset destination: Int) {
@@ -83,8 +83,8 @@ extension IdentifiedArray where Element: Comparable {
     sort(by: <)
   }
 
-  /// The elements in ascending order, as an identified array where one is wanted. Where nothing says so it is a plain
-  /// array, as with other collections.
+  /// The elements in ascending order, as an identified array if the context asks for one. Otherwise the result is a
+  /// plain array, as with other collections.
   @_disfavoredOverload
   @inlinable
   public func sorted() -> Self {

@@ -8,20 +8,20 @@ public import OrderedCollections
 /// todos.append(Todo(id: 2, title: "Bread"))
 /// ```
 ///
-/// It is ordered and indexed by integers like an array. An element that is added under an identity that is there already
-/// is ignored, unless the method's name says that it updates: ``updateOrAppend(_:)``, ``updateOrInsert(_:at:)``,
-/// ``subscript(id:)``. An element that is changed by its identity keeps that: anything else traps. An element that is
-/// assigned to an index may have another identity, unless another element has it.
+/// It is ordered and indexed by integers like an array. An element that is added under an existing identity is ignored,
+/// unless the name of the method says that it updates: ``updateOrAppend(_:)``, ``updateOrInsert(_:at:)``,
+/// ``subscript(id:)``. A change through ``subscript(id:)`` must keep the identity: anything else traps. An element that
+/// is assigned to an index may have another identity, unless another element has it.
 ///
-/// An element without an identity is wrapped in an ``Identified``, or a key path tells its identity. When the key path
-/// leads through a subscript with an argument that is not `Sendable`, or to a property of a global actor, keep the array
-/// where it was made.
+/// For elements without an identity, wrap them in an ``Identified``, or give a key path to the identity. If the key
+/// path contains a subscript argument that is not `Sendable`, or a property of a global actor, keep the array where it
+/// was made.
 public struct IdentifiedArray<ID: Hashable, Element> {
   /// The elements in their order, by their identities.
   @usableFromInline
   var dictionary: OrderedDictionary<ID, Element>
 
-  /// Tells the identity of an element.
+  /// Returns the identity of an element.
   @usableFromInline
   let identify: (Element) -> ID
 
@@ -59,7 +59,7 @@ public struct IdentifiedArray<ID: Hashable, Element> {
     }
   }
 
-  /// Where the element with an identity is, or `nil`.
+  /// The index of the element with an identity, or `nil`.
   ///
   /// - Complexity: O(1).
   @inlinable
@@ -84,12 +84,12 @@ public struct IdentifiedArray<ID: Hashable, Element> {
   }
 }
 
-/// An identified array of elements that say themselves what their identity is.
+/// An identified array of elements that are `Identifiable`.
 public typealias IdentifiedArrayOf<Element: Identifiable> = IdentifiedArray<Element.ID, Element>
 
-// `@unchecked` is right because `identify`, the one property that is not `Sendable` by itself, captures nothing, or a key
-// path. A key path never changes, and evaluating it touches the element, which is `Sendable`, and what the key path
-// captures: arguments of subscripts. Most variables and parameters are declared as plain key paths, whatever the literal
-// behind them captures, so the compiler cannot prove that these arguments are `Sendable`, nor that no global actor owns
-// the property: it is asked of the caller, in the documentation above.
+// `@unchecked` is right because `identify`, the one property that is not `Sendable` by itself, captures nothing, or a
+// key path. A key path never changes, and evaluating it touches the element, which is `Sendable`, and the captures of
+// the key path: arguments of subscripts. Most variables and parameters are declared as plain key paths, whatever their
+// literals capture, so the compiler cannot prove that these arguments are `Sendable`, nor that the property belongs to
+// no global actor. The documentation above asks the caller for both.
 extension IdentifiedArray: @unchecked Sendable where ID: Sendable, Element: Sendable {}

@@ -1,14 +1,13 @@
 import Foundation
 import Synchronization
 
-/// Replaces a file in one step: everybody reads the old content or the new one, also after a crash or a power cut.
+/// Replaces a file in one step: a reader gets the old content or the new one, also after a crash or a power cut.
 struct AtomicWrite {
-  /// The files beside which somebody has looked for what was left behind; at most as many as are written in one round.
+  /// The files whose leftovers were looked for; at most as many as are written in one round.
   private static let looked = Mutex<(paths: Set<Name>, writes: Int)>(([], 0))
-  /// After how many writes everything is looked at again.
+  /// After this many writes, leftovers are looked for again.
   private static let writesInOneRound = 1024
-  /// How old a file is at least before it counts as left behind: one that nobody has locked, and one that cannot be
-  /// locked.
+  /// The least age of a leftover: of one that is not locked, and of one that cannot be locked.
   private static let staleAge = (unlocked: Duration.seconds(60), unlockable: Duration.seconds(3600))
 
   private let path: String
@@ -30,7 +29,7 @@ struct AtomicWrite {
     let temporary = "\(directory)/\(temporary.make())"
     let file = try create(temporary)
     do {
-      // For as long as it is open, nobody takes it for left behind.
+      // While it is open, the lock shows that it is no leftover.
       _ = file.lock()
       // Before the content needs room on the disk.
       if isToBeLookedAt() { removeLeftovers(asOf: try file.stamp()) }
@@ -42,7 +41,7 @@ struct AtomicWrite {
       unlink(temporary)
       throw error
     }
-    // The new name, too, survives a power cut only once the directory is on the disk.
+    // The new name survives a power cut only once the directory is on the disk, too.
     try OpenFile(directory, flags: O_RDONLY | O_DIRECTORY, operation: "write")?.synchronize()
     return try file.stamp()
   }
@@ -51,7 +50,7 @@ struct AtomicWrite {
   private func presentMode() throws -> mode_t? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
-    // Replacing needs no permission for the file itself, but who made it read-only did not want it replaced.
+    // Replacing needs no permission for the file itself, but a read-only file is not meant to be replaced.
     guard access(path, W_OK) == 0 else { throw FileStorageError.system("write", path) }
     guard status.st_mode & S_IFMT != S_IFDIR else {
       throw FileStorageError.system(operation: "write", path: path, code: EISDIR)
@@ -87,10 +86,10 @@ struct AtomicWrite {
     }
   }
 
-  /// Removes what processes left behind that were killed in the middle of a write.
+  /// Removes the files of processes that were killed in the middle of a write.
   ///
-  /// - Parameter present: The stamp of a file that was made just now: the clock of the file system may be another one than
-  ///   this machine's.
+  /// - Parameter present: The stamp of a file that was made just now, because the file system may have another clock
+  ///   than this machine.
   private func removeLeftovers(asOf present: FileStamp) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     for name in names where temporary.isMade(name) {
@@ -100,9 +99,9 @@ struct AtomicWrite {
         let modified = try? file.stamp().modified
       else { continue }
       let age = Duration.nanoseconds(present.modified &- modified)
-      // Whoever has just made one has not locked it yet.
+      // A file that was just made may not be locked yet.
       guard age > Self.staleAge.unlocked else { continue }
-      // A process of another container may write the same file, and its number says nothing here, but its lock does.
+      // The process may run in another container, where its number means nothing here, but its lock does.
       switch file.lock() {
       case .taken: unlink(leftover)
       case .held: break
@@ -112,9 +111,10 @@ struct AtomicWrite {
   }
 }
 
-/// The names of the files in which the replacement of one file is prepared, beside it.
+/// The names of the temporary files that prepare the replacement of one file, beside it.
 ///
-/// They are random: the number of a process is another one's after a restart, and in a container it is always 1.
+/// They are random: after a restart another process may have the same number, and in a container the number is always
+/// 1.
 struct TemporaryName {
   private static let suffix = ".shared-state"
   private static let digits = 16
@@ -126,13 +126,13 @@ struct TemporaryName {
     prefix = ".\(name)."
   }
 
-  /// Makes another one each time.
+  /// Makes a new name each time.
   func make() -> String {
     let number = String(UInt64.random(in: .min ... .max), radix: 16)
     return prefix + String(repeating: "0", count: Self.digits - number.utf8.count) + number + Self.suffix
   }
 
-  /// Whether a file has such a name, so that it is ours.
+  /// Whether a file has such a name, and so is ours.
   func isMade(_ name: String) -> Bool {
     let bytes = Array(name.utf8)
     guard
@@ -143,7 +143,7 @@ struct TemporaryName {
     if number.count == Self.digits, number.allSatisfy({ Self.isDecimal($0) || (0x61...0x66).contains($0) }) {
       return true
     }
-    // Earlier releases had the number of the process there, and of the write.
+    // Earlier releases used the number of the process and that of the write.
     let parts = number.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(Self.isDecimal) }
   }

@@ -6,7 +6,7 @@ struct DiskFiles: FileSystem {
 
   func read(_ path: String) throws -> FileContent? {
     guard let file = try OpenFile(path, flags: O_RDONLY, operation: "read") else { return nil }
-    // Stamped before it is read: a change in between then makes the stamp old rather than the content.
+    // Stamped before it is read: after a change in between, the stamp is old rather than the content.
     let stamp = try file.stamp()
     return try FileContent(data: file.readAll(), stamp: stamp)
   }
@@ -39,7 +39,7 @@ struct DiskFiles: FileSystem {
     #endif
   }
 
-  /// Where a symbolic link leads in the end, so that what it leads to is replaced and not the link.
+  /// The final target of a symbolic link, so that the target is replaced and not the link.
   private static func target(of path: String) -> String {
     var path = path
     // The system itself gives up after 40 links.
@@ -69,7 +69,7 @@ extension FileStamp {
 }
 
 extension FileStorageError {
-  /// What `errno` says about an operation that has just failed.
+  /// The error in `errno`, for an operation that has just failed.
   static func system(_ operation: String, _ path: String) -> FileStorageError {
     .system(operation: operation, path: path, code: errno)
   }

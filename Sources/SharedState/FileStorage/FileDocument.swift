@@ -2,14 +2,14 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// One file that is shared: reads it, writes it when its throttle says so, and plays back what others do to it.
+/// One shared file: reads it, writes it when its throttle says so, and plays back changes of other programs.
 ///
-/// Shares of one file with several types of value have one document, and hear of each other's changes through it.
+/// Shares of one file with several types of value have one document, through which they hear of each other's changes.
 final class FileDocument: Sendable {
   /// Takes the new content of the file; `nil` when it is gone.
   typealias Observer = @Sendable (Result<Data?, any Error>) -> Void
 
-  /// What the file held when it was last looked at.
+  /// The content of the file at the last look.
   private enum Content: Equatable {
     case unknown
     case missing
@@ -26,10 +26,10 @@ final class FileDocument: Sendable {
     var watch: SharedSubscription?
     /// Counts the changes that were submitted here.
     var changes: UInt64 = 0
-    /// Whether a change crossed with what was played back, so that the file has to be played back once more.
+    /// Whether a change crossed with a playback, so that the file has to be played back once more.
     var needsReplay = false
     var isCheckQueued = false
-    /// Whether the file was not looked at because something was being written.
+    /// Whether a look at the file was put off because of a write.
     var isCheckPostponed = false
   }
 
@@ -67,13 +67,12 @@ final class FileDocument: Sendable {
     }
   }
 
-  /// Reads the file, after what is pending has been written to it.
+  /// Reads the file, after the pending change has been written to it.
   func load(_ completion: @escaping @Sendable (Result<Data?, any Error>) -> Void) {
     writer.whenIdle { completion(Result { try self.read() }) }
   }
 
-  /// Whether the newest content that was handed over is a document of this type; else it is not to be replaced without
-  /// being asked.
+  /// Notes whether the newest content is a document of this type. If not, it is replaced only on request.
   func didDecode(as type: ObjectIdentifier, isReadable: Bool) {
     state.withLock { state in
       if isReadable { state.unreadableAs.remove(type) } else { state.unreadableAs.insert(type) }
@@ -85,9 +84,9 @@ final class FileDocument: Sendable {
   /// Writes a new content, now or when its turn comes.
   ///
   /// - Parameters:
-  ///   - type: The type of the value, whose own observers are not told.
-  ///   - context: What somebody asked for is written at once, and whatever the file holds is replaced only on request.
-  ///   - encode: Makes the content, when it is its turn; `nil` deletes the file.
+  ///   - type: The type of the value. Its own observers are not told.
+  ///   - context: An explicit save is written at once. Content that cannot be read is replaced only on request.
+  ///   - encode: Makes the content when its turn comes; `nil` deletes the file.
   func save(
     as type: ObjectIdentifier,
     context: SaveContext,
@@ -106,7 +105,7 @@ final class FileDocument: Sendable {
       do {
         try self.write(encode(), as: type)
       } catch {
-        // What others did in the meantime was not looked at.
+        // The file was not looked at meanwhile.
         self.setNeedsCheck()
         throw error
       }
@@ -114,7 +113,7 @@ final class FileDocument: Sendable {
   }
 
   private func write(_ data: Data?, as type: ObjectIdentifier) throws {
-    // Counted here as well: a check that began before this write must not take it for somebody else's.
+    // Counted here as well, so that a check that began before this write does not take it for another program's.
     state.withLock { $0.changes += 1 }
     let content: FileContent?
     if let data {
@@ -144,7 +143,7 @@ final class FileDocument: Sendable {
       return (state.observersEver, state.observers.count == 1)
     }
     if isFirst { startWatching() }
-    // Something may have happened since the value was loaded.
+    // The file may have changed since the value was loaded.
     setNeedsCheck()
     return SharedSubscription { [weak self] in self?.removeObserver(number) }
   }
@@ -172,7 +171,7 @@ final class FileDocument: Sendable {
     watch?.cancel()
   }
 
-  /// Looks at the file soon; however many ask, it is looked at once.
+  /// Checks the file soon, once for any number of requests.
   private func setNeedsCheck() {
     let isFirst = state.withLock { state in
       defer { state.isCheckQueued = true }
@@ -185,16 +184,16 @@ final class FileDocument: Sendable {
     }
   }
 
-  /// Tells the observers when the file holds something else than it did.
+  /// Tells the observers when the content of the file has changed.
   ///
-  /// Called on the queue only, so that observers hear of changes in order. While a change is pending here, it wins over what others do: it is about to replace it. The file is looked at when
-  /// it is written.
+  /// Called on the queue only, so that observers hear of changes in order. A change that is pending here wins over
+  /// other programs' changes, because it is about to replace them. The file is checked once it is written.
   private func check() {
     let (before, changes, isForced) = state.withLock { state in
       state.isCheckPostponed = true
       return (state.content, state.changes, state.needsReplay)
     }
-    // Asked after the flag is set, so that either this thread or the one that writes sees the other.
+    // Asked after the flag is set, so that this thread or the writing one sees the other.
     guard writer.isIdle else { return }
     state.withLock { $0.isCheckPostponed = false }
     if !isForced, case .present(let stamp, _) = before, let now = try? files.stamp(of: path), stamp == now { return }
@@ -205,7 +204,7 @@ final class FileDocument: Sendable {
       case .failure: .unreadable
       }
     let isWanted = state.withLock { state -> Bool? in
-      // Saved or looked at by somebody else in the meantime: what was read may be old.
+      // Saved or checked elsewhere meanwhile, so the content may be old.
       guard state.changes == changes, state.content == before else { return nil }
       state.content = content
       state.needsReplay = false
@@ -231,7 +230,7 @@ final class FileDocument: Sendable {
 
   private static func content(of content: FileContent?) -> Content {
     guard let content else { return .missing }
-    // The hash value of `Data` itself takes the first bytes only.
+    // The hash value of `Data` itself covers the first bytes only.
     var hasher = Hasher()
     content.data.withUnsafeBytes { hasher.combine(bytes: $0) }
     return .present(content.stamp, hash: hasher.finalize())
@@ -245,7 +244,7 @@ final class FileDocument: Sendable {
 
 /// Lets the writer of a document reach it, without keeping it alive.
 private final class Owner: @unchecked Sendable {
-  // `@unchecked Sendable` is right because the property is set once, before anybody else has the document, and weak
+  // `@unchecked Sendable` is right because the property is set once, before any other thread has the document, and weak
   // references may be read from any thread.
   weak var document: FileDocument?
 }

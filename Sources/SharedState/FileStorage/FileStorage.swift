@@ -7,7 +7,7 @@ public import SharedStateDependencies
 /// prepareDependencies { $0.defaultFileStorage = .inMemory }
 /// ```
 ///
-/// Two are equal when what is kept in one is found in the other.
+/// Two storages are equal when they hold the same documents.
 public struct FileStorage: Sendable {
   private let documents: FileDocuments
 
@@ -17,12 +17,12 @@ public struct FileStorage: Sendable {
 
   /// The files of this computer.
   ///
-  /// A document is replaced in one step, so that nobody ever reads half of one, also after a crash. The first change
-  /// is written at once, then there is at most one write a second. What is pending is written when the process ends
-  /// normally. Changes that others make to a file are played back.
+  /// A document is replaced in one step, so that no reader ever sees half of one, also after a crash. The first change
+  /// is written at once; after that there is at most one write a second. A pending change is written when the process
+  /// ends normally. Changes that other programs make to a file are played back.
   ///
-  /// What is written is prepared in a hidden file beside it, whose name ends with `.shared-state`. One that a killed
-  /// process has left is removed by a save that comes at least a minute later.
+  /// A document is prepared in a hidden file beside it, whose name ends with `.shared-state`. A hidden file that a
+  /// killed process has left is removed by a save that comes at least a minute later.
   public static let fileSystem = Self(files: DiskFiles())
 
   /// A new, empty storage that lives as long as it is used, and writes nothing to the disk.
@@ -33,7 +33,7 @@ public struct FileStorage: Sendable {
     documents.document(at: Self.path(of: url))
   }
 
-  /// What tells one file from another by its name.
+  /// The path that tells one file from another.
   static func path(of url: URL) -> String {
     url.absoluteURL.standardizedFileURL.path
   }
@@ -52,8 +52,8 @@ extension FileStorage: Hashable {
 }
 
 extension DependencyValues {
-  /// Where ``SharedReaderKey/fileStorage(_:decoder:encoder:)`` keys keep their documents: on the disk, and in memory in
-  /// previews and tests, where every test has its own.
+  /// Where ``SharedReaderKey/fileStorage(_:decoder:encoder:)`` keys keep their documents: on the disk, and in previews
+  /// and tests in memory, where every test has its own.
   public var defaultFileStorage: FileStorage {
     get { self[FileStorageDependency.self] }
     set { self[FileStorageDependency.self] = newValue }

@@ -2,18 +2,18 @@ public import Foundation
 import SharedStateDependencies
 
 extension SharedReaderKey {
-  /// Keeps a value in a file, as JSON or what another encoder makes of it.
+  /// Keeps a value in a file, as JSON or in the format of another encoder.
   ///
   /// ```swift
   /// @Shared(.fileStorage(.documentsDirectory.appending(component: "users.json"))) var users: [User] = []
   /// ```
   ///
-  /// See ``FileStorage`` for when and how it is written. In a test the file exists in memory only. A member that the file
-  /// lacks and the type requires has its value by default.
+  /// See ``FileStorage`` for when and how it is written. In a test the file exists in memory only. A required member
+  /// that the file lacks has the value that it has in the default.
   /// - Parameters:
-  ///   - url: The file; its directory is made when it is missing.
-  ///   - decoder: How the file is read: its settings count. A subclass is used as it is.
-  ///   - encoder: How the file is made, likewise.
+  ///   - url: The file. A missing directory is made.
+  ///   - decoder: Reads the file. Only its settings are used, except that a subclass is used as it is.
+  ///   - encoder: Makes the file, likewise.
   public static func fileStorage<Value: Codable>(
     _ url: URL,
     decoder: JSONDecoder = JSONDecoder(),
@@ -28,15 +28,15 @@ extension SharedReaderKey {
 
   /// Keeps a value in a file of any format.
   ///
-  /// After a leading dot Swift 6.3 does not take a closure for `@Sendable`, and says so in an error. Name the type, or
-  /// say it in the closure:
+  /// After a leading dot, Swift 6.3 does not infer that a closure is `@Sendable`, and reports an error. Name the type,
+  /// or mark the closure:
   ///
   /// ```swift
   /// @Shared(FileStorageKey.fileStorage(url, decode: { $0 }, encode: { $0 })) var file = Data()
   /// @Shared(.fileStorage(url, decode: { @Sendable in $0 }, encode: { @Sendable in $0 })) var same = Data()
   /// ```
   /// - Parameters:
-  ///   - url: The file; its directory is made when it is missing.
+  ///   - url: The file. A missing directory is made.
   ///   - decode: Reads the file. Called on any thread.
   ///   - encode: Makes the file. Called on any thread.
   public static func fileStorage<Value>(
@@ -51,12 +51,12 @@ extension SharedReaderKey {
 /// Keeps a value in a file; made with ``SharedReaderKey/fileStorage(_:decoder:encoder:)``.
 ///
 /// All shares of one file and one type of value are one value. Shares of one file with different types of value play
-/// each other's changes back where they can read them. An empty file is none when it is loaded, unless its format has a
-/// value for it; a file that becomes empty is about to be written. A share never replaces content that it cannot read,
-/// until somebody calls its `save(replacingUnreadable: true)`.
+/// each other's changes back when they can read them. An empty file counts as missing when it is loaded, unless its
+/// format has a value for it; a file that becomes empty is about to be written. A share replaces content that it cannot
+/// read only on request, by `save(replacingUnreadable: true)`.
 public struct FileStorageKey<Value: Sendable>: SharedKey {
   private let document: FileDocument
-  /// Takes what is in the file, and what missing members are taken from.
+  /// Takes the content of the file, and the value that supplies missing members.
   private let decode: @Sendable (Data, Value?) throws -> Value
   private let encode: @Sendable (Value) throws -> Data
   private var defaultValue: Value?
@@ -76,16 +76,16 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
     FileStorageKeyID(document: ObjectIdentifier(document))
   }
 
-  /// Hands over what is in the file, after writing what is pending.
+  /// Hands over the content of the file, after writing the pending change.
   public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
     document.load { result in continuation.resume(with: value(from: result)) }
   }
 
-  /// Yields what others write to the file.
+  /// Yields the changes that other programs make to the file.
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
     document.observe(as: ObjectIdentifier(Value.self)) { result in
       let value = value(from: result)
-      // Somebody is about to write it: the present value stays until then.
+      // The file is about to be written: the present value stays until then.
       if case .success(nil) = value, case .success(_?) = result { return }
       subscriber.yield(with: value)
     }
@@ -119,7 +119,7 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
         document.didDecode(as: type, isReadable: true)
         return .success(value)
       } catch {
-        // Other programs make a file before they write it.
+        // Other programs create a file before they write it.
         let isEmpty = data?.isEmpty ?? false
         document.didDecode(as: type, isReadable: isEmpty)
         if isEmpty { return .success(nil) }
@@ -158,7 +158,7 @@ extension FileStorageKey: SynchronousKey {
   }
 }
 
-/// What tells one stored file from another.
+/// Tells one stored file from another.
 public struct FileStorageKeyID: Hashable, Sendable {
   let document: ObjectIdentifier
 }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a document needs of files. Called from any thread, never with a lock held.
+/// The operations on files that a document needs. Called from any thread, never with a lock held.
 protocol FileSystem: Sendable {
   /// The least time between two writes of one document.
   var saveInterval: Duration { get }
@@ -8,12 +8,12 @@ protocol FileSystem: Sendable {
   /// The content of a file; `nil` when there is none.
   func read(_ path: String) throws -> FileContent?
 
-  /// What tells the present content from an earlier one, without reading it; `nil` when there is no file.
+  /// Tells the present content from an earlier one without reading it; `nil` when there is no file.
   func stamp(of path: String) throws -> FileStamp?
 
   /// Replaces the content of a file in one step; makes missing directories.
   ///
-  /// - Returns: The stamp of what was written.
+  /// - Returns: The stamp of the new content.
   func write(_ data: Data, to path: String) throws -> FileStamp
 
   /// Deletes a file, if there is one.
@@ -23,7 +23,7 @@ protocol FileSystem: Sendable {
   func watch(_ path: String, onChange: @escaping @Sendable () -> Void) throws -> SharedSubscription
 }
 
-/// What is in a file.
+/// The content of a file.
 struct FileContent {
   var data: Data
   var stamp: FileStamp
@@ -46,8 +46,8 @@ public enum FileStorageError: Error, Hashable, Sendable, LocalizedError, CustomS
   case undecodable(path: String, reason: String)
   /// The value could not be turned into a document. The reason contains no values.
   case unencodable(path: String, reason: String)
-  /// A change was not saved, because it would replace content that cannot be read;
-  /// `save(replacingUnreadable: true)` replaces it, and what it holds is lost.
+  /// A change was not saved, because it would replace content that cannot be read; `save(replacingUnreadable: true)`
+  /// replaces that, and it is lost.
   case wouldReplaceUnreadable(path: String)
 
   /// What went wrong, without any value.

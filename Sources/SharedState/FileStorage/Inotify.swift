@@ -3,17 +3,17 @@
   import Glibc
   import Synchronization
 
-  /// Tells of changes to files by whoever makes them. One thread serves all files of the process; it sleeps in the
-  /// kernel when nothing happens.
+  /// Tells of changes to files, from any program. One thread serves all files of the process; it sleeps in the kernel
+  /// when nothing happens.
   ///
-  /// A file is watched through the directories on the way to it, because replacing a file leaves a watch on the file
-  /// itself with the old one.
+  /// A file is watched through the directories on its path, because a watch on the file itself stays with the old file
+  /// when that is replaced.
   final class Inotify: Sendable {
     private struct Watcher {
       let path: String
       let onChange: @Sendable () -> Void
       var points: [WatchPoint] = []
-      /// Which names matter in which watched directory; `nil` for the directory itself.
+      /// The names that matter in each watched directory; `nil` for the directory itself.
       var names: [Int32: Set<Name?>] = [:]
     }
 
@@ -25,14 +25,14 @@
       var uses: [Int32: Int] = [:]
     }
 
-    /// The one of this process.
+    /// The instance of this process.
     static let shared = Inotify()
 
     private static let fates = UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR) | IN_MASK_ADD_BIT
     private static let changes =
       fates | UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB)
 
-    // A watch descriptor means nothing without the table, so the calls that make and remove them, which do not wait,
+    // A watch descriptor means nothing without the table. So the calls that add and remove watches, which do not block,
     // are made with the lock held.
     private let state = Mutex(State())
 
@@ -43,7 +43,7 @@
     /// - Parameters:
     ///   - path: An absolute path. Neither the file nor its directory needs to exist.
     ///   - onChange: Must not block.
-    /// - Throws: ``FileStorageError`` when the system has no more watches to give.
+    /// - Throws: ``FileStorageError`` when the system has no more watches.
     func watch(_ path: String, onChange: @escaping @Sendable () -> Void) throws -> SharedSubscription {
       let number = try state.withLock { state in
         if state.descriptor < 0 { state.descriptor = try start() }
@@ -62,9 +62,9 @@
 
     // MARK: Watches
 
-    /// Watches every directory on the way to the watcher's file as it is now.
+    /// Watches every directory on the path of the watcher's file as it is now.
     private func place(_ number: UInt64, _ state: inout State) throws {
-      // The way may change while it is walked; then it is walked again. It would have to change all the time.
+      // The path may change while it is walked, so it is walked again. Only constant changes exhaust the attempts.
       for _ in 0..<16 {
         guard let watcher = state.watchers[number] else { return }
         let points = WatchPoint.points(on: watcher.path)
@@ -114,7 +114,7 @@
     }
 
     private func run(_ descriptor: Int32) {
-      // Room for thousands of events; the kernel hands over whole ones only.
+      // Room for thousands of events; the kernel hands over whole events only.
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
       defer { buffer.deallocate() }
       while true {
@@ -132,7 +132,7 @@
         var touched: Set<UInt64> = []
         var changed: Set<UInt64> = []
         for event in events {
-          // After an overflow nobody knows what was lost: everybody looks.
+          // After an overflow it is unknown what was lost, so all watchers are told.
           let concerned = state.watchers.filter { event.isOverflow || Self.concerns(event, $0.value) }.keys
           touched.formUnion(concerned)
           if !event.isFileCreation { changed.formUnion(concerned) }
@@ -140,7 +140,7 @@
           if event.isIgnored { forget(event.watch, &state) }
         }
         for number in touched {
-          // Without watches left, the file is still looked at now; nothing better can be done about it.
+          // Without watches, the watcher is still told now; later changes are missed.
           if state.watchers[number]?.points != nil { try? place(number, &state) }
         }
         return touched.compactMap { number in
@@ -152,7 +152,7 @@
       }
     }
 
-    /// Whether the file that has just been created was created empty: its writer is heard of when it closes the file.
+    /// Whether the new file is empty: when its writer closes it, there is another event.
     private static func isBeingWritten(_ path: String) -> Bool {
       var status = stat()
       guard stat(path, &status) == 0 else { return false }
@@ -172,6 +172,6 @@
     }
   }
 
-  /// `IN_MASK_ADD`: keeps what the directory is watched for already.
+  /// `IN_MASK_ADD`: adds to an existing watch of the directory.
   private let IN_MASK_ADD_BIT: UInt32 = 0x2000_0000
 #endif

@@ -3,15 +3,15 @@
 
   /// One event that the kernel reports.
   struct InotifyEvent: Hashable {
-    /// Which watched directory it is about; -1 for the queue itself.
+    /// The watched directory; -1 for the queue itself.
     var watch: Int32
     var mask: UInt32
-    /// The name in the directory; `nil` when it is about the directory.
+    /// The name in the directory; `nil` for the directory itself.
     var name: Name?
 
     /// Whether events were lost.
     var isOverflow: Bool { mask & 0x4000 != 0 }
-    /// Whether a file was created; what it will hold is not written yet.
+    /// Whether a file was created. Its content is not written yet.
     var isFileCreation: Bool { mask & 0x100 != 0 && mask & 0x4000_0000 == 0 }
     /// Whether the watch is gone.
     var isIgnored: Bool { mask & 0x8000 != 0 }

@@ -10,7 +10,7 @@ final class OpenFile {
   /// - Throws: ``FileStorageError`` when the system refuses.
   init?(_ path: String, flags: Int32, mode: mode_t = 0, operation: String) throws {
     self.path = path
-    // A pipe in place of the file would block for ever; a regular file does not care.
+    // Opening a pipe in place of the file would block for ever; for a regular file the flag changes nothing.
     descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK, mode)
     guard descriptor < 0 else { return }
     guard errno == ENOENT || errno == ENOTDIR else { throw FileStorageError.system(operation, path) }
@@ -61,13 +61,13 @@ final class OpenFile {
 
   enum Lock {
     case taken
-    /// Somebody has it open, and locked.
+    /// The file is locked through another open file.
     case held
-    /// Files cannot be locked there.
+    /// The file system has no locks.
     case unknown
   }
 
-  /// Locks the file until it is closed, also by the end of the process; does not wait.
+  /// Locks the file, without waiting, until it is closed, also by the end of the process.
   func lock() -> Lock {
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       if errno == EINTR { continue }
@@ -80,7 +80,7 @@ final class OpenFile {
   func synchronize() throws {
     while fsync(descriptor) != 0 {
       if errno == EINTR { continue }
-      // Some file systems do not know how to synchronise a directory.
+      // Some file systems cannot synchronise a directory.
       if errno == EINVAL { return }
       throw FileStorageError.system("write", path)
     }

@@ -1,12 +1,12 @@
-/// Decides when a document is written: the first change at once, then at most one write in an interval, and at once
-/// when somebody asks for it.
+/// Decides when a document is written: the first change at once, then at most one write in an interval; on request at
+/// once.
 ///
-/// It has no clock and no timer: the time is handed in, and whoever gets an action performs it.
+/// It has no clock and no timer: the caller hands in the time, and performs the actions.
 struct SaveThrottle {
   /// What the caller has to do.
   enum Action: Equatable {
     case nothing
-    /// Write what is pending, then call ``finish(at:)``.
+    /// Write the pending change, then call ``finish(at:)``.
     case write
     /// Call ``wake(at:)`` at that time.
     case wake(at: ContinuousClock.Instant)
@@ -17,7 +17,7 @@ struct SaveThrottle {
   private var isWakeUnderWay = false
   private var isUrgent = false
 
-  /// Whether something has to be written.
+  /// Whether a change has to be written.
   private(set) var isPending = false
   /// Whether a write is under way.
   private(set) var isWriting = false
@@ -27,29 +27,29 @@ struct SaveThrottle {
     self.interval = interval
   }
 
-  /// Whether there is nothing to write, and nothing being written.
+  /// Whether no change is pending or being written.
   var isIdle: Bool { !isPending && !isWriting }
 
-  /// Something has changed.
+  /// Asks for a write, because of a change.
   mutating func request(at now: ContinuousClock.Instant, isUrgent: Bool) -> Action {
     isPending = true
     self.isUrgent = self.isUrgent || isUrgent
     return proceed(at: now)
   }
 
-  /// Somebody waits for what is pending, if anything is.
+  /// Asks for the pending write at once, if there is one.
   mutating func hurry(at now: ContinuousClock.Instant) -> Action {
     guard isPending else { return .nothing }
     return request(at: now, isUrgent: true)
   }
 
-  /// The time that ``Action/wake(at:)`` named has come.
+  /// Call when the time that ``Action/wake(at:)`` named has come.
   mutating func wake(at now: ContinuousClock.Instant) -> Action {
     isWakeUnderWay = false
     return proceed(at: now)
   }
 
-  /// The write is done, well or badly.
+  /// Call when the write has ended, with or without success.
   mutating func finish(at now: ContinuousClock.Instant) -> Action {
     isWriting = false
     return proceed(at: now)

@@ -13,11 +13,11 @@ final class ThrottledWriter: Sendable {
   private struct State {
     var throttle: SaveThrottle
     var pending: Write?
-    /// Who hears of the pending write: the newest change, and everybody who waits.
+    /// The continuations of the pending write: that of the newest change, and those that wait.
     var newest: SaveContinuation?
     var waiting: [SaveContinuation] = []
     var whenIdle: [@Sendable () -> Void] = []
-    /// How the newest write went; what was superseded since then shares it.
+    /// The outcome of the newest write, which changes that were superseded since then share.
     var outcome: Result<Void, any Error> = .success(())
   }
 
@@ -27,7 +27,7 @@ final class ThrottledWriter: Sendable {
 
   /// - Parameters:
   ///   - interval: The least time between two writes.
-  ///   - queue: Where writes happen that nobody waits for.
+  ///   - queue: Performs the writes that no caller waits for.
   ///   - onIdle: Called, on any thread, each time that everything is written.
   init(interval: Duration, queue: DispatchQueue, onIdle: @escaping @Sendable () -> Void) {
     self.queue = queue
@@ -40,12 +40,13 @@ final class ThrottledWriter: Sendable {
     state.withLock { $0.throttle.isIdle }
   }
 
-  /// Takes a change in place of those that are not written yet.
+  /// Takes a change, which replaces those that are not written yet.
   ///
   /// - Parameters:
-  ///   - isUrgent: Whether somebody waits for it.
-  ///   - continuation: Told how writing it, or a newer change, went. A change that nobody waits for is told at once
-  ///     when a newer one takes its place, so that the memory does not grow with the number of changes.
+  ///   - isUrgent: Whether the caller waits for it.
+  ///   - continuation: Takes the outcome of writing this change, or a newer one. If no caller waits for a change, it is
+  ///     resumed at once when a newer change takes its place, so that the memory does not grow with the number of
+  ///     changes.
   ///   - write: Writes the change.
   func submit(isUrgent: Bool, continuation: SaveContinuation, write: @escaping Write) {
     let (action, superseded, outcome) = state.withLock { state in
@@ -60,7 +61,8 @@ final class ThrottledWriter: Sendable {
     perform(action)
   }
 
-  /// Writes now what is pending, if anything is, and calls back when nothing is left; at once if so already.
+  /// Writes the pending change now, if there is one, and calls back when nothing is left to write, which may be at
+  /// once.
   func whenIdle(_ body: @escaping @Sendable () -> Void) {
     let action = state.withLock { state -> SaveThrottle.Action? in
       guard !state.throttle.isIdle else { return nil }
@@ -70,7 +72,7 @@ final class ThrottledWriter: Sendable {
     if let action { perform(action) } else { body() }
   }
 
-  /// Writes now what is pending, on this thread unless another one is writing.
+  /// Writes the pending change now, on this thread unless another one is writing.
   func hurry() {
     perform(state.withLock { $0.throttle.hurry(at: .now) })
   }
@@ -109,21 +111,21 @@ final class ThrottledWriter: Sendable {
       onIdle()
       PendingWrites.shared.remove(self) { self.isIdle }
     }
-    // The thread of one caller is not kept busy with what others submit.
+    // One caller's thread is not kept busy with the changes of others.
     if action == .write { queue.async { self.write() } } else { perform(action) }
   }
 }
 
-/// Knows which documents are not written yet, and writes them when the process ends normally.
+/// Knows the documents that are not written yet, and writes them when the process ends normally.
 final class PendingWrites: @unchecked Sendable {
   // `@unchecked Sendable` is right because `writers` is only touched with `condition` locked.
   private let condition = NSCondition()
   private var writers: [ObjectIdentifier: ThrottledWriter] = [:]
 
-  /// How long the end of the process waits for writes, before it gives them up.
+  /// How long the end of the process waits for writes before it gives up.
   private static let patience: TimeInterval = 10
 
-  /// Those of this process.
+  /// The instance of this process.
   static let shared = PendingWrites()
 
   private init() {
@@ -136,7 +138,7 @@ final class PendingWrites: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// Forgets the writer, unless it has got something to write again.
+  /// Forgets the writer, unless it has another change to write.
   func remove(_ writer: ThrottledWriter, if isIdle: () -> Bool) {
     condition.lock()
     if isIdle() { writers[ObjectIdentifier(writer)] = nil }
@@ -144,7 +146,7 @@ final class PendingWrites: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// Writes everything, and waits for the writes that other threads are busy with.
+  /// Writes everything, and waits for the writes of other threads.
   func flush() {
     let deadline = Date(timeIntervalSinceNow: Self.patience)
     condition.lock()

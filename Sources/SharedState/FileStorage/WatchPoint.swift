@@ -1,15 +1,15 @@
 #if os(Linux)
   import Foundation
 
-  /// A directory whose changes decide what a path leads to.
+  /// A directory whose changes decide where a path leads.
   struct WatchPoint: Hashable {
     /// The directory.
     var directory: Name
-    /// The name in it that matters; `nil` when only the directory's own fate does.
+    /// The name in it that matters; `nil` when only the fate of the directory itself does.
     var name: Name?
 
-    /// Everything on the way from the root to a path: each directory may be moved away, each symbolic link may be made
-    /// to lead elsewhere, and the first name that is missing may come into being.
+    /// All points on the way from the root to a path: each directory may be moved away, each symbolic link may be
+    /// pointed elsewhere, and the first missing name may be created.
     static func points(on path: String) -> [WatchPoint] {
       var points: [WatchPoint] = []
       var rest = Array(path.split(separator: "/").map(String.init).reversed())

@@ -16,9 +16,9 @@
 /// }
 /// ```
 ///
-/// The functions run in tasks of their own, with the task-local dependencies of whoever made the share, and not on any
-/// actor. Who cancels a `load()` cancels its task; who lets go of the last share cancels both. The functions should do
-/// as they are told, as everything in Foundation and swift-nio does, and should have time limits of their own.
+/// The functions run in tasks of their own, with the task-local dependencies of the code that made the share, and not
+/// on any actor. Cancelling a `load()` cancels its task; releasing the last share cancels both tasks. The functions
+/// should obey cancellation, as everything in Foundation and swift-nio does, and should have time limits of their own.
 public protocol AsyncSharedReaderKey<Value>: SharedReaderKey {
   // Declared again, so that it is inferred from the functions below.
   /// The type of the shared value.
@@ -26,21 +26,22 @@ public protocol AsyncSharedReaderKey<Value>: SharedReaderKey {
 
   /// Loads the value.
   ///
-  /// - Parameter context: Who asks: the first use of the key, with its default, or an explicit `load()`.
-  /// - Returns: What is stored; `nil` when nothing is, so that the value is the default.
-  /// - Throws: What shows as `loadError`; the present value stays.
+  /// - Parameter context: The occasion: the first use of the key, with its default, or an explicit `load()`.
+  /// - Returns: The stored value; `nil` when nothing is stored, so that the value is the default.
+  /// - Throws: The error that `loadError` shows; the present value stays.
   func load(context: LoadContext<Value>) async throws -> Value?
 
   /// Watches the value, and yields each change that is not the library's own, until the task is cancelled.
   ///
-  /// It runs at the same time as the first load, so it should also yield what is stored once it hears of changes: one
-  /// may come between the two. A key that saves should leave out what is older than what it saved last, which a version
-  /// or a date tells: such news comes late, and would undo our own change. A key that is not watched leaves this
-  /// function out.
+  /// It runs at the same time as the first load. A change may come between the two, so it should also yield the stored
+  /// value once it can hear of changes. A key that saves should leave out values that are older than the one it saved
+  /// last, which a version or a date tells: they arrive late, and would undo our own change. A key that cannot watch
+  /// its value leaves this function out.
   ///
   /// - Parameter subscriber: Takes values in the order in which they are yielded, from any thread. It also takes errors
   ///   that do not end the watching.
-  /// - Throws: What shows as `loadError`. Nothing is watched from then on, so a key that can try again does so itself.
+  /// - Throws: The error that `loadError` shows. The value is no longer watched then, so a key that can try again does
+  ///   so itself.
   func subscribe(_ subscriber: SharedSubscriber<Value>) async throws
 }
 
@@ -83,10 +84,10 @@ extension AsyncSharedReaderKey {
 /// }
 /// ```
 ///
-/// Saving and loading take turns: while a change is being saved, loads wait, and a change that is heard of is not
-/// shown, because nobody could tell which of the two is newer; once ours is saved, the value is loaded again instead.
+/// Saving and loading take turns. While a change is being saved, loads wait, and a change from elsewhere is not shown,
+/// because it is unknown which of the two is newer; once ours is saved, the value is loaded again instead.
 ///
-/// A key that is built on top of this one has to call this one's methods before its own return. Otherwise neither the
+/// A key that is built on this one has to call this one's methods before its own methods return. Otherwise neither the
 /// order of saves nor cancellation reaches the tasks.
 public protocol AsyncSharedKey<Value>: AsyncSharedReaderKey, SharedKey {
   // Declared again, so that it is inferred from the functions below.
@@ -95,16 +96,16 @@ public protocol AsyncSharedKey<Value>: AsyncSharedReaderKey, SharedKey {
 
   /// Saves the value, and returns once it is kept.
   ///
-  /// Calls for one box come one after the other, in the order of the mutations: none begins before the one before
-  /// has returned. When several mutations were made during one call, the next call is for the newest value only.
+  /// Calls for one box come one after the other, in the order of the mutations: each begins after the one before has
+  /// returned. When several mutations were made during one call, the next call is for the newest value only.
   ///
-  /// The task is cancelled when everybody who waits for it in `save()` is, unless it carries a mutation as well. A
+  /// The task is cancelled when every `save()` that waits for it is cancelled, unless it also saves a mutation. A
   /// cancelled task may or may not have saved the value.
   ///
   /// - Parameters:
   ///   - value: The newest value.
-  ///   - context: Who asks: a mutation, or an explicit `save()`.
-  /// - Throws: What shows as `saveError`; the value stays as it is, unsaved.
+  ///   - context: The occasion: a mutation, or an explicit `save()`.
+  /// - Throws: The error that `saveError` shows; the value stays as it is, unsaved.
   func save(_ value: Value, context: SaveContext) async throws
 }
 

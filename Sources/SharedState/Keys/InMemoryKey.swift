@@ -5,10 +5,10 @@ import Synchronization
 extension SharedReaderKey {
   /// Holds a value in memory, for all shares of the same name and type, as long as the process runs.
   ///
-  /// A name that is used with two types is two values, which is reported once.
+  /// A name that is used with two types stands for two values, which is reported once.
   ///
-  /// In a test every test has its own.
-  /// - Parameter name: What tells this value from others of its type.
+  /// In a test, every test has values of its own.
+  /// - Parameter name: Tells this value from others of its type.
   public static func inMemory<Value>(_ name: String) -> Self where Self == InMemoryKey<Value> {
     InMemoryKey(name)
   }
@@ -76,7 +76,7 @@ extension InMemoryKey: CustomStringConvertible {
   public var description: String { ".inMemory(\(String(reflecting: name.text)))" }
 }
 
-/// What tells one value in memory from another.
+/// Tells one value in memory from another.
 public struct InMemoryKeyID: Hashable, Sendable {
   let name: Name
   let storage: ObjectIdentifier
@@ -85,7 +85,7 @@ public struct InMemoryKeyID: Hashable, Sendable {
 /// Holds the values of ``SharedReaderKey/inMemory(_:)`` keys.
 public final class InMemoryStorage: Sendable {
   private struct State {
-    /// By type of value and by name. They are held, so that a value in memory costs what an unpersisted one costs.
+    /// By type of value and by name. They are held, so that a value in memory costs no more than one without a key.
     var boxes: [ObjectIdentifier: [Name: Box]] = [:]
     /// Counts the boxes.
     var count = 0
@@ -98,8 +98,8 @@ public final class InMemoryStorage: Sendable {
 
     /// Holds a new box.
     ///
-    /// - Returns: The type of another value of the same name, for the first time only. It is looked for here, because a
-    ///   name costs no memory for it then.
+    /// - Returns: The type of another value of the same name, the first time. The types are searched for it, because
+    ///   then a name needs no memory for this.
     mutating func insert(_ box: Box, as valueType: Any.Type, _ name: Name) -> String? {
       let type = ObjectIdentifier(valueType)
       if boxes[type] == nil { typeNames[type] = "\(valueType)" }
@@ -117,7 +117,7 @@ public final class InMemoryStorage: Sendable {
   /// Makes an empty storage.
   public init() {}
 
-  /// What a box is held under, which takes a look at all of its type.
+  /// The name under which a box is held. It looks at all boxes of the type.
   func name(of box: Box, valueType: Any.Type) -> Name? {
     state.withLock { $0.boxes[ObjectIdentifier(valueType)]?.first { $0.value === box }?.key }
   }
@@ -130,10 +130,10 @@ public final class InMemoryStorage: Sendable {
     let type = ObjectIdentifier(Value.self)
     let (existing, count) = state.withLock { ($0.box(type, name), $0.count) }
     if let existing { return Self.unwrap(existing) }
-    // The default is somebody else's code, so it runs without the lock; the first one to arrive with a value wins.
+    // The default is foreign code, so it runs without the lock; the thread that is first to have a value wins.
     let made = ValueBox(inMemory: initialValue())
     let (kept, otherType) = state.withLock { state -> (Box, String?) in
-      // Looked for again only if something has come in meanwhile.
+      // Looked up again only if a box was added meanwhile.
       if state.count != count, let existing = state.box(type, name) { return (existing, nil) }
       return (made, state.insert(made, as: Value.self, name))
     }
@@ -149,7 +149,7 @@ public final class InMemoryStorage: Sendable {
   }
 
   private static func unwrap<Value>(_ box: Box) -> ValueBox<Value> {
-    // It was found under the type of its value, so that it is no other class; a cast that checks takes 30 ns.
+    // It was found under the type of its value, so the class is certain; a checked cast takes 30 ns.
     unsafeDowncast(box, to: ValueBox<Value>.self)
   }
 }

@@ -5,19 +5,19 @@ public struct NothingStoredError: Error, Hashable, Sendable, LocalizedError, Cus
   /// Makes the error; useful to keys.
   public init() {}
 
-  /// Says so.
+  /// A message for people.
   public var description: String { "Nothing is stored under the key." }
 
   /// The same as ``description``.
   public var errorDescription: String? { description }
 }
 
-/// A key has not done in time what it was asked for. It goes on with it.
+/// A key has not done in time what it was asked to do. It goes on with it.
 public struct TimedOutError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
   /// Makes the error; useful to keys.
   public init() {}
 
-  /// Says so.
+  /// A message for people.
   public var description: String { "The key has not answered in time." }
 
   /// The same as ``description``.

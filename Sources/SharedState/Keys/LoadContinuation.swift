@@ -1,4 +1,4 @@
-/// Who asks a key to load its value.
+/// The occasion on which a key is asked to load its value.
 public enum LoadContext<Value> {
   /// The first use of the key; the associated value is its default.
   case initialValue(Value)
@@ -15,15 +15,15 @@ public enum LoadContext<Value> {
 
 extension LoadContext: Sendable where Value: Sendable {}
 
-/// How a key hands over what it has loaded. Resume it exactly once, from any thread, now or later.
+/// Takes what a key has loaded. Resume it exactly once, from any thread, now or later.
 public struct LoadContinuation<Value: Sendable>: Sendable {
   private let oneShot: OneShot<Value?>
 
-  /// Makes a continuation; useful to test a key, or to build one on top of another.
+  /// Makes a continuation; useful to test a key, or to build one key on another.
   ///
   /// - Parameters:
-  ///   - description: What to call it when it is resumed twice, or never.
-  ///   - callback: Takes what was loaded; `nil` when nothing is stored.
+  ///   - description: Names the continuation in the issue when it is resumed twice, or never.
+  ///   - callback: Takes the loaded value; `nil` when nothing is stored.
   public init(
     _ description: String = "A LoadContinuation",
     callback: @escaping @Sendable (Result<Value?, any Error>) -> Void
@@ -31,7 +31,8 @@ public struct LoadContinuation<Value: Sendable>: Sendable {
     oneShot = OneShot(description, callback: callback)
   }
 
-  /// Makes a continuation that reports its misuse elsewhere: issues that are reported on a thread are lost to a test.
+  /// Makes a continuation that reports its misuse to a closure, because a test misses issues that are reported on a
+  /// thread.
   package init(
     report: @escaping @Sendable (String) -> Void,
     callback: @escaping @Sendable (Result<Value?, any Error>) -> Void
@@ -44,17 +45,17 @@ public struct LoadContinuation<Value: Sendable>: Sendable {
     resume(with: .success(value))
   }
 
-  /// Says that nothing is stored, so that the value is the default.
+  /// Tells that nothing is stored, so that the value is the default.
   public func resumeReturningInitialValue() {
     resume(with: .success(nil))
   }
 
-  /// Says that loading failed. The present value stays.
+  /// Tells that loading failed. The present value stays.
   public func resume(throwing error: any Error) {
     resume(with: .failure(error))
   }
 
-  /// Hands over a result; `nil` says that nothing is stored.
+  /// Hands over a result; `nil` means that nothing is stored.
   public func resume(with result: Result<Value?, any Error>) {
     oneShot.resume(with: result)
   }

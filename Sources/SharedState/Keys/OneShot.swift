@@ -36,11 +36,12 @@ final class OneShot<Outcome: Sendable>: Sendable {
 
 /// A key dropped a continuation without resuming it.
 ///
-/// The callback of the continuation takes it. A share goes on with the value that it has: the mistake was reported.
+/// The callback of the continuation takes this error. A share keeps its value, because the mistake was reported
+/// already.
 public struct ContinuationLeakedError: Error, Sendable, LocalizedError, CustomStringConvertible {
   let continuation: String
 
-  /// What was dropped.
+  /// Names the continuation that was dropped.
   public var description: String { "\(continuation) was dropped without being resumed." }
 
   /// The same as ``description``.

@@ -1,7 +1,7 @@
-/// A strategy that loads a shared value from somewhere, and hears of changes to it.
+/// A strategy that loads a shared value from somewhere, and watches it for changes.
 ///
-/// Conform to it for something that is only read, such as a remote configuration file, and use it with
-/// ``SharedReader``. Conform to ``SharedKey`` for something that is written as well.
+/// Conform to it for a value that can only be read, such as a remote configuration file, and use it with
+/// ``SharedReader``. Conform to ``SharedKey`` for a value that can be written as well.
 ///
 /// The library holds one box for each ``id`` and type of value in a process, and calls the methods below for that
 /// box, from any thread and never with a lock held.
@@ -9,16 +9,16 @@ public protocol SharedReaderKey<Value>: Sendable {
   /// The type of the shared value.
   associatedtype Value: Sendable
 
-  /// What tells one piece of state from another.
+  /// The type of the identifier.
   associatedtype ID: Hashable = Self
 
-  /// What tells this piece of state from others. Two keys with equal identifiers share one value.
+  /// Tells this piece of state from others. Two keys with equal identifiers share one value.
   var id: ID { get }
 
   /// Loads the value, and hands it to the continuation, now or later, from any thread.
   ///
   /// - Parameters:
-  ///   - context: Who asks: the first use of the key, with its default, or an explicit `load()`.
+  ///   - context: The occasion: the first use of the key, with its default, or an explicit `load()`.
   ///   - continuation: Resume it exactly once.
   func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>)
 
@@ -30,13 +30,13 @@ public protocol SharedReaderKey<Value>: Sendable {
   /// - Returns: The subscription, which is cancelled when the last share is gone.
   func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription
 
-  /// Finds the key's box without the methods above. For keys of this library only: nobody else can make one.
+  /// Finds the key's box without the methods above. Only keys of this library can make one.
   @_documentation(visibility: private)
   func _ownBox(default initialValue: () -> Value) -> _OwnBox<Value>?
 }
 
 extension SharedReaderKey {
-  /// None: the key is loaded and watched through its methods.
+  /// `nil`: the key is loaded and watched through its methods.
   @_documentation(visibility: private)
   public func _ownBox(default initialValue: () -> Value) -> _OwnBox<Value>? { nil }
 }
@@ -46,20 +46,20 @@ extension SharedReaderKey where ID == Self {
   public var id: ID { self }
 }
 
-/// A strategy that loads a shared value from somewhere, hears of changes to it, and saves it.
+/// A strategy that loads a shared value from somewhere, watches it for changes, and saves it.
 public protocol SharedKey<Value>: SharedReaderKey {
-  /// Saves the value, and tells the continuation how it went, now or later, from any thread.
+  /// Saves the value, and tells the continuation the outcome, now or later, from any thread.
   ///
   /// Calls for one box come one after the other, in the order of the mutations. When several mutations were made
   /// during one call, the next call is for the newest value only.
   ///
   /// - Parameters:
   ///   - value: The newest value.
-  ///   - context: Who asks: a mutation, or an explicit `save()`.
+  ///   - context: The occasion: a mutation, or an explicit `save()`.
   ///   - continuation: Resume it exactly once.
   func save(_ value: Value, context: SaveContext, continuation: SaveContinuation)
 
-  /// Deletes what is stored, and tells the continuation how it went, now or later, from any thread.
+  /// Deletes what is stored, and tells the continuation the outcome, now or later, from any thread.
   ///
   /// Called in the same order as the saves. A key that does not implement it saves the default.
   ///
@@ -76,11 +76,11 @@ extension SharedKey {
   }
 }
 
-/// A key that knows at once what is stored, so that a share shows it from the beginning.
+/// A key that can read the stored value at once, so that a share shows it from the beginning.
 package protocol SynchronousKey<Value>: SharedReaderKey {
-  /// What is stored now; `nil` when nothing is.
+  /// The value that is stored now; `nil` when nothing is stored.
   func storedValue() throws -> Value?
 
-  /// The same key, which takes members that what is stored lacks from a default.
+  /// The same key, with a default that supplies the members which a stored document lacks.
   func completed(by defaultValue: Value) -> Self
 }

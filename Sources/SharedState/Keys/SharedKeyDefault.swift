@@ -1,5 +1,5 @@
 extension SharedReaderKey {
-  /// A key of this type with a default baked in.
+  /// A key of this type with a default of its own.
   ///
   /// ```swift
   /// extension SharedReaderKey where Self == InMemoryKey<Int>.Default {
@@ -16,23 +16,23 @@ public struct SharedKeyDefault<Base: SharedReaderKey>: SharedReaderKey {
   let base: Base
   private let evaluate: @Sendable () -> Base.Value
 
-  /// The default; each time that it is read it is evaluated.
+  /// The default, evaluated at each access.
   public var initialValue: Base.Value { evaluate() }
 
-  /// Bakes a default into a key. It is evaluated each time that it is needed, and only then.
+  /// Gives a key a default, which is evaluated each time that it is needed, and only then.
   public static subscript(_ key: Base, default value: @autoclosure @escaping @Sendable () -> Base.Value) -> Self {
     Self(base: key, evaluate: value)
   }
 
-  /// The key's own identity: with or without a default, it is the same state.
+  /// The key's own identity: the state is the same with or without a default.
   public var id: Base.ID { base.id }
 
-  /// Loads by way of the key.
+  /// Loads with the key.
   public func load(context: LoadContext<Base.Value>, continuation: LoadContinuation<Base.Value>) {
     base.load(context: context, continuation: continuation)
   }
 
-  /// Watches by way of the key.
+  /// Watches with the key.
   public func subscribe(
     context: LoadContext<Base.Value>,
     subscriber: SharedSubscriber<Base.Value>
@@ -53,12 +53,12 @@ extension SharedKeyDefault: CustomStringConvertible {
 }
 
 extension SharedKeyDefault: SharedKey where Base: SharedKey {
-  /// Saves by way of the key.
+  /// Saves with the key.
   public func save(_ value: Base.Value, context: SaveContext, continuation: SaveContinuation) {
     base.save(value, context: context, continuation: continuation)
   }
 
-  /// Deletes by way of the key.
+  /// Deletes with the key.
   public func reset(to initialValue: Base.Value, continuation: SaveContinuation) {
     base.reset(to: initialValue, continuation: continuation)
   }

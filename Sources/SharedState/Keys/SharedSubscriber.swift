@@ -1,11 +1,11 @@
 import Synchronization
 
-/// How a key hands over the changes that it hears of. It may be used from any thread, any number of times.
+/// Takes the changes that a key hears of. It may be used from any thread, any number of times.
 public struct SharedSubscriber<Value: Sendable>: Sendable {
   private let callback: @Sendable (Result<Value?, any Error>) -> Void
   private let onLoading: @Sendable (Bool) -> Void
 
-  /// Makes a subscriber; useful to test a key, or to build one on top of another.
+  /// Makes a subscriber; useful to test a key, or to build one key on another.
   ///
   /// - Parameters:
   ///   - callback: Takes each change; `nil` when the stored value is gone.
@@ -23,22 +23,22 @@ public struct SharedSubscriber<Value: Sendable>: Sendable {
     yield(with: .success(value))
   }
 
-  /// Says that the stored value is gone, so that the value is the default.
+  /// Tells that the stored value is gone, so that the value is the default.
   public func yieldReturningInitialValue() {
     yield(with: .success(nil))
   }
 
-  /// Says that watching, or what came of it, failed. The present value stays.
+  /// Tells that watching failed, or that a change could not be read. The present value stays.
   public func yield(throwing error: any Error) {
     yield(with: .failure(error))
   }
 
-  /// Hands over a result; `nil` says that the stored value is gone.
+  /// Hands over a result; `nil` means that the stored value is gone.
   public func yield(with result: Result<Value?, any Error>) {
     callback(result)
   }
 
-  /// Says whether the key is loading.
+  /// Tells whether the key is loading.
   public func yieldLoading(_ isLoading: Bool = true) {
     onLoading(isLoading)
   }

@@ -22,7 +22,7 @@ final class ChangeWaiter: Sendable {
     }
   }
 
-  /// Resumes the task. Once is enough; more does nothing.
+  /// Resumes the task. Only the first call has an effect.
   func resume() {
     let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
       defer { state = .resumed }

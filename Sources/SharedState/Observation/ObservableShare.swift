@@ -1,16 +1,16 @@
 import Synchronization
 
-/// A share of any value, for those who look for shares in a state.
+/// A share of any value, for code that looks for shares in a state.
 package protocol ObservableShare {
   /// The same for all copies of a share.
   var shareIdentity: ObjectIdentifier { get }
 
-  /// Tells of each change from now on, until what is returned is released.
+  /// Tells of each change from now on, until the result is released.
   ///
   /// - Parameter tell: Called with no lock held, on the thread that makes the change or on a delivery thread.
   func observeChanges(_ tell: @escaping @Sendable () -> Void) -> any Sendable
 
-  /// Lets a tracker see changes of the value, whoever makes them.
+  /// Lets a tracker see changes of the value, wherever they are made.
   func attach(_ tracker: SharedChangeTracker)
 }
 

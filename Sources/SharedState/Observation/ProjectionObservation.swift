@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Tells of the present value of a share and of every change, also when the share is made to point elsewhere.
+/// Tells of the present value of a share and of every change, also when the share is pointed elsewhere.
 package final class ProjectionObservation<Value>: @unchecked Sendable {
   // `@unchecked Sendable` is right because the state is guarded, and `body` leaves the isolation of the share only when
   // its value is `Sendable`.
 
   private struct State {
     var observation: ValueObservation?
-    /// Counts how often the share was followed elsewhere.
+    /// Counts the places that were followed.
     var turn = 0
     var isCancelled = false
     /// Whether it was started on the main thread, and so tells there.
@@ -25,13 +25,13 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
 
   /// Tells of the present value before this method returns, and of each change from then on.
   ///
-  /// Whoever starts it on the main thread is told there.
+  /// An observation that is started on the main thread tells there.
   package func start() {
     state.withLock { $0.isOnMainThread = MainThread.isCurrent }
     follow(after: nil)
   }
 
-  /// - Parameter swaps: How often the projection was swapped when it was looked at last.
+  /// - Parameter swaps: How often the projection had been swapped at the last look.
   private func follow(after swaps: UInt64?) {
     let turnAndThread: (Int, Bool)? = state.withLock { state in
       guard !state.isCancelled else { return nil }
@@ -59,7 +59,7 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
       return state.observation
     }
     superseded?.cancel()
-    // The share may have been made to point elsewhere before there was anybody to be told.
+    // The share may have been pointed elsewhere before the new observation began.
     followNext()
   }
 
@@ -79,18 +79,18 @@ package final class ProjectionObservation<Value>: @unchecked Sendable {
 }
 
 extension Shared {
-  /// What tells of the present value and of every change, once it is started.
+  /// Makes an observation that tells of the present value and of every change, once it is started.
   ///
-  /// - Parameter body: Takes the value. Called with no lock held: on the main thread when it is started there, otherwise on
-  ///   the thread that makes the change or on a delivery thread. Two calls overlap only when the share is made to point
-  ///   elsewhere.
+  /// - Parameter body: Takes the value. Called with no lock held: on the main thread when it is started there,
+  ///   otherwise on the thread that makes the change or on a delivery thread. Two calls overlap only when the share is
+  ///   pointed elsewhere.
   package func observation(_ body: @escaping (Value) -> Void) -> ProjectionObservation<Value> {
     ProjectionObservation(projection, body: body)
   }
 }
 
 extension SharedReader {
-  /// What tells of the present value and of every change, once it is started; as for a share.
+  /// Makes an observation that tells of the present value and of every change, once it is started; as for a share.
   package func observation(_ body: @escaping (Value) -> Void) -> ProjectionObservation<Value> {
     ProjectionObservation(projection, body: body)
   }

@@ -1,20 +1,19 @@
 extension Shared where Value: Sendable {
-  /// The present value, then each newest one, whoever made the change.
+  /// The present value, then each newest one, wherever the change is made.
   ///
-  /// The sequence never ends by itself; it ends when the task is cancelled. It follows the share when that is made to
-  /// point to something else.
+  /// The sequence ends only when the task is cancelled. It follows the share when that is pointed to something else.
   public var updates: SharedUpdates<Value> { SharedUpdates(projection: projection) }
 }
 
 extension SharedReader where Value: Sendable {
-  /// The present value, then each newest one, whoever made the change.
+  /// The present value, then each newest one, wherever the change is made.
   public var updates: SharedUpdates<Value> { SharedUpdates(projection: projection) }
 }
 
 /// The present value of a share, then each newest one.
 ///
-/// Nothing is buffered: whoever is slow misses values in between, never the last one. Each iterator sees all of it, and
-/// may be used from any task, one at a time.
+/// Nothing is buffered: a slow reader misses values in between, but never the last one. Each iterator sees the whole
+/// sequence, and may be used from any task, one at a time.
 public struct SharedUpdates<Value: Sendable>: AsyncSequence, Sendable {
   let projection: Projection<Value>
 

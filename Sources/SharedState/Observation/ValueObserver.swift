@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One who is told of every change of a box, and the changes that it has not been told of yet.
+/// An observer that is told of every change of a box, with the changes that it has not been told of yet.
 final class ValueObserver<Value>: @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because the mutable properties are only touched with
   // the side lock of the box held. The closures are called by one thread at a time; when the value is not
@@ -9,11 +9,11 @@ final class ValueObserver<Value>: @unchecked Sendable {
   @exclusivity(unchecked)
   private var waiting: [Value] = []
 
-  /// Whether the last one of those that wait stands for others, because there were too many.
+  /// Whether the last waiting value has replaced others, because there were too many.
   @exclusivity(unchecked)
   private var hasSkipped = false
 
-  /// What was skipped, until somebody releases it without a lock: its deinitialiser is somebody else's code.
+  /// The skipped values, until they are released without a lock, because their deinitialisers are foreign code.
   @exclusivity(unchecked)
   private var skipped: [Value] = []
 
@@ -26,7 +26,7 @@ final class ValueObserver<Value>: @unchecked Sendable {
   /// Whether it is told on the main thread, and nowhere else.
   let isOnMainThread: Bool
 
-  /// Called when a projection does not point to the box any more.
+  /// Called when a projection no longer points to the box.
   let onSwap: () -> Void
 
   /// How many changes may wait to be told. When there are more, those in between are skipped; the newest never is.
@@ -40,40 +40,40 @@ final class ValueObserver<Value>: @unchecked Sendable {
 
   // MARK: With the side lock of the box held
 
-  /// Adds a change. Whoever does so calls ``takeSkipped()`` afterwards.
+  /// Adds a change. The caller calls ``takeSkipped()`` afterwards.
   func queue(_ value: Value) {
-    // Once one is skipped all are, but for the newest.
+    // Once one value is skipped, all but the newest are.
     if hasSkipped { skipped.append(waiting.removeLast()) }
     hasSkipped = hasSkipped || waiting.count >= Self.capacity
     waiting.append(value)
   }
 
-  /// Hands over what was skipped, to be released.
+  /// Hands over the skipped values, to be released.
   func takeSkipped() -> [Value] {
     defer { skipped = [] }
     return skipped
   }
 
-  /// Whether the caller has to tell what waits; when not, somebody else does or there is nothing.
+  /// Whether the caller has to tell the waiting values. If not, another thread does, or none wait.
   func beginDraining() -> Bool {
     guard !isDraining, !waiting.isEmpty else { return false }
     isDraining = true
     return true
   }
 
-  /// Whether something waits that nobody is telling.
+  /// Whether values wait that no thread is telling.
   var isWaitingForThread: Bool { !isDraining && !waiting.isEmpty }
 
-  /// Moves what waits into an empty batch. Returns `false` when nothing does, and the draining has ended.
+  /// Moves the waiting values into an empty batch. Returns `false` when there are none, and the draining has ended.
   func takeBatch(_ batch: inout [Value]) -> Bool {
-    // Swapped even when nothing waits: the batch of before has memory, which is kept for the next change.
+    // Swapped even when none wait: the old batch has memory, which is kept for the next change.
     swap(&waiting, &batch)
     hasSkipped = false
     isDraining = !batch.isEmpty
     return isDraining
   }
 
-  /// Leaves what waits to somebody else. Returns whether anything does.
+  /// Leaves the waiting values to another thread. Returns whether there are any.
   func endDraining() -> Bool {
     isDraining = false
     return !waiting.isEmpty
@@ -81,13 +81,13 @@ final class ValueObserver<Value>: @unchecked Sendable {
 
   // MARK: Without the lock
 
-  /// Tells of the batch, and empties it.
+  /// Tells the values of the batch, and empties it.
   func tell(_ batch: inout [Value]) {
     for value in batch where !isCancelled.load(ordering: .relaxed) { body(value) }
     batch.removeAll(keepingCapacity: true)
   }
 
-  /// Nothing more is told, except what is being told right now.
+  /// Ends the telling. A value that is being told at this moment still arrives.
   func cancel() {
     isCancelled.store(true, ordering: .relaxed)
   }
@@ -101,7 +101,7 @@ package final class ValueObservation: Sendable {
     subscription = SharedSubscription(cancel)
   }
 
-  /// Ends the observation. What is being told on another thread right now still comes; nothing else does.
+  /// Ends the observation. A value that is being told on another thread at this moment still arrives; no other does.
   package func cancel() {
     subscription.cancel()
   }

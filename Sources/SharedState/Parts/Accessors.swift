@@ -1,12 +1,12 @@
 /// Reads and writes a part of a shared value that has no memory of its own.
 @usableFromInline
 package class Accessor<Value>: @unchecked Sendable {
-  // `@unchecked Sendable` is right because subclasses have constant properties: places, whose memory is guarded by their
-  // box's lock, key paths and functions. What else they have is guarded by a lock of their own.
+  // `@unchecked Sendable` is right because subclasses have constant properties: places, whose memory is guarded by
+  // their box's lock, key paths and functions. Other state of theirs is guarded by a lock of its own.
 
   init() {}
 
-  /// The way from the value of the box to this part, as Swift code that derives it.
+  /// The path from the value of the box to this part, as Swift code that derives it.
   var text: String {
     preconditionFailure("A subclass of Accessor does not implement text. This is a bug in SharedState.")
   }
@@ -16,8 +16,8 @@ package class Accessor<Value>: @unchecked Sendable {
     preconditionFailure("A subclass of Accessor does not implement isSame(as:). This is a bug in SharedState.")
   }
 
-  /// The value, and the version of the box that it belongs to. Called without the box's lock, because
-  /// computing it is somebody else's code.
+  /// The value, and the version of the box that it belongs to. Called without the box's lock, because computing it is
+  /// foreign code.
   func snapshot() -> (value: Value, version: UInt64) {
     preconditionFailure("A subclass of Accessor does not implement snapshot(). This is a bug in SharedState.")
   }
@@ -31,12 +31,12 @@ package class Accessor<Value>: @unchecked Sendable {
     preconditionFailure("A subclass of Accessor does not implement modify(in:_:). This is a bug in SharedState.")
   }
 
-  /// The same part of another box's value, of the same type; `nil`: the way there is not known.
+  /// The same part of the value of another box of the same type; `nil` when the path to the part is unknown.
   func moved(to box: Box) -> Accessor<Value>? { nil }
 
   /// Reads the value from a snapshot of the box's whole value. Called without the box's lock.
   ///
-  /// A subclass that cannot tell answers with the present value, so that observers still end up with the newest one.
+  /// A subclass that cannot do so returns the present value, so that observers still end up with the newest one.
   func project(_ whole: UnsafeRawPointer) -> Value {
     snapshot().value
   }
@@ -69,7 +69,7 @@ final class KeyPathAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
       preconditionFailure("A read-only part was mutated. This is a bug in SharedState.")
     }
     return whole.modify(in: memory) { whole in
-      // Not in place, because that writes back also what was not changed, and a setter may lose something.
+      // A mutation in place would write back even an unchanged value, and a setter may lose something.
       var value = whole[keyPath: keyPath]
       guard body(&value) else { return false }
       whole[keyPath: keyPath] = value
@@ -86,12 +86,12 @@ final class KeyPathAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
   }
 }
 
-/// The way from a value to a part of it that has memory of its own.
+/// The path from a value to a part of it that has memory of its own.
 @usableFromInline
 final class PartPath: @unchecked Sendable {
   // `@unchecked Sendable` is right because key paths are constant, and only described here.
 
-  /// The way to the whole; `nil` where that is the value of a box.
+  /// The path to the whole; `nil` when that is the value of a box.
   private let whole: PartPath?
   private let keyPath: AnyKeyPath
 
@@ -100,7 +100,7 @@ final class PartPath: @unchecked Sendable {
     self.keyPath = keyPath
   }
 
-  /// As Swift code that derives the part.
+  /// The path as Swift code that derives the part.
   var text: String { (whole?.text ?? "") + Self.text(of: keyPath) }
 
   static func text(of keyPath: AnyKeyPath) -> String { "[dynamicMember: \(keyPath)]" }
@@ -120,7 +120,7 @@ final class ClosureAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
 
   override var text: String { whole.partText + ".read(…)" }
 
-  /// Nobody can tell whether two closures compute the same.
+  /// It is unknown whether two closures compute the same.
   override func isSame(as other: Accessor<Value>) -> Bool { self === other }
 
   override func snapshot() -> (value: Value, version: UInt64) {
@@ -141,7 +141,7 @@ final class ClosureAccessor<Whole, Value>: Accessor<Value>, @unchecked Sendable 
   }
 }
 
-/// A part that may vanish: it then keeps the last value that was seen, and ignores what is written.
+/// A part that may vanish. It then keeps the last value that was seen, and ignores writes.
 ///
 /// When the part comes back, it is followed again.
 final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unchecked Sendable {
@@ -179,7 +179,7 @@ final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unc
   override func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Part.Value) -> Bool) -> Bool {
     whole.modify(in: memory) { whole in
       guard var value = part.value(in: whole) else {
-        // The caller expects a result, so the closure runs, on a copy that nobody sees.
+        // The caller expects a result, so the closure runs, on a copy that is thrown away.
         var value = lastValue
         _ = body(&value)
         return false
@@ -187,7 +187,7 @@ final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unc
       guard body(&value) else { return false }
       part.write(value, to: &whole)
       let box = self.whole.box
-      // What is written elsewhere may never come to be.
+      // A write to another memory may never take effect.
       if memory == box.memory { remember(value, version: box.version &+ 1) }
       return true
     }
@@ -203,18 +203,18 @@ final class FailablePartAccessor<Part: FailablePart>: Accessor<Part.Value>, @unc
     return last.value
   }
 
-  /// Threads may come here in another order than they read in: an older value never replaces a newer one.
+  /// Threads may arrive in another order than they read in: an older value never replaces a newer one.
   private func remember(_ value: Part.Value, version: UInt64) {
     var replaced = (value: value, version: version)
     lock.lock()
     if version >= last.version { swap(&last, &replaced) }
     lock.unlock()
-    // What was replaced is released after the lock, because its deinitialiser is somebody else's code.
+    // The old value is released after the lock, because its deinitialiser is foreign code.
     withExtendedLifetime(replaced) {}
   }
 }
 
-/// The element of a collection that has an identity, or `nil`; writing adds it, replaces it or removes it.
+/// The element with a given identity, or `nil`. Writing adds the element, replaces it or removes it.
 final class IdentifiedElementAccessor<Whole: IdentifiedCollection>: Accessor<Whole.Element?>, @unchecked Sendable
 where Whole.ID: Sendable {
   // `@unchecked Sendable` for the reason given at `Accessor`.

@@ -3,13 +3,13 @@ protocol FailablePart<Whole, Value>: Sendable, Equatable {
   associatedtype Whole
   associatedtype Value
 
-  /// How it is written behind the whole.
+  /// The part in Swift code, to be appended to that of the whole.
   var text: String { get }
 
   /// The part, or `nil` when it is not there.
   func value(in whole: Whole) -> Value?
 
-  /// Replaces the part, which is there.
+  /// Replaces the part, which exists.
   func write(_ value: Value, to whole: inout Whole)
 }
 
@@ -30,7 +30,7 @@ struct WrappedPart<Value>: FailablePart {
   }
 }
 
-/// The element of a collection that has an identity, wherever it is.
+/// The element with a given identity, wherever it is.
 struct IdentifiedPart<Whole: IdentifiedCollection>: FailablePart where Whole.ID: Sendable {
   let id: Whole.ID
 
@@ -45,7 +45,7 @@ struct IdentifiedPart<Whole: IdentifiedCollection>: FailablePart where Whole.ID:
   }
 }
 
-/// The element at an index of a collection that is only read.
+/// The element at an index of a collection that can only be read.
 struct IndexedPart<Whole: RandomAccessCollection>: FailablePart where Whole.Index: Sendable {
   let index: Whole.Index
 

@@ -1,5 +1,5 @@
 extension Place {
-  /// The place of what a closure computes from this value.
+  /// The place of a value that a closure computes from this one.
   func mapping<Member>(_ compute: @escaping @Sendable (Value) -> Member) -> Place<Member> {
     Place<Member>(box: box, accessor: ClosureAccessor(whole: self, compute: compute))
   }
@@ -33,7 +33,7 @@ extension Place {
 }
 
 extension Place where Value: IdentifiedCollection, Value.ID: Sendable {
-  /// The place of the element that has an identity, or `nil` as its value.
+  /// The place of the element with an identity, whose value is `nil` when there is none.
   func element(id: Value.ID) -> Place<Value.Element?> {
     let accessor = IdentifiedElementAccessor(whole: self, id: id)
     return Place<Value.Element?>(box: box, accessor: accessor)

@@ -16,7 +16,7 @@ package struct Place<Value> {
   @usableFromInline
   let accessor: Accessor<Value>?
 
-  /// The way to a part that has memory; `nil` for the whole value, and where the accessor knows it.
+  /// The path to a part that has memory; `nil` for the whole value, and when the accessor holds the path.
   @usableFromInline
   let path: PartPath?
 
@@ -43,11 +43,10 @@ package struct Place<Value> {
     return pointer.pointee
   }
 
-  /// Runs the closure on the value, counts the mutation and tells everybody.
+  /// Runs the closure on the value, counts the mutation and tells everyone concerned.
   ///
   /// A closure that cannot throw mutates in place. One that can works on a copy, so that an error leaves the value as
-  /// it was.
-  /// While ``ChangeTracking`` is active, ``modifyOutOfLine(at:_:)`` is the one to call.
+  /// it was. Call ``modifyOutOfLine(at:_:)`` instead while ``ChangeTracking`` is active.
   @inlinable
   func modify<Result, Failure: Error>(
     _ operation: (inout Value) throws(Failure) -> Result
@@ -67,7 +66,7 @@ package struct Place<Value> {
   ) throws(Failure) -> Result {
     box.beginMutation()
     var copy = pointer.pointee
-    // What is replaced or discarded is released after the lock, because its deinitialiser is somebody else's code.
+    // The replaced or discarded value is released after the lock, because its deinitialiser is foreign code.
     defer { withExtendedLifetime(copy) {} }
     let result: Result
     do {
@@ -87,9 +86,9 @@ package struct Place<Value> {
     unwrappedAccessor.snapshot().value
   }
 
-  /// Does the same in the rare ways: through an accessor, tracked, or as part of an assertion.
+  /// Handles the rare cases of `modify`: an accessor, tracking, an assertion.
   ///
-  /// - Parameter location: Where the mutation is written, for those who track changes.
+  /// - Parameter location: The call of the mutation in the source, for the trackers.
   @usableFromInline
   @inline(never)
   func modifyOutOfLine<Result, Failure: Error>(
@@ -98,7 +97,7 @@ package struct Place<Value> {
   ) throws(Failure) -> Result {
     if let assertion = ChangeTracking.currentAssertion { return try expect(in: assertion, operation) }
     let trackers = ChangeTracking.isActive ? box.trackersOfNextChange() : []
-    // Somebody else tracks, not here.
+    // Tracking is active for other code, but not here.
     if trackers.isEmpty, pointer != nil { return try modify(operation) }
     // Released after the lock, as above.
     var discarded: Value?
@@ -115,7 +114,7 @@ package struct Place<Value> {
     return try outcome.get()
   }
 
-  /// Runs the closure on what the value is expected to be, and leaves the value alone.
+  /// Runs the closure on the expected value, and leaves the value alone.
   private func expect<Result, Failure: Error>(
     in assertion: ChangeAssertion,
     _ operation: (inout Value) throws(Failure) -> Result
@@ -131,7 +130,7 @@ package struct Place<Value> {
 
   /// Runs the closure on a copy of the value, and writes it back unless the closure threw. Call with the lock held.
   ///
-  /// - Parameter discarded: What was replaced, or not written.
+  /// - Parameter discarded: The value that was replaced, or that was not written.
   private func modifyCopy<Result, Failure: Error>(
     _ operation: (inout Value) throws(Failure) -> Result,
     discarded: inout Value?
@@ -203,7 +202,7 @@ extension Place {
   @inlinable
   func modify(in memory: UnsafeMutableRawPointer, _ body: (inout Value) -> Bool) -> Bool {
     guard let pointer else { return modifyThroughAccessor(in: memory, body) }
-    // The memory is laid out as the one that `pointer` points into, so the part is at the same offset.
+    // The memory is laid out as that which `pointer` points into, so the part is at the same offset.
     let offset = UnsafeMutableRawPointer(pointer) - box.memory
     return body(&(memory + offset).assumingMemoryBound(to: Value.self).pointee)
   }
@@ -222,13 +221,13 @@ extension Place {
     return (snapshot + offset).assumingMemoryBound(to: Value.self).pointee
   }
 
-  /// Tells of the present value before this method returns, then of every change of the whole, in order.
+  /// Calls `body` with the present value before this method returns, then with every change of the whole, in order.
   ///
   /// - Parameters:
   ///   - onMainThread: Whether the observer belongs to the main thread, and is told there.
   ///   - version: The present value is not told if the box has this version.
   ///   - body: Takes the value. Called with no lock held, one call at a time; it may read, mutate and drop shares.
-  ///   - onSwap: Called when something was assigned to a projection that pointed here.
+  ///   - onSwap: Called when a projection that pointed here is pointed elsewhere.
   /// - Returns: Ends the observation when it is released. It keeps the value alive.
   func observe(
     onMainThread: Bool = false,
@@ -248,14 +247,14 @@ extension Place {
 }
 
 extension Place: CustomStringConvertible {
-  /// How the share is made: the key, or the value that no key keeps, and the way from there to this part.
+  /// The key, or the value when no key keeps it, and the path from there to this part.
   @usableFromInline
   package var description: String { box.description + partText }
 
-  /// The way from the value of the box to this part, as Swift code that derives it; empty for the whole value.
+  /// The path from the value of the box to this part, as Swift code that derives it; empty for the whole value.
   var partText: String { accessor?.text ?? path?.text ?? "" }
 
-  /// Tells this part from others, as long as a share of it lives.
+  /// Tells this part from others while a share of it lives.
   var identity: ObjectIdentifier {
     accessor.map { ObjectIdentifier($0) } ?? path.map { ObjectIdentifier($0) } ?? ObjectIdentifier(box)
   }

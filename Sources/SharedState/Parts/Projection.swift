@@ -1,4 +1,4 @@
-/// What the copies of one `Shared` hold together: the place that they point to, which can be swapped for another.
+/// The place that all copies of one `Shared` point to, which can be swapped for another.
 @usableFromInline
 package final class Projection<Value>: @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because the variables are only touched with `lock` held.
@@ -16,8 +16,8 @@ package final class Projection<Value>: @unchecked Sendable {
   @exclusivity(unchecked)
   var swaps: UInt64 = 0
 
-  /// The version of the present box whose value is the one of before the last swap; ``noVersion`` when that is not
-  /// known. An optional would take more memory of each share.
+  /// The version of the present box at which its value is the one from before the last swap; ``noVersion`` when that is
+  /// unknown. An optional would take more memory of each share.
   @exclusivity(unchecked)
   private var versionOfSameValue = Projection.noVersion
 
@@ -31,7 +31,7 @@ package final class Projection<Value>: @unchecked Sendable {
     storage = place
   }
 
-  /// Where the value lives at the moment.
+  /// The place of the value at the moment.
   @inlinable
   var place: Place<Value> {
     lock.lock()
@@ -44,21 +44,21 @@ package final class Projection<Value>: @unchecked Sendable {
   @inline(never)
   func inPresentTest(_ place: Place<Value>) -> Place<Value> { place.inPresentTest }
 
-  /// Where the value lives at the moment.
+  /// The place of the value at the moment, and how the projection got there.
   struct Position {
     let place: Place<Value>
-    /// The number of swaps that led there.
+    /// The number of swaps so far.
     let swaps: UInt64
-    /// The version of the box whose value is the one of before the last swap, if that is known.
+    /// The version of the box at which its value is the one from before the last swap, if that is known.
     let versionOfSameValue: UInt64?
 
-    /// The version whose value is not news to those who have seen what the projection had after so many swaps.
+    /// The version of the box that an observer need not be told, if it knows the value from after `swaps` swaps.
     func versionSeen(after swaps: UInt64) -> UInt64? {
       self.swaps == swaps &+ 1 ? versionOfSameValue : nil
     }
   }
 
-  /// Where the value lives at the moment, and how it got there.
+  /// The place of the value at the moment, and how the projection got there.
   var position: Position {
     lock.lock()
     let version = versionOfSameValue == Self.noVersion ? nil : versionOfSameValue
@@ -71,12 +71,12 @@ package final class Projection<Value>: @unchecked Sendable {
   /// The value; the access is registered with Observation.
   @inlinable
   func read() -> Value {
-    // Reading under both locks saves a retain and a release of the box, which cost more than the lock, and three
-    // times as much for a box that a registry holds weakly. Computed parts go another way, because no lock may be
-    // held around somebody else's code. So does a reader that would have to wait for somebody's closure, which may
-    // itself need this projection.
+    // Reading under both locks saves a retain and a release of the box, which cost more than the lock, and three times
+    // as much for a box that a registry holds weakly. Computed parts are read without the locks, because foreign code
+    // must not run under one. So does a reader that would have to wait for a closure of the program, which may itself
+    // need this projection.
     lock.lock()
-    // `storage` holds the box until this lock is given back.
+    // `storage` holds the box until this lock is released.
     let box = Unmanaged.passUnretained(storage.box)
     box._withUnsafeGuaranteedRef { $0.registerAccess() }
     guard let pointer = storage.pointer, box._withUnsafeGuaranteedRef({ $0.lock.tryLock() }) else {
@@ -102,12 +102,12 @@ package final class Projection<Value>: @unchecked Sendable {
     return result
   }
 
-  /// The memory of a value while somebody mutates it.
+  /// The memory of a value during a mutation.
   @usableFromInline
   struct Use {
     // Not retained, because counting uses under the projection's lock costs less than a retain and a release, and much
-    // less for a box that a registry holds weakly. The projection holds the box, and gives each use that
-    // goes on after a swap a reference count of its own.
+    // less for a box that a registry holds weakly. The projection holds the box. At a swap it gives a reference count
+    // to each use that is still going on.
     @usableFromInline
     let box: Unmanaged<Box>
     @usableFromInline
@@ -142,9 +142,10 @@ package final class Projection<Value>: @unchecked Sendable {
     if !isOfPresentPlace { use.box.release() }
   }
 
-  /// Points to another place from now on, and tells those who observe the old one.
+  /// Points to another place, and tells the observers of the old one.
   ///
-  /// - Parameter version: The version of the place's box whose value is the present one: that is not told again.
+  /// - Parameter version: The version of the new place's box at which its value is the present one, which is not told
+  ///   again.
   func swap(_ place: Place<Value>, versionOfSameValue version: UInt64? = nil) {
     lock.lock()
     let before = storage

@@ -1,14 +1,14 @@
 extension Shared where Value: MutableCollection & RandomAccessCollection, Value.Index: Sendable {
   /// Shares of the elements that are in the collection now.
   ///
-  /// Each stands for an index, whatever element is there. When the collection becomes shorter, a share whose index is
-  /// gone keeps the last value that it has seen, and ignores what is written to it. Use an ``IdentifiedArray`` for
-  /// shares that follow their elements.
+  /// Each share stands for an index, whatever element is there. When the collection becomes shorter, a share whose
+  /// index is gone keeps the last value that it has seen, and ignores writes. Use an ``IdentifiedArray`` for shares
+  /// that follow their elements.
   public var elements: [Shared<Value.Element>] {
     projection.place.elements { MutableIndexedPart(index: $1) }.map { Shared<Value.Element>($0) }
   }
 
-  /// A share of what is at an index, whatever element that is; the index is in the collection now.
+  /// A share of whatever element is at an index. The index must be in the collection now.
   public subscript(position: Value.Index) -> Shared<Value.Element> {
     let place = projection.place
     let (whole, version) = place.snapshot()
@@ -19,7 +19,7 @@ extension Shared where Value: MutableCollection & RandomAccessCollection, Value.
 }
 
 extension Shared where Value: IdentifiedCollection, Value.ID: Sendable, Value.Index: Sendable {
-  /// A share of the element that has an identity, or of `nil` when there is none.
+  /// A share of the element with an identity, whose value is `nil` when there is no such element.
   ///
   /// Writing to it adds the element, replaces it, or removes it. To have a share of an element that is there, unwrap it:
   ///
@@ -32,13 +32,13 @@ extension Shared where Value: IdentifiedCollection, Value.ID: Sendable, Value.In
 
   /// Shares of the elements that are in the collection now.
   ///
-  /// Each follows its element wherever it moves. When the element is removed, its share keeps the last value that it has
-  /// seen, and ignores what is written to it.
+  /// Each share follows its element wherever it moves. When the element is removed, its share keeps the last value that
+  /// it has seen, and ignores writes.
   public var elements: [Shared<Value.Element>] {
     projection.place.elements.map { Shared<Value.Element>($0) }
   }
 
-  /// A share of the element that is at an index now, and that is followed wherever it moves.
+  /// A share of the element that is at an index now. It follows the element wherever that moves.
   public subscript(position: Value.Index) -> Shared<Value.Element> {
     Shared<Value.Element>(projection.place.element(at: position))
   }
@@ -63,13 +63,14 @@ extension RangeReplaceableCollection {
 extension SharedReader where Value: RandomAccessCollection, Value.Index: Sendable {
   /// Readers of the elements that are in the collection now.
   ///
-  /// Each stands for an index, whatever element is there. When the collection becomes shorter, a reader whose index is
-  /// gone keeps the last value that it has seen. Use an ``IdentifiedArray`` for readers that follow their elements.
+  /// Each reader stands for an index, whatever element is there. When the collection becomes shorter, a reader whose
+  /// index is gone keeps the last value that it has seen. Use an ``IdentifiedArray`` for readers that follow their
+  /// elements.
   public var elements: [SharedReader<Value.Element>] {
     projection.place.elements { IndexedPart(index: $1) }.map { SharedReader<Value.Element>($0) }
   }
 
-  /// A reader of what is at an index, whatever element that is; the index is in the collection now.
+  /// A reader of whatever element is at an index. The index must be in the collection now.
   public subscript(position: Value.Index) -> SharedReader<Value.Element> {
     let place = projection.place
     let (whole, version) = place.snapshot()
@@ -80,7 +81,7 @@ extension SharedReader where Value: RandomAccessCollection, Value.Index: Sendabl
 }
 
 extension SharedReader where Value: IdentifiedCollection, Value.ID: Sendable, Value.Index: Sendable {
-  /// A reader of the element that has an identity, or of `nil` when there is none.
+  /// A reader of the element with an identity, whose value is `nil` when there is no such element.
   public subscript(id id: Value.ID) -> SharedReader<Value.Element?> {
     SharedReader<Value.Element?>(projection.place.element(id: id))
   }
@@ -92,7 +93,7 @@ extension SharedReader where Value: IdentifiedCollection, Value.ID: Sendable, Va
     projection.place.elements.map { SharedReader<Value.Element>($0) }
   }
 
-  /// A reader of the element that is at an index now, and that is followed wherever it moves.
+  /// A reader of the element that is at an index now. It follows the element wherever that moves.
   public subscript(position: Value.Index) -> SharedReader<Value.Element> {
     SharedReader<Value.Element>(projection.place.element(at: position))
   }

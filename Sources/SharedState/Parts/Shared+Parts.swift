@@ -3,14 +3,14 @@ import IssueReporting
 extension Shared {
   /// Unwraps a shared optional, or returns `nil` when its value is `nil` now.
   ///
-  /// When the optional becomes `nil` later, the unwrapped share keeps the last value that it has seen, and ignores what
-  /// is written to it. When the optional gets a value again, the share follows it again.
+  /// When the optional becomes `nil` later, the unwrapped share keeps the last value that it has seen, and ignores
+  /// writes. When the optional gets a value again, the share follows it again.
   public init?(_ base: Shared<Value?>) {
     guard let place = base.projection.place.appending(WrappedPart()) else { return nil }
     self.init(place)
   }
 
-  /// A reader of what a closure computes from the value, each time that it is read.
+  /// A reader of a value that a closure computes from this one, at each read.
   public func read<Member>(_ compute: @escaping @Sendable (Value) -> Member) -> SharedReader<Member> {
     SharedReader<Member>(projection.place.mapping(compute))
   }
@@ -28,18 +28,18 @@ extension SharedReader {
 
   /// A reader of the unwrapped value of a shared optional, or `nil` when that is `nil` now.
   ///
-  /// Say which type is meant, `SharedReader<Int>($optional)`: without, the result is a reader of the optional.
+  /// State the type, as in `SharedReader<Int>($optional)`: otherwise the result is a reader of the optional.
   @_disfavoredOverload
   public init?(_ base: Shared<Value?>) {
     self.init(SharedReader<Value?>(base))
   }
 
-  /// A reader of what the share points to now.
+  /// A reader of the value that the share points to now.
   public init(projectedValue: Shared<Value>) {
     self.init(projectedValue)
   }
 
-  /// A reader of what a closure computes from the value, each time that it is read.
+  /// A reader of a value that a closure computes from this one, at each read.
   public func read<Member>(_ compute: @escaping @Sendable (Value) -> Member) -> SharedReader<Member> {
     SharedReader<Member>(projection.place.mapping(compute))
   }
@@ -48,8 +48,8 @@ extension SharedReader {
 extension Shared {
   /// Shares a value that is held in memory only, as `init(value:)` does.
   ///
-  /// When the value is itself a key, an issue is reported: what is meant is most likely a share of the value that the
-  /// key keeps, and that needs a default.
+  /// When the value is itself a key, an issue is reported: most likely the code means a share of the value that the key
+  /// keeps, which needs a default.
   @_disfavoredOverload
   public init(
     _ value: Value,

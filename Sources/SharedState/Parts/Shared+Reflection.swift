@@ -1,7 +1,7 @@
 public import Observation
 
 extension Shared: CustomReflectable {
-  /// The value, so that `dump` shows it instead of how it is shared.
+  /// Shows the value in `dump`, instead of how it is shared.
   public var customMirror: Mirror {
     Mirror(self, children: ["wrappedValue": wrappedValue], displayStyle: .struct)
   }
@@ -10,7 +10,7 @@ extension Shared: CustomReflectable {
 extension Shared: Observable {}
 
 extension Shared {
-  /// What a test expects the value to be while it asserts changes, otherwise the value; and the value.
+  /// The value that a test expects while it asserts changes, otherwise the present value; and the present value.
   package var expectedAndPresent: (Value, Value) { projection.expectedAndPresent }
 
   /// The same for all copies of a share.
@@ -18,7 +18,7 @@ extension Shared {
 }
 
 extension SharedReader: CustomReflectable {
-  /// The value, so that `dump` shows it instead of how it is shared.
+  /// Shows the value in `dump`, instead of how it is shared.
   public var customMirror: Mirror {
     Mirror(self, children: ["wrappedValue": wrappedValue], displayStyle: .struct)
   }
@@ -27,7 +27,7 @@ extension SharedReader: CustomReflectable {
 extension SharedReader: Observable {}
 
 extension SharedReader {
-  /// As for a share.
+  /// The expected and the present value, as for a share.
   package var expectedAndPresent: (Value, Value) { projection.expectedAndPresent }
 
   /// The same for all copies of a reader.
@@ -35,7 +35,7 @@ extension SharedReader {
 }
 
 extension Projection {
-  /// What a test expects the value to be while it asserts changes, otherwise the value; and the value.
+  /// The value that a test expects while it asserts changes, otherwise the present value; and the present value.
   fileprivate var expectedAndPresent: (Value, Value) {
     if let sides = ChangeTracking.currentComparison?.sides(of: place) { return sides }
     let value = read()
