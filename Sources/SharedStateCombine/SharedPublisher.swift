@@ -31,27 +31,27 @@ struct SharedPublisher<Output>: Publisher {
 #endif
 
 extension Shared {
-  /// The present value, then every change, by whoever made it.
+  /// The present value, then every change, wherever it is made.
   ///
-  /// The present value arrives before `sink` returns. Whoever subscribes on the main thread is told there, of every change,
-  /// in order; of those that are made there before the call returns.
+  /// The present value arrives before `sink` returns. A subscriber that subscribes on the main thread is told there of
+  /// every change, in order; of changes that the main thread makes, before the call that makes them returns.
   ///
-  /// For whoever subscribes on another thread, a change that is made here arrives on the thread that makes it, before its
-  /// `withLock` returns, unless another thread is telling this subscriber of an earlier one: that one goes on then, or hands
-  /// over to one of the library's. A change that comes from elsewhere arrives on a thread of the library's. No lock is held,
-  /// so that a subscriber may read, mutate and drop shares; one that mutates this value on every change never comes to an
-  /// end.
+  /// To a subscriber on another thread, a change that is made here arrives on the thread that makes it, before its
+  /// `withLock` returns, unless another thread is telling this subscriber of an earlier change. That thread then goes
+  /// on, or hands over to one of the library's threads. A change that comes from elsewhere arrives on a thread of the
+  /// library. No lock is held, so a subscriber may read, mutate and drop shares. A subscriber that mutates this value
+  /// on every change never comes to an end.
   ///
-  /// The publisher follows the share when that is made to point to something else, and keeps the value alive while it is
-  /// subscribed to. For a subscriber that asks for fewer values than there are, the newest one waits. 256 changes may
-  /// wait for a subscriber that is slow to return; of more than that, those in between are skipped, and the newest never.
+  /// The publisher follows the share when that is pointed to something else, and keeps the value alive while it is
+  /// subscribed to. For a subscriber that asks for fewer values than there are, the newest one waits. For a slow
+  /// subscriber up to 256 changes wait; beyond that, changes in between are skipped, but never the newest.
   public var publisher: AnyPublisher<Value, Never> {
     AnyPublisher(SharedPublisher { observation($0) })
   }
 }
 
 extension SharedReader {
-  /// The present value, then every change, by whoever made it; as for ``Shared``.
+  /// The present value, then every change, wherever it is made; as for ``Shared``.
   public var publisher: AnyPublisher<Value, Never> {
     AnyPublisher(SharedPublisher { observation($0) })
   }

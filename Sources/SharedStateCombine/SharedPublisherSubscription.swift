@@ -23,7 +23,7 @@ where Downstream.Failure == Never {
   @exclusivity(unchecked)
   private var observation: ProjectionObservation<Downstream.Input>?
 
-  /// How many values are asked for and not handed over yet.
+  /// The number of values that were asked for and not handed over yet.
   @exclusivity(unchecked)
   private var demand = Subscribers.Demand.none
 
@@ -33,7 +33,8 @@ where Downstream.Failure == Never {
   @exclusivity(unchecked)
   private var isDelivering = false
 
-  /// How many values may wait while another thread hands over an earlier one; the newest replaces the last of more.
+  /// How many values may wait while another thread hands over an earlier one. Beyond that, the newest replaces the
+  /// last.
   private static var capacity: Int { 256 }
 
   /// Whether it was subscribed to on the main thread, and so delivers there.
@@ -45,7 +46,7 @@ where Downstream.Failure == Never {
 
   /// Observes, unless the subscriber has cancelled already.
   func start(_ makeObservation: (@escaping (Downstream.Input) -> Void) -> ProjectionObservation<Downstream.Input>) {
-    // Weak: the subscriber holds its subscription, and ends it by letting go.
+    // Weak: the subscriber holds its subscription, and ends it by releasing it.
     let made = makeObservation { [weak self] value in self?.offer(value) }
     let isWanted = locked {
       guard downstream != nil else { return false }
@@ -66,7 +67,7 @@ where Downstream.Failure == Never {
   }
 
   func cancel() {
-    // Released after the lock: what they hold is somebody else's.
+    // Released after the lock, because their deinitialisers are foreign code.
     let released = locked {
       defer {
         downstream = nil
@@ -82,7 +83,7 @@ where Downstream.Failure == Never {
     let skipped: [Downstream.Input] = locked {
       guard downstream != nil else { return [] }
       var skipped: [Downstream.Input] = []
-      // Nobody has asked for what waits: only the newest value is of interest then.
+      // The waiting values were not asked for, so only the newest is of interest.
       if demand == .none { swap(&skipped, &waiting) }
       if waiting.count >= Self.capacity { skipped.append(waiting.removeLast()) }
       waiting.append(value)
@@ -92,7 +93,7 @@ where Downstream.Failure == Never {
     deliver()
   }
 
-  /// Hands over what waits and is asked for, unless another thread, or a caller of this method, does.
+  /// Hands over the waiting values that were asked for, unless another thread, or a caller of this method, does so.
   private func deliver() {
     let isDeliverer = locked {
       defer { isDelivering = true }
@@ -105,7 +106,7 @@ where Downstream.Failure == Never {
     }
   }
 
-  /// The next value to hand over; without one, the delivery is over. Call with the lock held.
+  /// The next value to hand over; `nil` ends the delivery. Call with the lock held.
   private func next() -> (Downstream, Downstream.Input)? {
     guard let downstream, demand > .none, !waiting.isEmpty else {
       isDelivering = false

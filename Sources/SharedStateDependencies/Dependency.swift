@@ -8,9 +8,9 @@ import IssueReporting
 /// }
 /// ```
 ///
-/// Every read gives the present value. The values in force when the wrapper was created are remembered, and count
-/// where the reader has no override of its own: an object keeps the dependencies that it was created with, also in
-/// detached tasks and on threads.
+/// Every read gives the present value. The values in force when the wrapper was created are remembered, and used where
+/// the reader has no override of its own: an object keeps the dependencies that it was created with, also in detached
+/// tasks and on threads.
 @propertyWrapper
 public struct Dependency<Value>: Sendable {
   private let read: @Sendable (DependencyValues) -> Value
@@ -41,9 +41,10 @@ public struct Dependency<Value>: Sendable {
     access = DependencyAccess(fileID: fileID, filePath: filePath, line: line, column: column)
   }
 
-  /// A dependency by its property of ``DependencyValues``, seen as another type, such as a protocol that it conforms to.
+  /// A dependency by its property of ``DependencyValues``, seen as another type, such as a protocol that it conforms
+  /// to.
   ///
-  /// Reading stops the program if the dependency, or what overrides it, is not of that type.
+  /// Reading stops the program if the dependency, or its override, is not of that type.
   public init<Whole>(
     _ keyPath: any KeyPath<DependencyValues, Whole> & Sendable,
     as type: Value.Type,
@@ -58,7 +59,7 @@ public struct Dependency<Value>: Sendable {
 
   /// A dependency by its key, seen as another type, such as a protocol that it conforms to.
   ///
-  /// Reading stops the program if the dependency, or what overrides it, is not of that type.
+  /// Reading stops the program if the dependency, or its override, is not of that type.
   public init<Key: TestDependencyKey>(
     _ key: Key.Type,
     as type: Value.Type,
@@ -92,7 +93,7 @@ extension Dependency {
 
 /// The line of code that asks for a dependency, so that an issue points there.
 struct DependencyAccess: Sendable {
-  /// The access that is going on. Bound only where an issue is possible, which is in tests.
+  /// The present access. Bound only where an issue is possible, which is in tests.
   @TaskLocal static var current: DependencyAccess?
 
   let fileID: StaticString
@@ -100,7 +101,7 @@ struct DependencyAccess: Sendable {
   let line: UInt
   let column: UInt
 
-  /// Reports that a dependency was asked for in a context that its key has no value for; later, if it is read only to be
+  /// Reports that a dependency was read in a context for which its key has no value; later, if it was read only to be
   /// changed.
   static func reportMissing<Key: TestDependencyKey>(_ requirement: String, of key: Key.Type, advice: String) {
     let message = """
@@ -114,7 +115,7 @@ struct DependencyAccess: Sendable {
     }
   }
 
-  /// Reports an issue at the access that is going on.
+  /// Reports an issue at the present access.
   static func report(_ message: String) {
     guard let current else {
       return reportIssue(message)

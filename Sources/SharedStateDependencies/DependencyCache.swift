@@ -1,10 +1,10 @@
 import IssueReporting
 import Synchronization
 
-/// The values that nobody has overridden: defaults, made when first asked for, and prepared values.
+/// The values without overrides: defaults, made when first needed, and prepared values.
 ///
-/// There is one for the process, and in a test process one for each test. The class is safe to use from any thread;
-/// defaults are user code, and are evaluated without the lock.
+/// There is one for the process, and in a test process one for each test. The class may be used from any thread.
+/// Defaults are foreign code, and are evaluated without the lock.
 package final class DependencyCache: Sendable {
   private struct ID: Hashable {
     let key: ObjectIdentifier
@@ -13,10 +13,10 @@ package final class DependencyCache: Sendable {
 
   private struct Entry {
     let box: any DependencyBoxing
-    /// Whether somebody depends on this very value, so that it is too late to prepare another one. Not so when it was
-    /// read only to be changed, as `$0.client.timeout = 1` does.
+    /// Whether the value was used, so that it is too late to prepare another one. A value that was only read to be
+    /// changed, as in `$0.client.timeout = 1`, was not used.
     var isSettled: Bool
-    /// What is to be reported when it is settled.
+    /// The issue to report when it is settled.
     var issue: PostponedIssue?
   }
 
@@ -36,7 +36,7 @@ package final class DependencyCache: Sendable {
 
   package init() {}
 
-  /// The cache of the process: of the program, or of whatever in a test process cannot be attributed to a test.
+  /// The cache of the process: of the program, or of code in a test process that belongs to no known test.
   package static let process = DependencyCache()
 
   /// The cache of the test that the caller runs in, or of the process.
@@ -44,18 +44,18 @@ package final class DependencyCache: Sendable {
     currentTest ?? process
   }
 
-  /// The cache of the test that the caller runs in; nil outside of tests.
+  /// The cache of the test that the caller runs in; `nil` outside of tests.
   static var currentTest: DependencyCache? {
     guard isTesting, let run = TestRun.current else { return nil }
     return TestCaches.shared.cache(for: run)
   }
 
-  /// Forgets everything, as between two tests. What would go on by itself ends.
+  /// Forgets everything, as between two tests. Ends dependencies that go on by themselves.
   ///
-  /// - Returns: Holds what was forgotten, for those who choose when it is released.
+  /// - Returns: Holds the forgotten values, so that the caller can choose when they are released.
   @discardableResult
   package func reset() -> any Sendable {
-    // The old state outlives the lock: a value's deinitialiser is user code.
+    // The old state is released after the lock, because deinitialisers of values are foreign code.
     let old = state.withLock { state in
       let old = state.entries.values.map(\.box)
       state = State()
@@ -68,26 +68,26 @@ package final class DependencyCache: Sendable {
 
   /// Fails the run of the tests where the caller's test is unknown, as in a detached task.
   ///
-  /// - Parameter message: Is asked for only then.
+  /// - Parameter message: Makes the message, when it is needed.
   package static func reportUnknownTest(_ message: () -> String) {
     let values = DependencyValues.current
     guard values.cache == nil, values.overrides.isEmpty, TestRun.current == nil else { return }
     _ = TestRun.provider?.reportBesideTests(message())
   }
 
-  /// What tells one test from another: its cache, and how often that was reset, as between tests of XCTest.
+  /// Tells one test from another: by its cache, and by the number of resets, as between tests of XCTest.
   package struct Generation: Sendable {
     private let cache: DependencyCache
     private let number: Int
 
-    /// The test of the caller, or whatever in a test process cannot be attributed to a test.
+    /// The test of the caller, or the part of a test process that belongs to no known test.
     package static var current: Generation {
       let cache = DependencyValues.current.cache ?? .current
       return Generation(cache: cache, number: cache.generation.load(ordering: .relaxed))
     }
 
-    /// Whether the caller belongs to another test, as far as anybody can know. A detached task, or a thread, of a test of
-    /// Swift Testing does not tell whose it is; those of XCTest run one after the other.
+    /// Whether the caller is known to belong to another test. With Swift Testing, the test of a detached task or a
+    /// thread is unknown; with XCTest, tests run one after the other.
     package var isOver: Bool {
       let current = DependencyValues.current.cache ?? .currentTest
       if let current { return current !== cache || isReset }
@@ -102,9 +102,9 @@ package final class DependencyCache: Sendable {
     state.withLock { $0.context(or: override) }
   }
 
-  /// Looks a value up, and makes and keeps the default when there is none yet.
+  /// Looks a value up. If there is none yet, makes the default and keeps it.
   /// - Parameters:
-  ///   - context: The context of the scope, if it overrides it.
+  ///   - context: The context of the scope, if that overrides it.
   ///   - settles: Whether the value can no longer be prepared from now on.
   func value<Key: TestDependencyKey>(
     of key: Key.Type,
@@ -137,11 +137,11 @@ package final class DependencyCache: Sendable {
     return kept.value(of: key)
   }
 
-  /// Takes values over as defaults.
+  /// Takes values as defaults.
   /// - Parameters:
-  ///   - scope: The context that they are defaults of, if a scope overrides it.
-  ///   - context: The context from now on; nil: as before.
-  /// - Returns: The names of the keys that it is too late for: those keep the value that they have.
+  ///   - scope: The context of the scope, if that overrides it; the values become its defaults.
+  ///   - context: The context from now on; `nil` keeps the present one.
+  /// - Returns: The names of the keys for which it is too late, and which keep their values.
   func prepare(
     _ boxes: [ObjectIdentifier: any DependencyBoxing],
     scope: DependencyContext?,
@@ -169,21 +169,21 @@ package final class DependencyCache: Sendable {
   }
 }
 
-/// A stored value of a dependency, of whatever key.
+/// A stored value of a dependency, of any key.
 ///
-/// A box, since a class is cast faster than an existential, and since a cast would flatten a value that is optional.
+/// A class, because it is cast faster than an existential, and because a cast would flatten an optional value.
 protocol DependencyBoxing: AnyObject, Sendable {
   /// The key's name, for messages.
   var keyName: String { get }
-  /// The test that the value belongs to has ended.
+  /// Called when the test that the value belongs to has ended.
   func testDidEnd()
 }
 
 extension DependencyBoxing {
   /// The value, for the key that it was stored with.
   func value<Key: TestDependencyKey>(of key: Key.Type) -> Key.Value {
-    // Boxes are stored under the type of their key, so that this is no other class. A cast that checks would take a good
-    // part of a look-up.
+    // Boxes are stored under the type of their key, so the class is certain. A checked cast would take a good part of a
+    // look-up.
     unsafeDowncast(self, to: DependencyBox<Key>.self).value
   }
 }

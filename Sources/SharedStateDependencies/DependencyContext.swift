@@ -1,7 +1,7 @@
 import Foundation
 import IssueReporting
 
-/// Where a program runs, which decides what kind of default value a dependency has.
+/// The place where a program runs, which decides on the kind of default that a dependency has.
 ///
 /// Override it like any dependency: `withDependencies { $0.context = .live } operation: { … }`.
 public enum DependencyContext: Hashable, Sendable {
@@ -15,7 +15,7 @@ public enum DependencyContext: Hashable, Sendable {
   /// The context that this process was started in.
   static let detected = detect(isTesting: isTesting, environment: ProcessInfo.processInfo.environment)
 
-  /// Tells the context from what is known about a process.
+  /// Finds the context from facts about a process.
   static func detect(isTesting: Bool, environment: [String: String]) -> DependencyContext {
     if isTesting {
       return .test

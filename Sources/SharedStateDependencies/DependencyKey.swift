@@ -2,13 +2,13 @@ import IssueReporting
 
 /// A key of a dependency that has a value for tests, and perhaps one for previews.
 ///
-/// Conform to this protocol where the live implementation is out of reach, in a module of interfaces for example, and
-/// add ``DependencyKey`` where it is known.
+/// Conform to this protocol where the live implementation is not accessible, as in a module of interfaces, and add
+/// ``DependencyKey`` where it is.
 ///
-/// A default is evaluated once and then kept: for each test, or for the process outside of tests. Two threads that
-/// ask for it first and at the same time may both evaluate it; both then get the same one. Where evaluating twice
-/// does harm, let the requirement be a `static let`, but note that all tests share its value. Defaults are evaluated
-/// on any thread, so a conformance cannot be isolated to an actor.
+/// A default is evaluated once and then kept: for each test, or for the process outside of tests. Two threads that need
+/// it first and at the same time may both evaluate it; both then get the same one. If evaluating it twice does harm,
+/// make the requirement a `static let`, but note that all tests then share its value. Defaults are evaluated on any
+/// thread, so a conformance cannot be isolated to an actor.
 public protocol TestDependencyKey<Value>: SendableMetatype {
   /// The type of the dependency.
   associatedtype Value: Sendable = Self
@@ -52,7 +52,7 @@ extension DependencyKey {
   /// The default in previews, the same as in the running program.
   public static var previewValue: Value { liveValue }
 
-  /// The default in tests: ``TestDependencyKey/previewValue``, and an issue, since a test that reaches a live
+  /// The default in tests: ``TestDependencyKey/previewValue``, with an issue, because a test that reaches a live
   /// dependency by accident should fail.
   public static var testValue: Value {
     DependencyAccess.reportMissing("test value", of: Self.self, advice: "override it with 'withDependencies'")

@@ -6,16 +6,17 @@ protocol DependencyHolding {
   var initialValues: DependencyValues { get }
 }
 
-/// Remembers the values that objects were created with, for ``withDependencies(from:operation:fileID:filePath:line:column:)``.
+/// Remembers the values that objects were created with, for
+/// ``withDependencies(from:operation:fileID:filePath:line:column:)``.
 ///
-/// Objects are held weakly. Entries of objects that are gone are removed now and then: there are never more of them
-/// than of living ones, but for a small number.
+/// Objects are held weakly. Entries of released objects are removed now and then, so that there are never more of them
+/// than of living objects, apart from a small number.
 final class DependencyObjects: Sendable {
   private struct Entry: @unchecked Sendable {
-    // Unchecked for this reference, which is compared and never used.
+    // `@unchecked Sendable` is right because this reference is only compared, and never used.
     weak var object: AnyObject?
     let values: DependencyValues
-    /// How many registrations there were with this one.
+    /// The number of registrations up to this one.
     let count: UInt64
   }
 
@@ -29,21 +30,21 @@ final class DependencyObjects: Sendable {
 
   static let shared = DependencyObjects()
 
-  /// How many registrations there were.
+  /// The number of registrations so far.
   var registrationCount: UInt64 { registrations.load(ordering: .relaxed) }
 
   /// Remembers the values that an operation ran with, if its result is an object.
   ///
-  /// An object that was registered meanwhile keeps those values: an operation within has made it.
+  /// An object that was registered meanwhile keeps those values, because an inner operation has made it.
   /// - Parameter start: The ``registrationCount`` when the operation began.
   func register<Result>(_ result: Result, values: DependencyValues, since start: UInt64) {
-    // Asked of the type, since on Linux every value converts to an object.
+    // The type is checked, because on Linux every value converts to an object.
     guard Result.self is AnyClass || type(of: result) is AnyClass else { return }
     let object = result as AnyObject
     let id = ObjectIdentifier(object)
     let count = registrations.add(1, ordering: .relaxed).newValue
     let entry = Entry(object: object, values: values, count: count)
-    // Removed entries outlive the lock: deinitialisers of values are user code.
+    // Removed entries are released after the lock, because deinitialisers of values are foreign code.
     _ = state.withLock { state in
       if let present = state.entries[id], present.object === object, present.count > start { return [Entry]() }
       var removed = [state.entries.updateValue(entry, forKey: id)].compactMap(\.self)
@@ -72,7 +73,7 @@ final class DependencyObjects: Sendable {
     return entry.values
   }
 
-  /// How many objects are remembered, gone ones included.
+  /// How many objects are remembered, including released ones.
   var count: Int {
     state.withLock { $0.entries.count }
   }

@@ -7,13 +7,13 @@ extension DependencyValues {
 
   private var isDefault: Bool { overrides.isEmpty && contextOverride == nil && cache == nil }
 
-  /// Runs an operation with values in force that were kept. Without a type parameter, so that it is compiled once.
+  /// Runs an operation with kept values in force. It has no type parameter, so that it is compiled once.
   @usableFromInline
   package static func withInForce(_ values: DependencyValues, _ operation: () -> Void) {
     values.inForce(operation)
   }
 
-  /// Runs an operation with values in force that were kept.
+  /// Runs an operation with kept values in force.
   @_disfavoredOverload
   package static func withInForce<Result>(
     _ values: DependencyValues,
@@ -22,7 +22,7 @@ extension DependencyValues {
     try values.inForce(operation)
   }
 
-  /// Runs an asynchronous operation with values in force that were kept.
+  /// Runs an asynchronous operation with kept values in force.
   package static func withInForce<Result>(
     isolation: isolated (any Actor)? = #isolation,
     _ values: DependencyValues,
@@ -38,9 +38,10 @@ extension DependencyValues {
 }
 
 extension DependencyValues {
-  /// Whether a debug build reports an error of a shared value that nobody reads: in a test as an issue, otherwise in the log.
+  /// Whether a debug build reports an error of a shared value that is not read: in a test as an issue, otherwise in the
+  /// log.
   ///
-  /// A value has what was in force when its first share was made.
+  /// For each value, the setting counts that was in force when its first share was made.
   public var reportsUnreadErrors: Bool {
     get { self[ReportsUnreadErrors.self] }
     set { self[ReportsUnreadErrors.self] = newValue }

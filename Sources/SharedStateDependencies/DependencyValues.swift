@@ -2,7 +2,7 @@ import IssueReporting
 
 /// The dependencies in force.
 ///
-/// Extend it with a property for each dependency, on top of its ``subscript(_:)``. Read dependencies with
+/// Add a property for each dependency in an extension, based on ``subscript(_:)``. Read dependencies with
 /// ``Dependency`` and override them with ``withDependencies(_:operation:)``.
 ///
 /// The values in force are inherited by tasks, but neither by detached tasks nor by threads: those see the defaults
@@ -11,22 +11,22 @@ import IssueReporting
 public struct DependencyValues: Sendable {
   /// The values in force for the current task.
   @TaskLocal package static var current = DependencyValues(cache: nil)
-  /// Whether values are being changed: reading one is then no use of it.
+  /// Whether values are being changed, so that reading one is no use of it.
   ///
-  /// Not a part of the values, since the closure that changes them may put others in their place.
+  /// It is not a part of the values, because the closure that changes them may replace them.
   @TaskLocal static var isUpdating = false
 
   private(set) var overrides: [ObjectIdentifier: any DependencyBoxing] = [:]
   var contextOverride: DependencyContext?
-  /// Where defaults come from; nil: from the test that asks, or from the process.
+  /// The source of defaults; `nil` for that of the calling test or of the process.
   package private(set) var cache: DependencyCache?
 
-  /// Fresh defaults, without any override: they know nothing that was used, overridden or prepared elsewhere.
+  /// Fresh defaults without overrides, and independent of values that were used, overridden or prepared elsewhere.
   public init() {
     self.init(cache: DependencyCache())
   }
 
-  /// The defaults in a cache, without any override; nil: in that of the test that asks, or of the process.
+  /// The defaults in a cache, without overrides; `nil` for the cache of the calling test or of the process.
   package init(cache: DependencyCache?) {
     self.cache = cache
   }
@@ -45,7 +45,7 @@ public struct DependencyValues: Sendable {
     contextOverride = context
   }
 
-  /// The value of a dependency: the innermost override, or else the default for the context.
+  /// The value of a dependency: the innermost override, otherwise the default for the context.
   public subscript<Key: TestDependencyKey>(key: Key.Type) -> Key.Value {
     get {
       if !overrides.isEmpty, let box = overrides[ObjectIdentifier(key)] {
@@ -60,7 +60,7 @@ public struct DependencyValues: Sendable {
     }
   }
 
-  /// The context that defaults are chosen by.
+  /// The context, which selects the defaults.
   public var context: DependencyContext {
     get { (cache ?? .current).context(or: contextOverride) }
     set { contextOverride = newValue }
@@ -75,7 +75,7 @@ extension DependencyValues {
     return values
   }
 
-  /// These values as a base, with the present ones on top.
+  /// These values, overridden by the present ones.
   func merging(_ present: DependencyValues) -> DependencyValues {
     var merged = present
     if !overrides.isEmpty {
@@ -142,8 +142,9 @@ extension DependencyValues {
 
   /// Evaluates a key's default.
   ///
-  /// A live default outlives the scope that asks first, so it sees no scope's overrides: what belongs to one request
-  /// would else be seen by all later ones. In a test the overrides are the test's own, and it sees them.
+  /// A live default outlives the scope that needs it first, so it sees no overrides of the scope: otherwise all later
+  /// requests would see the override of one request. In a test the overrides are the test's own, and the default sees
+  /// them.
   private func defaultValue<Key: TestDependencyKey>(of key: Key.Type, in context: DependencyContext) -> Key.Value {
     var values = self
     if context == .live {

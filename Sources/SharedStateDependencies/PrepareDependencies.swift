@@ -13,12 +13,12 @@ import IssueReporting
 /// }
 /// ```
 ///
-/// In a test the values hold for that test. A dependency that was used or prepared before keeps its value, and an
-/// issue is reported. Where the context is overridden, they are the defaults of that context. May be called from any
+/// In a test the values hold for that test. A dependency that was used or prepared before keeps its value, and an issue
+/// is reported. If the context is overridden, the values become defaults of that context. May be called from any
 /// thread.
-/// - Parameter updateValues: Sets the values; what it only reads stays as it is.
-/// - Returns: What the closure returns.
-/// - Throws: What the closure throws; nothing is set then.
+/// - Parameter updateValues: Sets the values. A value that it only reads stays as it is.
+/// - Returns: The result of the closure.
+/// - Throws: The error of the closure; nothing is set then.
 @discardableResult
 public func prepareDependencies<Result>(
   _ updateValues: (inout DependencyValues) throws -> Result,
@@ -31,7 +31,7 @@ public func prepareDependencies<Result>(
   var values = DependencyValues(cache: current.cache)
   values.contextOverride = current.contextOverride
   let result = try values.update(by: updateValues)
-  // A context that the closure has left alone is that of the scope, and ends with it.
+  // If the closure has not set a context, that of the scope stays, and ends with the scope.
   let late = (current.cache ?? .current).prepare(
     values.overrides,
     scope: values.contextOverride,

@@ -1,6 +1,6 @@
-// The thread sanitizer does not see the order that a contended `Synchronization.Mutex` establishes, because on Linux the
-// kernel hands that lock over. A build for the sanitizer therefore takes a pthread mutex, which it
-// knows, in all modules; each of them names this type `Mutex`.
+// The thread sanitizer does not see the order that a contended `Synchronization.Mutex` establishes, because on Linux
+// the kernel hands that lock over. So a build for the sanitizer uses a pthread mutex, which it knows, in all modules;
+// each of them names this type `Mutex`.
 #if THREAD_SANITIZER
   #if canImport(Glibc)
     import Glibc
@@ -10,7 +10,7 @@
     import Darwin
   #endif
 
-  /// Stands in for `Synchronization.Mutex` in a build for the thread sanitizer, and for nothing else.
+  /// Replaces `Synchronization.Mutex` in a build for the thread sanitizer only.
   public struct ThreadSanitizerMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     // `@unchecked Sendable` is right because the value is only touched with the pthread mutex locked.
     private let handle: UnsafeMutablePointer<pthread_mutex_t>
@@ -40,17 +40,17 @@
       return try body(&value.pointee)
     }
 
-    /// Locks by hand, as `Mutex<Void>` can be.
+    /// Locks without a closure, as `Mutex<Void>` can be locked.
     public borrowing func _unsafeLock() {
       pthread_mutex_lock(handle)
     }
 
-    /// Locks by hand if nobody has the lock.
+    /// Locks without a closure, if the mutex is free.
     public borrowing func _unsafeTryLock() -> Bool {
       pthread_mutex_trylock(handle) == 0
     }
 
-    /// Unlocks by hand.
+    /// Unlocks.
     public borrowing func _unsafeUnlock() {
       pthread_mutex_unlock(handle)
     }

@@ -10,15 +10,15 @@ import IssueReporting
 /// }
 /// ```
 ///
-/// The overrides hold for the operation and for the tasks that it starts, and add to those in force. An object that
-/// the operation returns remembers them, for ``withDependencies(from:operation:fileID:filePath:line:column:)``. Of nested
-/// calls that return the same object it remembers the innermost, and if it holds a ``Dependency``, those in force when
-/// it was created.
+/// The overrides hold for the operation and for the tasks that it starts, and add to those in force. An object that the
+/// operation returns remembers them, for ``withDependencies(from:operation:fileID:filePath:line:column:)``. If nested
+/// calls return the same object, it remembers the overrides of the innermost; if it holds a ``Dependency``, those in
+/// force when it was created.
 /// - Parameters:
 ///   - updateValues: Changes a copy of the values in force. Reading a value here is no use of it.
-///   - operation: What runs with the changed values.
-/// - Returns: What the operation returns.
-/// - Throws: What either closure throws.
+///   - operation: The code that runs with the changed values.
+/// - Returns: The result of the operation.
+/// - Throws: The error of either closure.
 @discardableResult
 public func withDependencies<Result>(
   _ updateValues: (inout DependencyValues) throws -> Void,
@@ -38,9 +38,9 @@ public func withDependencies<Result>(
 /// - Parameters:
 ///   - isolation: The actor that everything runs on.
 ///   - updateValues: Changes a copy of the values in force. Reading a value here is no use of it.
-///   - operation: What runs with the changed values.
-/// - Returns: What the operation returns.
-/// - Throws: What either closure throws.
+///   - operation: The code that runs with the changed values.
+/// - Returns: The result of the operation.
+/// - Throws: The error of either closure.
 @discardableResult
 public func withDependencies<Result>(
   isolation: isolated (any Actor)? = #isolation,
@@ -55,16 +55,17 @@ public func withDependencies<Result>(
   return result
 }
 
-/// Runs an operation with the dependencies of an object, so that what it creates shares them, and overrides some.
+/// Runs an operation with the dependencies of an object, so that objects which it creates share them, and overrides
+/// some.
 ///
-/// The object must hold a ``Dependency`` or have been created inside `withDependencies`; else an issue is reported and
-/// the values in force are used. An override in force counts more than one that the object remembers.
+/// The object must hold a ``Dependency`` or have been created inside `withDependencies`; otherwise an issue is reported
+/// and the values in force are used. An override in force takes precedence over one that the object remembers.
 /// - Parameters:
 ///   - model: The object whose dependencies are propagated.
 ///   - updateValues: Changes the object's values for the operation.
-///   - operation: What runs with the changed values.
-/// - Returns: What the operation returns.
-/// - Throws: What either closure throws.
+///   - operation: The code that runs with the changed values.
+/// - Returns: The result of the operation.
+/// - Throws: The error of either closure.
 @discardableResult
 public func withDependencies<Model: AnyObject, Result>(
   from model: Model,
@@ -81,12 +82,12 @@ public func withDependencies<Model: AnyObject, Result>(
   }
 }
 
-/// Runs an operation with the dependencies of an object, so that what it creates shares them.
+/// Runs an operation with the dependencies of an object, so that objects which it creates share them.
 /// - Parameters:
 ///   - model: The object whose dependencies are propagated.
-///   - operation: What runs with the object's values.
-/// - Returns: What the operation returns.
-/// - Throws: What the operation throws.
+///   - operation: The code that runs with the object's values.
+/// - Returns: The result of the operation.
+/// - Throws: The error of the operation.
 @discardableResult
 public func withDependencies<Model: AnyObject, Result>(
   from model: Model,
@@ -114,9 +115,9 @@ public func withDependencies<Model: AnyObject, Result>(
 ///   - isolation: The actor that everything runs on.
 ///   - model: The object whose dependencies are propagated.
 ///   - updateValues: Changes the object's values for the operation.
-///   - operation: What runs with the changed values.
-/// - Returns: What the operation returns.
-/// - Throws: What either closure throws.
+///   - operation: The code that runs with the changed values.
+/// - Returns: The result of the operation.
+/// - Throws: The error of either closure.
 @discardableResult
 public func withDependencies<Model: AnyObject, Result>(
   isolation: isolated (any Actor)? = #isolation,
@@ -140,9 +141,9 @@ public func withDependencies<Model: AnyObject, Result>(
 /// - Parameters:
 ///   - isolation: The actor that everything runs on.
 ///   - model: The object whose dependencies are propagated.
-///   - operation: What runs with the object's values.
-/// - Returns: What the operation returns.
-/// - Throws: What the operation throws.
+///   - operation: The code that runs with the object's values.
+/// - Returns: The result of the operation.
+/// - Throws: The error of the operation.
 @discardableResult
 public func withDependencies<Model: AnyObject, Result>(
   isolation: isolated (any Actor)? = #isolation,

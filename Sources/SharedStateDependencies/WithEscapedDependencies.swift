@@ -1,4 +1,4 @@
-/// Carries the dependencies in force to where they are not inherited: a detached task, a thread, a callback.
+/// Carries the dependencies in force to code that does not inherit them: a detached task, a thread, a callback.
 ///
 /// ```swift
 /// withEscapedDependencies { dependencies in
@@ -8,20 +8,20 @@
 /// }
 /// ```
 /// - Parameter operation: Gets the values in force, and may keep them.
-/// - Returns: What the operation returns.
-/// - Throws: What the operation throws.
+/// - Returns: The result of the operation.
+/// - Throws: The error of the operation.
 public func withEscapedDependencies<Result>(
   _ operation: (DependencyValues.Continuation) throws -> Result
 ) rethrows -> Result {
   try operation(DependencyValues.Continuation(values: .captured))
 }
 
-/// Carries the dependencies in force to where they are not inherited, out of an asynchronous operation.
+/// Carries the dependencies in force out of an asynchronous operation, to code that does not inherit them.
 /// - Parameters:
 ///   - isolation: The actor that the operation runs on.
 ///   - operation: Gets the values in force, and may keep them.
-/// - Returns: What the operation returns.
-/// - Throws: What the operation throws.
+/// - Returns: The result of the operation.
+/// - Throws: The error of the operation.
 public func withEscapedDependencies<Result>(
   isolation: isolated (any Actor)? = #isolation,
   _ operation: (DependencyValues.Continuation) async throws -> Result
@@ -35,8 +35,8 @@ extension DependencyValues {
     let values: DependencyValues
 
     /// Runs an operation with the carried dependencies. May be called any number of times, from any thread.
-    /// - Returns: What the operation returns.
-    /// - Throws: What the operation throws.
+    /// - Returns: The result of the operation.
+    /// - Throws: The error of the operation.
     public func yield<Result>(_ operation: () throws -> Result) rethrows -> Result {
       try values.inForce(operation)
     }
@@ -44,9 +44,9 @@ extension DependencyValues {
     /// Runs an asynchronous operation with the carried dependencies. May be called any number of times.
     /// - Parameters:
     ///   - isolation: The actor that the operation runs on.
-    ///   - operation: What runs with the dependencies.
-    /// - Returns: What the operation returns.
-    /// - Throws: What the operation throws.
+    ///   - operation: The code that runs with the dependencies.
+    /// - Returns: The result of the operation.
+    /// - Throws: The error of the operation.
     public func yield<Result>(
       isolation: isolated (any Actor)? = #isolation,
       _ operation: () async throws -> Result

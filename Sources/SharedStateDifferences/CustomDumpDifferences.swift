@@ -3,8 +3,8 @@ public import SharedState
 
 /// Shows values, and how they differ, as swift-custom-dump does.
 ///
-/// Found at run time by its name: linking a testing module is all it takes. Package access keeps the optimiser from removing
-/// what seems unused.
+/// It is found at run time by its name, so linking a testing module is enough. Package access keeps the optimiser from
+/// removing it as unused.
 package final class CustomDumpDifferences: DifferenceProvider {
   package static func difference<Value>(_ first: Value, _ second: Value, _ marks: DifferenceMarks) -> String? {
     diff(first, second, format: DiffFormat(first: marks.first, second: marks.second, both: marks.both))
@@ -26,7 +26,7 @@ extension Shared: CustomDumpRepresentable {
 }
 
 extension Shared: _CustomDiffObject {
-  /// What a test expects the value to be while it asserts changes, otherwise the value; and the value.
+  /// The value that a test expects while it asserts changes, otherwise the present value; and the present value.
   public var _customDiffValues: (Any, Any) { expectedAndPresent }
 
   /// The same for all copies of a share.
@@ -39,7 +39,7 @@ extension SharedReader: CustomDumpRepresentable {
 }
 
 extension SharedReader: _CustomDiffObject {
-  /// As for a share.
+  /// The expected and the present value, as for a share.
   public var _customDiffValues: (Any, Any) { expectedAndPresent }
 
   /// The same for all copies of a reader.

@@ -1,6 +1,6 @@
-/// Runs something that may take long, for a limited time.
+/// Runs an operation for a limited time.
 package enum Deadline {
-  /// Returns what the operation returns, or throws what `onTimeout` makes when the time is over first.
+  /// Returns the result of the operation, or throws the error that `onTimeout` makes when the time is over first.
   ///
   /// The operation is cancelled when the time is over, and has to end then.
   package static func run<Value: Sendable>(

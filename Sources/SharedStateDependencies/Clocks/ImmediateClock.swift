@@ -8,8 +8,8 @@ import Synchronization
 /// } operation: { … }
 /// ```
 ///
-/// Each sleep lets other tasks run, so that a loop of sleeps does not keep them waiting. Its time never goes back. May be
-/// used from any thread.
+/// Each sleep lets other tasks run, so that a loop of sleeps does not keep them waiting. The time never goes back. The
+/// clock may be used from any thread.
 public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock {
   /// A point in the time of the clock.
   public typealias Instant = OffsetInstant<Duration>
@@ -21,7 +21,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock 
     time = Mutex(now)
   }
 
-  /// The time: the latest deadline of a sleep.
+  /// The present time: the latest deadline of a sleep.
   public var now: Instant {
     time.withLock(\.self)
   }
@@ -29,7 +29,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock 
   /// Zero: the clock is exact.
   public var minimumResolution: Duration { .zero }
 
-  /// Lets the time jump to the deadline.
+  /// Moves the time forward to the deadline.
   /// - Parameters:
   ///   - deadline: The time to jump to.
   ///   - tolerance: Ignored.

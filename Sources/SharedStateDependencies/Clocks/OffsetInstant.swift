@@ -1,4 +1,4 @@
-/// A point in the time of a ``TestClock`` or an ``ImmediateClock``: how far it is from the clock's beginning.
+/// A point in the time of a ``TestClock`` or an ``ImmediateClock``: its distance from the clock's beginning.
 public struct OffsetInstant<Duration: DurationProtocol & Hashable>: InstantProtocol {
   /// The distance from the clock's beginning.
   public let offset: Duration
@@ -8,7 +8,7 @@ public struct OffsetInstant<Duration: DurationProtocol & Hashable>: InstantProto
     self.offset = offset
   }
 
-  /// The point that is so much later.
+  /// The point that is later by a duration.
   public func advanced(by duration: Duration) -> Self {
     Self(offset: offset + duration)
   }

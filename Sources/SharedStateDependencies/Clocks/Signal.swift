@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets one task wait for something that happens once.
+/// Lets one task wait for an event that happens once.
 final class Signal: Sendable {
   private enum State {
     case initial
@@ -10,7 +10,7 @@ final class Signal: Sendable {
 
   private let state = Mutex(State.initial)
 
-  /// Says that it has happened, or never will. Only the first time counts.
+  /// Reports that the event has happened, or never will. Only the first call counts.
   func send(_ result: Result<Void, any Error> = .success(())) {
     let continuation: CheckedContinuation<Void, any Error>? = state.withLock { state in
       switch state {
@@ -27,9 +27,9 @@ final class Signal: Sendable {
     continuation?.resume(with: result)
   }
 
-  /// Waits until it has happened. To be called once.
+  /// Waits for the event. Call it once.
   /// - Parameter onCancel: Called when the task is cancelled.
-  /// - Throws: What was sent, or `CancellationError`.
+  /// - Throws: The error that was sent, or `CancellationError`.
   func wait(onCancel: @escaping @Sendable () -> Void = {}) async throws {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

@@ -1,7 +1,7 @@
-/// Decides which sleep of a test clock ends next: the one with the earliest deadline, and of those the one that began
-/// first.
+/// Decides which sleep of a test clock ends next: the one with the earliest deadline, and of several with that deadline
+/// the one that began first.
 ///
-/// A value, which knows no tasks and no locks.
+/// A value without tasks and locks.
 struct SleepSchedule<Instant: InstantProtocol, Sleeper> {
   /// The number of a sleep, in the order in which they begin.
   typealias ID = UInt64
@@ -13,23 +13,23 @@ struct SleepSchedule<Instant: InstantProtocol, Sleeper> {
   }
 
   private(set) var now: Instant
-  /// How many sleeps have begun or ended: a change of it tells that somebody is at work.
+  /// How many sleeps have begun or ended. A change of it shows that a task is at work.
   private(set) var eventCount: UInt64 = 0
-  /// Ordered by the deadline, and equal ones by their beginning.
+  /// Ordered by deadline, and with equal deadlines by beginning.
   private var sleeps: [Sleep] = []
 
   init(now: Instant) {
     self.now = now
   }
 
-  /// How many are asleep.
+  /// The number of sleeps.
   var count: Int { sleeps.count }
 
-  /// The earliest deadline of those that are asleep.
+  /// The earliest deadline of the sleeps.
   var nextDeadline: Instant? { sleeps.first?.deadline }
 
   /// Begins a sleep.
-  /// - Returns: Its number; nil when the deadline has passed, so that there is nothing to wait for.
+  /// - Returns: Its number; `nil` when the deadline has passed, so that there is nothing to wait for.
   mutating func begin(_ sleeper: Sleeper, until deadline: Instant) -> ID? {
     guard deadline >= now else { return nil }
     eventCount += 1
@@ -40,7 +40,7 @@ struct SleepSchedule<Instant: InstantProtocol, Sleeper> {
   }
 
   /// Ends a sleep before its deadline.
-  /// - Returns: Who slept; nil when the sleep has ended already.
+  /// - Returns: Its sleeper; `nil` when the sleep has ended already.
   mutating func end(_ id: ID) -> Sleeper? {
     guard let index = sleeps.firstIndex(where: { $0.id == id }) else { return nil }
     eventCount += 1
@@ -48,7 +48,7 @@ struct SleepSchedule<Instant: InstantProtocol, Sleeper> {
   }
 
   /// Lets the time pass until the next sleep ends, but not beyond a target.
-  /// - Returns: Who has slept until now; nil when the time is the target, or was past it from the beginning.
+  /// - Returns: The sleeper that wakes; `nil` when the time is the target, or was past it from the beginning.
   mutating func advance(to target: Instant) -> Sleeper? {
     guard target >= now else { return nil }
     guard let next = sleeps.first, next.deadline <= target else {
@@ -61,7 +61,7 @@ struct SleepSchedule<Instant: InstantProtocol, Sleeper> {
   }
 
   /// Ends all sleeps before their deadlines.
-  /// - Returns: Who slept.
+  /// - Returns: The sleepers.
   mutating func endAll() -> [Sleeper] {
     eventCount += UInt64(sleeps.count)
     defer { sleeps = [] }
@@ -74,7 +74,7 @@ enum Turn {
   /// Lets other tasks run: those that wait for the same actor, and those of the global executor.
   nonisolated(nonsending) static func give() async {
     await Task.yield()
-    // A continuation, since the priority of a task that is awaited is raised to that of who awaits it.
+    // A continuation, because an awaited task would be raised to the priority of the awaiting one.
     await withCheckedContinuation { continuation in
       Task.detached(priority: .background) { continuation.resume() }
     }

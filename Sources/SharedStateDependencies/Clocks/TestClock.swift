@@ -14,15 +14,15 @@ import Synchronization
 /// await clock.advance(by: .seconds(3))
 /// ```
 ///
-/// While the time passes, sleeps end one after the other: in the order of their deadlines, and equal ones in the order
-/// in which they began. `now` is then the deadline. Each task that wakes is running again before the time goes on, and
-/// gets many turns to do what it does until its next sleep on this clock; the same holds for a task that was about to
-/// sleep when the time began to pass. No clock can know when such a task is done: if it computes for long, or waits for
-/// something other than this clock, then let the test wait for that before it advances the clock.
+/// While the time passes, sleeps end one after the other: in the order of their deadlines, and with equal deadlines in
+/// the order in which they began. `now` is then the deadline. Each task that wakes is running again before the time
+/// goes on, and gets many turns for its work until its next sleep on this clock. The same holds for a task that was
+/// about to sleep when the time began to pass. The clock cannot know when such a task is done. If it computes for long,
+/// or waits for something other than this clock, let the test wait for that before it advances the clock.
 ///
-/// A sleep until the present time ends with the next `advance()`, one until an earlier time at once. A sleep whose task
-/// is cancelled ends at once, with `CancellationError`. May be used from any thread; to advance it from two tasks at once
-/// makes no sense.
+/// A sleep until the present time ends with the next `advance()`; a sleep until an earlier time ends at once. A sleep
+/// whose task is cancelled ends at once, with `CancellationError`. The clock may be used from any thread, but should be
+/// advanced by one task at a time.
 public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
   /// A point in the time of the clock.
   public typealias Instant = OffsetInstant<Duration>
@@ -42,7 +42,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
     schedule = Mutex(SleepSchedule(now: now))
   }
 
-  /// The time.
+  /// The present time.
   public var now: Instant {
     schedule.withLock { $0.now }
   }
@@ -50,11 +50,12 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
   /// Zero: the clock is exact.
   public var minimumResolution: Duration { .zero }
 
-  /// Waits until the clock was advanced to the deadline.
+  /// Waits until the clock is advanced to the deadline.
   /// - Parameters:
   ///   - deadline: The time to wait for.
   ///   - tolerance: Ignored.
-  /// - Throws: `CancellationError` when the task is cancelled, or ``run(timeout:fileID:filePath:line:column:)`` gives up.
+  /// - Throws: `CancellationError` when the task is cancelled, or when ``run(timeout:fileID:filePath:line:column:)``
+  ///   gives up.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     let sleeper = Sleeper()
@@ -80,7 +81,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
     await advance(to: now.advanced(by: duration))
   }
 
-  /// Lets the time pass until a deadline; nothing happens if it has passed already.
+  /// Lets the time pass until a deadline; does nothing if that has passed already.
   ///
   /// Returns early when the task is cancelled.
   public nonisolated(nonsending) func advance(to deadline: Instant) async {
@@ -88,11 +89,11 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
     while await wakeNext(until: deadline) {}
   }
 
-  /// Lets the time pass until nobody sleeps on the clock any more.
+  /// Lets the time pass until no task sleeps on the clock any more.
   ///
   /// Returns early when the task is cancelled.
-  /// - Parameter duration: How long to go on, in real time. Then an issue is reported, and what still sleeps ends with
-  ///   `CancellationError`: a timer that never ends would keep the test for ever.
+  /// - Parameter duration: How long to go on, in real time. Then an issue is reported, and the remaining sleeps end
+  ///   with `CancellationError`: a timer that never ends would keep the test for ever.
   public nonisolated(nonsending) func run(
     timeout duration: Swift.Duration = .seconds(10),
     fileID: StaticString = #fileID,
@@ -113,7 +114,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
       reportIssue(
         """
         After \(duration) of running the clock, \(sleepers.count) still slept. \
-        End what sleeps again and again, or use 'advance(by:)'.
+        End the task that sleeps again and again, or use 'advance(by:)'.
         """,
         fileID: fileID,
         filePath: filePath,
@@ -137,7 +138,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
   /// - Returns: Whether a sleep has ended.
   private nonisolated(nonsending) func wakeNext(until deadline: Instant) async -> Bool {
     if let world = Schedules.current {
-      // The time of all others goes on as well.
+      // The time of the other tasks of the world goes on as well.
       let next = min(schedule.withLock { $0.nextDeadline } ?? deadline, deadline)
       if let time = now.duration(to: next) as? Swift.Duration { try? await world.sleep(until: world.now + time) }
     }
@@ -149,11 +150,11 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock {
     return true
   }
 
-  /// Gives other tasks turns, until nobody has used one to begin or end a sleep for some time.
+  /// Gives other tasks turns, until for some time no task has used one to begin or end a sleep.
   private nonisolated(nonsending) func settle() async {
     if let world = Schedules.current { return await world.settle() }
-    // A turn takes some ten microseconds, and a task whose thread the system has put aside may need many. Where others
-    // keep the processors busy, a turn waits for all of them, so that fewer will do.
+    // A turn takes some ten microseconds, and a task whose thread the system has suspended may need many of them. If
+    // other tasks keep the processors busy, a turn waits for all of them, so that fewer turns are enough.
     let enoughTurns = 100
     let (fewestTurns, enoughTime) = (10, Swift.Duration.milliseconds(50))
     var quietTurns = 0

@@ -1,10 +1,10 @@
 public import Foundation
 import IssueReporting
 
-/// A clock that nobody should use: each use reports an issue, which fails a test, and goes on with another clock.
+/// A clock that must not be used: each use reports an issue, which fails a test, and goes on with another clock.
 ///
-/// It is the dependency `continuousClock` in tests. Hand it to code that is to do without a clock. May be used from any
-/// thread.
+/// It is the dependency `continuousClock` in tests. Hand it to code that should not need a clock. It may be used from
+/// any thread.
 public struct UnimplementedClock<Base: Clock>: Clock {
   private let base: Base
   private let name: String
@@ -12,8 +12,8 @@ public struct UnimplementedClock<Base: Clock>: Clock {
 
   /// A clock that reports its uses.
   /// - Parameters:
-  ///   - base: Tells the time all the same.
-  ///   - name: What the issue says is missing.
+  ///   - base: Tells the time after the issue.
+  ///   - name: The name of the missing clock in the issue.
   public init(
     _ base: Base,
     name: String = "a clock",
@@ -35,20 +35,20 @@ public struct UnimplementedClock<Base: Clock>: Clock {
     self.access = access
   }
 
-  /// The time of the base, and an issue.
+  /// The time of the base, with an issue.
   public var now: Base.Instant {
     report("now")
     return base.now
   }
 
-  /// The resolution of the base, and an issue.
+  /// The resolution of the base, with an issue.
   public var minimumResolution: Base.Instant.Duration {
     report("minimumResolution")
     return base.minimumResolution
   }
 
-  /// Sleeps on the base, and reports an issue before.
-  /// - Throws: What the base throws.
+  /// Reports an issue, and sleeps on the base.
+  /// - Throws: The error of the base.
   public func sleep(until deadline: Base.Instant, tolerance: Base.Instant.Duration?) async throws {
     report("sleep(until:)")
     try await base.sleep(until: deadline, tolerance: tolerance)
@@ -67,7 +67,7 @@ public struct UnimplementedClock<Base: Clock>: Clock {
 
 extension UnimplementedClock where Base == ImmediateClock<Swift.Duration> {
   /// A clock that reports its uses, and ends every sleep at once.
-  /// - Parameter name: What the issue says is missing.
+  /// - Parameter name: The name of the missing clock in the issue.
   public init(
     name: String = "a clock",
     fileID: StaticString = #fileID,
@@ -79,9 +79,9 @@ extension UnimplementedClock where Base == ImmediateClock<Swift.Duration> {
   }
 }
 
-/// A task sleeps on a ``TestClock`` although none should.
+/// A task sleeps on a ``TestClock``, although none should.
 public struct SuspensionError: Error, Equatable, LocalizedError, CustomStringConvertible {
-  /// Says so.
+  /// A message for people.
   public var description: String { "A task sleeps on the test clock, or is about to." }
 
   init() {}

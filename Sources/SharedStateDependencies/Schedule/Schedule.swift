@@ -1,32 +1,32 @@
 import Synchronization
 
-/// What decides in a test which step comes next, and what time it is.
+/// Decides in a test which step comes next, and what time it is.
 ///
-/// All steps run on one thread, one after the other. What otherwise has threads or a time of its own asks, when it is
-/// made, for the schedule of the thread that makes it: see ``Schedules/current``.
+/// All steps run on one thread, one after the other. A type that otherwise has threads or a time of its own asks, when
+/// it is made, for the schedule of its thread: see ``Schedules/current``.
 package protocol Schedule: AnyObject, Sendable {
-  /// How much time has passed since it began.
+  /// The time since it began.
   var now: Duration { get }
-  /// Whether it is over: then nobody waits for time to pass any more.
+  /// Whether it is over, so that no task waits for time to pass any more.
   var hasEnded: Bool { get }
-  /// Where tasks run.
+  /// The executor of the tasks.
   var executor: any TaskExecutor { get }
 
-  /// A number that the seed decides.
+  /// A number that depends on the seed.
   func randomNumber() -> UInt64
-  /// Says what the next task is that this thread begins. It is one of those that are waited for until ``end(_:)``.
+  /// Announces the next task that this thread begins. The schedule waits for it until ``end(_:)``.
   ///
-  /// - Returns: Its number.
+  /// - Returns: The number of the task.
   func announce(_ name: String) -> Int
-  /// A task that was announced has ended.
+  /// Call when an announced task has ended.
   func end(_ participant: Int)
   /// Calls a closure when the time has come, or when the schedule is over.
   ///
   /// - Returns: The number of the call.
   func call(at time: Duration, _ closure: @escaping @Sendable () -> Void) -> UInt64
-  /// Does not call the closure any more.
+  /// Withdraws a call.
   func cancelCall(_ number: UInt64)
-  /// Waits until everybody else waits for time to pass.
+  /// Waits until all other tasks wait for time to pass.
   nonisolated(nonsending) func settle() async
 }
 
@@ -54,7 +54,7 @@ extension Schedule {
   }
 }
 
-/// Lets a task wait for a moment of a schedule, or until somebody rings before.
+/// Lets a task wait for a moment of a schedule, or for an earlier ring.
 package final class Alarm: Sendable {
   private let schedule: any Schedule
   private let sleeper = Mutex<CheckedContinuation<Void, Never>?>(nil)
@@ -63,7 +63,7 @@ package final class Alarm: Sendable {
     self.schedule = schedule
   }
 
-  /// Wakes who waits now. May be called from any thread.
+  /// Wakes the waiting task. May be called from any thread.
   package func ring() {
     let sleeper = sleeper.withLock { $0.take() }
     sleeper?.resume()
@@ -71,12 +71,12 @@ package final class Alarm: Sendable {
 
   /// Waits until it rings, or the time has come, or the schedule is over. One task at a time may wait.
   ///
-  /// - Parameter isDue: Whether there is nothing to wait for, since it has rung before.
+  /// - Parameter isDue: Whether it has rung before, so that there is nothing to wait for.
   package nonisolated(nonsending) func wait(until time: Duration, unless isDue: () -> Bool) async {
     let call = schedule.call(at: time) { [self] in ring() }
     await withCheckedContinuation { continuation in
       sleeper.withLock { $0 = continuation }
-      // Asked afterwards: whoever rings from now on finds who waits.
+      // Asked afterwards, because from now on a ring finds the waiting task.
       if schedule.hasEnded || isDue() { ring() }
     }
     schedule.cancelCall(call)

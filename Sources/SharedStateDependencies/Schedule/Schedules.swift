@@ -8,9 +8,9 @@
 
 /// The schedules of threads.
 ///
-/// They are kept by the thread and not by the task, so that detached tasks, callbacks and deinitialisers have them, too.
+/// They belong to threads and not to tasks, so that detached tasks, callbacks and deinitialisers have them, too.
 package enum Schedules {
-  /// An object of a class, for a pointer to it.
+  /// An object that a pointer can refer to.
   private final class Holder {
     let schedule: any Schedule
 
@@ -32,10 +32,10 @@ package enum Schedules {
     return Unmanaged<Holder>.fromOpaque(holder).takeUnretainedValue().schedule
   }
 
-  /// A number that the seed of the schedule decides, or chance.
+  /// A number that depends on the seed of the schedule, or a random one.
   package static func randomNumber() -> UInt64 { current?.randomNumber() ?? .random(in: .min ... .max) }
 
-  /// Lets time pass: that of the schedule, or of the machine.
+  /// Lets time pass on the schedule, or on the machine.
   ///
   /// - Throws: `CancellationError`.
   package nonisolated(nonsending) static func sleep(for duration: Duration) async throws {
@@ -43,7 +43,7 @@ package enum Schedules {
     try await current.sleep(until: current.now + duration)
   }
 
-  /// Makes a schedule that of this thread, as long as a closure runs.
+  /// Sets the schedule of this thread while a closure runs.
   package static func withCurrent(_ schedule: any Schedule, _ body: () -> Void) {
     let holder = Holder(schedule)
     withExtendedLifetime(holder) {

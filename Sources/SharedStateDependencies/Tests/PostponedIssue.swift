@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What is wrong with a default that was read only to be changed. It is reported when somebody uses the default.
+/// An issue of a default that was read only to be changed. It is reported when the default is used.
 final class PostponedIssue: Sendable {
   /// The issue of the default that is being evaluated, if it is not used yet.
   @TaskLocal static var current: PostponedIssue?

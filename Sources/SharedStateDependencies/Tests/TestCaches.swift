@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The caches of the tests that were run lately.
+/// The caches of the latest tests.
 ///
-/// Nothing tells when a test of Swift Testing is over, so the caches that were used last are kept, and the number is
-/// bounded. (A test with a dependencies trait has its cache bound to its task instead, and is not in here.)
+/// Nothing tells when a test of Swift Testing is over, so a limited number of caches is kept: those that were used
+/// last. (The cache of a test with a dependencies trait is bound to its task, and is not in here.)
 final class TestCaches: Sendable {
   private struct Entry {
     let cache: DependencyCache
@@ -18,7 +18,7 @@ final class TestCaches: Sendable {
   private let capacity: Int
   private let state = Mutex(State())
 
-  /// - Parameter capacity: How many caches are kept; has to exceed the number of tests that are under way at once,
+  /// - Parameter capacity: How many caches are kept. It has to exceed the number of tests that are under way at once,
   ///   which is all of them when tests suspend.
   init(capacity: Int) {
     self.capacity = capacity
@@ -28,7 +28,7 @@ final class TestCaches: Sendable {
 
   /// The cache of a test, a new one the first time.
   func cache(for run: TestRun) -> DependencyCache {
-    // The evicted caches outlive the lock: deinitialisers of values are user code.
+    // The evicted caches are released after the lock, because deinitialisers of values are foreign code.
     let (cache, _) = state.withLock { state in
       state.uses += 1
       let cache = state.entries[run]?.cache ?? DependencyCache()
@@ -43,7 +43,7 @@ final class TestCaches: Sendable {
     state.withLock { $0.entries.count }
   }
 
-  /// Removes the older half when there are too many, so that the cost is spread over as many tests.
+  /// Removes the older half when there are too many, so that the cost is spread over that many tests.
   private func evictOldest(from state: inout State) -> [DependencyCache] {
     guard state.entries.count > capacity else { return [] }
     let oldest = state.entries.sorted { $0.value.lastUse < $1.value.lastUse }.prefix(capacity / 2 + 1)
@@ -54,8 +54,8 @@ final class TestCaches: Sendable {
   }
 }
 
-/// A dependency that goes on by itself, with connections or threads, and has no business to when its test has ended.
+/// A dependency that goes on by itself, with connections or threads, and has to end with its test.
 package protocol EndsWithTest: Sendable {
-  /// The test has ended, whatever its outcome.
+  /// Called when the test has ended, whatever its outcome.
   func testDidEnd()
 }

@@ -10,17 +10,17 @@ public import Foundation
 public struct DateGenerator: Sendable {
   private var generate: @Sendable () -> Date
 
-  /// A generator that asks a closure each time. The closure is called on any thread.
+  /// A generator that calls a closure each time, on any thread.
   public init(_ generate: @escaping @Sendable () -> Date) {
     self.generate = generate
   }
 
-  /// A generator of always the same date.
+  /// A generator that always gives the same date.
   public static func constant(_ now: Date) -> Self {
     Self { now }
   }
 
-  /// The present date; once it is set, always that one.
+  /// The present date. Once it is set, it stays the same.
   public var now: Date {
     get { generate() }
     set { self = .constant(newValue) }

@@ -49,7 +49,7 @@ extension DependencyValues {
   private enum ContinuousClockKey: DependencyKey {
     static var liveValue: any Clock<Duration> { ContinuousClock() }
 
-    // Not missing: asking for the clock, as a model does that hands it on, is no use of it.
+    // No missing value: reading the clock, as a model does to hand it on, is not yet a use of it.
     static var testValue: any Clock<Duration> {
       let name = "The dependency 'continuousClock'"
       guard let access = DependencyAccess.current else { return UnimplementedClock(ContinuousClock(), name: name) }

@@ -1,4 +1,4 @@
-/// A small seeded random number generator, so that what is random can be repeated.
+/// A small seeded random number generator, for repeatable runs.
 ///
 /// Source: Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
@@ -17,7 +17,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
   }
 }
 
-/// A hash that is the same in every process, unlike those of the library of Swift.
+/// A hash that is the same in every process, unlike those of the Swift library.
 ///
 /// Source: Fowler, Noll and Vo, <http://www.isthe.com/chongo/tech/comp/fnv/>.
 package enum FNV1a {

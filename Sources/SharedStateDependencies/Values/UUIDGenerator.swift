@@ -12,17 +12,17 @@ import Synchronization
 public struct UUIDGenerator: Sendable {
   private let generate: @Sendable () -> UUID
 
-  /// A generator that asks a closure each time. The closure is called on any thread.
+  /// A generator that calls a closure each time, on any thread.
   public init(_ generate: @escaping @Sendable () -> UUID) {
     self.generate = generate
   }
 
-  /// A generator of always the same identifier.
+  /// A generator that always gives the same identifier.
   public static func constant(_ uuid: UUID) -> Self {
     Self { uuid }
   }
 
-  /// A new generator of `UUID(0)`, `UUID(1)` and so on, whichever threads ask.
+  /// A new generator of `UUID(0)`, `UUID(1)` and so on, for calls from any thread.
   public static var incrementing: Self {
     let count = Count()
     return Self { UUID(count.next()) }
@@ -55,7 +55,8 @@ extension DependencyValues {
 }
 
 extension UUID {
-  /// An identifier for tests that ends in a number, in hexadecimal digits: `00000000-0000-0000-0000-00000000002A` for 42.
+  /// An identifier for tests that ends in a number, in hexadecimal digits: `00000000-0000-0000-0000-00000000002A` for
+  /// 42.
   public init(_ number: Int) {
     let bits = UInt64(bitPattern: Int64(number))
     func byte(_ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: bits >> (8 * index)) }

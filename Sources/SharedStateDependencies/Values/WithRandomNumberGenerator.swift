@@ -11,19 +11,19 @@ import Synchronization
 public struct WithRandomNumberGenerator: Sendable {
   private let generator: LentGenerator
 
-  /// Lends a generator. All who use the dependency draw from it in turn.
+  /// Lends a generator, from which all users of the dependency draw in turn.
   public init(_ generator: some RandomNumberGenerator & Sendable) {
     self.generator = LentGenerator(generator)
   }
 
-  /// A generator of the same numbers for the same seed, in every process and release.
+  /// A generator that gives the same numbers for the same seed, in every process and release.
   public static func seeded(_ seed: UInt64) -> Self {
     Self(SplitMix64(seed: seed))
   }
 
-  /// Runs a closure with the generator. Others may draw meanwhile, each another number.
-  /// - Returns: What the closure returns.
-  /// - Throws: What the closure throws.
+  /// Runs a closure with the generator. Other users may draw meanwhile; each draw is used once.
+  /// - Returns: The result of the closure.
+  /// - Throws: The error of the closure.
   public func callAsFunction<Result>(
     _ work: (inout any RandomNumberGenerator & Sendable) throws -> Result
   ) rethrows -> Result {
@@ -44,7 +44,7 @@ extension DependencyValues {
   }
 }
 
-/// A generator of random numbers that many draw from, on any thread.
+/// A generator of random numbers that is shared by many users, on any thread.
 final class LentGenerator: RandomNumberGenerator, Sendable {
   private struct State {
     var generator: any RandomNumberGenerator & Sendable
@@ -58,7 +58,7 @@ final class LentGenerator: RandomNumberGenerator, Sendable {
   }
 
   func next() -> UInt64 {
-    // The generator is user code, and is called without the lock: whoever was overtaken draws again.
+    // The generator is foreign code, and is called without the lock: a caller that was overtaken draws again.
     while true {
       var (generator, draws) = state.withLock { ($0.generator, $0.draws) }
       let number = generator.next()
