@@ -1,7 +1,8 @@
 /// A value that many parts of a program share, and that many services may share.
 ///
 /// All copies of a share, and all shares of one key, are one value: a change made through one is seen by the others at
-/// once. Reading is a local memory read and never I/O. Change the value with ``withLock(_:fileID:filePath:line:column:)``.
+/// once. Reading is a local memory read and never I/O. Change the value with
+/// ``withLock(_:fileID:filePath:line:column:)``.
 ///
 /// ```swift
 /// @Shared(.inMemory("count")) var count = 0
@@ -69,8 +70,8 @@ public struct Shared<Value> {
   /// any two locks.
   ///
   /// - Parameter operation: Changes the value. When it throws, the value stays as it was.
-  /// - Returns: What the closure returns.
-  /// - Throws: What the closure throws.
+  /// - Returns: The result of the closure.
+  /// - Throws: The error of the closure.
   @inlinable
   @discardableResult
   public func withLock<Result, Failure: Error>(
@@ -162,7 +163,7 @@ public struct Shared<Value> {
   /// - Parameters:
   ///   - timeout: The longest time to wait; see ``load(within:)``.
   ///   - operation: Changes the value. When it throws, the value stays as it was.
-  /// - Returns: What the closure returned when it took effect.
+  /// - Returns: The result of the closure, from the run that took effect.
   /// - Throws: The closure's error, the key's error, ``TimedOutError``, or `CancellationError` when the update was
   ///   cancelled before it was sent, so that it never takes effect. When the store was asked and has not answered, the
   ///   key's error says that the outcome is unknown.

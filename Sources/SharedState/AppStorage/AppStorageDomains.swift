@@ -60,7 +60,7 @@ final class AppStorageDomains: Sendable {
     #if os(Linux)
       reportIssue(
         """
-        Two 'UserDefaults' objects are used for app storage, and their suites cannot be told. If they are of one suite, \
+        Two 'UserDefaults' objects are used for app storage, and their suites are unknown. If they are of one suite, \
         shares of its keys are not one value: use one object for each suite.
         """
       )

@@ -129,8 +129,8 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     guard let other = domain.didUse(name, as: type) else { return }
     reportIssue(
       """
-      The app storage key '\(name)' is used with two types of value, '\(other)' and '\(type)'. What a share of one type \
-      stores may be unreadable to a share of the other. Use one type, or two names.
+      The app storage key '\(name)' is used with two types of value, '\(other)' and '\(type)'. A share of one type may be \
+      unable to read a value that a share of the other has stored. Use one type, or two names.
       """
     )
   }

@@ -57,7 +57,7 @@ final class AtomicUpdate<Value, Result: Sendable>: Sendable {
     return isChanged
   }
 
-  /// What the last run returned or threw.
+  /// The result or the error of the last run.
   @inlinable
   func outcome() throws -> Result {
     guard let outcome = lastOutcome.withLock({ $0 }) else { throw CancellationError() }

@@ -68,7 +68,7 @@ package class Box: Observable, @unchecked Sendable {
     reportUnreadError()
   }
 
-  /// The parties to tell of a change, besides Observation.
+  /// Says whom to tell of a change, besides Observation.
   @usableFromInline
   package struct Attention: OptionSet, Sendable {
     @usableFromInline
@@ -586,7 +586,7 @@ package class Box: Observable, @unchecked Sendable {
 
   // MARK: Status
 
-  /// What the delivery threads have to do after a change of the status.
+  /// The work for the delivery threads after a change of the status.
   private enum StatusDelivery {
     /// Nothing, because the status was not read after the last delivery.
     case unneeded
@@ -640,8 +640,8 @@ package class Box: Observable, @unchecked Sendable {
     return (error, rarities.status.saveError == nil)
   }
 
-  /// Changes the status and tells its observers on the delivery threads. The closure is called with `lock.side` held, one
-  /// call at a time.
+  /// Changes the status and tells its observers on the delivery threads. The closure is called with `lock.side` held,
+  /// one call at a time.
   package final func updateStatus(_ update: (inout BoxStatus) -> Void) {
     lock.side.lock()
     let rarities = madeRarities

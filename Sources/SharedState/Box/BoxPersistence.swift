@@ -16,7 +16,7 @@ package protocol BoxPersistence: AnyObject, Sendable {
   func save(replacingUnreadable: Bool, within timeout: Duration?) async throws
   /// Deletes what is stored, and returns once the value is the default again.
   func reset(within timeout: Duration?) async throws
-  /// Whether an error that nobody reads is reported.
+  /// Whether an unread error is reported.
   var reportsUnreadErrors: Bool { get }
   /// Writes a message about such an error to the log.
   func errorIsUnread(_ message: String)

@@ -15,7 +15,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     var savesInTasks = false
     /// Whether the newest change could not be saved.
     var isUnsaved = false
-    /// What has to wait until the key is no longer saving.
+    /// Work that has to wait until the key is no longer saving.
     var afterSaves: [@Sendable () -> Void] = []
     /// Whether one of those loads the value again, because a newer one may have been missed.
     var isReloadPending = false
@@ -399,7 +399,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     }
     box?.updateStatus { status in
       status.saveError = result.failure
-      // What is stored is our own document now, which can be read.
+      // Our own document is stored now, and can be read.
       if result.failure == nil { status.loadError = nil }
     }
   }

@@ -82,8 +82,8 @@ final class MainThreadDelivery: Sendable {
 
 private func warnOfBlockedMainThread(of share: String) {
   let text = """
-    SharedState: The main queue has not run for a second. What was subscribed to '\(share)' on the main thread is told \
-    of changes there. Subscribe on another thread, or let the main thread run its queue.
+    SharedState: The main queue has not run for a second. Subscribers that have subscribed to '\(share)' on the main \
+    thread are told of changes there. Subscribe on another thread, or let the main thread run its queue.
 
     """
   try? FileHandle.standardError.write(contentsOf: Data(text.utf8))

@@ -89,8 +89,8 @@ private final class OwnBoxes: TestDependencyKey, Sendable {
     guard state.withLock({ $0.reported.insert(ObjectIdentifier(box)).inserted }) else { return }
     reportIssue(
       """
-      A part of '\(box.name)' was derived by another test, and this test sees what that one has left in it. Derive it \
-      in each test, where it is used.
+      A part of '\(box.name)' was derived by another test, and this test sees the value that the other test has left in \
+      it. Derive it in each test, where it is used.
       """
     )
   }
@@ -111,9 +111,9 @@ extension SharedReaderKey {
     guard let key = self as? any StorageFindingKey, key.findsStorage else { return }
     DependencyCache.reportUnknownTest {
       """
-      '\(box.name)' was made where nobody knows which test it belongs to, such as in 'Task.detached', on a Dispatch \
-      queue or on a thread, so it is not the value of that test. Make the share in the test and hand it over, or run the \
-      code by 'withEscapedDependencies'.
+      '\(box.name)' was made in code whose test is unknown, such as 'Task.detached', a Dispatch queue or a thread, so it \
+      is not the value of that test. Make the share in the test and hand it over, or run the code by \
+      'withEscapedDependencies'.
       """
     }
   }

@@ -81,8 +81,9 @@ enum AssertionSupport {
     precondition(
       isLinked || !isTesting,
       """
-      An assertion of shared state cannot fail this test, because the test target does not link what tells it of failures. \
-      Add the product 'SharedStateTesting' of the package 'swift-shared-state' to the dependencies of the test target.
+      An assertion of shared state cannot fail this test, because the test target does not link the library that \
+      reports failures. Add the product 'SharedStateTesting' of the package 'swift-shared-state' to the dependencies of \
+      the test target.
       """
     )
   }

@@ -49,8 +49,8 @@ package enum Difference {
 
 /// Shows values, and how they differ, as tests do.
 ///
-/// The hook for SharedStateDifferences: its class `CustomDumpDifferences` conforms, and is found by that name. May be called
-/// from any thread.
+/// The hook for SharedStateDifferences: its class `CustomDumpDifferences` conforms, and is found by that name. May be
+/// called from any thread.
 package protocol DifferenceProvider: AnyObject, SendableMetatype {
   /// The difference between the values; `nil` when their dumps are equal.
   static func difference<Value>(_ first: Value, _ second: Value, _ marks: DifferenceMarks) -> String?

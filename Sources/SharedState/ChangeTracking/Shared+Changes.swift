@@ -10,7 +10,7 @@ extension Shared {
   /// is: no observer is told, and nothing is saved. The change counts as asserted then, even if the assertion fails.
   /// For a derived share, that is the change of its part.
   /// - Parameter updateToExpectedResult: Turns the value before the change into the expected one.
-  /// - Throws: What the closure throws.
+  /// - Throws: The error of the closure.
   public func assert(
     _ updateToExpectedResult: (inout Value) throws -> Void,
     fileID: StaticString = #fileID,

@@ -69,7 +69,7 @@ public final class SharedChangeTracker: Sendable {
 
   /// Tracks the changes that are made during the operation.
   ///
-  /// - Throws: What the operation throws.
+  /// - Throws: The error of the operation.
   @discardableResult
   public func track<Result>(_ operation: () throws -> Result) rethrows -> Result {
     openScope()
@@ -79,7 +79,7 @@ public final class SharedChangeTracker: Sendable {
 
   /// Tracks the changes that are made during the operation.
   ///
-  /// - Throws: What the operation throws.
+  /// - Throws: The error of the operation.
   @discardableResult
   public func track<Result>(
     isolation: isolated (any Actor)? = #isolation,
@@ -106,7 +106,7 @@ public final class SharedChangeTracker: Sendable {
   /// and nothing is saved. Values that the closure does not change are expected to be as before. The changes count as
   /// asserted then, even if the assertion fails.
   /// - Parameter updateToExpectedResult: Turns the values before the changes into the expected ones.
-  /// - Throws: What the closure throws.
+  /// - Throws: The error of the closure.
   @discardableResult
   public func assert<Result>(
     _ updateToExpectedResult: () throws -> Result,
@@ -127,7 +127,7 @@ public final class SharedChangeTracker: Sendable {
   /// - Parameters:
   ///   - isolation: The isolation of the caller, which the closure keeps.
   ///   - updateToExpectedResult: Turns the values before the changes into the expected ones.
-  /// - Throws: What the closure throws.
+  /// - Throws: The error of the closure.
   @discardableResult
   public func assert<Result>(
     isolation: isolated (any Actor)? = #isolation,

@@ -71,7 +71,7 @@ extension IdentifiedArray: RandomAccessCollection, MutableCollection {
 
   /// Calls a closure with the memory of the elements.
   ///
-  /// - Throws: What the closure throws.
+  /// - Throws: The error of the closure.
   @inlinable
   public func withContiguousStorageIfAvailable<Result>(
     _ body: (UnsafeBufferPointer<Element>) throws -> Result
@@ -81,7 +81,7 @@ extension IdentifiedArray: RandomAccessCollection, MutableCollection {
 
   /// Calls a closure with the memory of the elements, which it may put into another order.
   ///
-  /// - Throws: What the closure throws.
+  /// - Throws: The error of the closure.
   /// - Precondition: No two elements have the same identity afterwards.
   /// - Complexity: O(n), apart from the closure.
   @inlinable

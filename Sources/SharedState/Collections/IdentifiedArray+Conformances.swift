@@ -19,7 +19,7 @@ extension IdentifiedArray: Hashable where Element: Hashable {
 extension IdentifiedArray: Encodable where Element: Encodable {
   /// Encodes the elements as a plain array.
   ///
-  /// - Throws: What the encoder throws.
+  /// - Throws: The error of the encoder.
   @inlinable
   public func encode(to encoder: any Encoder) throws {
     try elements.encode(to: encoder)
@@ -35,7 +35,7 @@ extension IdentifiedArray: IdentityList where Element: Encodable {
 extension IdentifiedArray: Decodable where Element: Decodable & Identifiable, ID == Element.ID {
   /// Decodes the elements from a plain array.
   ///
-  /// - Throws: What the decoder throws, and a `DecodingError` when two elements have the same identity.
+  /// - Throws: The error of the decoder, and a `DecodingError` when two elements have the same identity.
   @inlinable
   public init(from decoder: any Decoder) throws {
     self.init()

@@ -39,7 +39,7 @@ extension IdentifiedArray {
   ///   - elements: The elements; each is placed where its identity first occurs.
   ///   - id: The property that is an element's identity.
   ///   - combine: Takes the element that was kept so far and the next one, and returns the one to keep.
-  /// - Throws: What `combine` throws.
+  /// - Throws: The error of `combine`.
   @inlinable
   public init(
     _ elements: some Sequence<Element>,
@@ -91,7 +91,7 @@ extension IdentifiedArray where Element: Identifiable, ID == Element.ID {
   /// - Parameters:
   ///   - elements: The elements; each is placed where its identity first occurs.
   ///   - combine: Takes the element that was kept so far and the next one, and returns the one to keep.
-  /// - Throws: What `combine` throws.
+  /// - Throws: The error of `combine`.
   @inlinable
   public init(
     _ elements: some Sequence<Element>,

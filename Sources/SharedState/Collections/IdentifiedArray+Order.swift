@@ -11,7 +11,7 @@ extension IdentifiedArray {
   /// Sorts the elements.
   ///
   /// - Parameter areInIncreasingOrder: Whether its first argument comes before its second.
-  /// - Throws: What the predicate throws.
+  /// - Throws: The error of the predicate.
   @inlinable
   public mutating func sort(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows {
     try dictionary.sort { try areInIncreasingOrder($0.value, $1.value) }
@@ -21,7 +21,7 @@ extension IdentifiedArray {
   /// array, as with other collections.
   ///
   /// - Parameter areInIncreasingOrder: Whether its first argument comes before its second.
-  /// - Throws: What the predicate throws.
+  /// - Throws: The error of the predicate.
   @_disfavoredOverload
   @inlinable
   public func sorted(by areInIncreasingOrder: (Element, Element) throws -> Bool) rethrows -> Self {
@@ -51,7 +51,7 @@ extension IdentifiedArray {
   /// Moves the elements that satisfy a predicate after those that do not.
   ///
   /// - Returns: The index of the first element that satisfies the predicate.
-  /// - Throws: What the predicate throws.
+  /// - Throws: The error of the predicate.
   @inlinable
   public mutating func partition(by belongsInSecondPartition: (Element) throws -> Bool) rethrows -> Int {
     try dictionary.partition { try belongsInSecondPartition($0.value) }

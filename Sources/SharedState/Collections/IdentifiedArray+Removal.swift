@@ -39,7 +39,7 @@ extension IdentifiedArray {
 
   /// Removes the elements that satisfy a predicate.
   ///
-  /// - Throws: What the predicate throws.
+  /// - Throws: The error of the predicate.
   @inlinable
   public mutating func removeAll(where shouldBeRemoved: (Element) throws -> Bool) rethrows {
     try dictionary.removeAll { try shouldBeRemoved($0.value) }
@@ -105,7 +105,7 @@ extension IdentifiedArray {
 
   /// An identified array of the elements that satisfy a predicate.
   ///
-  /// - Throws: What the predicate throws.
+  /// - Throws: The error of the predicate.
   @inlinable
   public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> Self {
     Self(dictionary: try dictionary.filter { try isIncluded($0.value) }, identify: identify)

@@ -3,7 +3,7 @@
 ///
 /// It has no clock and no timer: the caller hands in the time, and performs the actions.
 struct SaveThrottle {
-  /// What the caller has to do.
+  /// The next step of the caller.
   enum Action: Equatable {
     case nothing
     /// Write the pending change, then call ``finish(at:)``.

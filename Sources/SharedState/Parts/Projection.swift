@@ -1,7 +1,8 @@
 /// The place that all copies of one `Shared` point to, which can be swapped for another.
 @usableFromInline
 package final class Projection<Value>: @unchecked Sendable {
-  // `@unchecked Sendable` and the unchecked exclusivity are right because the variables are only touched with `lock` held.
+  // `@unchecked Sendable` and the unchecked exclusivity are right because the variables are only touched with `lock`
+  // held.
 
   @usableFromInline
   let lock = HandLock()

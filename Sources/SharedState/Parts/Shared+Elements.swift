@@ -21,7 +21,7 @@ extension Shared where Value: MutableCollection & RandomAccessCollection, Value.
 extension Shared where Value: IdentifiedCollection, Value.ID: Sendable, Value.Index: Sendable {
   /// A share of the element with an identity, whose value is `nil` when there is no such element.
   ///
-  /// Writing to it adds the element, replaces it, or removes it. To have a share of an element that is there, unwrap it:
+  /// Writing to it adds the element, replaces it, or removes it. To have a share of an existing element, unwrap it:
   ///
   /// ```swift
   /// guard let $todo = Shared($todos[id: id]) else { return }

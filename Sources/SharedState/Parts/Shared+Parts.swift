@@ -19,8 +19,8 @@ extension Shared {
 extension SharedReader {
   /// Unwraps the reader of an optional, or returns `nil` when its value is `nil` now.
   ///
-  /// When the optional becomes `nil` later, the unwrapped reader keeps the last value that it has seen. When the optional
-  /// gets a value again, the reader follows it again.
+  /// When the optional becomes `nil` later, the unwrapped reader keeps the last value that it has seen. When the
+  /// optional gets a value again, the reader follows it again.
   public init?(_ base: SharedReader<Value?>) {
     guard let place = base.projection.place.appending(WrappedPart()) else { return nil }
     self.init(place)

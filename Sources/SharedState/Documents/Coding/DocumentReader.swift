@@ -23,7 +23,7 @@ final class DocumentReader {
   @exclusivity(unchecked) var recognized = RecognizedTypes<TypeDecoding>()
   @exclusivity(unchecked) var calls = 0
   @exclusivity(unchecked) var stack = StackBudget()
-  /// The dictionaries that are being read, the innermost one last, so that their keys can be told from names of members.
+  /// The dictionaries that are being read, the innermost one last, so that their keys can be told from member names.
   @exclusivity(unchecked) var openDictionaries: [(object: Int, keys: DictionaryKeyKind)] = []
   @exclusivity(unchecked) private var isProbing = false
   /// For each object below the root the key that is likely to be asked for next; 0 for the first one.

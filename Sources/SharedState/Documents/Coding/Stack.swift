@@ -42,7 +42,7 @@ final class Stack<Element> {
 
   @inline(__always)
   func removeLast(_ number: Int = 1) {
-    precondition(number >= 0 && number <= count, "A stack has no more values than it has.")
+    precondition(number >= 0 && number <= count, "A stack does not have that many values.")
     count -= number
     (start + count).deinitialize(count: number)
   }
