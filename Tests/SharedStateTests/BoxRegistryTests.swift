@@ -105,7 +105,7 @@ struct BoxRegistryTests {
   }
 
   @Test func identifierIsReleasedOutsideTheLock() {
-    /// Equal to all others; its release uses the registry.
+    /// Equal to all others. Its release uses the registry.
     final class ID: Hashable, Sendable {
       let registry: BoxRegistry
       let released: Recorder<Int>
@@ -126,7 +126,7 @@ struct BoxRegistryTests {
     @Sendable func box(_ value: Tracked) -> ValueBox<Tracked> {
       registry.box(id: .other(ID(registry, released)), make: { ValueBox(value) }, start: { _ in })
     }
-    // The successor takes over the entry while the first one ends, and with it the identifier of the first one.
+    // The successor takes over the entry and the identifier of the first box while that one ends.
     do {
       _ = box(Tracked { successor.withLock { $0 = box(Tracked()) } })
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedState
 
-/// Many tasks at once on the same state. Run these under the thread sanitizer as well.
+/// Many tasks on the same state at once. Run these under the thread sanitizer as well.
 @Suite(.timeLimit(.minutes(5)))
 struct ConcurrencyTests {
   private struct Value: Sendable, Equatable {
@@ -100,7 +100,7 @@ struct ConcurrencyTests {
     })
     let shared = Shared(wrappedValue: 0, .scripted(backend))
     try? await shared.load()
-    // Sums of a load's -1 and increments: an increment that is lost would show as a repeated number.
+    // The values are sums of a load's -1 and increments, so a lost increment would show as a repeated number.
     await inParallel { task in
       for _ in 0..<200 {
         if task % 4 == 0 {
@@ -178,7 +178,7 @@ struct ConcurrencyTests {
     await inParallel { _ in
       for _ in 0..<500 {
         let shared = Shared(wrappedValue: 0, .scripted(backend))
-        // What is stored has always been loaded.
+        // A new share always has the stored value.
         #expect(shared.wrappedValue >= 1)
         #expect(registry.count <= 1)
       }
@@ -202,7 +202,7 @@ struct ConcurrencyTests {
     await inParallel { _ in
       for _ in 0..<100 { shared.withLock { $0 += 1 } }
     }
-    // A delivery thread may be telling for the others yet.
+    // A delivery thread may still be telling observers for the other tasks.
     shared.withLock { $0 = -1 }
     await seen.wait { $0.contains(-1) }
   }

@@ -64,7 +64,7 @@ struct ContinuationTests {
   }
 
   @Test func shareOfAKeyThatLeaksGoesOnWithWhatThereIs() async {
-    /// Never answers.
+    /// Never resumes a continuation.
     struct Key: SharedKey {
       var id: String { "leaking" }
       func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {}

@@ -22,7 +22,7 @@ struct DerivedShareTests {
     var type: any Equatable.Type = Int.self
     weak var object: Tracked?
 
-    /// Reading it and writing it back loses something.
+    /// Reading it and writing it back is lossy.
     var roundedLevel: Int {
       get { Int(level) }
       set { level = Double(newValue) }

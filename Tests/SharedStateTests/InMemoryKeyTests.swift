@@ -114,7 +114,7 @@ struct InMemoryKeyTests {
   }
 
   @Test func servesKeysThatAreBuiltOnTop() async throws {
-    /// A key of its own kind that hands everything on.
+    /// A key of its own type that forwards everything.
     struct Wrapper: SharedKey {
       let base: InMemoryKey<Int>
       var id: String { "wrapper" }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-/// How a key's value is saved.
+/// Tests of saving.
 @Suite(.timeLimit(.minutes(5)))
 struct KeyedShareSavingTests {
   @Test func mutationIsSavedBeforeWithLockReturns() {
@@ -102,7 +102,7 @@ struct KeyedShareSavingTests {
     let share = Recorder<Shared<Int>>()
     let backends = Recorder<ScriptedBackend<Int>>()
     let backend = ScriptedBackend<Int>(onSave: { save in
-      // While the key is busy, somebody changes the value, and what was stored before is heard of.
+      // While the key is busy, the value is changed, and the previously stored value is heard of.
       if save.value == 2, let shared = share.elements.first {
         shared.withLock { $0 = 3 }
         backends.elements.first?.yield(9)
@@ -122,7 +122,7 @@ struct KeyedShareSavingTests {
   @Test func mutationBeforeTheLastShareIsDroppedIsSaved() async throws {
     let shares = Shared<[Shared<Int>]>(value: [])
     let backend = ScriptedBackend<Int>(onSave: { save in
-      // While the key is busy, somebody changes the value, and everybody lets go of it.
+      // While the key is busy, the value is changed, and all its shares are released.
       if save.value == 1 {
         let (saver, other) = (shares.wrappedValue[0], shares.wrappedValue[1])
         other.withLock { $0 = 2 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedState
 
-/// How a key's value is loaded and watched.
+/// Tests of loading and watching.
 @Suite(.timeLimit(.minutes(5)))
 struct KeyedShareTests {
   // MARK: The first load
@@ -49,7 +49,7 @@ struct KeyedShareTests {
   }
 
   @Test func changeWhileTheFirstLoadIsAnsweredIsNotMissed() {
-    // What is stored changes as soon as it has been read; whoever watches is told.
+    // The stored value changes as soon as it has been read, and watchers are told.
     let stored = Recorder<SharedSubscriber<Int>>()
     struct Key: SharedReaderKey {
       let subscribers: Recorder<SharedSubscriber<Int>>
@@ -328,7 +328,7 @@ struct KeyedShareTests {
   // MARK: The end
 
   @Test func everythingGoesAwayWithTheLastShare() async {
-    /// Keeps nothing that it is handed.
+    /// Keeps nothing that it is given.
     struct Key: SharedKey {
       let cancellations: Recorder<Void>
       let object: Tracked

@@ -32,8 +32,8 @@ struct LeakTests {
     var isInhabited: Bool { houses > 0 }
   }
 
-  // Whatever is left of a share, of its projection, its box or its observers, holds the value: so no more than
-  // the values has to be counted.
+  // Every leftover of a share, of its projection, its box or its observers holds the value, so it is enough to count
+  // the values.
   @Test func aMillionSharesLeaveNothingBehind() async {
     let census = Census()
     for _ in 0..<1_000 {
@@ -50,7 +50,7 @@ struct LeakTests {
       }
       #expect(storage == nil)
       #expect(census.alive.load(ordering: .relaxed) == 0)
-      // Other tests may go on meanwhile.
+      // Gives other tests a turn.
       await Task.yield()
     }
   }
@@ -96,7 +96,7 @@ struct LeakTests {
     #expect(census.alive.load(ordering: .relaxed) == 1)
   }
 
-  /// Of all kinds; the value of the keyed ones stays in its storage.
+  /// Shares of all kinds. The values of those with a key stay in its storage.
   private func makeTenShares(_ name: String, _ census: Census) {
     let keyed = Shared(wrappedValue: Town(mayor: Citizen(census)), .inMemory(name))
     let found = Shared(wrappedValue: Town(mayor: Citizen(census)), .inMemory(name))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedState
 
-/// What comes for a value while a closure of the program's has it: nobody waits, and nothing is lost.
+/// Events for a value while one of the program's closures has it: no thread waits, and no event is lost.
 @Suite(.timeLimit(.minutes(5)))
 struct LockedValueTests {
   private let box = ValueBox([0])
@@ -71,7 +71,7 @@ struct LockedValueTests {
   @Test func itComesAlsoAfterAnAssertion() {
     let tracker = SharedChangeTracker()
     tracker.track { share.withLock { $0 = [1] } }
-    // It puts the expected value in the place of the real one, and back.
+    // An assertion exchanges the expected value and the real one, and exchanges them back.
     tracker.assert {
       share.withLock {
         #expect(box.replace(with: [2]) == nil)
@@ -156,7 +156,7 @@ struct LockedValueTests {
     #expect(count.loadError as? TestError == TestError(number: 1))
     held.end()
     await until("the value", count.wrappedValue, is: 2)
-    // What was shown late says nothing about what was heard of since.
+    // The value that was shown late does not clear an error that was heard of since.
     #expect(count.loadError as? TestError == TestError(number: 1))
   }
 
@@ -226,7 +226,7 @@ struct LockedValueTests {
           if let snapshot = box.snapshot(whenUnlocked: { snapshots.append($0.value) }) {
             snapshots.append(snapshot.value)
           }
-          // One at a time, as those who encode do.
+          // One snapshot at a time, as in an encoder.
           while snapshots.values.count <= round { await Task.yield() }
         }
       }

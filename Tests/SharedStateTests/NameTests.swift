@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Names are bytes", .timeLimit(.minutes(5)))
 struct NameTests {
-  /// One text to `String`, two names to everybody who keeps something under them.
+  /// One text to `String`, but two names for storage.
   static let composed = "caf\u{E9}"
   static let decomposed = "cafe\u{301}"
 
@@ -25,7 +25,7 @@ struct NameTests {
     #expect(!Name(Self.composed + "s").hasPrefix(Name(Self.decomposed)))
     #expect(Name("a").hasPrefix(""))
     #expect(!Name("").hasPrefix("a"))
-    // A letter is a prefix of its bytes, and the accent comes behind it.
+    // The letter is a prefix of its bytes, and the accent follows.
     #expect(Name(Self.decomposed).hasPrefix("cafe"))
   }
 

@@ -3,7 +3,7 @@ import SharedState
 import SharedStateTesting
 import Testing
 
-/// Using a share inside its own `withLock` traps, and says why.
+/// Using a share inside its own `withLock` traps with a message.
 @Suite(.timeLimit(.minutes(5)))
 struct NestedUseTests {
   @Test func readingTraps() async throws {
@@ -61,7 +61,7 @@ struct NestedUseTests {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Watchdog.start(endingWith: 0)
-        // A hang would be no failure: then the process ends well, and the expectation is not met.
+        // After a hang the process ends without an error, which fails the expectation.
         Thread.detachNewThread {
           sleep(20)
           exit(0)

@@ -188,7 +188,7 @@ struct ObservationTests {
     backend.subscribers.elements[0].yieldLoading()
     await isBlocked.wait(count: 1)
     for _ in 0..<100 {
-      // Read as well, so that there is somebody to tell each time.
+      // Read as well, so that there is an observer to tell each time.
       _ = shared.isLoading
       backend.subscribers.elements[0].yieldLoading(false)
       _ = shared.isLoading
@@ -216,11 +216,11 @@ struct ObservationTests {
     backend.yield(2)
     #expect(isBlocked.waitInTime())
     _ = shared.isLoading
-    // What is delivered of this value waits from now on.
+    // Further deliveries of this value wait from now on.
     backend.subscribers.elements[0].yieldLoading()
     withObservationTracking {
       _ = shared.isLoading
-      // The others are told before Observation has heard of this one.
+      // The other observers are told before Observation knows this one.
       withObservationTracking {
         _ = shared.isLoading
       } onChange: {
@@ -242,7 +242,7 @@ struct ObservationTests {
       for await value in Observations({ shared.wrappedValue }) where value >= 10 { return value }
       return -1
     }
-    // One change for each round, until the last one has been seen; values in between may be missed.
+    // One change in each round, until the last one has been seen; values in between may be missed.
     await withTaskGroup(of: Void.self) { group in
       group.addTask { _ = await task.value }
       group.addTask {

@@ -68,7 +68,7 @@ struct SharedTests {
     }
     #expect(shared.wrappedValue == [1])
     #expect(shared.projection.place.box.version == version)
-    // The lock is free again, and its owner forgotten.
+    // The lock is free again, and its owner is cleared.
     shared.withLock { $0.append(3) }
     #expect(shared.wrappedValue == [1, 3])
   }
@@ -107,7 +107,7 @@ struct SharedTests {
     let shared = Shared(value: Tracked())
     shared.withLock { value in
       value = Tracked { [shared = shared as Shared<Tracked>?] in
-        // Traps when the lock is still held.
+        // Traps if the lock is still held.
         reads.append(shared?.isLoading ?? true)
       }
     }

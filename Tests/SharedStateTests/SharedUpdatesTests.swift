@@ -123,7 +123,7 @@ struct SharedUpdatesTests {
     let shared = Shared(value: 0)
     var updates = shared.updates.makeAsyncIterator()
     #expect(await updates.next() == 0)
-    // Sooner or later a box is made where an older one was, with the same version.
+    // Sooner or later a new box has the address and the version of an older one.
     for number in 1...100 {
       shared.projectedValue = Shared(value: -1)
       shared.projectedValue = Shared(value: number)

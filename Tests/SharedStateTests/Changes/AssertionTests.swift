@@ -22,7 +22,7 @@ import Testing
         count.assert { $0 = 2 }
         count.withLock { $0 += 1 }
       }
-      // The closure starts with the value of before, which is the one that was asserted last.
+      // The closure starts with the value before the change, which is the one that was asserted last.
       count.assert { $0 += 1 }
       #expect(!tracker.hasChanges)
     }
@@ -265,7 +265,7 @@ import Testing
   }
 }
 
-/// Counts how often it is asked to save.
+/// Counts the calls of `save`.
 private struct CountingKey: SharedKey {
   let saved: SaveCounter
 

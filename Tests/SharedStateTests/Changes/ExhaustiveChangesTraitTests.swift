@@ -52,7 +52,7 @@ import XCTest
   }
 }
 
-/// What a test of XCTest writes to be exhaustive.
+/// The code that makes a test of XCTest exhaustive.
 final class ExhaustiveXCTests: XCTestCase {
   private let hasEnded = DispatchSemaphore(value: 0)
 
@@ -60,7 +60,7 @@ final class ExhaustiveXCTests: XCTestCase {
     let failures = FailureRecorder.failures {
       SharedChangeTracker().track {
         super.invokeTest()
-        // Under load its change was told of in the next test, about once in thirty times; why is not known.
+        // Under load its change was told during the next test, about once in thirty times; the reason is unknown.
         if name.contains("Async") { XCTAssertTrue(hasEnded.waitInTime()) }
       }
     }

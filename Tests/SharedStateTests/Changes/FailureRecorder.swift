@@ -1,7 +1,7 @@
 import IssueReporting
 import Synchronization
 
-/// Takes the failures of a piece of a test, instead of the test.
+/// Takes the failures of a part of a test, so that the test itself does not fail.
 final class FailureRecorder: IssueReporter {
   struct Failure: Sendable {
     let message: String

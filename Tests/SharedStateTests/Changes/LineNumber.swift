@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The number of a line, told by the line itself.
+/// The number of a line, set by code on that line.
 final class LineNumber: Sendable {
   private let number = Mutex<UInt>(0)
 

@@ -41,7 +41,7 @@ import Testing
   }
 }
 
-/// A key whose value a test changes from elsewhere.
+/// A key whose value a test changes as if from elsewhere.
 struct RemoteKey: SharedKey, CustomStringConvertible {
   final class Remote: Sendable {
     private let subscribers = Mutex<[SharedSubscriber<Int>]>([])

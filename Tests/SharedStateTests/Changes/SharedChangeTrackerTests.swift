@@ -194,7 +194,7 @@ import Testing
       let tracker = SharedChangeTracker()
       await tracker.track {
         let new = Shared(value: 0)
-        // A share from before the scope is attached to it by a change of the scope's own.
+        // A change in the scope attaches a share from before the scope.
         old.withLock { $0 = 0 }
         await Task.detached {
           old.withLock { $0 = 1 }

@@ -59,7 +59,7 @@ import Testing
     #expect(ValueLines.text(of: [Int]()) == "[]")
   }
 
-  /// They are the same in any process, so no address is in them, and no order that the process has chosen.
+  /// The lines are the same in any process, so they contain no address, and no order that depends on the process.
   @Test func nothingDependsOnTheProcess() {
     struct Empty {}
     final class Object {}

@@ -82,7 +82,7 @@ import Testing
       model.elements.reverse()
       array.reverse()
     case 16:
-      // Identities are unique, so both sorts have one possible outcome only.
+      // Identities are unique, so both sorts have only one possible result.
       model.elements.sort { $0.id > $1.id }
       array.sort { $0.id > $1.id }
     case 17:

@@ -60,7 +60,7 @@ import Testing
     #expect(IdentifiedArray(uniqueElements: elements.prefix(2), id: path) == empty)
     let titles = Self.identified(Array(elements.prefix(2)), by: path)
     let ids = Self.identified(elements, by: \.id)
-    // Both come to other threads all the same.
+    // Nevertheless both can be sent to other threads.
     await withTaskGroup { group in
       for _ in 0..<4 {
         group.addTask { titles.id(of: Todo(4, "four")) == "four" && ids[id: 3]?.title == "one" }
@@ -127,7 +127,7 @@ import Testing
     #expect(todos[id: 4]?.title == "vier")
   }
 
-  /// What generic code does, which knows nothing of identities.
+  /// Acts as generic code, which knows nothing of identities.
   private func permute<Elements: MutableCollection & RandomAccessCollection>(
     _ elements: inout Elements
   ) -> [[Elements.Element]] where Elements.Element == Todo, Elements.Index == Int {

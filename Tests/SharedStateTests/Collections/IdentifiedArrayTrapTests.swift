@@ -2,7 +2,7 @@ import SharedState
 import SharedStateTesting
 import Testing
 
-/// What a programming error does: it traps.
+/// Programming errors trap.
 @Suite(.timeLimit(.minutes(5))) struct IdentifiedArrayTrapTests {
   @Test func changingAnIdentityThroughTheIdentityTraps() async {
     await #expect(processExitsWith: .failure) {

@@ -3,7 +3,7 @@ import SharedState
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct IdentifiedTests {
-  /// What has no identity of its own.
+  /// A type without an identity of its own.
   struct Point: Codable, Hashable, Sendable {
     var x: Int
     var y: Int

@@ -1,4 +1,4 @@
-/// What an identified array is expected to do, written down as simply as possible, with linear searches only.
+/// The expected behaviour of an identified array, as simple as possible, with linear searches only.
 struct NaiveIdentifiedArray {
   var elements: [Todo] = []
 

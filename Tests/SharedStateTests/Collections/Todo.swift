@@ -1,4 +1,4 @@
-/// What the tests of collections and derived shares share.
+/// An element for the tests of collections and derived shares.
 struct Todo: Codable, Hashable, Identifiable, Sendable {
   let id: Int
   var title: String

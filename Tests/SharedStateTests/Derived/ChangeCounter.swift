@@ -1,7 +1,7 @@
 import Observation
 import Synchronization
 
-/// Counts how often observation tells of a change to what a closure reads.
+/// Counts the changes that Observation reports of the values that a closure reads.
 final class ChangeCounter: Sendable {
   private let changes = Mutex(0)
   private let read: @Sendable () -> Void

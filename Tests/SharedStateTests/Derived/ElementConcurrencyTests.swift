@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ElementConcurrencyTests {
   private static let rounds = 2_000
 
-  /// Eight elements are incremented through their shares, while others insert, remove and reorder around them.
+  /// Eight elements are incremented through their shares, while other tasks insert, remove and reorder elements.
   @Test func noIncrementIsLostOrHitsAnotherElement() async {
     struct Counter: Identifiable {
       let id: Int

@@ -50,7 +50,7 @@ struct Outer {
     #expect(
       way(outer.inner.count, "Shared<Int>") == #"[dynamicMember: \Outer.inner][dynamicMember: \Inner.count]"#
     )
-    // Swift does not tell the name of a computed property on every platform.
+    // Not every platform gives the name of a computed property.
     #expect(way(outer.sum, "SharedReader<Int>")?.hasPrefix(#"[dynamicMember: \Outer."#) == true)
     #expect(way(outer.numbers[0], "Shared<Int>") == #"[dynamicMember: \Outer.numbers][0]"#)
     #expect(way(outer.todos[id: 7], "Shared<Optional<Todo>>") == #"[dynamicMember: \Outer.todos][id: 7]"#)
@@ -118,7 +118,8 @@ struct Outer {
     accept(state.$name)
   }
 
-  /// The value may change at any time and its source of truth is elsewhere: the seeds say why this is left out.
+  /// The value may change at any time, and its source of truth is elsewhere. The seeds give the reason for leaving this
+  /// out.
   @Test func sharesAreNeitherHashableNorCodable() {
     let share: Any = state.$count
     #expect(!(share is any Hashable))

@@ -21,7 +21,7 @@ struct AsyncSharedKeyTests {
     gate.open()
     try await wait(for: 2, in: $value)
     try await $value.load()
-    // The first load has shown its value, and may not have told yet that it has ended.
+    // The first load has shown its value, but may not have reported its end yet.
     let shared = $value
     try await eventually("the end of the first load") { !shared.isLoading }
   }
@@ -374,7 +374,7 @@ private final class HandMadeKey: AsyncSharedKey {
   func save(_ value: Int, context: SaveContext) async throws { try await saving(value, context) }
 }
 
-/// Holds up whoever comes, until it is opened.
+/// Holds up its callers until it is opened.
 private final class Gate: Sendable {
   private let openings = Recorder<Void>()
 

@@ -2,8 +2,8 @@ import SharedState
 import SharedStateTesting
 import Synchronization
 
-/// A service as it is over HTTP: everything takes a while, every document has a version, and watchers are told of all
-/// changes, their own included.
+/// A service as it is over HTTP: every call takes a while, every document has a version, and watchers are told of all
+/// changes, including their own.
 actor ConfigService {
   struct Document: Sendable {
     var value: Int?
@@ -33,12 +33,12 @@ actor ConfigService {
     return document.version
   }
 
-  /// Takes the document off the net until somebody stores it again.
+  /// Makes the document unavailable until it is stored again.
   func takeDown(_ name: String) {
     unavailable.insert(name)
   }
 
-  /// What is stored, and then every change.
+  /// The stored document, and then every change.
   func changes(_ name: String) -> AsyncStream<Document> {
     count += 1
     let number = count
@@ -66,7 +66,7 @@ actor ConfigService {
   }
 }
 
-/// A document that the service keeps.
+/// Shares a document that the service keeps.
 struct ConfigKey: AsyncSharedKey {
   let client: ConfigClient
   let name: String
@@ -93,7 +93,7 @@ struct ConfigKey: AsyncSharedKey {
   }
 }
 
-/// Remembers which versions are its own, so that news of what it has replaced comes too late.
+/// Remembers its own versions, so that it can ignore late news of versions that it has replaced.
 final class ConfigClient: Sendable {
   let service = ConfigService()
   private let saved = Mutex<[String: Int]>([:])

@@ -5,7 +5,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-/// Shares that outlive a test, as global variables do: made by whichever test is first.
+/// Shares that outlive a test, as global variables do: the first test that uses them makes them.
 private let memory = Shared(wrappedValue: 0, .inMemory("crossing"))
 private let file = Shared(wrappedValue: 0, .fileStorage(URL(fileURLWithPath: "/crossing.json")))
 private let defaults = Shared(wrappedValue: 0, .appStorage("crossing"))
@@ -25,7 +25,7 @@ private struct Numbers: Sendable, Equatable {
   }
 }
 
-/// A key that somebody else has written: it finds no storage, and always loads the same.
+/// A key of a program's own: it finds no storage, and always loads the same value.
 private struct SampleCrossingKey: SharedKey, Hashable {
   func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {
     continuation.resume(returning: 0)
@@ -55,7 +55,7 @@ struct CrossingTestsTests {
     #expect(whole.wrappedValue == Numbers(first: 100))
     #expect(reader.wrappedValue == 100)
     try await file.save()
-    // What is shared anew here is the same value.
+    // A share that is made here has the same value.
     @Shared(.inMemory("crossing")) var local = 0
     @Shared(.fileStorage(URL(fileURLWithPath: "/crossing.json"))) var sameFile = 0
     #expect(local == 100)
@@ -113,11 +113,11 @@ struct CrossingTestsTests {
       #expect(seen == 1)
     }
     #expect(withDependencies == [])
-    // A key that names its storage knows where it belongs.
+    // A key that names its storage needs no test to find it.
     #expect(await unattributed { _ = Shared(wrappedValue: 2, SampleCrossingKey()) } == [])
   }
 
-  /// Runs the closure in a detached task, and returns what was reported beside all tests.
+  /// Runs the closure in a detached task, and returns the reports that belong to no test.
   private func unattributed(_ operation: @escaping @Sendable () -> Void) async -> [String] {
     await Task.detached {
       let heard = Log<String>()
@@ -131,7 +131,7 @@ struct CrossingTestsTests {
     }.value
   }
 
-  /// Runs the closure as a part of a test that never ends, and always the same one.
+  /// Runs the closure as a part of another test, always the same one, which never ends.
   private func inAnotherTest<Result>(_ operation: () throws -> Result) rethrows -> Result {
     try DependencyValues.$current.withValue(DependencyValues(cache: Self.otherTest), operation: operation)
   }

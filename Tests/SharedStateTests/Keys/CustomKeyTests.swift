@@ -2,7 +2,7 @@ import SharedState
 import Synchronization
 import Testing
 
-/// The samples of custom strategies, as a newcomer writes them.
+/// Samples of custom keys, as a newcomer writes them.
 @Suite("Custom keys", .timeLimit(.minutes(5)))
 struct CustomKeyTests {
   let drawer = Drawer<Int>()
@@ -58,7 +58,7 @@ struct CustomKeyTests {
   }
 }
 
-/// Something outside that holds values.
+/// A place outside of the library that holds values.
 final class Drawer<Value: Sendable>: Sendable {
   private struct State {
     var values: [String: Value] = [:]
@@ -68,7 +68,7 @@ final class Drawer<Value: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// What is stored; setting it is a change by somebody else.
+  /// The stored value. Setting it is a change from elsewhere.
   subscript(name: String) -> Value? {
     get { state.withLock { $0.values[name] } }
     set {
@@ -98,7 +98,7 @@ final class Drawer<Value: Sendable>: Sendable {
   }
 }
 
-/// A strategy of somebody's own.
+/// A custom key.
 final class CustomSharedKey<Value: Sendable>: SharedKey {
   let name: String
   let drawer: Drawer<Value>
@@ -154,7 +154,7 @@ struct RemoteConfig: Equatable, Sendable {
   var isPromoted = false
 }
 
-/// Loads and follows a file that a server holds, and does not write it.
+/// Loads and watches a file that a server holds, and never writes it.
 struct RemoteConfigKey: SharedReaderKey, Hashable {
   static let server = Drawer<RemoteConfig>()
 

@@ -2,7 +2,7 @@ import SharedState
 import SharedStateTesting
 import Synchronization
 
-/// A key as it should be, or with a fault.
+/// A correct key, or one with a fault.
 struct SampleKey: SharedKey {
   let storage: SampleStorage
   let name: String
@@ -75,14 +75,14 @@ struct SampleKey: SharedKey {
 }
 
 extension SampleKey {
-  /// What may be wrong with a key.
+  /// The possible faults of a key.
   enum Fault: CaseIterable {
     case changesIdentifiers, mixesIdentifiers, storesDefault, resumesLoadTwice, leaksLoad, ignoresExplicitLoads
     case ignoresDamage, ignoresChanges, ignoresRemovals, repeatsChanges, delaysChanges, ignoresCancellation
     case dropsSaves, savesOnRequestOnly, savesInReverse, resumesSaveTwice, leaksSave, echoesLate, mixesDocuments
     case keepsToItself, ignoresResets
 
-    /// The check that has to find it.
+    /// The check that has to find the fault.
     var check: String {
       switch self {
       case .changesIdentifiers, .mixesIdentifiers:
@@ -108,7 +108,7 @@ extension SampleKey {
   }
 }
 
-/// What a `SampleKey` keeps its values in.
+/// The storage of a `SampleKey`.
 final class SampleStorage: Sendable {
   struct Unreadable: Error {}
 
@@ -117,7 +117,7 @@ final class SampleStorage: Sendable {
     var damaged: Set<String> = []
     var subscribers: [Int: (name: String, subscriber: SharedSubscriber<Int>)] = [:]
     var count = 0
-    /// What a fault holds back.
+    /// A value that a fault holds back.
     var held: Int?
     var pendingChange: Int??
   }
@@ -146,7 +146,7 @@ final class SampleStorage: Sendable {
     state.withLock { $0.values[name] = value }
   }
 
-  /// Saves what came first after what came last.
+  /// Saves the first value after the last one.
   func saveInReverse(_ value: Int, _ name: String, isLast: Bool) {
     state.withLock { state in
       if !isLast { state.held = state.held ?? value }
@@ -156,7 +156,7 @@ final class SampleStorage: Sendable {
     }
   }
 
-  /// Tells of what was saved by the call before.
+  /// Tells of the value that the previous call has saved.
   func echo(_ name: String) {
     let (late, subscribers) = state.withLock { state in
       defer { state.held = state.values[name] }
@@ -177,7 +177,7 @@ final class SampleStorage: Sendable {
     withExtendedLifetime(entry) {}
   }
 
-  /// A change by somebody else.
+  /// A change from elsewhere.
   private func change(_ name: String, _ value: Int?) {
     let (told, subscribers) = state.withLock { state in
       state.values[name] = value
@@ -212,7 +212,7 @@ final class SampleStorage: Sendable {
     }
   }
 
-  /// What others read; a fault keeps what shares save to itself.
+  /// The value that others read. With a fault, the key keeps the saves of its shares to itself.
   private func read(_ name: String) -> Int? {
     fault == .keepsToItself ? nil : state.withLock { $0.values[name] }
   }

@@ -27,7 +27,7 @@ struct TimeoutTests {
     #expect(value == 3)
     await #expect(throws: TimedOutError()) { try await $value.reset(within: .milliseconds(1)) }
     #expect(value == 1)
-    // One after the other: each save begins when the one before it has ended.
+    // One after the other: each save begins when the previous one has ended.
     var answered = 0
     while case let saves = backend.saves.elements.dropFirst(answered), !saves.isEmpty {
       for save in saves { save.continuation.resume() }

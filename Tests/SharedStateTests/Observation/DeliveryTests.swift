@@ -7,7 +7,7 @@ import Testing
 
 @testable import SharedState
 
-/// Who tells observers, and when.
+/// Tests on which thread observers are told, and when.
 @Suite(.timeLimit(.minutes(5)))
 struct DeliveryTests {
   // MARK: Blocked observers
@@ -51,7 +51,7 @@ struct DeliveryTests {
     #expect(OwnThreads.shared.delivery.count == DeliveryThreads.maximumCount)
     gate.open()
     await until("how many were told", told.load(ordering: .relaxed), is: boxes.count)
-    // They end when there is nothing to do.
+    // The threads end when there is nothing to do.
     await until("how many threads there are", OwnThreads.shared.delivery.count, is: 0)
   }
 
@@ -74,7 +74,7 @@ struct DeliveryTests {
       if round == 1 {
         await until("the names", persistence.places.values, is: ["Module/File.swift:7"])
       } else {
-        // The second time is over when somebody else has been named after it.
+        // The second round is over when the observer of another value has been named after it.
         let other = Naming(delivery: persistence.delivery)
         let blockedNext = ValueBox(0, persistence: other)
         observe(blockedNext) { gate.wait() }
@@ -102,7 +102,7 @@ struct DeliveryTests {
     let first = Thread { count.withLock { $0 = 1 } }
     first.start()
     #expect(isTelling.waitInTime())
-    // Returns although nobody is told before the gate is open.
+    // Returns, although no observer is told before the gate is open.
     count.withLock { $0 = 2 }
     #expect(seen.values == [0, 1])
     gate.open()
@@ -110,7 +110,7 @@ struct DeliveryTests {
     withExtendedLifetime(observation) {}
   }
 
-  /// Each time that the observers are told somebody else changes the value again.
+  /// Another thread changes the value each time that the observers are told.
   @Test(arguments: [true, false]) func nobodyTellsForOthersWithoutEnd(isValueObserver: Bool) async {
     let count = Shared(value: 0)
     let goesOn = Atomic(true)
@@ -149,7 +149,7 @@ struct DeliveryTests {
       returned.store(true, ordering: .relaxed)
     }.start()
     await until("withLock has returned", returned.load(ordering: .relaxed), is: true)
-    // The delivery threads go on.
+    // The delivery threads go on telling.
     let before = told.load(ordering: .relaxed)
     await until("more are told", told.load(ordering: .relaxed)) { $0 > before + 2 * Box.roundsOfTelling }
     goesOn.store(false, ordering: .relaxed)
@@ -188,11 +188,11 @@ struct DeliveryTests {
   }
 }
 
-/// Keeps everybody waiting until it is open.
+/// Keeps its callers waiting until it is open.
 private final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
-  /// A test that fails leaves nobody waiting.
+  /// A failed test leaves no thread waiting.
   deinit { open() }
 
   func open() { semaphore.signal() }
@@ -223,7 +223,7 @@ private class OwnThreads: BoxPersistence, @unchecked Sendable {
   func observerIsBlocked(of share: String, sharedAt place: String?) {}
 }
 
-/// Remembers which observers were named.
+/// Remembers the observers that were named.
 private final class Naming: OwnThreads, @unchecked Sendable {
   let places = Log<String?>()
 

@@ -2,7 +2,7 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-/// What an observer was told, in order.
+/// The values that an observer was told, in order.
 final class Log<Value: Sendable>: Sendable {
   private let told = Mutex<[Value]>([])
 
@@ -13,11 +13,11 @@ final class Log<Value: Sendable>: Sendable {
   }
 }
 
-/// Waits until something is as wanted, with `patience`.
+/// Waits until a value meets a condition, with `patience`.
 ///
 /// - Parameters:
-///   - what: What is waited for, as the failure says it.
-///   - found: What there is, which the failure says, too.
+///   - what: The awaited condition, for the failure.
+///   - found: The present value, which the failure shows, too.
 func until<Found: Sendable>(
   _ what: String,
   _ found: @autoclosure @escaping @Sendable () -> Found,
@@ -29,12 +29,12 @@ func until<Found: Sendable>(
       while !isWanted(found()) { try await Task.sleep(for: .milliseconds(1)) }
     }
   } catch {
-    // Not recorded yet, as what is too late is.
+    // Not recorded yet: a failure by timeout is, a cancellation is not.
     if Task.isCancelled { Issue.record("\(error)", sourceLocation: sourceLocation) }
   }
 }
 
-/// Waits until something has become equal to something else, with `patience`.
+/// Waits until a value equals another one, with `patience`.
 func until<Found: Equatable & Sendable>(
   _ what: String,
   _ found: @autoclosure @escaping @Sendable () -> Found,

@@ -101,7 +101,7 @@ import Testing
       for await value in Observations({ count.wrappedValue }) {
         seen.append(value)
         if value == 100 { return }
-        // Changed by the one who observes, so that a change never meets the moment between reading and registering.
+        // Changed by the observer itself, so that no change falls between reading and registering.
         count.withLock { $0 += 1 }
       }
     }

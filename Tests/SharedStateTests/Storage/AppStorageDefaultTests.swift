@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedState
 
-/// What the first use of a key leaves in user defaults.
+/// The entry that the first use of a key leaves in user defaults.
 @Suite("Defaults of app storage", .timeLimit(.minutes(5)))
 struct AppStorageDefaultTests {
   enum Color: String, Sendable { case red, blue }
@@ -23,7 +23,7 @@ struct AppStorageDefaultTests {
     #expect(defaults.string(forKey: "color") == "blue")
     #expect(try JSONDecoder().decode(User.self, from: #require(defaults.data(forKey: "user"))) == user)
     #expect(defaults.string(forKey: "name") == "Blob")
-    // The default of the first one counts.
+    // The default of the first share counts.
     @Shared(.appStorage("count")) var same = 1
     #expect(same == 42)
     #expect(defaults.integer(forKey: "count") == 42)
@@ -103,7 +103,7 @@ struct AppStorageDefaultTests {
     #expect(!tracker.hasChanges)
     #expect(versions == 0)
     #expect(heard.elements.isEmpty)
-    // A change that others make is still one, also when it is made of the same value.
+    // A change from elsewhere is still a change, even if the value is the same in the end.
     defaults.set(43, forKey: "count")
     defaults.set(42, forKey: "count")
     #expect(heard.elements == [43, 42])

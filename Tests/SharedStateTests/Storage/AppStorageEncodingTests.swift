@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedState
 
-/// Encodings of a program's own in app storage.
+/// Custom encodings in app storage.
 @Suite("Encodings of app storage", .timeLimit(.minutes(5)))
 struct AppStorageEncodingTests {
   struct Event: Codable, Equatable, Sendable {
@@ -61,7 +61,7 @@ struct AppStorageEncodingTests {
     #expect(defaults.data(forKey: "numbers") == Data([1, 2, 3]))
     defaults.set(Data([7]), forKey: "numbers")
     #expect(numbers == [7])
-    // An error of the program's own is one as any other: what is stored stays, and so does the value.
+    // A custom error is treated like any other: the stored data stay, and so does the value.
     defaults.set(Data([0]), forKey: "numbers")
     #expect(numbers == [7])
     #expect($numbers.loadError is AppStorageError)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SharedState
 
-/// Which user defaults a key means.
+/// The user defaults that a key refers to.
 @Suite("The user defaults of app storage", .timeLimit(.minutes(5)))
 struct AppStorageStoreTests {
   @Test("Those in memory are new and empty, tell of changes, and write nothing")
@@ -93,7 +93,7 @@ struct AppStorageStoreTests {
   }
 }
 
-/// User defaults that have nothing but their type in common with those of their suite.
+/// User defaults that share nothing with those of their suite but the type.
 private final class Elsewhere: UserDefaults {
   private let values = Mutex<[String: Int]>([:])
 

@@ -134,7 +134,7 @@ struct AppStorageTests {
     #expect("\(try #require($limits.loadError))".contains("not JSON at byte 1"))
   }
 
-  // MARK: Changes by others
+  // MARK: Changes from elsewhere
 
   @Test("A direct write to the user defaults of a test is played back at once")
   func directWrite() {
@@ -250,11 +250,11 @@ struct AppStorageTests {
     try plist.write(to: file, options: .atomic)
     try await wait(for: 2, in: $count)
     try await wait(for: "theirs", in: $name)
-    // A direct write is seen when it is synchronised.
+    // A direct write is seen at the next synchronisation.
     store.set(3, forKey: "count")
     store.synchronize()
     try await wait(for: 3, in: $count)
-    // Another object for the same suite is the same user defaults.
+    // Another object of the same suite is the same user defaults.
     let same = try #require(UserDefaults(suiteName: directory["suite"].path))
     let other = Shared(wrappedValue: 0, .appStorage("count", store: same))
     $count.withLock { $0 = 4 }

@@ -52,7 +52,7 @@ struct FileStorageCrashTests {
       }
       try await FileStorageCrashTests.writeForEver(path)
     }
-    // A process that was killed before its first save leaves no document at all.
+    // A process that is killed before its first save leaves no document.
     guard let data = FileManager.default.contents(atPath: path) else { return }
     #expect(try JSONDecoder().decode(Document.self, from: data).isWhole)
   }

@@ -55,7 +55,7 @@ struct FileStorageTests {
     try await withDisk { () async throws in
       change()
     }
-    // Looked at as another process would: through the same document, the pending change would be written now.
+    // Read as another process would read it: through the same document, the pending change would be written now.
     try await withDependencies {
       $0.defaultFileStorage = FileStorage(files: DiskFiles())
     } operation: {
@@ -199,7 +199,7 @@ struct FileStorageTests {
     }
   }
 
-  // MARK: Changes by others
+  // MARK: Changes from elsewhere
 
   @Test("A file that is edited in place, replaced, deleted and made again is played back")
   func outsideChanges() async throws {
@@ -292,7 +292,7 @@ struct FileStorageTests {
         $numbers.withLock { $0 = [number] }
         try await $numbers.save()
       }
-      // An edit by somebody else comes after all events of our own.
+      // An edit by another program comes after all events of our own.
       try Data("[99]".utf8).write(to: url)
       try await wait(for: [99], in: $numbers)
       #expect(box.stamp == 20)

@@ -18,7 +18,7 @@ struct LeftoversTests {
     }
   }
 
-  /// Makes a file that was written so many seconds ago.
+  /// Makes a file that was written `age` seconds ago.
   private func leave(_ name: String, age: TimeInterval) throws {
     try Data("[".utf8).write(to: directory[name])
     let date = Date(timeIntervalSinceNow: -age)
@@ -34,7 +34,7 @@ struct LeftoversTests {
     let path = directory["number.json"].path
     await #expect(processExitsWith: .success) { [path = path as String] in
       Watchdog.start(endingWith: 1)
-      // As in a container, where every process is number 1.
+      // The names that a container leaves, where every process is number 1.
       for number in 1...10 {
         let leftover = "\((path as NSString).deletingLastPathComponent)/.number.json.\(getpid()).\(number).shared-state"
         try Data("[".utf8).write(to: URL(fileURLWithPath: leftover))
@@ -48,7 +48,7 @@ struct LeftoversTests {
   func removed() async throws {
     let gone = [".n.json.1.1.shared-state", ".n.json.4711.12.shared-state", ".n.json.0123456789abcdef.shared-state"]
     let kept = [
-      // Of other files, or not ours.
+      // Names of other files, or not of our form.
       ".m.json.1.1.shared-state", ".n.json.old.0123456789abcdef.shared-state", ".n.json.0123456789abcde.shared-state",
       "n.json.1.1.shared-state", ".n.json.1.1.shared-state.bak",
       ".n.json.1.1.1.shared-state",

@@ -4,7 +4,7 @@ import SharedStateDependencies
 import Testing
 
 extension FileStorage {
-  /// A storage of a program's own, as programs declare it.
+  /// A custom storage, as programs declare it.
   fileprivate static var mine: Self { .inMemory }
   fileprivate static let held: Self = .inMemory
 }

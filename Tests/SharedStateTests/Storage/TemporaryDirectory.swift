@@ -4,7 +4,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-/// A directory of one test, removed with it.
+/// A directory of one test, removed at its end.
 final class TemporaryDirectory: Sendable {
   let url: URL
 

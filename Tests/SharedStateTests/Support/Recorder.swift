@@ -3,7 +3,7 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-/// What happened, in order, on whatever thread; a test waits for it.
+/// Records events in order, from any thread. A test can wait for them.
 final class Recorder<Element: Sendable>: Sendable {
   private struct Waiter {
     let isSatisfied: @Sendable ([Element]) -> Bool
@@ -32,7 +32,7 @@ final class Recorder<Element: Sendable>: Sendable {
     for waiter in resumed { waiter.continuation.resume(with: .success(elements)) }
   }
 
-  /// Waits until the elements are as wanted, and returns them; what there is, when that is in vain.
+  /// Waits until the elements meet a condition, and returns them; after a timeout, the present ones.
   @discardableResult
   func wait(
     _ what: String = "the elements that are wanted",
@@ -51,7 +51,7 @@ final class Recorder<Element: Sendable>: Sendable {
         }
       }
     } catch {
-      // Not recorded yet, as what is too late is.
+      // Not recorded yet: a failure by timeout is, a cancellation is not.
       if Task.isCancelled { Issue.record("\(error)", sourceLocation: sourceLocation) }
       return elements
     }

@@ -1,6 +1,6 @@
 import SharedState
 
-/// Records what a `ScriptedKey` is asked for, and answers as the test says: at once, or later by hand.
+/// Records the calls of a `ScriptedKey`, and answers as the test says: at once, or later by hand.
 final class ScriptedBackend<Value: Sendable>: Sendable {
   struct Load: Sendable {
     let context: LoadContext<Value>
@@ -36,17 +36,17 @@ final class ScriptedBackend<Value: Sendable>: Sendable {
     self.onSubscribe = onSubscribe
   }
 
-  /// A backend whose loads the test answers.
+  /// A backend whose loads the test answers by hand.
   static func loadingByHand() -> ScriptedBackend {
     ScriptedBackend(onLoad: { _ in })
   }
 
-  /// A backend whose saves the test answers.
+  /// A backend whose saves the test answers by hand.
   static func savingByHand() -> ScriptedBackend {
     ScriptedBackend(onSave: { _ in })
   }
 
-  /// A backend that always finds this value.
+  /// A backend that always loads this value.
   static func storing(_ value: Value) -> ScriptedBackend {
     ScriptedBackend(onLoad: { $0.continuation.resume(returning: value) })
   }

@@ -19,7 +19,7 @@ struct ScriptedKey<Value: Sendable>: SharedKey {
   }
 }
 
-/// The read-only half of `ScriptedKey`.
+/// The read-only counterpart of `ScriptedKey`.
 struct ScriptedReaderKey<Value: Sendable>: SharedReaderKey {
   let backend: ScriptedBackend<Value>
 

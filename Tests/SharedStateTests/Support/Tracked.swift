@@ -9,7 +9,7 @@ final class Tracked: Sendable {
   deinit { onRelease() }
 }
 
-/// Points to an object without keeping it.
+/// Points to an object without retaining it.
 struct Weak<Object: AnyObject> {
   weak var object: Object?
 }
