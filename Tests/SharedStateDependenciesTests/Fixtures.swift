@@ -1,7 +1,7 @@
 import SharedStateDependencies
 import Synchronization
 
-/// A dependency with state, by which one sees who shares it.
+/// A dependency with state, which shows what shares it.
 final class Counter: Sendable {
   private let count = Mutex(0)
 
@@ -19,7 +19,7 @@ enum CounterKey: DependencyKey {
   static var testValue: Counter { Counter() }
 }
 
-/// A dependency whose default tells the context.
+/// A dependency whose default names the context.
 enum NameKey: DependencyKey {
   static var liveValue: String { "live" }
   static var previewValue: String { "preview" }
@@ -47,7 +47,7 @@ enum NicknameKey: DependencyKey {
   static var testValue: String? { nil }
 }
 
-/// A dependency whose default is made from another one.
+/// A dependency whose default depends on another one.
 enum GreetingKey: DependencyKey {
   static var liveValue: String { greeting }
   static var testValue: String { greeting }
@@ -85,7 +85,7 @@ extension DependencyValues {
   }
 }
 
-/// An object with dependencies. The wrappers are constants, so that it may go to other threads.
+/// An object with dependencies. The wrappers are constants, so that it can be sent to other threads.
 final class Model: Sendable {
   private let nameDependency = Dependency(\.name)
   private let counterDependency = Dependency(CounterKey.self)

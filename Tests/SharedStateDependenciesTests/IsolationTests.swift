@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateDependencies
 
-/// Each of these tests and cases increments a counter of its own, many at the same time.
+/// Each of these tests and cases increments its own counter, many at the same time.
 @Suite(.timeLimit(.minutes(5))) struct IsolationTests {
   @Dependency(\.counter) var counter
 

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import SharedStateDependencies
 
-/// Whichever of these tests runs first, each finds the counter untouched.
+/// Each of these tests finds the counter untouched, whichever runs first.
 final class XCTestIsolationTests: XCTestCase {
   @Dependency(\.counter) var counter
 

@@ -2,7 +2,7 @@ import SharedStateTesting
 import Testing
 
 extension Task where Success == Void {
-  /// Waits for the end of the task, and ends it when the test does.
+  /// Waits for the end of the task, and cancels it with the test.
   func end() async throws {
     try await inTime("the end of a task") {
       try await withTaskCancellationHandler {

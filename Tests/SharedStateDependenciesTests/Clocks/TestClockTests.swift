@@ -8,7 +8,7 @@ import Testing
   private let clock = TestClock()
   private var log: [Int] = []
 
-  /// Sleeps in a task, and writes a number down afterwards.
+  /// Sleeps in a task, and then writes a number down.
   private func sleeper(_ number: Int, seconds: Int) -> Task<Void, any Error> {
     Task {
       try await clock.sleep(for: .seconds(seconds))
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  /// Waits until tasks sleep: as a test of a user need not.
+  /// Waits until tasks sleep, which tests of users need not do.
   private func sleeps(_ count: Int) async throws {
     try await eventually("\(count) sleeps") { [clock] in clock.sleepCount == count }
   }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct WithRandomNumberGeneratorTests {
   @Dependency(\.withRandomNumberGenerator) var withRandomNumberGenerator
 
-  /// 0, 1, 2 and so on.
+  /// Generates 0, 1, 2 and so on.
   private struct CountingGenerator: RandomNumberGenerator {
     var number: UInt64 = 0
 
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  /// The same numbers. Something happens while the first one is drawn.
+  /// Generates the same numbers, and runs a closure while the first one is drawn.
   private struct InterruptedGenerator: RandomNumberGenerator, Sendable {
     let interruption: Interruption
     var numbers = CountingGenerator()
