@@ -39,7 +39,7 @@ struct LoadedKeyTests {
     try await eventually("the loop has begun") { updates.withLock { $0.count == 1 } }
     try await share.load(kind.key)
     try await eventually("the loaded value is told") { received.withLock { $0.contains(42) } }
-    // What came before this has been told by then.
+    // All earlier values have been told by then.
     share.withLock { $0 = 43 }
     try await eventually("the last change is told") {
       received.withLock { $0.last } == 43 && updates.withLock { $0.last } == 43
@@ -100,7 +100,7 @@ struct LoadedKeyTests {
     let load = Task { try await share.load() }
     try await eventually("it loads") { key.loads.withLock { $0.count == 2 } }
     let subscriber = try #require(key.subscribers.withLock { $0.first })
-    // While what the key tells is compared with the present value, the load finds the same.
+    // While the key's value is compared with the present one, the load finds the same value.
     let found = Compared(number: 42)
     subscriber.yield(
       Compared(number: 42) { key.loads.withLock { $0[1] }.resume(returning: found) }
@@ -113,7 +113,7 @@ struct LoadedKeyTests {
   }
 }
 
-/// A number that does something when it is compared for the first time.
+/// A number that runs a closure at its first comparison.
 private struct Compared: Equatable, Sendable {
   private final class Hook: Sendable {
     let action: Mutex<(@Sendable () -> Void)?>
@@ -137,7 +137,7 @@ private struct Compared: Equatable, Sendable {
   }
 }
 
-/// Is answered by hand, but for the first load, which finds nothing.
+/// Answered by hand, except for the first load, which finds nothing.
 private final class ComparedKey: SharedKey {
   let loads = Mutex<[LoadContinuation<Compared>]>([])
   let subscribers = Mutex<[SharedSubscriber<Compared>]>([])
@@ -165,7 +165,7 @@ private final class ComparedKey: SharedKey {
   }
 }
 
-/// Always finds 42.
+/// Always loads 42.
 private final class AnswerKey: SharedKey {
   let subscribers = Mutex<[SharedSubscriber<Int>]>([])
 

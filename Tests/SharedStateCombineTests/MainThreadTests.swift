@@ -11,7 +11,7 @@ import Testing
 @Suite("The main thread", .timeLimit(.minutes(5)), .dependencies)
 @MainActor
 struct MainThreadTests {
-  /// What a subscription has heard, and whether it was told on the main thread.
+  /// The values that a subscription has received, and whether that was on the main thread.
   private final class Heard: Sendable {
     private let entries = Mutex<[(value: Int, isOnMainThread: Bool)]>([])
 
@@ -33,7 +33,7 @@ struct MainThreadTests {
       for _ in 1...3 { count.withLock { $0 += 1 } }
     }.value
     count.withLock { $0 += 1 }
-    // Its own change is told when it is made, and so is what came before.
+    // The main thread's own change is told when it is made, and so are the earlier ones.
     #expect(heard.values == [0, 1, 2, 3, 4])
     await Task.detached { count.withLock { $0 += 1 } }.value
     try await eventually("the last change is told") { heard.values.last == 5 }
@@ -118,7 +118,7 @@ struct MainThreadTests {
   }
 }
 
-/// Asks for a value when it is told to.
+/// Requests a value when the test says so.
 private final class Asking: Subscriber, Sendable {
   typealias Input = Int
   typealias Failure = Never

@@ -133,7 +133,7 @@ import Testing
   }
 }
 
-/// Asks for nothing by itself.
+/// Requests nothing by itself.
 private final class Reluctant: Subscriber {
   typealias Input = Int
   typealias Failure = Never
