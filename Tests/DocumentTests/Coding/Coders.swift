@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-/// Coders with the usual settings, and what tests ask them for.
+/// Coders with the usual settings, and what tests need of them.
 struct Coders {
   let encoder: DocumentEncoder
   let decoder: DocumentDecoder
@@ -27,7 +27,7 @@ struct Coders {
     try decoder.decode(type, from: Data(text.utf8))
   }
 
-  /// The forms of a value, by the texts of what they belong to.
+  /// The forms of a value, by the texts of their values.
   func forms(_ value: some Encodable) throws -> [String: Form] {
     let formed = try encoder.encode(value, formsReadBy: decoder).formed()
     let forms = try #require(formed.forms)

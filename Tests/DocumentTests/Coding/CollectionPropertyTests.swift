@@ -3,13 +3,13 @@ import Testing
 
 @testable import SharedState
 
-/// Sets and dictionaries have another order here than in a JSONEncoder, or another form. What they are read as is the
-/// same.
+/// Sets and dictionaries have another order here than with a JSONEncoder, or another form. They are read as the same
+/// values.
 @Suite(.timeLimit(.minutes(5))) struct CollectionPropertyTests {
   enum Size: String, Codable, Hashable, CaseIterable { case small, large, extraLarge = "extra/large é", none = "" }
   enum Level: Int, Codable, Hashable, CaseIterable { case low = -1, high = 10, highest = 200 }
 
-  /// Says itself what its keys are called.
+  /// The type itself defines the names of its keys.
   enum Planet: String, Codable, Hashable, CaseIterable, CodingKeyRepresentable { case earth, mars = "m/a", venus = "é" }
 
   struct Code: RawRepresentable, Codable, Hashable, CodingKeyRepresentable {
@@ -97,7 +97,7 @@ import Testing
       #expect(try reader.decode([Everything].self, from: arrays.encode(value)) == value, "seed \(seed)")
       #expect(try reader.decode([Everything].self, from: encoder.encode(value)) == value, "seed \(seed)")
       #expect(try decoder.decode([Everything].self, from: arrays.encode(value)) == value, "seed \(seed)")
-      // The text is a function of the value, and so it is of what was read.
+      // The text is a function of the value, and so the value that was read has the same text.
       let again = try reader.decode([Everything].self, from: encoder.encode(value))
       #expect(try objects.encode(again) == objects.encode(value), "seed \(seed)")
     }

@@ -3,15 +3,15 @@ import Testing
 
 @testable import SharedState
 
-/// Coders of ours beside those of Foundation with the same settings: both must do the same.
+/// Our coders and those of Foundation with the same settings: both must do the same.
 ///
-/// Of the paths of errors only that is compared which Foundation knows: the last key of an encoder, because its nested
-/// containers forget what is around them, and nothing where the text of a value is wrong.
+/// Paths of errors are compared only as far as Foundation knows them: the last key of an encoder, because its nested
+/// containers forget what is around them, and nothing when the text of a value is wrong.
 struct Comparison {
   private let foundation: (encoder: JSONEncoder, decoder: JSONDecoder)
   private let ours: (encoder: DocumentEncoder, decoder: DocumentDecoder)
 
-  /// Objects have sorted keys, because the order of JSONEncoder is not that of the type.
+  /// Objects have sorted keys, because JSONEncoder does not keep the order of the type.
   init(_ set: (JSONEncoder, JSONDecoder) -> Void = { _, _ in }) throws {
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
     encoder.outputFormatting = .sortedKeys
@@ -54,7 +54,7 @@ struct Comparison {
     )
   }
 
-  /// Makes sure that nobody reads a text, and that ours knows why.
+  /// Makes sure that both decoders refuse a text, and that ours gives the reason.
   func refuse<Value: Decodable>(_ type: Value.Type, _ text: String, _ place: SourceLocation = #_sourceLocation) {
     let data = Data(text.utf8)
     #expect(throws: DecodingError.self, sourceLocation: place) { try foundation.decoder.decode(type, from: data) }
@@ -65,7 +65,7 @@ struct Comparison {
   private static let corrupted = "corrupted at "
 
   private static func text(of value: some Any) -> String {
-    // The description of a date that is far away traps.
+    // The description of a distant date traps.
     if let date = value as? Date { return "\(date.timeIntervalSince1970)" }
     var text = ""
     dump(value, to: &text)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-/// Containers, their paths and their errors, beside JSONEncoder and JSONDecoder.
+/// Containers, their paths and their errors, compared with JSONEncoder and JSONDecoder.
 @Suite(.timeLimit(.minutes(5))) struct ContainerComparisonTests {
   struct Inner: Codable, Equatable {
     var number: Int
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  /// Writes down the paths that it sees, in the containers of all kinds.
+  /// Records the paths that it sees, in containers of all kinds.
   struct Paths: Encodable {
     struct Leaf: Encodable {
       func encode(to encoder: any Encoder) throws {
@@ -143,7 +143,7 @@ import Testing
     try Comparison().write(["x": ["y": Paths(isDeep: false)]])
   }
 
-  /// The values in nested containers of a JSONEncoder do not know what is around these.
+  /// A JSONEncoder's values in nested containers do not know what is around the containers.
   @Test func pathsOfNestedValuesAreWhole() throws {
     let text = try Coders().text(Paths(isDeep: true))
     #expect(
@@ -151,7 +151,7 @@ import Testing
     )
   }
 
-  /// Fails at places of all kinds.
+  /// Fails in all kinds of places.
   struct Failing: Encodable {
     let place: Int
 
@@ -198,7 +198,7 @@ import Testing
     try Comparison().write(["a": Failing(place: place)])
   }
 
-  /// Goes through an array and past its end, where only JSONDecoder goes on counting what is not present.
+  /// Goes through an array and past its end. There only JSONDecoder goes on counting missing elements.
   struct Walk: Decodable {
     var lines: [String] = []
 

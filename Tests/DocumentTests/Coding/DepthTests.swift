@@ -13,7 +13,7 @@ import Testing
       (1..<count).reduce(Chain()) { chain, _ in Chain(chain) }
     }
 
-    /// Ends a chain link by link, for its own deinitializer would go as deep as it is long.
+    /// Ends a chain link by link, because its own deinitializer would recurse as deep as the chain is long.
     static func end(_ chain: Chain) {
       var last: Chain? = chain
       while let current = last {
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// Writes itself without any bracket.
+  /// Writes itself without a bracket.
   indirect enum Wrapped: Encodable {
     case more(Wrapped), end
 
@@ -33,9 +33,9 @@ import Testing
     }
   }
 
-  /// A type of 30 members, so that reading and writing it takes much of a stack.
+  /// A type of 30 members, so that reading and writing it takes much stack.
   struct Wide: Codable {
-    /// Lets a structure have one of its own type in it, with no bracket between them.
+    /// Lets a structure contain another one of its type, with no bracket between them.
     indirect enum Box: Codable {
       case wide(Wide)
 
@@ -78,7 +78,7 @@ import Testing
     static let text = #""c0":1,"c1":"","c2":1,"c3":true,"c4":1,"d0":[],"d1":[],"d2":{},"d3":[],"d4":[]"#
   }
 
-  /// How many fit is up to the compiler. What matters is that nothing crashes.
+  /// How many values fit depends on the compiler. The test is that nothing crashes.
   @Test(arguments: [32, 100, 200, 255, 256, 511, 512]) func wideValuesFillNoStack(count: Int) async throws {
     let coders = try Coders()
     let isWritten = await onSmallStack {
@@ -93,7 +93,7 @@ import Testing
     if count == 512 { #expect(isWritten + [isRead[1]] == [false, false, false]) }
   }
 
-  /// Runs something on a thread with a small stack.
+  /// Runs a closure on a thread with a small stack.
   private func onSmallStack<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       let thread = Thread { continuation.resume(returning: body()) }

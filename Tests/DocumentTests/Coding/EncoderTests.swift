@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  /// Goes on after something has failed.
+  /// Goes on after a failure.
   struct Staying: Encodable {
     func encode(to encoder: any Encoder) throws {
       var container = encoder.unkeyedContainer()
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  /// Holds on to nested containers, and writes one of them too deeply for JSON.
+  /// Holds nested containers, and writes one of them too deeply for JSON.
   struct TooDeep: Encodable {
     func encode(to encoder: any Encoder) throws {
       var containers = [encoder.unkeyedContainer()]

@@ -76,7 +76,7 @@ import Testing
       try failure(of: Maps.self, #"{"lists":{"00000000-0000-0000-0000-000000000000":[{"limit":null}]}}"#)
         == "lists[…][0].limit: expected Int, found null"
     )
-    // A dictionary that has been read is none of the containers that the next value is in.
+    // A dictionary that was read before is not part of the next value's path.
     #expect(
       try failure(of: Maps.self, #"{"users":{"a":{"limit":1}},"numbers":[]}"#)
         == "numbers: expected an object, found an array"
@@ -151,8 +151,8 @@ import Testing
     #expect(throws: DecodingError.self) { try coders.value(Int.self, "1e99999999999999999999") }
   }
 
-  /// Names that have all the same hash by FNV-1a with 32 bits, which knows no seed: at each of 14 steps one of two
-  /// blocks that lead to the same state.
+  /// Names that all have the same 32-bit FNV-1a hash, which has no seed: at each of 14 steps, one of two blocks that
+  /// lead to the same state.
   private func collidingNames() -> [String] {
     var state: UInt32 = 2_166_136_261
     var names = [""]

@@ -25,7 +25,7 @@ struct Generator: RandomNumberGenerator {
     )
   }
 
-  /// A name, of few, so that some come twice.
+  /// One of a few names, so that some repeat.
   mutating func name() -> String {
     ["a", "b", "fooBar", "foo_bar", "URLPath", "_x", "é", "veryLongNameOfAMember", "q\"/", "super", "1"]
       .randomElement(using: &self) ?? "a"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-/// What takes for each element longer the more elements there are does not come to its end here.
+/// A coder that takes longer for each element in a larger document does not finish these tests.
 @Suite(.timeLimit(.minutes(5))) struct LargeDocumentTests {
   struct Item: Codable, Hashable, Identifiable {
     var id: Int
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// Leaves out what is no number.
+  /// Leaves out everything but numbers.
   struct Numbers: Decodable {
     struct Skipped: Decodable {}
 
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Leaves out members that are no numbers, the last one first.
+  /// Leaves out members that are no numbers, beginning with the last one.
   struct Members: Decodable {
     var numbers: [Int] = []
 

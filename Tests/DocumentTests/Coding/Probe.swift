@@ -1,9 +1,9 @@
 import Foundation
 
-/// A value that reads itself in any way that is allowed, and writes down what it finds.
+/// A value that reads itself in every allowed way, and records what it finds.
 struct Probe: Decodable {
   final class Log: @unchecked Sendable {
-    // Used by one task.
+    // `@unchecked Sendable` is right because one task uses it.
     static let key = CodingUserInfoKey(rawValue: "log")
     var generator: Generator
     var lines: [String] = []
@@ -13,7 +13,7 @@ struct Probe: Decodable {
     func attempt<Value>(_ label: String, _ body: () throws -> Value) {
       do {
         let value = try body()
-        // The description of a date that is far away traps.
+        // The description of a distant date traps.
         let dates = (value as? Date).map { [$0] } ?? (value as? [Date])
         let text = dates.map { "\($0.map(\.timeIntervalSince1970))" }
         lines.append("\(label): \(text ?? (value is Probe ? "a probe" : "\(value)"))")
@@ -30,7 +30,7 @@ struct Probe: Decodable {
       case DecodingError.typeMismatch(let type, let context): return "\(type) at \(path(context)) is mistyped"
       case DecodingError.valueNotFound(let type, let context): return "\(type) at \(path(context)) is null"
       case DecodingError.keyNotFound(let key, let context): return "\(key.stringValue) at \(path(context)) is missing"
-      // JSONDecoder throws an error of its own where a number does not fit.
+      // JSONDecoder throws another error when a number does not fit.
       default: return "corrupted"
       }
     }
@@ -182,7 +182,7 @@ extension Generator {
     return "\"" + escaped.joined() + "\""
   }
 
-  /// No zero with an exponent, which JSONDecoder refuses, and nothing that it rounds to an integer.
+  /// No zero with an exponent, which JSONDecoder refuses, and no number that it rounds to an integer.
   private mutating func numberText() -> String {
     let sign = isTrue() ? "-" : ""
     if isTrue(oneIn: 3) { return sign + "\(1 + number(below: 9))" + digits(below: 24) }

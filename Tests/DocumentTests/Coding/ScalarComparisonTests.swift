@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-/// Numbers, strings and what is no JSON at all, beside JSONEncoder and JSONDecoder.
+/// Numbers, strings and invalid JSON, compared with JSONEncoder and JSONDecoder.
 @Suite(.timeLimit(.minutes(5))) struct ScalarComparisonTests {
   static let numbers = [
     "0", "-0", "1", "-1", "127", "128", "-128", "-129", "255", "256", "32767", "32768", "-32769", "65535", "65536",
@@ -73,7 +73,7 @@ import Testing
 
   @Test(arguments: others) func otherScalarsAreReadAlike(text: String) throws { try readAll(text) }
 
-  /// Integers with an exponent, which only ours reads as such where they are large.
+  /// Integers with an exponent. Large ones are read as integers only by our decoder.
   @Test(arguments: ["3.4028235e38", "1e22", "1e23", "-1e39"]) func largeNumbersAreReadAlike(text: String) throws {
     try Comparison().read(Double.self, text)
     try Comparison().read(Float.self, text)

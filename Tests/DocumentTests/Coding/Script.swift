@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value that writes itself in any way that is allowed, however odd.
+/// A value that writes itself in every allowed way, however odd.
 indirect enum Script: Encodable {
   case nothing
   case null
@@ -27,9 +27,9 @@ indirect enum Script: Encodable {
   case codes([CollectionPropertyTests.Code: Script])
   case dog(ContainerComparisonTests.Dog)
   case set(Set<Int>)
-  /// What the encoder was given.
+  /// The user info of the encoder.
   case userInfo
-  /// Begins with a container, and has others that are written to in turns.
+  /// Begins with a container, and has other containers that are written to in turns.
   case containers(isObject: Bool, [Step])
 
   struct Step {
@@ -38,7 +38,7 @@ indirect enum Script: Encodable {
     }
 
     let kind: Kind
-    /// Which of the containers that there are is written to.
+    /// The container that is written to, by its number.
     let container: Int
     let name: String
     let value: Script
@@ -65,7 +65,7 @@ indirect enum Script: Encodable {
     case 14: return .size(CollectionPropertyTests.Size.allCases.randomElement(using: &generator) ?? .small)
     case 15: return .dog(.init(name: generator.string()))
     case 16: return .userInfo
-    // Of more elements the order is another one.
+    // With more elements the order would differ.
     case 17: return .set(Set((0..<generator.number(below: 2)).map { _ in generator.number(below: 100) }))
     case 18: return .strings((0..<generator.number(below: 4)).map { _ in generator.string() })
     case 19: return .optionals((0..<generator.number(below: 4)).map { $0 % 2 == 0 ? nil : $0 })
@@ -151,7 +151,7 @@ indirect enum Script: Encodable {
 
   private static func perform(_ step: Step, _ containers: inout [Container], _ encoder: any Encoder) throws {
     let index = step.container % containers.count
-    // A name that was used for something else must not become a container: JSONEncoder would trap.
+    // A name that was used before must not become a container: JSONEncoder would trap.
     let fresh = Name("\(step.name)\(containers.count)of\(index)")
     switch containers[index] {
     case .keyed(var container):
@@ -165,7 +165,7 @@ indirect enum Script: Encodable {
       case .namedSuper: containers.append(Container(container.superEncoder(forKey: fresh), isObject: true))
       case .again where containers[0].isObject: containers.append(Container(encoder, isObject: true))
       case .again: try container.encode(step.name, forKey: key)
-      // JSONEncoder goes on with a broken state when something with members fails.
+      // JSONEncoder goes on with a broken state when a value with members fails.
       case .failing: try? container.encode(Double.nan, forKey: Name("failing"))
       case .sequence: try container.encodeIfPresent(step.index, forKey: key)
       }
@@ -177,7 +177,7 @@ indirect enum Script: Encodable {
       case .object: containers.append(.keyed(container.nestedContainer(keyedBy: Name.self)))
       case .array: containers.append(.unkeyed(container.nestedUnkeyedContainer()))
       case .superEncoder: try step.value.encode(to: container.superEncoder())
-      // JSONEncoder changes the order of elements when an encoder is held on to.
+      // JSONEncoder changes the order of elements while an encoder is held.
       case .namedSuper: _ = Container(container.superEncoder(), isObject: false)
       case .again: try container.encode(container.count)
       case .failing: try? container.encode(Double.nan)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedState
 
-/// What can be set on coders, beside JSONEncoder and JSONDecoder.
+/// The settings of coders, compared with JSONEncoder and JSONDecoder.
 @Suite(.timeLimit(.minutes(5))) struct StrategyComparisonTests {
   struct Dates: Codable {
     var date: Date
@@ -109,7 +109,7 @@ import Testing
       try both.write([Float(number)])
       try both.write(["a": number])
     }
-    // JSONDecoder knows them only as they are, without escapes.
+    // JSONDecoder recognises these strings only without escapes.
     for text in [#""+∞""#, #""-∞""#, #""NaN""#, #""nan""#, "1", "null", "\"1\""] {
       both.read(Double.self, text)
       both.read([Float].self, "[\(text)]")

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// What nobody writes who means well.
+/// Documents that only an attacker writes.
 @Suite("FieldsMerge: hostile documents", .timeLimit(.minutes(5)))
 struct HostileDocumentTests {
   private static let element = Schema.object(["id", "n"].map { .init(name: $0, schema: .leaf) }, required: ["id"])
@@ -84,7 +84,7 @@ struct HostileDocumentTests {
     #expect(hashes.count > keys.count - 10)
   }
 
-  /// Keys with the same FNV-1a hash: either of the two parts at each place leads on to the same.
+  /// Keys with the same FNV-1a hash: at each place, both parts lead to the same state.
   private static func collidingKeys(count: Int) -> [String] {
     var (keys, start) = ([""], UInt32(2_166_136_261))
     func part(_ number: UInt64) -> String {
@@ -126,7 +126,7 @@ struct HostileDocumentTests {
       case 2: (documents(#"{"o":"#, "}"), { _ in .enumeration }, nested(#"{"o":"#, changed, "}"))
       case 3: (documents(#"{"o":"#, "}"), { _ in .map(MapForm { Self.read($0, $1) }) }, nested(#"{"o":"#, changed, "}"))
       case 4:
-        // One identity for all elements: each is in the one above.
+        // One identity for all elements: each is nested in the one above.
         (
           documents("[", "]"),
           { _ in .list(ElementForm(identities: [Identity(0)]) { _, _ in Reading(identity: Identity(0)) }) },
@@ -254,12 +254,12 @@ struct HostileDocumentTests {
     )
     let expected = text(moved, changed: 300).replacing(#""id":500,"n":1"#, with: #""id":500,"n":2"#)
     #expect(String(decoding: outcome.document, as: UTF8.self) == expected)
-    // One of mine, and those that differ, each twice, because an identity might be another one each time.
+    // One element of mine, and those that differ twice each, because an identity might change at each reading.
     #expect(counter.value <= 1 + 2 * 5)
   }
 
   private final class Counter: @unchecked Sendable {
-    // One thread at a time: the merge's.
+    // `@unchecked Sendable` is right because one thread at a time uses it: the merge's.
     private(set) var value = 0
     func increment() { value += 1 }
   }

@@ -5,7 +5,7 @@ import Testing
 /// One case of the file of cases.
 struct MergeCase: Sendable, CustomTestStringConvertible {
   let name: String
-  /// What is known of the type, if anything is.
+  /// The schema of the type, if it is known.
   let schema: Schema?
   let base: [UInt8]?
   let mine: [UInt8]
@@ -13,14 +13,14 @@ struct MergeCase: Sendable, CustomTestStringConvertible {
   let defaultValue: [UInt8]?
   let removal: RemovalPolicy
   let writesNull: Bool
-  /// Whether the result is to be as expected byte for byte.
+  /// Whether the result has to match byte for byte.
   let isExact: Bool
   let expected: [UInt8]
   let why: String
 
   var testDescription: String { "\(name): \(why)" }
 
-  /// The cases of the file that `SHARED_STATE_MERGE_CASES` names, or of the one beside this.
+  /// The cases of the file that `SHARED_STATE_MERGE_CASES` names, or of the file beside this one.
   static let all: [MergeCase] = {
     let path =
       ProcessInfo.processInfo.environment["SHARED_STATE_MERGE_CASES"]

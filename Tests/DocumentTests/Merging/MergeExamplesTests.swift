@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// What the cases leave open, text for text.
+/// Exact examples of what the cases leave open.
 @Suite("FieldsMerge: examples", .timeLimit(.minutes(5)))
 struct MergeExamplesTests {
   struct Example: Sendable, CustomTestStringConvertible {

@@ -2,7 +2,7 @@ import Foundation
 @testable import SharedState
 import Testing
 
-/// What holds for documents of every kind. Each is made from a seed, which a failure tells.
+/// Laws that hold for documents of every kind. Each document is made from a seed, which a failure names.
 @Suite("FieldsMerge: the merge of any three documents", .timeLimit(.minutes(5)))
 struct ThreeWayMergePropertyTests {
   private static let seeds: Range<UInt64> = 0..<2_000
@@ -97,7 +97,7 @@ struct ThreeWayMergePropertyTests {
   @Test("has the changes of both, whoever came first, when they changed different members")
   func disjointChanges() {
     check { generator in
-      // Different sections, each side in its own; and two, so that no object is like an enum.
+      // Each side changes a section of its own. There are two, so that no object looks like an enum.
       var sections: [String: JSONSample] = ["mine": .randomObject(using: &generator)]
       sections["theirs"] = .randomObject(using: &generator)
       let base = JSONSample.object(sections)

@@ -2,7 +2,7 @@ import Foundation
 @testable import SharedState
 import Testing
 
-/// Examples of each rule, text for text.
+/// Exact examples of each rule.
 @Suite("FieldsMerge: a three-way merge", .timeLimit(.minutes(5)))
 struct ThreeWayMergeTests {
   struct Example: Sendable, CustomTestStringConvertible {
@@ -208,7 +208,7 @@ struct ThreeWayMergeTests {
 
   @Test("does not take the rounding of a decoder for a change")
   func rounding() throws {
-    // What a service that has the number as a Double decodes and encodes again.
+    // The document of a service that decodes the number as a Double and encodes it again.
     let rounded = #"{"price":1.2345678901234568e+19,"x":1}"#
     let merged = try ThreeWayMerge.merge(
       base: rounded,
@@ -271,7 +271,7 @@ struct ThreeWayMergeTests {
     let (base, mine, theirs) = (nested(#""x":1,"y":1"#), nested(#""x":2,"y":1"#), nested(#""y":1,"x":1,"z":0"#))
     let merged = try await onSmallStack { try ThreeWayMerge.merge(base: base, mine: mine, theirs: theirs) }
     #expect(merged == nested(#""y":1,"x":2,"z":0"#))
-    // Equal values that are written in different ways are compared down to the last.
+    // Equal values with different spellings are compared down to the innermost.
     let arrays = String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)
     let written = arrays.replacingOccurrences(of: "1", with: "1.0")
     #expect(try await onSmallStack { try ThreeWayMerge.merge(base: arrays, mine: written, theirs: "3") } == "3")

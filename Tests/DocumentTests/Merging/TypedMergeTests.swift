@@ -3,9 +3,9 @@ import Testing
 
 @testable import SharedState
 
-/// Merges of real types, each change made to what was decoded.
+/// Merges of real types. Each change is made to a decoded value.
 @Suite(.timeLimit(.minutes(5))) struct TypedMergeTests {
-  /// Changes a stored document as a service does, and applies that to what is stored by then.
+  /// Changes a stored document as a service does, and applies the change to the document that is stored by then.
   private func merge<Value: Codable & Sendable>(
     _ raw: String,
     _ theirs: String,
@@ -19,7 +19,7 @@ import Testing
     change(&mine)
     let outcome = ThreeWayMerge.merge(
       raw: try document(raw),
-      // It is read once more, as a replica does, which keeps no values.
+      // Read a second time, as in a replica, which keeps no values.
       base: try formed(coders.value(Value.self, raw)),
       mine: try formed(mine),
       theirs: try document(theirs)
@@ -133,12 +133,12 @@ import Testing
     #expect(merged == #"{"shape":{"type":"square","side":2},"title":"b"}"#)
   }
 
-  // MARK: Types that say how they merge
+  // MARK: Types with a merge of their own
 
   struct Range: ThreeWayMergeable, Sendable {
     var lower: Int
     var upper: Int
-    /// Whether the type was asked.
+    /// Whether the type's own merge was called.
     var isMerged = false
 
     static func merged(base: Range?, mine: Range, theirs: Range) -> Range {
@@ -193,7 +193,7 @@ import Testing
     func formed(_ ids: Int...) throws -> FormedDocument {
       try coders.encoder.encode(ids.map(Item.init), formsReadBy: coders.decoder).formed()
     }
-    // My value was committed beside the removal, and does not show it yet.
+    // My value was committed at the same time as the removal, and does not show it yet.
     let outcome = try ThreeWayMerge.merge(
       raw: document("[]"),
       base: formed(2, 4, 3),
@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test func whatWasMergedBeforeCountsOnce() throws {
-    // My value is still made of 0, and what is stored is 2 since an earlier change of mine was merged.
+    // My value is still based on 0, and the stored one is 2, because an earlier change of mine was merged.
     let coders = try Coders()
     func formed(_ tally: Tally) throws -> FormedDocument {
       try coders.encoder.encode(tally, formsReadBy: coders.decoder).formed()

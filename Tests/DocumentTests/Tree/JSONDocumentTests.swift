@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A JSON document", .timeLimit(.minutes(5)))
 struct JSONDocumentTests {
-  // MARK: What is JSON
+  // MARK: Validity
 
   static let validTexts = [
     "null", "true", "false", "0", "-0", "-1", "10", "0.5", "1e5", "1E+5", "1e-5", "1.25e05", "123456789012345678",
@@ -36,7 +36,7 @@ struct JSONDocumentTests {
     #expect(throws: JSONParsingError.self) { try JSONDocument(text) }
   }
 
-  /// Bytes after 5B 22, before 22 5D.
+  /// The bytes between 5B 22 and 22 5D.
   @Test(
     "is refused when it is not UTF-8",
     arguments: [
@@ -59,7 +59,7 @@ struct JSONDocumentTests {
       #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(text.utf8)) }
       #expect(throws: JSONParsingError.self) { try JSONDocument(text) }
     }
-    // Numbers without bounds, and half of a surrogate pair, which `JSONDecoder` accepts where it does not look.
+    // Numbers out of range and a lone surrogate, which `JSONDecoder` accepts in parts that it does not read.
     for text in ["[1e400]", #"["\uD800"]"#] {
       #expect(throws: (any Error).self) { try JSONSerialization.jsonObject(with: Data(text.utf8)) }
       #expect(throws: Never.self) { try JSONDecoder().decode(Anything.self, from: Data(text.utf8)) }
@@ -100,7 +100,7 @@ struct JSONDocumentTests {
       }
       let data = Data(bytes)
       guard let document = try? JSONDocument(parsing: data) else { continue }
-      // What is accepted can be decoded as far as the decoder looks, and can be worked with.
+      // An accepted document can be decoded as far as the decoder reads, and can be merged.
       let isAccepted = (try? JSONDecoder().decode(Anything.self, from: data)) != nil
       let other = try JSONDocument(#"{"a":[1],"":{"b":"\ud83d"}}"#)
       let outcome = ThreeWayMerge.merge(base: other, mine: document, theirs: other)
@@ -109,7 +109,7 @@ struct JSONDocumentTests {
     }
   }
 
-  // MARK: What is equal
+  // MARK: Equality
 
   @Test(
     "means the same as another one, however it is written",
@@ -154,7 +154,7 @@ struct JSONDocumentTests {
     #expect(try !document.hasSameValue(as: JSONDocument(reversed.replacingOccurrences(of: "key 7\"", with: "key x\""))))
   }
 
-  /// Decodes whatever JSON there is, and looks at nothing in it.
+  /// Decodes any JSON without reading anything in it.
   private struct Anything: Decodable {
     init(from decoder: any Decoder) throws {}
   }

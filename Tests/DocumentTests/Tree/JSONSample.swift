@@ -1,10 +1,10 @@
 @testable import SharedState
 
-/// A JSON value for tests, and a plain recursive statement of what ``ThreeWayMerge`` is to do with it.
+/// A JSON value for tests, with a plain recursive model of ``ThreeWayMerge``.
 indirect enum JSONSample: Equatable {
   case null
   case bool(Bool)
-  /// A number by its integer value, which can be written in many ways.
+  /// A number by its integer value, which has many spellings.
   case number(Int)
   case string(String)
   case array([JSONSample])
@@ -28,11 +28,11 @@ indirect enum JSONSample: Equatable {
     return .object(merged)
   }
 
-  // MARK: Chance
+  // MARK: Random values
 
   private static let keys = ["a", "b", "c", "\"", "é", "键", "🙂", "k\n", "long key number 1"]
 
-  /// A value of no great size. Few different keys and scalars, so that values often meet.
+  /// A small value. It has few different keys and scalars, so that values often meet.
   static func random(depth: Int = 3, using generator: inout SplitMix64) -> JSONSample {
     switch Int.random(in: 0..<(depth > 0 ? 12 : 5), using: &generator) {
     case 0: .null
@@ -47,7 +47,7 @@ indirect enum JSONSample: Equatable {
 
   static func randomObject(depth: Int = 3, using generator: inout SplitMix64) -> JSONSample {
     var members: [String: JSONSample] = [:]
-    // Now and then one that is large enough for an index.
+    // Now and then an object that is large enough for an index.
     let isLarge = Int.random(in: 0..<40, using: &generator) == 0
     for number in 0..<Int.random(in: isLarge ? 14..<40 : 0..<5, using: &generator) {
       let key = isLarge ? "key \(number)" : keys.randomElement(using: &generator) ?? ""
@@ -76,7 +76,7 @@ indirect enum JSONSample: Equatable {
 
   // MARK: Text
 
-  /// The value as JSON, written in one of the many ways that there are.
+  /// The value as JSON, in one of its many spellings.
   func text(using generator: inout SplitMix64) -> String {
     func space() -> String { ["", "", "", " ", "\n\t", "\r\n  "].randomElement(using: &generator) ?? "" }
     func list(_ items: [String], _ open: String, _ close: String) -> String {

@@ -19,7 +19,7 @@ struct ElementOrderTests {
     var mine: [Int]
     var theirs: [Int]
 
-    /// Without conflict: what one side removed is gone.
+    /// Without a conflict, an element that one side removed is gone.
     var isLeft: [Bool] {
       (0..<count).map { element in
         base.contains(element)
@@ -31,7 +31,8 @@ struct ElementOrderTests {
     var merged: [Int] { ElementOrder(base: base, mine: mine, theirs: theirs, count: count).elements(isLeft: isLeft) }
     var description: String { "\(base): \(mine) here, \(theirs) there" }
 
-    /// What a list has not moved: of all longest increasing subsequences of the common elements that with the latest.
+    /// The elements that a list has not moved: of all longest increasing subsequences of the common elements, the
+    /// latest one.
     func unmoved(in list: [Int]) -> Set<Int> {
       let common = list.filter { base.contains($0) && mine.contains($0) && theirs.contains($0) }
       func position(_ element: Int) -> Int { base.firstIndex(of: element) ?? 0 }

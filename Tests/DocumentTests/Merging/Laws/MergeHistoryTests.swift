@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// What belongs to one service: nobody else changes it.
+/// The part of a document that belongs to one service: no other one changes it.
 private struct OwnPlaces: Equatable {
   var field: Int?
   var entry: Int?
@@ -15,13 +15,13 @@ private struct OwnPlaces: Equatable {
 private struct Service {
   let name: String
   let isSecond: Bool
-  /// What was read last, with my change since then.
+  /// The document that was read last, with my changes since then.
   var raw: String
   var own = OwnPlaces()
   var added = 0
 }
 
-/// Services of two versions that commit one after the other, each on top of what it has read some commits ago.
+/// Services of two versions that commit one after the other, each based on a document that it read some commits ago.
 @Suite("FieldsMerge: histories", .timeLimit(.minutes(5)))
 struct MergeHistoryTests {
   private static func schema(isSecond: Bool, services: [String]) -> Schema {
@@ -56,7 +56,7 @@ struct MergeHistoryTests {
       for _ in 0..<12 {
         let index = Int.random(in: 0..<count, using: &generator)
         var service = services[index]
-        // Whoever has saved before has read that since: its own places are its last save.
+        // A service that has saved has read that save since: its own places are its last save.
         let schema = Self.schema(isSecond: service.isSecond, services: names)
         let rawValue = try JSONValue(service.raw)
         let base = try SchemaEncoder.base(schema, stored: rawValue)
@@ -101,7 +101,7 @@ extension Service {
     if generator.isOne(of: 3) { own.isInSet.toggle() }
   }
 
-  /// What the service writes: what it has read, with its own places as they are now.
+  /// The document that the service writes: the one that it has read, with the present values of its own places.
   fileprivate func document(
     _ base: FormedDocument,
     increment: Int,

@@ -1,7 +1,7 @@
 @testable import SharedState
 import Testing
 
-/// What holds for all documents of all types. Each is made from a seed, which a failure tells.
+/// Laws that hold for all documents of all types. Each document is made from a seed, which a failure names.
 @Suite("FieldsMerge: laws of the merge", .timeLimit(.minutes(5)))
 struct MergeLawsTests {
   private func check(
@@ -89,7 +89,7 @@ struct MergeLawsTests {
           myElements[identity] ?? [], rawElements[identity] ?? [], theirElements[identity] ?? []
         )
         guard values.count <= max(mine.count, theirs.count) else { return false }
-        // Which of several with one identity is which is not for this test to say.
+        // This test does not decide which of several elements with one identity is which.
         guard max(mine.count, theirs.count, raw.count) == 1, let value = values.first else { return true }
         return unknown(value) == (theirs.first ?? raw.first).map(unknown) ?? []
       }

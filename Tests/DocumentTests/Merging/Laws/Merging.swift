@@ -1,7 +1,7 @@
 @testable import SharedState
 import Foundation
 
-/// The documents of one merge, made by chance.
+/// The documents of one merge, made at random.
 struct Merging {
   var schema: Schema
   var raw: String
@@ -10,8 +10,8 @@ struct Merging {
   var removal: RemovalPolicy
 
   /// - Parameters:
-  ///   - mergeable: Whether some types say how they merge.
-  ///   - isOurs: Whether what was stored was written by the same encoder.
+  ///   - mergeable: Whether some types have a merge of their own.
+  ///   - isOurs: Whether the stored document was written by the same encoder.
   init(_ schema: Schema? = nil, mergeable: Bool = true, isOurs: Bool = false, using generator: inout SplitMix64) throws
   {
     let schema = schema ?? .random(mergeable: mergeable, using: &generator)
@@ -25,7 +25,7 @@ struct Merging {
     removal = RemovalPolicy.allCases.randomElement(using: &generator) ?? .laterWins
   }
 
-  /// What a service writes that has read a document.
+  /// The text that a service writes after it has read a document.
   static func encoded(_ schema: Schema, _ text: String) throws -> String {
     let document = try SchemaEncoder.base(schema, stored: JSONValue(text)).document
     return String(decoding: document.bytes, as: UTF8.self)

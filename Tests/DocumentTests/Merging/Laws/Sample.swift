@@ -1,8 +1,8 @@
 @testable import SharedState
 import Foundation
 
-/// A JSON value for tests, made and changed by chance as a schema allows. Every value has one text, so that what a type
-/// writes is canonical.
+/// A JSON value for tests, made and changed at random within a schema. Every value has one text, so that types write
+/// canonical texts.
 indirect enum Sample {
   case null
   case number(Int)
@@ -20,7 +20,7 @@ indirect enum Sample {
     }
   }
 
-  // MARK: Chance
+  // MARK: Random values
 
   private static let strings = ["a", "b", "c", "d", "é", "🙂", "k\n", "\"", ""]
 
@@ -50,7 +50,7 @@ indirect enum Sample {
     }
   }
 
-  /// The value as its owner, or another version of it, may change it.
+  /// The value after a change by its owner, or by another version of it.
   func changed(_ schema: Schema, isForeign: Bool = false, using generator: inout SplitMix64) -> Sample {
     if generator.isOne(of: 3) { return self }
     switch (schema, self) {
@@ -180,7 +180,7 @@ indirect enum Sample {
     }
   }
 
-  /// The value in one of the many ways that there are to write it.
+  /// The value in one of its many spellings.
   func text(using generator: inout SplitMix64) -> String {
     func space() -> String { ["", "", "", " ", "\n\t"].randomElement(using: &generator) ?? "" }
     func list(_ items: [String]) -> String { items.map { space() + $0 + space() }.joined(separator: ",") + space() }
@@ -243,7 +243,7 @@ extension Schema.Key {
 }
 
 extension SplitMix64 {
-  /// Is true once in so many times.
+  /// `true` once in `count` times.
   mutating func isOne(of count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 
   mutating func letter() -> String { "abcdefgh".randomElement(using: &self).map(String.init) ?? "" }

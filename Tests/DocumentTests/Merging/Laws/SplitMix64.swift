@@ -1,4 +1,4 @@
-/// A small seeded random number generator, so that what is random in the state machines can be repeated.
+/// A small seeded random number generator, for repeatable tests.
 ///
 /// Source: Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
 package struct SplitMix64: RandomNumberGenerator, Sendable {

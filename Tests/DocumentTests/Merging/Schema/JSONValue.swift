@@ -1,7 +1,7 @@
 @testable import SharedState
 import Foundation
 
-/// A value of a document, for tests: recursion is no danger there.
+/// A value of a document, for tests, where recursion is no danger.
 struct JSONValue: Sendable {
   struct Unexpected: Error {
     var what: String
@@ -23,7 +23,7 @@ struct JSONValue: Sendable {
   var isNull: Bool { kind == .null }
   var text: [UInt8] { Array(document.text(of: node)) }
 
-  /// What a string stands for; not UTF-8 where a surrogate has no other half.
+  /// The bytes that a string means; not UTF-8 with a lone surrogate.
   var stringBytes: [UInt8] { Array(JSONStringBytes(document.contents(of: node))) }
 
   var string: String {
@@ -33,7 +33,7 @@ struct JSONValue: Sendable {
     }
   }
 
-  /// The members in the order of the text, repeated ones among them.
+  /// The members in the order of the text, including repeated ones.
   var members: [(key: JSONValue, name: String, value: JSONValue)] {
     document.members(of: node).map {
       let key = JSONValue(document, $0.key)
@@ -41,7 +41,7 @@ struct JSONValue: Sendable {
     }
   }
 
-  /// The members without those that repeat others.
+  /// The members without repetitions.
   var countedMembers: [(key: JSONValue, name: String, value: JSONValue)] {
     var seen: Set<[UInt8]> = []
     return members.filter { seen.insert($0.key.stringBytes).inserted }

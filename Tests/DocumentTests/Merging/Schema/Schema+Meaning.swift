@@ -1,7 +1,7 @@
 @testable import SharedState
 import Foundation
 
-/// What values mean to a type, as bytes: equal for what is the same.
+/// The meaning of values to a type, as bytes: equal for values with the same meaning.
 extension Schema {
   /// - Parameter isFull: Whether members that the type does not know count.
   func meaning(of value: JSONValue, isFull: Bool = false) -> [UInt8] {
@@ -42,12 +42,12 @@ extension Schema {
     }
   }
 
-  /// What tells an element of a set from others.
+  /// The identity of an element of a set.
   func elementMeaning(of value: JSONValue) -> [UInt8] {
     value.kind == .string ? Self.bytes(Self.composed(value.stringBytes)) : meaning(of: value)
   }
 
-  /// What tells an element of a list from others; `nil` where it cannot be read.
+  /// The identity of an element of a list; `nil` when it cannot be read.
   static func identity(of value: JSONValue, _ names: [String], isUUID: Bool) -> [UInt8]? {
     var identity: [UInt8] = []
     for name in names {
@@ -63,7 +63,7 @@ extension Schema {
     return identity
   }
 
-  /// What a value means to nobody in particular.
+  /// The meaning of a value whose type is unknown.
   static func plainMeaning(of value: JSONValue) -> [UInt8] {
     switch value.kind {
     case .null, .true, .false: return value.text
@@ -76,7 +76,7 @@ extension Schema {
     }
   }
 
-  /// As Swift compares strings.
+  /// The composed form, by which Swift compares strings.
   static func composed(_ bytes: [UInt8]) -> [UInt8] {
     String(validating: bytes, as: UTF8.self).map { Array($0.precomposedStringWithCanonicalMapping.utf8) } ?? bytes
   }
@@ -102,7 +102,7 @@ extension Schema {
 }
 
 extension Schema.Key {
-  /// The one spelling of a key; `nil` for what is none.
+  /// The canonical spelling of a key; `nil` when it is no key.
   func canonical(_ bytes: [UInt8]) -> [UInt8]? {
     let string = String(decoding: bytes, as: UTF8.self)
     switch self {

@@ -1,6 +1,6 @@
 @testable import SharedState
 
-/// What a type is to the merge, in the words of the file of cases.
+/// A type as the merge sees it, in the terms of the file of cases.
 indirect enum Schema: Sendable {
   enum Key: String { case string, int, uuid }
 
@@ -46,7 +46,7 @@ indirect enum Schema: Sendable {
     }
   }
 
-  /// The kind of JSON that a value must be; `nil` if it can be several.
+  /// The kind of JSON that a value must have; `nil` if there are several.
   var kind: JSONNode.Kind? {
     switch self {
     case .leaf, .enumeration: nil

@@ -1,7 +1,7 @@
 @testable import SharedState
 import Foundation
 
-/// What an encoder makes of a value of a schema: its canonical JSON, and the forms of what is in it.
+/// The output of an encoder for a value of a schema: its canonical JSON, and the forms of its parts.
 struct SchemaEncoder {
   private(set) var text: [UInt8] = []
   private var forms: [Int: Form] = [:]
@@ -9,7 +9,7 @@ struct SchemaEncoder {
   /// Whether members that are nil are written as null.
   private let writesNull: Bool
 
-  /// A value that was decoded from what was stored, with missing members completed from the default, and encoded.
+  /// A value that was decoded from the stored document, completed from the default, and encoded.
   static func base(
     _ schema: Schema,
     stored: JSONValue,
@@ -21,7 +21,7 @@ struct SchemaEncoder {
     return try encoder.document()
   }
 
-  /// A value that a type has written: the members of its objects stay as they are.
+  /// A value as a type has written it: the members of its objects stay as they are.
   static func mine(_ schema: Schema, _ value: JSONValue) throws -> FormedDocument {
     var encoder = SchemaEncoder(writesNull: false)
     encoder.write(schema, value, default: nil, isStored: false)
@@ -41,7 +41,7 @@ struct SchemaEncoder {
     let node = count
     switch schema {
     case .leaf:
-      // A leaf that is an object is nothing that an encoder without forms could write.
+      // An encoder without forms could not write a leaf that is an object.
       forms[node] = .mergeable { _ in nil }
       copy(value, isStored: isStored)
     case .tally:
@@ -176,7 +176,7 @@ struct SchemaEncoder {
     count += part.count
   }
 
-  /// Copies a value of which nothing more is known; what was stored in the one way that strings have.
+  /// Copies a value whose type is unknown; a stored one with canonical strings.
   private mutating func copy(_ value: JSONValue, isStored: Bool) {
     count += Int(value.document.nodes[value.node].next) - value.node
     text += isStored ? Self.canonicalText(of: value) : value.text
@@ -218,7 +218,7 @@ struct SchemaEncoder {
     return MergedValue(theirs: Array("\(theirs)".utf8), merged: Array("\(sum)".utf8))
   }
 
-  /// A string in its one spelling, or as it is if no UTF-8 stands for it.
+  /// A string in its canonical spelling, or unchanged if it is not valid UTF-8.
   private static func quoted(_ string: JSONValue) -> [UInt8] {
     String(validating: string.stringBytes, as: UTF8.self) == nil ? string.text : quoted(string.stringBytes)
   }
