@@ -11,7 +11,7 @@ public protocol BindableAction<State>: SendableMetatype {
 }
 
 extension BindableAction {
-  /// The value of the case `binding`. It looks at the value, which takes about a microsecond.
+  /// The value of the case `binding`. Finding it reflects the action, which takes about a microsecond.
   public var binding: BindingAction<State>? {
     guard let child = Mirror(reflecting: self).children.first, child.label == "binding" else { return nil }
     return child.value as? BindingAction<State>
@@ -60,25 +60,25 @@ extension BindingAction: CustomReflectable {
   }
 }
 
-/// Makes the changes that actions with a case `binding` say.
+/// Applies the changes of actions with a case `binding`.
 public struct BindingReducer<State: Sendable, Action: Sendable, ViewAction: BindableAction<State>>: Reducer {
   /// It has no body.
   public typealias Body = Never
 
   private let toViewAction: @Sendable (Action) -> ViewAction?
 
-  /// Makes the changes of the actions themselves.
+  /// Applies the changes when the actions themselves are bindable.
   public init() where Action == ViewAction {
     toViewAction = { $0 }
   }
 
-  /// Makes the changes of actions that are the value of a case.
+  /// Applies the changes when a case of the actions holds bindable actions.
   public init(action toViewAction: CaseKeyPath<Action, ViewAction>) {
     let path = AnyCasePath(toViewAction)
     self.toViewAction = { path.extract(from: $0) }
   }
 
-  /// Makes the change, if the action is one.
+  /// Applies the change, if the action is one.
   public func reduce(into state: inout State, action: Action) -> Effect<Action> {
     toViewAction(action)?.binding?.set(&state)
     return .none

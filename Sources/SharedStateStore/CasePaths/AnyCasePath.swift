@@ -6,7 +6,7 @@ public struct AnyCasePath<Root, Value>: Sendable {
   @usableFromInline
   let extractValue: @Sendable (Root) -> Value?
 
-  /// A path that two closures make. They are called on any thread.
+  /// A path made of two closures, which are called on any thread.
   @inlinable
   public init(
     embed: @escaping @Sendable (Value) -> Root,
@@ -16,7 +16,7 @@ public struct AnyCasePath<Root, Value>: Sendable {
     extractValue = extract
   }
 
-  /// The path that a case key path stands for. Making it takes longer than using it: keep it where it is used often.
+  /// The path that a case key path stands for. Making it takes longer than using it: keep it if you use it often.
   public init(_ keyPath: CaseKeyPath<Root, Value>) {
     self = Case<Root>()[keyPath: keyPath].path(from: Root.self)
   }
@@ -29,7 +29,7 @@ public struct AnyCasePath<Root, Value>: Sendable {
   @inlinable
   public func extract(from root: Root) -> Value? { extractValue(root) }
 
-  /// The path that goes on with another one where this one ends.
+  /// This path followed by another one.
   public func appending<Member>(path: AnyCasePath<Value, Member>) -> AnyCasePath<Root, Member> {
     AnyCasePath<Root, Member>(
       embed: { [embedValue] in embedValue(path.embed($0)) },
@@ -39,7 +39,7 @@ public struct AnyCasePath<Root, Value>: Sendable {
 }
 
 extension AnyCasePath where Root == Value {
-  /// The path that leads nowhere else.
+  /// The path from a value to itself.
   public init() {
     self.init(embed: { $0 }, extract: { $0 })
   }
@@ -52,9 +52,9 @@ extension AnyCasePath where Value == Void {
 
 prefix operator /
 
-/// The path of a case by its name, as documents of before case key paths write it.
+/// The path of a case by its name, the form used before case key paths.
 ///
-/// It looks at the value, which takes about a microsecond.
+/// Extracting reflects the value, which takes about a microsecond.
 public prefix func / <Root, Value>(embed: @escaping @Sendable (Value) -> Root) -> AnyCasePath<Root, Value> {
   AnyCasePath(embed: embed) { root in
     guard let child = Mirror(reflecting: root).children.first, let value = child.value as? Value,

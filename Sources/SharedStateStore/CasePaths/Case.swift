@@ -4,14 +4,14 @@ public typealias CaseKeyPath<Root, Value> = KeyPath<Case<Root>, Case<Value>>
 /// A key path to a case of an enum, whose value may be of any type.
 public typealias PartialCaseKeyPath<Root> = PartialKeyPath<Case<Root>>
 
-/// What a case key path leads through.
+/// The type that case key paths lead through.
 @dynamicMemberLookup
 public struct Case<Value>: Sendable {
-  /// Nil for what a key path begins with, and for a case that is never there.
+  /// `nil` for the root of a key path, and for a case that never occurs.
   private let path: (any CasePathFromSomewhere<Value>)?
   private let isRoot: Bool
 
-  /// What all key paths begin with.
+  /// The root of all key paths.
   public init() {
     path = nil
     isRoot = true
@@ -29,7 +29,7 @@ public struct Case<Value>: Sendable {
     appending(path: Value.allCasePaths[keyPath: keyPath])
   }
 
-  /// A case that nothing is ever in. `@CasePathable` names it where a case has no path that is always available.
+  /// A case that no value is ever in. `@CasePathable` names it for a case whose path is not always available.
   public var _$never: Case<Never> { Case<Never>(path: nil) }
 
   /// A case of this value, by its path.
@@ -38,7 +38,7 @@ public struct Case<Value>: Sendable {
     return Case<Member>(path: path?.followed(by: next))
   }
 
-  /// The whole way, which begins at a root.
+  /// The whole path, from a root.
   func path<Root>(from root: Root.Type) -> AnyCasePath<Root, Value> {
     if let path = path as? AnyCasePath<Root, Value> { return path }
     if isRoot, let path = AnyCasePath<Value, Value>() as? AnyCasePath<Root, Value> { return path }
@@ -51,7 +51,7 @@ public struct Case<Value>: Sendable {
   }
 }
 
-/// A path whose root is not known. It goes on growing without losing it.
+/// A path with an unknown root. Appending to it keeps the root.
 private protocol CasePathFromSomewhere<Value>: Sendable {
   associatedtype Value
 
@@ -74,7 +74,7 @@ extension AnyCasePath: CasePathFromSomewhere {
   }
 }
 
-/// A case whose type is not known.
+/// A case of an unknown type.
 private protocol CaseOfSomething {
   func contains(_ root: Any) -> Bool
   func embed(any value: Any) -> Any?

@@ -2,7 +2,7 @@ import IssueReporting
 
 /// An enum whose cases have key paths.
 ///
-/// The macro `@CasePathable` makes everything that it needs.
+/// The macro `@CasePathable` makes all requirements.
 public protocol CasePathable: SendableMetatype {
   /// Has a property of type ``AnyCasePath`` for each case.
   associatedtype AllCasePaths: Sendable
@@ -12,15 +12,15 @@ public protocol CasePathable: SendableMetatype {
 }
 
 extension CasePathable {
-  /// What the key paths of its cases begin with, as in `\Action.Cases.child`.
+  /// The root of its case key paths, as in `\Action.Cases.child`.
   public typealias Cases = Case<Self>
 
-  /// The value of a case; `nil` when this is another one.
+  /// The value of a case; `nil` when this is in another case.
   public subscript<Value>(case keyPath: CaseKeyPath<Self, Value>) -> Value? {
     AnyCasePath(keyPath).extract(from: self)
   }
 
-  /// Changes to a case with a value, whatever this was before.
+  /// Changes to a case with a value, whatever the case was before.
   @_disfavoredOverload
   public subscript<Value>(case keyPath: CaseKeyPath<Self, Value>) -> Value {
     @available(*, unavailable, message: "There may be another case. Use the optional value.")
@@ -28,12 +28,12 @@ extension CasePathable {
     set { self = AnyCasePath(keyPath).embed(newValue) }
   }
 
-  /// The value of a case; `nil` when this is another one. For an enum that is `@dynamicMemberLookup`.
+  /// The value of a case; `nil` when this is in another case. For an enum that is `@dynamicMemberLookup`.
   public subscript<Value>(dynamicMember keyPath: CaseKeyPath<Self, Value>) -> Value? {
     AnyCasePath(keyPath).extract(from: self)
   }
 
-  /// Changes the value of a case in place. Reports an issue, and changes nothing, when this is another one.
+  /// Changes the value of a case in place. Reports an issue, and changes nothing, when this is in another case.
   public mutating func modify<Value>(
     _ keyPath: CaseKeyPath<Self, Value>,
     yield: (inout Value) -> Void,
@@ -58,14 +58,14 @@ extension CasePathable {
   }
 }
 
-/// The case key paths of an enum, which `@CasePathable` makes a type of.
+/// The case key paths of an enum, as a sequence whose type `@CasePathable` makes.
 public protocol CasePathSequence<_$Root>: Sequence, Sendable where Element == PartialCaseKeyPath<_$Root> {
   /// The enum.
   associatedtype _$Root
 }
 
 extension CasePathSequence {
-  /// The path of the case that a value is in. What is not always available has no place in it.
+  /// The path of the case that a value is in. A case that is not always available has no path here.
   /// - Complexity: O(n) in the number of cases.
   public subscript(root: _$Root) -> PartialCaseKeyPath<_$Root> {
     first { $0.contains(root) } ?? \._$never

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Finds effects by their ids, and those of children.
+/// Finds effects by their ids, and the effects of children.
 @usableFromInline
 final class CancellationRegistry: Sendable {
   private struct Key: Hashable, @unchecked Sendable {
-    // `@unchecked Sendable` is right because what `AnyHashable` hides is an `EffectID` or a `PathComponent`.
+    // `@unchecked Sendable` is right because the `AnyHashable` holds an `EffectID` or a `PathComponent`.
     let id: AnyHashable
     let path: EffectPath
   }
 
-  /// A child among those at a place.
+  /// A place where a feature has children.
   private struct Parent: Hashable {
     let path: EffectPath
     let place: PathPlace
@@ -17,25 +17,25 @@ final class CancellationRegistry: Sendable {
 
   private struct Contents {
     var nodes: [Key: [ObjectIdentifier: EffectNode]] = [:]
-    /// How many effects of its own children each child has.
+    /// For each child, the number of effects of its own children.
     var parents: [Parent: [StateIdentity: Int]] = [:]
   }
 
   private let contents = Mutex(Contents())
   private let parentCount = Atomic(0)
   private let childCount = Atomic(0)
-  /// They stay as long as the store, for the time after an action counts when its effect has ended.
+  /// Gates stay as long as the store, because the time after an action counts even when its effect has ended.
   private let throttles = Mutex<[Key: any Sendable]>([:])
 
-  /// That of tasks which belong to no store.
+  /// The registry of tasks that belong to no store.
   static let process = CancellationRegistry()
 
-  /// Lets a node be found until it has ended: by the feature of the path, and by its parents.
+  /// Registers a node under its id until it has ended, for the feature of the path and for that feature's parents.
   func register(_ node: EffectNode, id: EffectID, path: EffectPath) {
     insert(node, (0...path.count).map { Key(id: id, path: Array(path.prefix($0))) })
   }
 
-  /// Lets a node be found that stands for what a child does.
+  /// Registers a node that stands for the effects of a child.
   func register(_ node: EffectNode, child: PathComponent, path: EffectPath) {
     childCount.add(1, ordering: .relaxed)
     insert(node, [Key(id: child, path: path)])
@@ -52,12 +52,12 @@ final class CancellationRegistry: Sendable {
   /// Whether any child has a child with effects.
   var hasParents: Bool { parentCount.load(ordering: .relaxed) > 0 }
 
-  /// Those of the children at a place that have children with effects.
+  /// The children at a place that have children with effects.
   func parents(at place: PathPlace, path: EffectPath) -> [StateIdentity] {
     contents.withLock { contents in contents.parents[Parent(path: path, place: place)].map { Array($0.keys) } ?? [] }
   }
 
-  /// Counts an effect of a child for all whose child that is, at any depth.
+  /// Counts an effect of a child for all of its ancestors.
   private func count(_ path: EffectPath, _ change: Int) {
     parentCount.wrappingAdd(change, ordering: .relaxed)
     contents.withLock { contents in
@@ -70,7 +70,7 @@ final class CancellationRegistry: Sendable {
     }
   }
 
-  /// The gate of effects that have an id.
+  /// The gate of the effects with an id.
   func throttle<Action, Instant>(id: EffectID, path: EffectPath) -> ThrottleGate<Action, Instant> {
     throttles.withLock { throttles in
       let key = Key(id: id, path: path)
@@ -102,14 +102,14 @@ final class CancellationRegistry: Sendable {
 
   /// Marks effects as cancelled.
   ///
-  /// - Returns: What has to be called afterwards, without a lock.
+  /// - Returns: Closures to call afterwards, without a lock.
   func markCancelled(id: EffectID, path: EffectPath) -> [@Sendable () -> Void] {
     markCancelled(Key(id: id, path: path))
   }
 
-  /// Marks what a child does as cancelled.
+  /// Marks the effects of a child as cancelled.
   ///
-  /// - Returns: What has to be called afterwards, without a lock.
+  /// - Returns: Closures to call afterwards, without a lock.
   func markCancelled(child: PathComponent, path: EffectPath) -> [@Sendable () -> Void] {
     markCancelled(Key(id: child, path: path))
   }

@@ -1,11 +1,11 @@
 extension Effect {
-  /// Begins the effect after some time in which no other one with the same id was begun.
+  /// Begins the effect once no other effect with the same id was begun for some time.
   ///
   /// - Parameters:
-  ///   - id: What it is cancelled by: by the next one with the id, or by ``cancel(id:)``.
+  ///   - id: The id that cancels it, by the next effect with the id or by ``cancel(id:)``.
   ///   - duration: How long it waits.
   ///   - clock: The clock, such as the dependency `continuousClock`.
-  ///   - tolerance: How much later it may be.
+  ///   - tolerance: How much longer it may wait.
   public func debounce<ClockType: Clock>(
     id: some Hashable & Sendable,
     for duration: ClockType.Duration,
@@ -15,7 +15,7 @@ extension Effect {
     debounce(id: id) { try await clock.sleep(until: clock.now.advanced(by: duration), tolerance: tolerance) }
   }
 
-  /// Begins the effect after a sleep that no other one with the same id has interrupted.
+  /// Begins the effect after a sleep, unless another effect with the same id interrupts the sleep.
   package func debounce(
     id: some Hashable & Sendable,
     sleep: @escaping @Sendable () async throws -> Void
@@ -23,15 +23,15 @@ extension Effect {
     .concatenate(.run { _ in try await sleep() }, self).cancellable(id: id, cancelInFlight: true)
   }
 
-  /// Lets through at most one action of effects with the same id in some time.
+  /// Lets through at most one action of the effects with the same id in some time.
   ///
-  /// The first one goes at once. Of those that come sooner than `duration` after that, one goes when the time is over.
-  /// Each effect with the id ends those before.
+  /// The first action goes at once. Of the actions that follow within `duration`, one goes when that time is over. Each
+  /// effect with the id ends the earlier ones.
   /// - Parameters:
-  ///   - id: What it is cancelled by: by the next one with the id, or by ``cancel(id:)``.
+  ///   - id: The id that cancels it, by the next effect with the id or by ``cancel(id:)``.
   ///   - duration: The least time between two actions.
   ///   - clock: The clock, such as the dependency `continuousClock`.
-  ///   - latest: Whether the latest action goes, or the first one that came too soon.
+  ///   - latest: Whether the latest action goes, or the first action that came too soon.
   public func throttle<ClockType: Clock>(
     id: some Hashable & Sendable,
     for duration: ClockType.Duration,
@@ -47,11 +47,11 @@ extension Effect {
     )
   }
 
-  /// Lets through at most one action of effects with the same id in some time.
+  /// Lets through at most one action of the effects with the same id in some time.
   ///
   /// - Parameters:
   ///   - now: The present time.
-  ///   - next: The time at which the next action may go after one that went at a time.
+  ///   - next: The earliest time of the next action after an action at a given time.
   ///   - sleep: Waits until a time.
   package func throttle<Instant: Comparable & Sendable>(
     id: some Hashable & Sendable,
@@ -85,7 +85,7 @@ extension Effect {
     .cancellable(id: id, cancelInFlight: true)
   }
 
-  /// Does what the effect does, in the task that calls this.
+  /// Performs the effect, in the task of the caller.
   private func perform(_ send: @escaping @Sendable (Action) -> Void) async {
     guard let operation = box?.operation, !Task.isCancelled else { return }
     switch operation {

@@ -1,8 +1,8 @@
-/// What is to be done after a state has changed: a description, which a store carries out.
+/// Work that follows a change of a state: a description, which a store carries out.
 ///
-/// What an effect does runs outside of the reducer, with the dependencies that were in force where it was made.
+/// The work runs outside of the reducer, with the dependencies that were in force where the effect was made.
 public struct Effect<Action: Sendable>: Sendable {
-  /// `nil` when there is nothing to be done, so that the common case is a comparison with zero.
+  /// `nil` when there is no work, so that the common case is a comparison with zero.
   @usableFromInline
   let box: EffectBox<Action>?
 
@@ -15,16 +15,16 @@ public struct Effect<Action: Sendable>: Sendable {
     box = EffectBox(operation)
   }
 
-  /// Nothing.
+  /// No work.
   @inlinable
   public static var none: Self { Self(box: nil) }
 
-  /// Whether there is nothing to be done.
+  /// Whether there is no work.
   @inlinable
   var isNone: Bool { box == nil }
 }
 
-/// Holds what an effect does.
+/// Holds the work of an effect.
 @usableFromInline
 final class EffectBox<Action: Sendable>: Sendable {
   let operation: EffectOperation<Action>
@@ -34,7 +34,7 @@ final class EffectBox<Action: Sendable>: Sendable {
   }
 }
 
-/// What an effect does.
+/// The work of an effect.
 indirect enum EffectOperation<Action: Sendable>: Sendable {
   case send(Action)
   case run(EffectTask<Action>)
@@ -43,9 +43,9 @@ indirect enum EffectOperation<Action: Sendable>: Sendable {
   case concatenate([Effect<Action>])
   case cancellable(Effect<Action>, id: EffectID, cancelInFlight: Bool)
   case cancel(EffectID)
-  /// What a child does that may go; it asks to go by sending the action.
+  /// The effects of a child that may be dismissed; the child asks for that by sending the action.
   case child(Effect<Action>, PathComponent, dismissal: Action?)
-  /// The end of what a child does.
+  /// The end of the effects of a child.
   case farewell(PathComponent)
 }
 
@@ -73,26 +73,26 @@ extension Effect {
   @usableFromInline
   func merged(with other: Self) -> Self { .merge([self, other]) }
 
-  /// Effects of which each begins when the one before has ended. When they are cancelled, the rest does not begin.
+  /// Effects that run one after the other. When they are cancelled, the rest does not begin.
   public static func concatenate(_ effects: Self...) -> Self { concatenate(effects) }
 
-  /// Effects of which each begins when the one before has ended. When they are cancelled, the rest does not begin.
+  /// Effects that run one after the other. When they are cancelled, the rest does not begin.
   public static func concatenate(_ effects: some Collection<Self>) -> Self {
     let effects = effects.filter { !$0.isNone }
     return effects.count < 2 ? effects.first ?? .none : Self(.concatenate(effects))
   }
 
-  /// This effect, and another one when it has ended.
+  /// This effect, followed by another one.
   public func concatenate(with other: Self) -> Self { .concatenate([self, other]) }
 
-  /// The same effect, for the actions of somebody else.
+  /// The same effect, with its actions transformed.
   @inlinable
   public func map<Other: Sendable>(_ transform: @escaping @Sendable (Action) -> Other) -> Effect<Other> {
     map(transform, within: nil)
   }
 
   /// The same effect, for the actions of a parent.
-  /// - Parameter keyPath: Leads from the parent's state to the child's; `nil` when that may go.
+  /// - Parameter keyPath: Leads from the parent's state to the child's; `nil` when the child may go.
   @inlinable
   func map<Other: Sendable>(
     _ transform: @escaping @Sendable (Action) -> Other,
@@ -131,7 +131,7 @@ extension Effect {
     }
   }
 
-  /// What a child does, as part of what its parent does.
+  /// The effects of a child, as part of its parent's effects.
   @usableFromInline
   func of(
     _ component: @autoclosure () -> PathComponent,
@@ -140,19 +140,19 @@ extension Effect {
     isNone ? self : Self(.child(self, component(), dismissal: dismissal()))
   }
 
-  /// The end of what a child does.
+  /// The end of the effects of a child.
   @usableFromInline
   static func farewell(_ component: PathComponent) -> Self { Self(.farewell(component)) }
 }
 
 extension Effect {
-  /// Makes the effect one that ends when its id is cancelled.
+  /// Gives the effect an id by which it can be cancelled.
   ///
-  /// The id counts for the feature that returns the effect and for its parents: cancelling it reaches neither a sibling,
-  /// nor another element, nor what is presented anew. An effect may have several ids.
+  /// The id counts for the feature that returns the effect and for its parents: cancelling it reaches neither a
+  /// sibling, nor another element, nor a new presentation. An effect may have several ids.
   /// - Parameters:
-  ///   - id: What ``cancel(id:)`` and `Task.cancel(id:)` name.
-  ///   - cancelInFlight: Whether effects that have the id end first.
+  ///   - id: The id for ``cancel(id:)`` and `Task.cancel(id:)`.
+  ///   - cancelInFlight: Whether running effects with the id end first.
   public func cancellable(id: some Hashable & Sendable, cancelInFlight: Bool = false) -> Self {
     if isNone { return cancelInFlight ? .cancel(id: id) : .none }
     return Self(.cancellable(self, id: EffectID(id), cancelInFlight: cancelInFlight))

@@ -1,4 +1,4 @@
-/// What effects are cancelled by.
+/// The id by which effects are cancelled.
 struct EffectID: Hashable, @unchecked Sendable {
   // `@unchecked Sendable` is right because `AnyHashable` only hides that the value is `Sendable`.
   private let value: AnyHashable
@@ -11,7 +11,7 @@ struct EffectID: Hashable, @unchecked Sendable {
 /// A child that may go, as seen by its parent.
 @usableFromInline
 struct PathComponent: Hashable, @unchecked Sendable {
-  // `@unchecked Sendable` is right because key paths are compared only, and those of states are made of literals.
+  // `@unchecked Sendable` is right because key paths are only compared, and key paths of states are made of literals.
   let place: PathPlace
   @usableFromInline
   let identity: StateIdentity
@@ -32,22 +32,22 @@ struct PathComponent: Hashable, @unchecked Sendable {
     self.identity = identity
   }
 
-  /// The same child as seen by the feature that a key path leads to; `nil` when it is not there.
+  /// The same child as seen by the feature that a key path leads to; `nil` when the child is not in that feature.
   func inside(_ keyPath: AnyKeyPath) -> Self? {
     place.inside(keyPath).map { Self(place: $0, identity: identity) }
   }
 
-  /// The same child as seen from outside of the features that some key paths lead to, from the innermost one outwards.
+  /// The same child as seen from outside of nested features, given their key paths from the innermost one outwards.
   func within(_ keyPaths: [AnyKeyPath]) -> Self {
     Self(place: place.within(keyPaths), identity: identity)
   }
 }
 
-/// Where a feature has a child that may go, or several.
+/// The place where a feature has one or several children that may go.
 struct PathPlace: Hashable, @unchecked Sendable {
   // `@unchecked Sendable` is right for the reason above.
   private let base: AnyHashable
-  /// What leads to the feature: two that are alike may be parts of the same state.
+  /// The key paths to the feature: two equal places may be in different parts of the same state.
   private var keyPaths: [AnyKeyPath] = []
 
   init(_ base: AnyHashable) {
@@ -69,12 +69,12 @@ struct PathPlace: Hashable, @unchecked Sendable {
   }
 }
 
-/// The place of a child whose state no key path leads to.
+/// The place of a child whose state has no key path.
 final class ChildPlace: Hashable, Sendable {
   static func == (lhs: ChildPlace, rhs: ChildPlace) -> Bool { lhs === rhs }
 
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// The way from a store's feature to a child that may go, and further to a child of that.
+/// The path from a store's feature to a child that may go, and on to a child of that one.
 typealias EffectPath = [PathComponent]

@@ -1,10 +1,11 @@
 import SharedStateDependencies
 import Synchronization
 
-/// Something that an action has led to and that has not ended: an effect, or several that belong together.
+/// Work that an action has caused and that has not ended: an effect, or several that belong together.
 ///
-/// The nodes form a tree. One that is cancelled takes what is below with it, and has ended when that has. Its root stands
-/// for a store, each child of the root for an action that was sent to the store, with all that comes of it.
+/// The nodes form a tree. Cancelling a node cancels all nodes below it, and a node has ended when they have. The root
+/// stands for a store. Each child of the root stands for an action that was sent to the store, with everything that the
+/// action causes.
 @usableFromInline
 package final class EffectNode: Sendable {
   private struct State {
@@ -15,7 +16,8 @@ package final class EffectNode: Sendable {
     var task: Task<Void, Never>?
     /// Called once, when the last part has ended.
     var whenEnded: [@Sendable () -> Void] = []
-    /// Whether they are being called: nothing begins here any more, for nobody finds this one by its ids.
+    /// Whether they are being called. Nothing begins here any more then, because the node can no longer be found by its
+    /// ids.
     var isEnding = false
 
     mutating func remove(_ child: EffectNode) {
@@ -28,11 +30,11 @@ package final class EffectNode: Sendable {
 
   private let parent: EffectNode?
   private let mark = Atomic<Bool>(false)
-  /// Where the parent has it among its children. Written with the lock of the parent held.
+  /// The index of this node among its parent's children. Written with the lock of the parent held.
   private let position = Atomic<Int>(0)
   private let state = Mutex(State())
 
-  /// A node that stands for itself, such as that of a store.
+  /// A root, such as the node of a store.
   init() {
     parent = nil
   }
@@ -43,14 +45,14 @@ package final class EffectNode: Sendable {
     parent.adopt(self)
   }
 
-  /// The node of the action that everything comes from.
+  /// The node of the action that caused this one.
   var run: EffectNode {
     var node = self
     while let parent = node.parent, parent.parent != nil { node = parent }
     return node
   }
 
-  /// Whether it is cancelled, or what it is a part of.
+  /// Whether this node or one of its ancestors is cancelled.
   package var isCancelled: Bool {
     var node: EffectNode? = self
     while let next = node {
@@ -63,7 +65,7 @@ package final class EffectNode: Sendable {
   /// Whether all its parts have ended.
   package var hasEnded: Bool { state.withLock { $0.count == 0 } }
 
-  /// Whether it has no parts that have not ended.
+  /// Whether it has no running parts.
   var isAlone: Bool { state.withLock { $0.count <= 1 } }
 
   private func adopt(_ child: EffectNode) {
@@ -71,12 +73,12 @@ package final class EffectNode: Sendable {
       state.count += 1
       child.position.store(state.children.count, ordering: .relaxed)
       state.children.append(child)
-      // Whoever has cancelled this one has looked at its children, or comes for the lock later.
+      // The thread that cancels the parent either has looked at its children by now, or takes the lock later.
       if mark.load(ordering: .relaxed) { child.mark.store(true, ordering: .relaxed) }
     }
   }
 
-  /// Whether it is a part of another one, or that one itself.
+  /// Whether this is another node or is below it.
   func isPart(of other: EffectNode) -> Bool {
     var node: EffectNode? = self
     while let next = node {
@@ -86,7 +88,7 @@ package final class EffectNode: Sendable {
     return false
   }
 
-  /// Notes that something begins that is no node of its own, unless everything has ended.
+  /// Counts work that has no node of its own, unless everything has ended.
   func tryBegin() -> Bool {
     state.withLock { state in
       guard state.count > 0, !state.isEnding else { return false }
@@ -95,12 +97,12 @@ package final class EffectNode: Sendable {
     }
   }
 
-  /// Notes that something begins that is no node of its own.
+  /// Counts work that has no node of its own.
   func begin() {
     state.withLock { $0.count += 1 }
   }
 
-  /// Notes that a part has ended, or the beginning of the node itself.
+  /// Counts the end of a part, or of the beginning of the node itself.
   func end() {
     end(nil)
   }
@@ -112,8 +114,8 @@ package final class EffectNode: Sendable {
         state.count -= 1
         return nil
       }
-      // They are called before the end counts, for they may begin something. In one step with it, so that none is missed
-      // that comes meanwhile.
+      // The closures are called before the end counts, because they may begin something. Taking them and setting the
+      // flag is one step, so that no closure that comes meanwhile is missed.
       guard state.whenEnded.isEmpty else {
         defer { state.whenEnded = [] }
         state.isEnding = true
@@ -132,7 +134,7 @@ package final class EffectNode: Sendable {
     parent?.end(self)
   }
 
-  /// Calls a closure when everything has ended; at once when it has.
+  /// Calls a closure when everything has ended; at once if it already has.
   func whenEnded(_ closure: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       guard state.count > 0 else { return true }
@@ -142,7 +144,7 @@ package final class EffectNode: Sendable {
     if hasEnded { closure() }
   }
 
-  /// Says how it is stopped when it is cancelled, which may have been already.
+  /// Sets the closure that stops the node. It is called when the node is cancelled, at once if it already is.
   func whenCancelled(_ stop: @escaping @Sendable () -> Void) {
     let isCancelled = state.withLock { state in
       guard state.count > 0 else { return false }
@@ -152,7 +154,7 @@ package final class EffectNode: Sendable {
     if isCancelled { stop() }
   }
 
-  /// Hands over the task that does the work.
+  /// Sets the task that does the work.
   func attach(_ task: Task<Void, Never>) {
     let isCancelled = state.withLock { state in
       guard state.count > 0 else { return false }
@@ -162,7 +164,7 @@ package final class EffectNode: Sendable {
     if isCancelled { task.cancel() }
   }
 
-  /// A task that is at work; `nil` when there is none, or when something else is.
+  /// A running task of this node or its last child; `nil` when there is none.
   private var task: Task<Void, Never>? {
     let (task, child) = state.withLock { ($0.task, $0.children.last) }
     return task ?? child?.task
@@ -170,7 +172,7 @@ package final class EffectNode: Sendable {
 
   /// Marks everything as cancelled.
   ///
-  /// - Returns: What has to be called afterwards, without a lock.
+  /// - Returns: Closures to call afterwards, without a lock.
   func markCancelled() -> [@Sendable () -> Void] {
     mark.store(true, ordering: .relaxed)
     let (children, stop, task) = state.withLock { ($0.children, $0.stop, $0.task) }
@@ -185,10 +187,10 @@ package final class EffectNode: Sendable {
     for stop in markCancelled() { stop() }
   }
 
-  /// Waits until everything has ended. When the task that waits is cancelled, so is this.
+  /// Waits until everything has ended. When the waiting task is cancelled, the node is cancelled, too.
   package func finish() async {
     await withTaskCancellationHandler {
-      // To wait for a task takes a fraction of what a continuation takes.
+      // Waiting for a task takes a fraction of the time of a continuation.
       var last: Task<Void, Never>?
       while let task, task != last {
         await task.value
@@ -204,9 +206,9 @@ package final class EffectNode: Sendable {
   }
 }
 
-/// Something that calls back, such as a publisher.
+/// A source that calls back, such as a publisher.
 struct EffectSource<Action: Sendable>: Sendable {
-  /// Those in force where the effect was made; `nil` when they are the defaults of the process.
+  /// The dependencies in force where the effect was made; `nil` when they are the defaults of the process.
   let dependencies: DependencyValues?
   let subscribe: @Sendable (_ send: Send<Action>, _ end: @escaping @Sendable () -> Void) -> @Sendable () -> Void
 
@@ -224,10 +226,10 @@ struct EffectSource<Action: Sendable>: Sendable {
 }
 
 extension Effect {
-  /// Sends whenever something outside calls back, until that says it has ended or the effect is cancelled.
+  /// Sends whenever a source outside calls back, until the source says that it has ended or the effect is cancelled.
   ///
-  /// - Parameter subscribe: Gets the function that sends, and one that says that nothing more comes; returns what ends
-  ///   the subscription. Called with no lock held.
+  /// - Parameter subscribe: Gets the function that sends, and one that says that nothing more comes. Returns a closure
+  ///   that ends the subscription. Called with no lock held.
   package static func subscription(
     _ subscribe:
       @escaping @Sendable (
@@ -239,15 +241,15 @@ extension Effect {
   }
 }
 
-/// What an effect knows of the place that it runs in.
+/// The place that an effect runs in.
 final class EffectContext: Sendable {
-  /// That of the effect which the current task belongs to.
+  /// The context of the effect that the current task belongs to.
   @TaskLocal static var current: EffectContext?
 
   let registry: CancellationRegistry
   let node: EffectNode
   let path: EffectPath
-  /// Sends the action that lets the innermost child go; `nil` when there is none that could.
+  /// Sends the action that dismisses the innermost child; `nil` when no child may go.
   let dismiss: (@Sendable () -> Void)?
 
   init(registry: CancellationRegistry, node: EffectNode, path: EffectPath, dismiss: (@Sendable () -> Void)?) {

@@ -1,12 +1,12 @@
 import SharedStateDependencies
 
-/// An asynchronous closure, and what it needs to run.
+/// An asynchronous closure with its name, priority, dependencies and location.
 final class EffectTask<Action: Sendable>: Sendable {
-  // A class, because it is handed on several times until it runs.
+  // A class, because it is passed on several times before it runs.
 
   let name: String?
   let priority: TaskPriority?
-  /// Those in force where the effect was made; `nil` when they are the defaults of the process.
+  /// The dependencies in force where the effect was made; `nil` when they are the defaults of the process.
   let dependencies: DependencyValues?
   let location: SourceLocation
   let operation: @Sendable (Send<Action>) async throws -> Void
@@ -59,7 +59,7 @@ final class EffectTask<Action: Sendable>: Sendable {
     do {
       try await operation(send)
     } catch is CancellationError {
-      // That is how a cancelled effect ends.
+      // A cancelled effect ends in this way.
     } catch {
       guard let handler else {
         if Task.isCancelled { return }
@@ -73,12 +73,12 @@ final class EffectTask<Action: Sendable>: Sendable {
 extension Effect {
   /// Runs an asynchronous closure, which may send actions.
   ///
-  /// It runs in a task of its own, on any thread. When it is cancelled, its task is, and what it sends then is not
-  /// reduced. A `CancellationError` just ends it.
+  /// It runs in a task of its own, on any thread. Cancelling the effect cancels that task, and actions that it sends
+  /// afterwards are not reduced. A `CancellationError` only ends the effect.
   /// - Parameters:
   ///   - priority: The priority of the task.
   ///   - name: The name of the task, for debuggers.
-  ///   - operation: What runs. It gets the function that sends an action.
+  ///   - operation: The closure to run. It gets the function that sends an action.
   ///   - handler: Handles an error that the operation throws. Without it such an error is reported as an issue.
   public static func run(
     priority: TaskPriority? = nil,
@@ -109,7 +109,7 @@ extension Effect {
 public struct Send<Action: Sendable>: Sendable {
   private let deliver: @Sendable (Action) -> Void
 
-  /// A function that hands actions to a closure, which is called on any thread: for tests of what sends.
+  /// A function that passes actions to a closure, which is called on any thread: for tests of code that sends.
   public init(_ deliver: @escaping @Sendable (Action) -> Void) {
     self.deliver = deliver
   }
@@ -122,7 +122,7 @@ public struct Send<Action: Sendable>: Sendable {
 
   /// Sends an action from a callback. Does nothing once the effect is cancelled.
   package func now(_ action: Action) {
-    // The task that calls back is somebody else's: whether it is cancelled says nothing about the effect.
+    // The calling task belongs to other code: whether it is cancelled says nothing about the effect.
     deliver(action)
   }
 

@@ -1,17 +1,17 @@
-/// The children with effects of a feature's children, as the feature sees them.
+/// The children that have effects, below the children of a feature, as the feature sees them.
 ///
-/// A feature may have ten thousand elements. Whoever looks for those whose children have gone asks only these.
+/// A feature may have ten thousand elements. Only these are asked whether children of theirs have gone.
 @usableFromInline
 struct LiveChildren: @unchecked Sendable {
-  // `@unchecked Sendable` is right because key paths are compared only, and those of states are made of literals.
+  // `@unchecked Sendable` is right because key paths are only compared, and key paths of states are made of literals.
 
   /// `nil` when there are none.
   private let registry: CancellationRegistry?
   private var path: EffectPath = []
-  /// What leads to the feature from the last child of the path, from the innermost one outwards.
+  /// The key paths from the last child of the path to the feature, from the innermost one outwards.
   private var keyPaths: [AnyKeyPath] = []
 
-  /// Those of a feature that no store runs.
+  /// The live children of a feature that no store runs: none.
   @usableFromInline
   static var unknown: Self { Self(registry: nil) }
 
@@ -19,13 +19,13 @@ struct LiveChildren: @unchecked Sendable {
     self.registry = registry
   }
 
-  /// Those in a store, as its own feature sees them.
+  /// The live children in a store, as its own feature sees them.
   @usableFromInline
   init(in registry: CancellationRegistry) {
     self.init(registry: registry.hasParents ? registry : nil)
   }
 
-  /// What a feature sees that a key path leads to.
+  /// The live children as seen by the feature that a key path leads to.
   @usableFromInline
   func within(_ keyPath: AnyKeyPath) -> Self {
     if registry == nil { return self }
@@ -34,7 +34,7 @@ struct LiveChildren: @unchecked Sendable {
     return inner
   }
 
-  /// What a child sees.
+  /// The live children as seen by a child.
   @usableFromInline
   func within(_ child: @autoclosure () -> PathComponent) -> Self {
     if registry == nil { return self }
@@ -44,14 +44,14 @@ struct LiveChildren: @unchecked Sendable {
     return inner
   }
 
-  /// Those of the children at a place that have children with effects.
+  /// The children at a place that have children with effects.
   @usableFromInline
   func parents(at place: AnyKeyPath) -> [StateIdentity] {
     registry?.parents(at: PathPlace(place).within(keyPaths), path: path) ?? []
   }
 }
 
-/// A child that has effects in an action, and those of its children that have.
+/// A child that has effects from an action, and its own children that have.
 @usableFromInline
 struct ActingChild: Sendable {
   @usableFromInline
@@ -59,7 +59,7 @@ struct ActingChild: Sendable {
   @usableFromInline
   let children: [ActingChild]
 
-  /// The same child as seen by the feature that a key path leads to; `nil` when it is not there.
+  /// The same child as seen by the feature that a key path leads to; `nil` when the child is not in that feature.
   @usableFromInline
   func inside(_ keyPath: AnyKeyPath) -> Self? {
     component.inside(keyPath).map { Self(component: $0, children: children) }
@@ -67,7 +67,7 @@ struct ActingChild: Sendable {
 }
 
 extension Effect {
-  /// The children that it belongs to.
+  /// The children whose effects are part of this effect.
   @usableFromInline
   var children: [ActingChild] {
     switch box?.operation {

@@ -1,6 +1,6 @@
 import IssueReporting
 
-/// Where something is written.
+/// A place in the source code.
 @usableFromInline
 package struct SourceLocation: Sendable {
   package let fileID: StaticString
@@ -21,7 +21,7 @@ package struct SourceLocation: Sendable {
     reportIssue(message, fileID: fileID, filePath: filePath, line: line, column: column)
   }
 
-  /// Tells there of something that does not fail a test.
+  /// Reports there, without failing a test.
   package func expectIssue(_ message: String) {
     for reporter in IssueReporters.current {
       reporter.expectIssue(message, fileID: fileID, filePath: filePath, line: line, column: column)

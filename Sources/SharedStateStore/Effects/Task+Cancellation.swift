@@ -1,8 +1,8 @@
 extension Task where Success == Never, Failure == Never {
   /// Ends effects that have an id, and operations of ``withTaskCancellation(id:cancelInFlight:isolation:operation:)``.
   ///
-  /// Inside an effect the id is one of its own feature, as in ``Effect/cancel(id:)``. Elsewhere it is one of operations
-  /// that run in no store.
+  /// Inside an effect the id belongs to that effect's feature, as in ``Effect/cancel(id:)``. Elsewhere it belongs to
+  /// operations outside of all stores.
   public static func cancel(id: some Hashable & Sendable) {
     let context = EffectContext.current
     let registry = context?.registry ?? .process
@@ -13,10 +13,10 @@ extension Task where Success == Never, Failure == Never {
 /// Runs an operation that ends when its id is cancelled, by an effect or by `Task.cancel(id:)`.
 ///
 /// - Parameters:
-///   - id: What it is cancelled by. Inside an effect the id is one of its own feature.
-///   - cancelInFlight: Whether what runs with the id already ends first.
+///   - id: The id that cancels the operation. Inside an effect the id belongs to that effect's feature.
+///   - cancelInFlight: Whether running operations with the id end first.
 ///   - isolation: The isolation of the caller.
-///   - operation: What runs, in a task of its own.
+///   - operation: The operation, which runs in a task of its own.
 /// - Returns: What the operation returns.
 /// - Throws: What the operation throws.
 public func withTaskCancellation<Value: Sendable, Failure: Error>(

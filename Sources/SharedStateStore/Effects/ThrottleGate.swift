@@ -1,26 +1,26 @@
 import Synchronization
 
-/// Decides when an action goes through that must not come too soon after the one before.
+/// Decides when an action that must not follow the previous one too soon may go through.
 final class ThrottleGate<Action: Sendable, Instant: Comparable & Sendable>: Sendable {
-  /// The time that an action waits.
+  /// The delay of a waiting action.
   struct Delay: Sendable {
     let end: Instant
     fileprivate let number: Int
   }
 
   enum Admission {
-    /// It goes at once.
+    /// The action goes at once.
     case now
-    /// It waits, and whoever brought it releases it when the time is over.
+    /// The action waits, and its effect releases it when the delay is over.
     case later(Delay)
-    /// It waits, or is dropped, in a delay that has begun.
+    /// The action waits, or is dropped, during a delay that has already begun.
     case kept
   }
 
   private struct State {
     var last: Instant?
     var waiting: Action?
-    /// Who releases the action that waits.
+    /// The effect that releases the waiting action.
     var effect: EffectNode?
     var delayNumber = 0
 
@@ -47,7 +47,7 @@ final class ThrottleGate<Action: Sendable, Instant: Comparable & Sendable>: Send
         return .now
       }
       if latest || state.waiting == nil { state.waiting = action }
-      // The effect of a delay that has begun ends when another one comes.
+      // The effect of a running delay ends when another effect comes.
       if state.effect === effect { return .kept }
       state.effect = effect
       state.delayNumber += 1
@@ -55,7 +55,7 @@ final class ThrottleGate<Action: Sendable, Instant: Comparable & Sendable>: Send
     }
   }
 
-  /// The action that has waited; `nil` when somebody else releases it.
+  /// The waiting action; `nil` when another effect releases it.
   func release(_ delay: Delay, now: Instant) -> Action? {
     state.withLock { state in
       guard state.delayNumber == delay.number, let action = state.waiting else { return nil }

@@ -1,4 +1,4 @@
-/// A feature that is one of several at a time, as `@Reducer` makes it of an enum.
+/// A feature that is one of several at a time. `@Reducer` makes it of an enum.
 public protocol CaseReducer<State, Action>: Reducer where State: CaseReducerState {
   /// The type of the reducers of all cases.
   associatedtype CaseBody: Reducer<State, Action>
@@ -39,7 +39,7 @@ extension Store where State: CaseReducerState, State.StateReducer.Action == Acti
 }
 
 extension Store {
-  /// The store of a case that the state was in a moment ago, for what `@Reducer` makes.
+  /// The store of a case that the state was in a moment ago, for the expansion of `@Reducer`.
   public func _$scope<ChildState: Sendable, ChildAction: Sendable>(
     _ childState: ChildState,
     state toChildState: CaseKeyPath<State, ChildState>,
@@ -51,7 +51,7 @@ extension Store {
 }
 
 extension Reducer {
-  /// Runs the feature, one of several, that is presented.
+  /// Runs the presented feature, which is one of several.
   ///
   /// ```swift
   /// .ifLet(\.$destination, action: \.destination)
@@ -75,7 +75,7 @@ extension Reducer {
     )
   }
 
-  /// Runs the feature, one of several, that each element of a stack is.
+  /// Runs the feature of each element of a stack, which is one of several.
   ///
   /// ```swift
   /// .forEach(\.path, action: \.path)

@@ -1,4 +1,4 @@
-/// Makes a feature of a struct: what it lacks of a state, actions and a body.
+/// Makes a struct a feature by adding the state, actions or body that it lacks.
 ///
 /// ```swift
 /// @Reducer
@@ -18,7 +18,7 @@
 /// }
 /// ```
 ///
-/// Its actions get case paths, and its body is built from reducers. Of an enum whose cases have features as values it makes
+/// Its actions get case paths, and its body is built from reducers. An enum whose cases have features as values becomes
 /// one feature that is one of them at a time:
 ///
 /// ```swift
@@ -29,15 +29,15 @@
 /// }
 /// ```
 ///
-/// `store.case` is then an enum with the same cases, whose values are the stores of the features. The reducer of a case is made
-/// without arguments, or is the default value of the case. What the macro makes can be written
-/// by hand: see <doc:MacrosByHand>.
+/// `store.case` is then an enum with the same cases, whose values are the stores of the features. The reducer of a case
+/// is made without arguments, or is the default value of the case. You can also write the expansion by hand: see
+/// <doc:MacrosByHand>.
 @attached(member, names: named(State), named(Action), named(body), named(CaseScope), named(scope))
 @attached(memberAttribute)
 @attached(extension, conformances: CaseReducer, Reducer)
 public macro Reducer() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
 
-/// Makes one feature of an enum of features, whose state and actions have more conformances.
+/// Makes one feature of an enum of features, and adds conformances to its state and actions.
 ///
 /// ```swift
 /// @Reducer(state: .equatable, action: .equatable)
@@ -51,7 +51,7 @@ public macro Reducer() = #externalMacro(module: "SharedStateStoreMacros", type: 
 public macro Reducer(state: SynthesizedConformance..., action: SynthesizedConformance...) =
   #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
 
-/// A conformance of a state or an action that `@Reducer` makes. Only the macro looks at it.
+/// A conformance of a state or an action that `@Reducer` makes. Only the macro reads it.
 public struct SynthesizedConformance {
   /// `Codable`.
   public static var codable: Self { Self() }
@@ -67,11 +67,11 @@ public struct SynthesizedConformance {
   public static var sendable: Self { Self() }
 }
 
-/// Tells `@Reducer` that the values of a case are no features, but a state without actions.
+/// Tells `@Reducer` that the value of a case is not a feature, but a state without actions.
 @attached(peer)
 public macro ReducerCaseIgnored() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerCaseMacro")
 
-/// Tells `@Reducer` that the value of a case is a state with actions, and that there is no reducer of them.
+/// Tells `@Reducer` that the value of a case is a state with actions but without a reducer.
 @attached(peer)
 public macro ReducerCaseEphemeral() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerCaseMacro")
 
@@ -85,13 +85,13 @@ public macro ReducerCaseEphemeral() = #externalMacro(module: "SharedStateStoreMa
 /// }
 /// ```
 ///
-/// With `@dynamicMemberLookup` beside it the value of a case is an optional property: `action.nameChanged`. Two cases of
-/// one name are refused. What it makes can be written by hand: see <doc:MacrosByHand>.
+/// With `@dynamicMemberLookup` beside it, the value of a case is an optional property: `action.nameChanged`. Two cases
+/// with the same name are refused. You can also write the expansion by hand: see <doc:MacrosByHand>.
 @attached(member, names: named(AllCasePaths), named(allCasePaths))
 @attached(extension, conformances: CasePathable)
 public macro CasePathable() = #externalMacro(module: "SharedStateStoreMacros", type: "CasePathableMacro")
 
-/// Makes a state tell its readers what has changed.
+/// Makes a state tell its readers about changes.
 ///
 /// ```swift
 /// @ObservableState
@@ -101,10 +101,10 @@ public macro CasePathable() = #externalMacro(module: "SharedStateStoreMacros", t
 /// }
 /// ```
 ///
-/// Who reads `count` within `withObservationTracking` hears when it changes. Who reads `child` hears when another child
-/// is there, and of a change within the child only when that was read, too. Who has read anything of a state hears when an
-/// old copy is put back in its place. Properties with a property wrapper, and those that are computed, are left as they
-/// are. What it makes can be written by hand: see <doc:MacrosByHand>.
+/// A reader of `count` within `withObservationTracking` is told when it changes. A reader of `child` is told when
+/// another child takes its place, and of a change within the child only if it has read that part, too. A reader of any
+/// part of a state is told when an old copy is put back in its place. Computed properties and properties with a
+/// property wrapper are left as they are. You can also write the expansion by hand: see <doc:MacrosByHand>.
 @attached(
   member,
   names: named(_$observationRegistrar),
@@ -116,18 +116,18 @@ public macro CasePathable() = #externalMacro(module: "SharedStateStoreMacros", t
 @attached(extension, conformances: ObservableState)
 public macro ObservableState() = #externalMacro(module: "SharedStateStoreMacros", type: "ObservableStateMacro")
 
-/// Makes a property of an observable state tell its readers of changes. `@ObservableState` writes it.
+/// Makes a property of an observable state tell its readers about changes. `@ObservableState` writes it.
 @attached(accessor, names: named(init), named(get), named(set), named(_modify))
 @attached(peer, names: prefixed(_))
 public macro ObservationStateTracked() =
   #externalMacro(module: "SharedStateStoreMacros", type: "ObservationStateTrackedMacro")
 
-/// Leaves a property of an observable state as it is: nobody hears of its changes.
+/// Leaves a property of an observable state as it is: its readers are not told about changes.
 @attached(accessor, names: named(willSet))
 public macro ObservationStateIgnored() =
   #externalMacro(module: "SharedStateStoreMacros", type: "ObservationStateIgnoredMacro")
 
-/// Keeps the state of a feature that is there for a while.
+/// Keeps the optional state of a presented feature.
 ///
 /// ```swift
 /// @ObservableState
@@ -136,8 +136,8 @@ public macro ObservationStateIgnored() =
 /// }
 /// ```
 ///
-/// `state.child` is the optional state, and `state.$child` the ``PresentationState`` around it, which `ifLet` takes. In an
-/// observable state it is observed like every other property. What it makes can be written by hand: see
+/// `state.child` is the optional state, and `state.$child` the ``PresentationState`` around it, which `ifLet` takes. In
+/// an observable state it is observed like every other property. You can also write the expansion by hand: see
 /// <doc:MacrosByHand>.
 @attached(accessor, names: named(init), named(get), named(set), named(_modify))
 @attached(peer, names: prefixed(`$`), prefixed(_))

@@ -1,9 +1,9 @@
-/// Changes a property in its place.
+/// Changes a property in place.
 ///
-/// A key path to a property with accessors takes the value out, and puts it back: a collection is copied by that, each
-/// time that one of its elements changes.
+/// A key path to a property with accessors takes the value out, and puts it back. That copies a collection each time
+/// that one of its elements changes.
 public struct _$InPlaceAccess<Root, Value>: Sendable {
-  /// `nil` for what is not a property of the root itself.
+  /// `nil` when the access leads to more than a property of the root itself.
   private let property: (any WritableKeyPath<Root, Value> & Sendable)?
   @usableFromInline
   let modify: @Sendable (inout Root, (inout Value) -> Void) -> Void
@@ -19,7 +19,7 @@ public struct _$InPlaceAccess<Root, Value>: Sendable {
     self.modify = modify
   }
 
-  /// What a property leads to.
+  /// The access through a property to a property within it.
   private init<Member>(_ outer: _$InPlaceAccess<Root, Member>, _ inner: _$InPlaceAccess<Member, Value>) {
     property = nil
     modify = { root, body in
@@ -28,14 +28,14 @@ public struct _$InPlaceAccess<Root, Value>: Sendable {
   }
 }
 
-/// A property that can be changed in its place.
+/// A property that can be changed in place.
 public protocol _$PropertyAccess<Root>: Sendable {
   /// The type that has the property.
   associatedtype Root
 
-  /// The access to what a key path leads to, when that is this property or one within it; otherwise `nil`.
+  /// The access to the target of a key path, if that is this property or a property within it; otherwise `nil`.
   ///
-  /// - Parameter prefix: Leads to the value that has the property, from where the key path begins.
+  /// - Parameter prefix: The part of the key path that leads to the value with this property.
   func _access<Target>(
     to keyPath: AnyKeyPath,
     of target: Target.Type,
@@ -56,7 +56,7 @@ extension _$InPlaceAccess: _$PropertyAccess {
     return access(to: keyPath, of: target, in: state, behind: here)
   }
 
-  /// A key path cannot be taken apart, so all properties are tried.
+  /// A key path cannot be taken apart, so this tries all properties.
   private func access<Target, Inner: ObservableState>(
     to keyPath: AnyKeyPath,
     of target: Target.Type,
@@ -70,7 +70,7 @@ extension _$InPlaceAccess: _$PropertyAccess {
 }
 
 extension ObservableState {
-  /// The access to what a key path leads to, by one step or by several; `nil` when it is not known.
+  /// The access to the target of a key path, in one step or several; `nil` when it is not known.
   @usableFromInline
   static func access<Target>(
     to keyPath: AnyKeyPath,

@@ -1,45 +1,45 @@
-/// A state whose readers hear of the changes of what they have read, and of nothing else.
+/// A state whose readers are told only about changes of the parts that they have read.
 ///
-/// The macro `@ObservableState` makes everything that it needs.
+/// The macro `@ObservableState` makes all requirements.
 public protocol ObservableState: ObservedByIdentity {
-  /// How the properties are changed in their places. One that is missing is copied when a child reducer changes it.
+  /// In-place accesses to the properties. A property without one is copied when a child reducer changes it.
   static var _$inPlaceAccesses: [any _$PropertyAccess<Self>] { get }
 }
 
 extension ObservableState {
-  /// None is known.
+  /// No property has one.
   public static var _$inPlaceAccesses: [any _$PropertyAccess<Self>] { [] }
 }
 
-/// A value that is the same one as long as only its contents change.
+/// A value that stays the same one as long as only its contents change.
 ///
-/// Who reads `state.child` hears of another child, and not of what changes within the same one.
+/// A reader of `state.child` is told when another child takes its place, not when the same child changes inside.
 public protocol ObservedByIdentity {
-  /// Which value this is.
+  /// The identity of the value.
   var _$id: ObservableStateID { get }
 }
 
 extension Optional: ObservedByIdentity where Wrapped: ObservedByIdentity {
-  /// Which value this is.
+  /// The identity of the wrapped value.
   public var _$id: ObservableStateID {
     self?._$id ?? .none
   }
 }
 
 extension Array: ObservedByIdentity where Element: ObservedByIdentity {
-  /// Which values are in it, in their order.
+  /// The identities of the elements, in their order.
   public var _$id: ObservableStateID {
     .elements(map(\._$id))
   }
 }
 
-/// Which value an expression of any type is. A value that has no identity is another one each time.
+/// The identity of any expression. A value without an identity of its own gets a new one each time.
 @_disfavoredOverload
 public func _$id<Value>(of value: Value) -> ObservableStateID {
   ObservableStateID()
 }
 
-/// Which value an expression is.
+/// The identity of an expression.
 public func _$id(of value: some ObservedByIdentity) -> ObservableStateID {
   value._$id
 }

@@ -1,9 +1,9 @@
-/// Which state a value is: it and its copies are equal until one of them is changed.
+/// The identity of a state: it and its copies are equal until one of them is changed.
 public struct ObservableStateID: Hashable, Sendable {
   private enum Kind: Hashable, Sendable {
     case none
     case state(ObservationSubject, StateVersion)
-    /// A case of an enum, and what is in it.
+    /// A case of an enum, and the identity of its content.
     indirect case enumeration(Int, Kind)
     case elements([ObservableStateID])
   }
@@ -14,7 +14,7 @@ public struct ObservableStateID: Hashable, Sendable {
     self.kind = kind
   }
 
-  /// That of a new state, which no other one has.
+  /// The identity of a new state, which no other one has.
   public init() {
     self.init(ObservationSubject(), StateVersion())
   }
@@ -23,21 +23,21 @@ public struct ObservableStateID: Hashable, Sendable {
     kind = .state(subject, version)
   }
 
-  /// That of no state at all.
+  /// The identity of an absent state.
   static let none = Self(.none)
 
   static func elements(_ elements: [Self]) -> Self { Self(.elements(elements)) }
 
-  /// That of a case without a state.
+  /// The identity of a case without a state.
   public static func `case`(_ number: Int) -> Self { Self(.enumeration(number, .none)) }
 
-  /// That of a state in a case of an enum.
+  /// The identity of a state in a case of an enum.
   public func `case`(_ number: Int) -> Self { Self(.enumeration(number, kind)) }
 
-  /// Whether readers need not hear that another state takes the place of this one.
+  /// Whether readers need not be told that another state replaces this one.
   ///
-  /// Both are copies of what the state was when it was read last. They differ by what has been changed since then, and
-  /// whoever had read that has heard of it.
+  /// That is so if both are copies of the state as it was last read. They differ only by changes since then, and the
+  /// readers of the changed parts have been told about those.
   @usableFromInline
   func isContinued(by other: Self) -> Bool {
     Self.isContinued(kind, by: other.kind)

@@ -1,10 +1,10 @@
 import Observation
 import Synchronization
 
-/// Tells whether what is read here is observed, as within `withObservationTracking`.
+/// Tells whether reads on this thread are observed, as within `withObservationTracking`.
 ///
-/// The library of the language keeps that to itself. But it puts each key path that is read into a set then, and only
-/// then, for which it asks the arguments of the key path for their hash.
+/// The standard library does not say so. But when reads are observed, and only then, it puts each key path that is read
+/// into a set, for which it hashes the arguments of the key path.
 @usableFromInline
 final class ObservationDetector: Sendable {
   // A class, because a copy of a structure would count references at each read.
@@ -15,14 +15,14 @@ final class ObservationDetector: Sendable {
 
   private static let shared = ObservationDetector()
 
-  /// Counts how often anybody was asked. What another thread is asked meanwhile is taken for this thread's: then one
-  /// more state is prepared for those who observe it.
+  /// The number of hashes so far. A hash on another thread at the same moment counts for this thread, too: then one
+  /// more state is prepared for observers.
   private static let detections = Atomic<UInt>(0)
 
-  /// Whether this thread is asked what it reads.
+  /// Whether reads on this thread are observed.
   @usableFromInline
   static var isTracking: Bool {
-    // Who reads inside a reducer observes nothing, and to know that takes less time.
+    // Reads inside a reducer are not observed, and that check is cheaper.
     if ObservationDelivery.isCollecting { return false }
     let before = detections.load(ordering: .relaxed)
     let shared = shared
@@ -32,7 +32,7 @@ final class ObservationDetector: Sendable {
 
   private final class Probe: Observable, Sendable {
     subscript(detector: Detector) -> Never {
-      preconditionFailure("Nothing is read from here. This is a bug in SharedStateStore.")
+      preconditionFailure("This property is never read. This is a bug in SharedStateStore.")
     }
   }
 

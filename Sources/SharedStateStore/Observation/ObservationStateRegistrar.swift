@@ -1,7 +1,7 @@
-/// What an observable state has to tell its readers with.
+/// Tells the readers of an observable state about changes.
 ///
-/// While nobody observes the state, reading a property costs the question whether anybody does, and changing one a
-/// number.
+/// While the state has no observers, reading a property costs only a check for observers, and changing a property only
+/// a number.
 @frozen
 public struct ObservationStateRegistrar: Sendable {
   @usableFromInline
@@ -9,22 +9,22 @@ public struct ObservationStateRegistrar: Sendable {
   @usableFromInline
   var version = StateVersion()
 
-  /// That of a new state.
+  /// A registrar of a new state.
   @inlinable
   public init() {
     subject = ObservationSubject()
   }
 
-  /// Which state this is.
+  /// The identity of the state.
   public var id: ObservableStateID { ObservableStateID(subject, version) }
 
-  /// Says that a property is read.
+  /// Records that a property is read.
   @inlinable
   public func access(_ property: StaticString) {
     if ObservationDetector.isTracking { subject.addAccess(property) }
   }
 
-  /// Says that a property is about to be set or modified.
+  /// Prepares for setting or modifying a property.
   @inlinable
   public mutating func willChange() {
     let isCopied = !isKnownUniquelyReferenced(&subject)
@@ -33,7 +33,7 @@ public struct ObservationStateRegistrar: Sendable {
 
   // MARK: - Values without an identity
 
-  /// Sets a property. Its readers hear of it.
+  /// Sets a property, and tells its readers.
   @_disfavoredOverload
   @inlinable
   public func set<Value>(_ property: StaticString, _ value: inout Value, to newValue: Value) {
@@ -41,7 +41,7 @@ public struct ObservationStateRegistrar: Sendable {
     if subject.isObserved { subject.notify(property) }
   }
 
-  /// Sets a property. Its readers hear of it when it is another value then.
+  /// Sets a property, and tells its readers if the value has changed.
   @_disfavoredOverload
   @inlinable
   public func set<Value: Equatable>(_ property: StaticString, _ value: inout Value, to newValue: Value) {
@@ -59,7 +59,7 @@ public struct ObservationStateRegistrar: Sendable {
     return nil
   }
 
-  /// Ends a change of a property in place. Its readers hear of it.
+  /// Ends a change of a property in place, and tells its readers.
   @_disfavoredOverload
   @inlinable
   public func didModify<Value>(_ property: StaticString, _ value: Value, _ before: ObservableStateID?) {
@@ -68,7 +68,7 @@ public struct ObservationStateRegistrar: Sendable {
 
   // MARK: - Values with an identity
 
-  /// Sets a property. Its readers hear of it when it is another state then, or an old copy of the same.
+  /// Sets a property. Its readers are told if it is another state then, or an old copy of the same state.
   @inlinable
   public func set<Value: ObservedByIdentity>(
     _ property: StaticString,
@@ -87,22 +87,22 @@ public struct ObservationStateRegistrar: Sendable {
     return subject.isObserved ? value._$id : nil
   }
 
-  /// Ends a change of a property in place. Its readers hear of it when it is another state now, or an old copy of the
-  /// same.
+  /// Ends a change of a property in place. Its readers are told if it is another state now, or an old copy of the same
+  /// state.
   @inlinable
   public func didModify<Value: ObservedByIdentity>(
     _ property: StaticString,
     _ value: Value,
     _ before: ObservableStateID?
   ) {
-    // Who has begun to observe it meanwhile has to hear of it, too.
+    // An observer that has come meanwhile has to be told, too.
     if subject.isObserved, before.map({ !$0.isContinued(by: value._$id) }) ?? true {
       subject.notify(property)
     }
   }
 }
 
-// A state is what its properties are, and not who observes them.
+// A state is equal by its properties, not by its observers.
 
 extension ObservationStateRegistrar: Hashable {
   /// Always true.
@@ -115,7 +115,7 @@ extension ObservationStateRegistrar: Hashable {
 }
 
 extension ObservationStateRegistrar: Codable {
-  /// That of a new state.
+  /// A registrar of a new state.
   public init(from decoder: any Decoder) throws { self.init() }
 
   /// Writes nothing.
@@ -123,6 +123,6 @@ extension ObservationStateRegistrar: Codable {
 }
 
 extension ObservationStateRegistrar: CustomReflectable {
-  /// Nothing is in it that tells states apart.
+  /// Shows nothing, because nothing in it distinguishes states.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,7 +1,7 @@
 public import Observation
 public import Synchronization
 
-/// What a state and its copies have in common: those who observe it.
+/// The observers that a state and its copies have in common.
 ///
 /// A state is a value, and observations have to find it again after it has been copied and changed.
 @usableFromInline
@@ -13,15 +13,15 @@ final class ObservationSubject: Observable, Sendable {
   @usableFromInline
   init() {}
 
-  /// How often a property has been read by somebody who observes it.
+  /// The number of observed reads of properties.
   @inlinable
   var readings: UInt64 { readingCount.load(ordering: .relaxed) }
 
-  /// Whether anybody has ever observed it. Nobody is told before that.
+  /// Whether it has ever had an observer. No one is told before that.
   @inlinable
   var isObserved: Bool { readings > 0 }
 
-  /// What a key path leads to. It is never asked for: key paths are compared only.
+  /// The target of the key paths. It is never read: key paths are only compared.
   private subscript(property: String) -> Never {
     preconditionFailure("The property '\(property)' of an observed state has no value here.")
   }
@@ -44,7 +44,7 @@ final class ObservationSubject: Observable, Sendable {
     registrar.access(self, keyPath: Self.keyPath(property))
   }
 
-  /// Tells those who have read the property.
+  /// Tells the readers of the property.
   @usableFromInline
   func notify(_ property: StaticString) {
     if ObservationDelivery.postpone(self, property) { return }
@@ -67,9 +67,9 @@ extension ObservationSubject: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Keeps what observers have to hear until this thread is inside no reducer.
+/// Keeps notifications of observers until this thread has left its reducers.
 ///
-/// An observer may do everything, so it is not called by who holds the lock of a store.
+/// An observer may call any code, so it must not run while this thread holds the lock of a store.
 @usableFromInline
 enum ObservationDelivery {
   /// Whether this thread is inside a reducer.
@@ -77,7 +77,7 @@ enum ObservationDelivery {
     ThreadRecord.current.contents.pointee.depth > 0
   }
 
-  /// Keeps a change; false when it may be told at once.
+  /// Keeps a change; `false` when its observers may be told at once.
   static func postpone(_ subject: ObservationSubject, _ property: StaticString) -> Bool {
     let contents = ThreadRecord.current.contents
     guard contents.pointee.depth > 0 else { return false }
@@ -89,7 +89,7 @@ enum ObservationDelivery {
     return true
   }
 
-  /// Tells, on this thread, what has changed, unless it is inside another reducer still.
+  /// Tells observers about the kept changes, on this thread, unless it is still inside another reducer.
   @usableFromInline
   @inline(never)
   static func deliver(on thread: ThreadRecord) {
@@ -101,9 +101,10 @@ enum ObservationDelivery {
   }
 }
 
-/// Those who have read the state of a store, to be told when another one takes its place, or an old copy of the same.
+/// The readers of the state of a store, which are told when another state takes its place, or an old copy of the same
+/// state.
 ///
-/// The properties of a state tell of their own changes; nobody but the store sees that the whole has been assigned.
+/// The properties of a state announce their own changes; only the store sees that the whole state is assigned.
 final class StateReaders<State: Sendable>: Sendable {
   private let subject: ObservationSubject
   let observer: StateObserver<State>
@@ -125,7 +126,7 @@ final class StateReaders<State: Sendable>: Sendable {
     }
   }
 
-  /// Notes that an observer reads the state.
+  /// Records that an observer reads the state.
   func add() {
     subject.addAccess("state")
   }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Tells the copies of a state from each other when they are changed, and whether readers have heard of the changes.
+/// Distinguishes the copies of a state after changes, and tells whether readers have been told about the changes.
 @frozen
 @usableFromInline
 struct StateVersion: Hashable, Sendable {
-  /// Which contents this is. No other copy that was changed has it.
+  /// The number of the contents. No other changed copy has it.
   @usableFromInline
   var number: UInt64 = 0
-  /// How often the state and its copies had been read when this one was changed last.
+  /// How often the state and its copies had been read at the last change of this copy.
   @usableFromInline
   var readings: UInt64 = 0
-  /// What ``number`` was when they were read last, as of the last change.
+  /// The value of ``number`` at the last read, as of the last change.
   @usableFromInline
   var numberThen: UInt64 = 0
 
@@ -19,7 +19,7 @@ struct StateVersion: Hashable, Sendable {
   @inlinable
   init() {}
 
-  /// Notes a change.
+  /// Records a change.
   ///
   /// - Parameters:
   ///   - isCopied: Whether there are copies, which may be changed, too.
@@ -34,14 +34,14 @@ struct StateVersion: Hashable, Sendable {
     if isCopied || number & 0xFFFF_FFFF == 0 { number = Self.nextBranch() }
   }
 
-  /// The first number of those that a copy goes on with.
+  /// The first number for the further changes of a copy.
   @usableFromInline
   @inline(never)
   static func nextBranch() -> UInt64 {
     branches.wrappingAdd(1, ordering: .relaxed).newValue << 32
   }
 
-  /// What ``number`` was when the state and its copies were read last.
+  /// The value of ``number`` at the last read of the state and its copies.
   /// - Parameter readings: How often they have been read.
   func number(afterReadings readings: UInt64) -> UInt64 {
     readings == self.readings ? numberThen : number

@@ -1,7 +1,7 @@
 import IssueReporting
 public import SharedStateDependencies
 
-/// Lets a child go from one of its own effects.
+/// Dismisses a child from one of its own effects.
 ///
 /// ```swift
 /// @Dependency(\.dismiss) var dismiss
@@ -10,8 +10,8 @@ public import SharedStateDependencies
 ///   return .run { _ in await dismiss() }
 /// ```
 ///
-/// The parent is sent the action that lets the child go: `dismiss` of what is presented, `popFrom` of an element of a
-/// stack. The effects of the child are cancelled then, and so is the one that has called this.
+/// It sends the parent the action that dismisses the child: `dismiss` for a presented child, `popFrom` for an element
+/// of a stack. The effects of the child are then cancelled, including the one that has called this.
 public struct DismissEffect: Sendable {
   private let dismiss: (@Sendable () async -> Void)?
 
@@ -19,12 +19,12 @@ public struct DismissEffect: Sendable {
     dismiss = nil
   }
 
-  /// Something else to do in its place, as in a test of the child alone.
+  /// A closure to call instead, as in a test of the child alone.
   public init(_ dismiss: @escaping @Sendable () async -> Void) {
     self.dismiss = dismiss
   }
 
-  /// Lets the child go. Outside of the effects of a child that may go an issue is reported.
+  /// Dismisses the child. Outside of the effects of a child that may go, it reports an issue.
   public func callAsFunction(
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
@@ -50,13 +50,13 @@ public struct DismissEffect: Sendable {
 }
 
 extension DependencyValues {
-  /// Lets the present feature go.
+  /// Dismisses the present feature.
   public var dismiss: DismissEffect {
     get { self[DismissKey.self] }
     set { self[DismissKey.self] = newValue }
   }
 
-  /// Whether the present feature can go: whether 'ifLet' or 'forEach' presents it.
+  /// Whether the present feature can be dismissed: whether `ifLet` or `forEach` presents it.
   public var isPresented: Bool {
     get { self[IsPresentedKey.self] ?? (ThreadRecord.isInsidePresented || EffectContext.current?.dismiss != nil) }
     set { self[IsPresentedKey.self] = newValue }

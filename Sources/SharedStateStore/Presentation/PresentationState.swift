@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A state that is there only while something is presented.
+/// A state that exists only while it is presented.
 ///
 /// ```swift
 /// struct State {
@@ -8,15 +8,15 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The parent presents by assigning a state, and ends it by assigning `nil`. Assigning a state of another identity, that is
-/// another `id` or another case, presents anew.
+/// The parent presents by assigning a state, and ends the presentation by assigning `nil`. Assigning a state with
+/// another identity, that is another `id` or another case, begins a new presentation.
 @propertyWrapper
 public struct PresentationState<State> {
   // An array, because a struct cannot contain itself, and because an array is copied only when it must be.
   @usableFromInline
   var storage: [State]
 
-  /// Which presentation this is, with a number that no other has; zero when nothing is presented.
+  /// A number that no other presentation has; zero when nothing is presented.
   @usableFromInline
   private(set) var identity: UInt64
 
@@ -26,7 +26,7 @@ public struct PresentationState<State> {
     identity = wrappedValue == nil ? 0 : PresentationNumbers.next()
   }
 
-  /// What is presented.
+  /// The presented state.
   public var wrappedValue: State? {
     get { storage.first }
     set {
@@ -54,13 +54,13 @@ public struct PresentationState<State> {
     set { self = newValue }
   }
 
-  /// Changes what is presented in its place, and keeps the identity. Returns `nil` when there is nothing.
+  /// Changes the presented state in place, and keeps the identity. Returns `nil` when nothing is presented.
   @inlinable
   mutating func modify<Result>(_ body: (inout State) -> Result) -> Result? {
     storage.isEmpty ? nil : body(&storage[0])
   }
 
-  /// Which presentation this is; `nil` when nothing is presented.
+  /// The identity of the presentation; `nil` when nothing is presented.
   @inlinable
   var stateIdentity: StateIdentity? { identity == 0 ? nil : .number(identity) }
 }
@@ -75,9 +75,9 @@ private enum PresentationNumbers {
 extension PresentationState: Sendable where State: Sendable {}
 
 extension PresentationState: Equatable where State: Equatable {
-  /// Whether the same is presented, or nothing in both.
+  /// Whether both present equal states, or both nothing.
   public static func == (lhs: Self, rhs: Self) -> Bool {
-    // Most are told apart by who they are, without a look at all that they contain.
+    // Identities distinguish most values, without comparing all of their contents.
     switch (lhs.storage.first, rhs.storage.first) {
     case (nil, nil): true
     case (let left?, let right?):
@@ -88,19 +88,19 @@ extension PresentationState: Equatable where State: Equatable {
 }
 
 extension PresentationState: Hashable where State: Hashable {
-  /// Hashes what is presented.
+  /// Hashes the presented state.
   public func hash(into hasher: inout Hasher) { hasher.combine(storage.first) }
 }
 
 extension PresentationState: Decodable where State: Decodable {
-  /// Decodes what is presented, or `nil`.
+  /// Decodes the presented state, or `nil`.
   public init(from decoder: any Decoder) throws {
     self.init(wrappedValue: try decoder.singleValueContainer().decode(State?.self))
   }
 }
 
 extension PresentationState: Encodable where State: Encodable {
-  /// Encodes what is presented, or `nil`.
+  /// Encodes the presented state, or `nil`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(wrappedValue)
@@ -108,15 +108,15 @@ extension PresentationState: Encodable where State: Encodable {
 }
 
 extension PresentationState: CustomReflectable {
-  /// What is presented.
+  /// The presented state.
   public var customMirror: Mirror { Mirror(reflecting: wrappedValue as Any) }
 }
 
-/// What happens to what is presented.
+/// The actions of a presentation.
 public enum PresentationAction<Action> {
-  /// It goes.
+  /// Ends the presentation.
   case dismiss
-  /// One of its own actions.
+  /// An action of the presented child.
   indirect case presented(Action)
 }
 

@@ -5,9 +5,9 @@ extension Reducer {
   /// .ifLet(\.$child, action: \.child) { Child() }
   /// ```
   ///
-  /// The child runs first. `dismiss` sets its state to `nil` after this reducer has run. The child's effects are cancelled
-  /// when it goes, by whosever hand, and when another one is presented. An action of a child that is not presented is
-  /// reported as an issue.
+  /// The child runs first. `dismiss` sets its state to `nil` after this reducer has run. The child's effects are
+  /// cancelled when it goes, whoever removes it, and when another child is presented. An action of a child that is not
+  /// presented is reported as an issue.
   @inlinable
   public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
     _ toPresentation: any WritableKeyPath<State, PresentationState<ChildState>> & Sendable,
@@ -29,7 +29,7 @@ extension Reducer {
     )
   }
 
-  /// Ends what is presented when it is dismissed, and runs no child: for states that only show something.
+  /// Ends a presentation when it is dismissed, and runs no child: for states that only show something.
   @inlinable
   public func ifLet<ChildState: Sendable, ChildAction: Sendable>(
     _ toPresentation: any WritableKeyPath<State, PresentationState<ChildState>> & Sendable,
@@ -50,7 +50,8 @@ extension Reducer {
     )
   }
 
-  /// Runs a child while it is presented, by a key path and a case path; otherwise the same.
+  /// Runs a child while it is presented, by a key path and a case path. In other respects it is the same as the method
+  /// with a case key path.
   @inlinable
   public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
     _ toPresentation: any WritableKeyPath<State, PresentationState<ChildState>> & Sendable,
@@ -99,7 +100,7 @@ extension Reducer {
             if identity == nil { reportMissing(action) }
             let effect = base.run(&state, action)
             part.modify(&state) { presentation in
-              // Somebody may have presented another one meanwhile.
+              // The reducer may have presented another child meanwhile.
               if presentation.stateIdentity == identity { presentation.wrappedValue = nil }
             }
             return effect

@@ -10,7 +10,7 @@ private struct Heading<State>: Sendable where State: Sendable {
 extension Heading: Encodable where State: Encodable {}
 extension Heading: Decodable where State: Decodable {}
 
-/// Stands for a state that is not written.
+/// Replaces a state that is not written.
 private struct Unwritten: Codable, Sendable {}
 
 /// A line for an action.
@@ -33,10 +33,10 @@ extension Line: Decodable where Action: Decodable {}
 public struct CorruptedActionLog: Error, LocalizedError, CustomStringConvertible {
   /// The line, from 1.
   public let line: Int
-  /// What is wrong with it, without its values.
+  /// What is wrong with the line, without its values.
   public let reason: String
 
-  /// The line and what is wrong with it.
+  /// The line and the reason.
   public var description: String { "Line \(line) of the action log cannot be read: \(reason)." }
 
   /// The same as ``description``.
@@ -46,7 +46,7 @@ public struct CorruptedActionLog: Error, LocalizedError, CustomStringConvertible
 extension ActionLog where Action: Encodable {
   /// The log as lines of JSON: a heading without the state, then one for each action.
   ///
-  /// - Throws: What the encoding of an action throws.
+  /// - Throws: The error of the encoding of an action.
   public func jsonLines() throws -> Data {
     try jsonLines { Heading<Unwritten>(state: nil, digest: $0.digest, dropped: $1) }
   }
@@ -76,7 +76,7 @@ extension ActionLog where Action: Encodable {
 extension ActionLog where Action: Encodable, State: Encodable {
   /// The log as lines of JSON: a heading with the state before the first action, then one for each action.
   ///
-  /// - Throws: What the encoding of the state or of an action throws.
+  /// - Throws: The error of the encoding of the state or of an action.
   public func jsonLines() throws -> Data {
     let state = initialState
     return try jsonLines { Heading(state: state, digest: $0.digest, dropped: $1) }
@@ -134,7 +134,7 @@ extension ActionLog where Action: Decodable {
     case DecodingError.typeMismatch(let type, let context): "'\(place(context))' is no \(type)"
     case DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty:
       "'\(place(context))' is not valid"
-    default: "it is no JSON of this kind"
+    default: "it is not JSON of this kind"
     }
   }
 }
@@ -145,7 +145,7 @@ extension ActionLog where Action: Decodable, State: Decodable {
   /// - Throws: ``CorruptedActionLog`` for the first line that cannot be read.
   public convenience init(jsonLines data: Data) throws {
     try self.init(jsonLines: data) { (heading: Heading<State>) in
-      // A state may lose something on the way, such as the identities of a stack: then it is none to begin with.
+      // A state may lose something by encoding, such as the identities of a stack. Then it cannot be the initial state.
       guard let state = heading.state, RecordedState.digest(of: state) == heading.digest else {
         return .digest(heading.digest)
       }

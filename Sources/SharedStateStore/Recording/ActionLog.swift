@@ -6,18 +6,18 @@ import Synchronization
 /// The log of the store of a feature.
 public typealias ActionLogOf<R: Reducer> = ActionLog<R.State, R.Action>
 
-/// The last actions that a store has reduced, and the state that each has led to.
+/// The last actions that a store has reduced, and the state after each.
 ///
 /// ```swift
 /// let log = ActionLogOf<Bot>(limit: 10_000)
 /// let store = Store(initialState: Bot.State(), recording: log) { Bot() }
 /// ```
 ///
-/// It may be used from any thread. It keeps a copy of each state, which shares its memory with the others as far as they are
-/// the same. The values of shares are not in it: of states that have any when the recording begins it keeps a digest, which
-/// is made with each action.
+/// It may be used from any thread. It keeps a copy of each state, and the copies share the memory of their equal parts.
+/// The values of shares are not in it: if a state has shares when the recording begins, the log keeps a digest of it,
+/// which is made with each action.
 public final class ActionLog<State: Sendable, Action: Sendable>: Sendable {
-  /// How many actions are kept at most. The oldest ones go first.
+  /// The maximum number of actions. The oldest ones are dropped first.
   public let limit: Int
 
   struct Entry: Sendable {
@@ -29,9 +29,9 @@ public final class ActionLog<State: Sendable, Action: Sendable>: Sendable {
   }
 
   struct Contents: Sendable {
-    /// What the first entry begins with; `nil` before anything is recorded.
+    /// The state before the first entry; `nil` before anything is recorded.
     var start: RecordedState<State>?
-    /// The entries, of which the oldest is at `first` once there are as many as the limit.
+    /// The entries. Once there are as many as the limit, the oldest one is at `first`.
     var entries: [Entry] = []
     var first = 0
     var droppedCount = 0
@@ -68,7 +68,7 @@ public final class ActionLog<State: Sendable, Action: Sendable>: Sendable {
     }
   }
 
-  /// How many older actions are not in the log any more.
+  /// The number of dropped actions.
   public var droppedCount: Int { contents.withLock { $0.droppedCount } }
 
   /// The state before the first action that is kept; `nil` when only a digest of it is known.
@@ -97,7 +97,7 @@ public final class ActionLog<State: Sendable, Action: Sendable>: Sendable {
   }
 
   private func append(_ entry: Entry) {
-    // What is dropped is released without the lock, because that may call other people's code.
+    // Dropped entries are released without the lock, because releasing them may run user code.
     let dropped = contents.withLock { contents -> (Entry, RecordedState<State>?)? in
       guard contents.entries.count == limit else {
         contents.entries.append(entry)
@@ -144,11 +144,11 @@ extension ActionLog: CoreMonitor {
 
 /// An action that a store has reduced.
 public struct RecordedAction<Action: Sendable>: Sendable {
-  /// Which one it was, from 1.
+  /// The number of the action, from 1.
   public let number: Int
   /// The action.
   public let action: Action
-  /// Whether an effect of the store has sent it; otherwise it came from outside, by `send`.
+  /// Whether an effect of the store sent it; otherwise it came from outside, by `send`.
   public let isSentByEffect: Bool
 
   /// An action of a log.
@@ -161,25 +161,25 @@ public struct RecordedAction<Action: Sendable>: Sendable {
 
 extension RecordedAction: Equatable where Action: Equatable {}
 
-/// A replay that has not come to the recorded states.
+/// A replay that differs from the recorded states.
 public struct ReplayError: Error, LocalizedError, CustomStringConvertible {
   /// The number of the first action after which the state differs, as in ``RecordedAction/number``; `nil` when the replay
   /// could not begin.
   public let number: Int?
-  /// What differs, with the action and the state.
+  /// The difference, with the action and the state.
   public let description: String
 
   /// The same as ``description``.
   public var errorDescription: String? { description }
 }
 
-/// A state that a replay has to come to.
+/// A state that a replay has to reach.
 enum RecordedState<State: Sendable>: Sendable {
   case value(State)
-  /// What identifies the state, where that itself is not known.
+  /// The digest of a state that is not known itself.
   case digest(String)
 
-  /// What identifies the state: the same for the same lines, in any process.
+  /// The digest of the state: equal for equal lines, in any process.
   var digest: String {
     switch self {
     case .value(let state): Self.digest(of: state)
@@ -201,12 +201,12 @@ enum RecordedState<State: Sendable>: Sendable {
       } else if Self.digest(of: recorded) == Self.digest(of: state) {
         return nil
       }
-      let difference = Difference.between(recorded, state) ?? "Both are written in the same way: '==' tells them apart."
+      let difference = Difference.between(recorded, state) ?? "Both look the same, but '==' says that they differ."
       return "\(difference.indented(by: 4))\n\n(Recorded: −, Replayed: +)"
     case .digest(let digest):
       if Self.digest(of: state) == digest { return nil }
       return
-        "\(Difference.dump(state).indented(by: 4))\n\n(Replayed; of the recorded state only a digest is known.)"
+        "\(Difference.dump(state).indented(by: 4))\n\n(Replayed; only a digest of the recorded state is known.)"
     }
   }
 }

@@ -4,11 +4,11 @@ public import SharedStateDependencies
 extension Store {
   /// A store with a state of its own, whose actions are recorded.
   ///
-  /// Stacks of the store number their elements by themselves, from the next number on, unless `prepareDependencies` says
-  /// something else: so a replay can repeat it.
+  /// Stacks of the store number their elements by themselves, from the next number on, so that a replay can repeat the
+  /// numbers. `prepareDependencies` can change that.
   /// - Parameters:
   ///   - initialState: The state to begin with.
-  ///   - log: Where actions are recorded. It is of this store only.
+  ///   - log: Records the actions. It is for this store only.
   ///   - reducer: Makes the reducer.
   ///   - prepareDependencies: Overrides dependencies for the reducer and its effects, and for the initial state.
   public convenience init<R: Reducer<State, Action>>(
@@ -34,23 +34,24 @@ extension Store {
     self.init(root: root)
   }
 
-  /// Reduces the actions of a log again, those of effects among them, and runs no effects.
+  /// Reduces the actions of a log again, including those of effects, and runs no effects.
   ///
   /// ```swift
   /// let state = try Store.replay(log) { Bot() }
   /// ```
   ///
-  /// What a reducer gets from dependencies, such as the date, has to be the same: override it, or put it into actions.
-  /// Reducers run on the thread of the caller.
+  /// Values that a reducer gets from dependencies, such as the date, have to be the same: override them, or put them
+  /// into actions. Reducers run on the thread of the caller.
   /// - Parameters:
-  ///   - log: The log, which may still be recorded.
-  ///   - initialState: The state before the first action of the log. Needed when the log does not know it, as when it was
-  ///     read from lines and the state is not `Codable`, or when the state has shares; `nil` for that of the log.
+  ///   - log: The log. It may still be recording.
+  ///   - initialState: The state before the first action of the log; `nil` to use the one in the log. Needed when the
+  ///     log does not know it: when the log was read from lines and the state is not `Codable`, or when the state has
+  ///     shares.
   ///   - reducer: Makes the reducer.
   ///   - prepareDependencies: Overrides dependencies for the reducer, and for the initial state.
   /// - Returns: The state after the last action.
-  /// - Throws: ``ReplayError`` for the first action after which the state is not the recorded one, or before all when the
-  ///   initial state is not.
+  /// - Throws: ``ReplayError`` for the first action after which the state is not the recorded one, or before the first
+  ///   action when the initial state is not.
   @discardableResult
   public static func replay<R: Reducer<State, Action>>(
     _ log: ActionLog<State, Action>,

@@ -1,20 +1,21 @@
 /// Tells which children of a state have gone.
 ///
-/// A child's state may go by anybody's hand: by the reducer before `ifLet` or the one behind it. So the presence of the
-/// children is compared when all of them have run.
+/// Any reducer may remove the state of a child: the one before `ifLet` or the one behind it. So the children that are
+/// present are compared after all reducers have run.
 @usableFromInline
 struct Children<State: Sendable, Action: Sendable>: Sendable {
-  /// Who is present before an action.
+  /// The children that are present before an action.
   ///
-  /// Of many elements only those are asked for their own children whose children have effects, or get the action.
+  /// For an array of many elements, only some elements are asked for their own children: those whose children have
+  /// effects, and the one that gets the action.
   @usableFromInline
   let presence: @Sendable (State, Action?, LiveChildren) -> Presence
 
-  /// Those of them who have effects in an action.
+  /// The children that have effects from an action.
   @usableFromInline
   let acting: @Sendable ([ActingChild]) -> Presence
 
-  /// The cancellation of the effects of those who were present and are not any more.
+  /// The cancellation of the effects of children that were present before and have gone.
   @usableFromInline
   let farewell: @Sendable (Presence, State) -> Effect<Action>
 
@@ -29,7 +30,7 @@ struct Children<State: Sendable, Action: Sendable>: Sendable {
     self.farewell = farewell
   }
 
-  /// Those of one reducer and of another one.
+  /// The children of two reducers.
   @usableFromInline
   static func joining(_ first: Self?, _ second: Self?) -> Self? {
     guard let first else { return second }
@@ -45,20 +46,20 @@ struct Children<State: Sendable, Action: Sendable>: Sendable {
   }
 }
 
-/// Who was present at a moment.
+/// The children that were present at a moment.
 @usableFromInline
 enum Presence: Sendable {
   case nobody
   case one(StateIdentity)
-  /// One whose own children are present, too.
+  /// A child that has children present itself.
   indirect case family(StateIdentity, Presence)
   indirect case both(Presence, Presence)
-  /// The identities of a stack, and who was present in some of its elements.
+  /// The identities of a stack, and the children that were present in some of its elements.
   case stack(StackIDs, [StackElementID: Presence])
-  /// The same of an identified array, as `Elements`.
+  /// The same for an identified array, as `Elements`.
   case elements(any Sendable)
 
-  /// The identity of the one; `nil` when nobody is present.
+  /// The identity of the only child; `nil` when no child is present.
   @usableFromInline
   var identity: StateIdentity? {
     switch self {

@@ -12,7 +12,7 @@ public struct Reduce<State: Sendable, Action: Sendable>: Reducer {
     reduction = Reduction(reduce)
   }
 
-  /// Another reducer, whose type is of no interest.
+  /// Another reducer, with its type erased.
   @inlinable
   public init(_ reducer: some Reducer<State, Action>) {
     reduction = reducer.reduction

@@ -1,7 +1,7 @@
 import SharedState
 public import SharedStateDependencies
 
-/// Another reducer, with something before, behind or around it.
+/// Another reducer, with work before, after or around it.
 @usableFromInline
 struct ModifiedReducer<Base: Reducer>: Reducer {
   @usableFromInline
@@ -22,7 +22,7 @@ struct ModifiedReducer<Base: Reducer>: Reducer {
     self.modify = modify
   }
 
-  /// Made when it is asked for, and not before, so that a feature may contain itself.
+  /// Made only when it is first needed, so that a feature may contain itself.
   @inlinable
   var reduction: Reduction<State, Action> { modify(base.reduction) }
 
@@ -100,7 +100,7 @@ extension Reducer {
     }
   }
 
-  /// Runs another reducer whenever a part of the state is not equal to what it was before.
+  /// Runs another reducer whenever a part of the state is not equal to its previous value.
   public func onChange<Value: Equatable & Sendable, Change: Reducer<State, Action>>(
     of toValue: @escaping @Sendable (State) -> Value,
     @ReducerBuilder<State, Action> _ reducer: @escaping @Sendable (_ oldValue: Value, _ newValue: Value) -> Change
@@ -110,9 +110,9 @@ extension Reducer {
 }
 
 extension Reducer {
-  /// Prints each action, and what it changes of the state: to find a mistake, and for debug builds only.
+  /// Prints each action and the change of the state that it makes, for debug builds only.
   ///
-  /// - Parameter printer: Where it is written; `nil` for nowhere.
+  /// - Parameter printer: The output; `nil` for none.
   public func _printChanges(_ printer: ReducerPrinter<State, Action>? = .customDump) -> some Reducer<State, Action> {
     return ModifiedReducer(self) { base in
       Reduction(
@@ -129,7 +129,7 @@ extension Reducer {
   }
 }
 
-/// Writes what a reducer does.
+/// Prints the work of a reducer.
 public struct ReducerPrinter<State: Sendable, Action: Sendable>: Sendable {
   let print: @Sendable (_ action: Action, _ oldState: State, _ newState: State) -> Void
 
@@ -140,7 +140,7 @@ public struct ReducerPrinter<State: Sendable, Action: Sendable>: Sendable {
     print = printChange
   }
 
-  /// Prints actions, and how the state differs: in tests as a tree, in programs as the parts that do.
+  /// Prints actions, and how the state differs: in tests as a tree, in programs as the differing parts.
   public static var customDump: Self {
     Self { action, oldState, newState in
       let difference = Difference.between(oldState, newState).map { $0.indented(by: 2) } ?? "  (No state changes)"

@@ -1,4 +1,4 @@
-/// Changes a state when something happens, and says what is to be done then.
+/// Changes a state when an action arrives, and returns the effects that follow.
 ///
 /// A feature implements either ``body``, which puts other reducers together, or ``reduce(into:action:)``.
 ///
@@ -19,12 +19,12 @@
 /// }
 /// ```
 ///
-/// A store calls it on one thread at a time, whichever that is, and asks for its ``body`` once.
+/// A store calls it on one thread at a time, on any thread, and asks for its ``body`` once.
 public protocol Reducer<State, Action>: Sendable {
-  /// What the feature knows.
+  /// The state of the feature.
   associatedtype State: Sendable
 
-  /// What may happen to the feature.
+  /// The actions of the feature.
   associatedtype Action: Sendable
 
   /// The type of ``body``; `Never` for a reducer that implements ``reduce(into:action:)``.
@@ -32,13 +32,13 @@ public protocol Reducer<State, Action>: Sendable {
 
   /// Reduces one action.
   ///
-  /// - Returns: What is to be done now.
+  /// - Returns: The effects that follow.
   func reduce(into state: inout State, action: Action) -> Effect<Action>
 
   /// The reducers that this one is made of.
   @ReducerBuilder<State, Action> var body: Body { get }
 
-  /// What a store calls. A reducer that is made of others has theirs.
+  /// The reduction that a store calls. A reducer that is made of others uses theirs.
   var reduction: Reduction<State, Action> { get }
 }
 
@@ -49,7 +49,7 @@ public typealias ReducerOf<R: Reducer> = Reducer<R.State, R.Action>
 public typealias EffectOf<R: Reducer> = Effect<R.Action>
 
 extension Reducer where Body == Never {
-  /// Never asked for: the reducer implements ``reduce(into:action:)``.
+  /// Never called: the reducer implements ``reduce(into:action:)``.
   public var body: Never {
     fatalError("'\(Self.self)' has no body. Call its 'reduce(into:action:)' instead.")
   }
@@ -62,13 +62,13 @@ extension Reducer where Body == Never {
 }
 
 extension Reducer where Body: Reducer, Body.State == State, Body.Action == Action {
-  /// Does what ``body`` does.
+  /// Reduces with ``body``.
   @inlinable
   public func reduce(into state: inout State, action: Action) -> Effect<Action> {
     body.reduce(into: &state, action: action)
   }
 
-  /// That of ``body``.
+  /// The reduction of ``body``.
   @inlinable
   public var reduction: Reduction<State, Action> { body.reduction }
 }

@@ -1,9 +1,9 @@
-/// Puts reducers together that are written below each other.
+/// Combines reducers that are written below each other.
 @resultBuilder
 public enum ReducerBuilder<State: Sendable, Action: Sendable> {
   /// A part of a body.
   ///
-  /// It keeps the compiler from opening a reducer of an unknown type, which would then have no type that a body can have.
+  /// It keeps the compiler from opening a reducer of an unknown type, because a body could not have the opened type.
   public struct Component<R: Reducer> where R.State == State, R.Action == Action {
     @usableFromInline
     let reducer: R
@@ -35,7 +35,7 @@ public enum ReducerBuilder<State: Sendable, Action: Sendable> {
   @inlinable
   public static func buildPartialBlock<R>(first: Component<R>) -> Component<R> { first }
 
-  /// What is there so far, and the next reducer.
+  /// The reducers so far, and the next one.
   @inlinable
   public static func buildPartialBlock<First, Second>(
     accumulated: Component<First>,
@@ -80,7 +80,7 @@ public enum ReducerBuilder<State: Sendable, Action: Sendable> {
     )
   }
 
-  /// The whole.
+  /// The whole body.
   @inlinable
   public static func buildFinalResult<R>(_ component: Component<R>) -> R { component.reducer }
 }
@@ -93,13 +93,13 @@ public struct CombineReducers<State: Sendable, Action: Sendable, Reducers: Reduc
   @usableFromInline
   let reducers: Reducers
 
-  /// Puts reducers together, one after the other.
+  /// Combines reducers, one after the other.
   @inlinable
   public init(@ReducerBuilder<State, Action> _ build: () -> Reducers) {
     reducers = build()
   }
 
-  /// What the reducers do.
+  /// The reduction of the reducers.
   @inlinable
   public var reduction: Reduction<State, Action> { reducers.reduction }
 
@@ -110,7 +110,7 @@ public struct CombineReducers<State: Sendable, Action: Sendable, Reducers: Reduc
   }
 }
 
-/// One of two reducers, as an `if` or a `switch` decides.
+/// One of two reducers, chosen by an `if` or a `switch`.
 public enum EitherReducer<First: Reducer, Second: Reducer>: Reducer
 where First.State == Second.State, First.Action == Second.Action {
   /// The state of both.
@@ -120,12 +120,12 @@ where First.State == Second.State, First.Action == Second.Action {
   /// It has no body.
   public typealias Body = Never
 
-  /// The one of the first branch.
+  /// The reducer of the first branch.
   case first(First)
-  /// The one of the second branch.
+  /// The reducer of the second branch.
   case second(Second)
 
-  /// What the one that was chosen does.
+  /// The reduction of the chosen reducer.
   @inlinable
   public var reduction: Reduction<State, Action> {
     switch self {
@@ -134,7 +134,7 @@ where First.State == Second.State, First.Action == Second.Action {
     }
   }
 
-  /// Calls the one that was chosen.
+  /// Calls the chosen reducer.
   @inlinable
   public func reduce(into state: inout State, action: Action) -> Effect<Action> {
     switch self {
@@ -144,7 +144,7 @@ where First.State == Second.State, First.Action == Second.Action {
   }
 }
 
-/// A reducer that is there or not, as an `if` decides.
+/// A reducer that may be absent, depending on an `if`.
 public struct OptionalReducer<Wrapped: Reducer>: Reducer {
   /// The state of the reducer.
   public typealias State = Wrapped.State
@@ -161,7 +161,7 @@ public struct OptionalReducer<Wrapped: Reducer>: Reducer {
     self.wrapped = wrapped
   }
 
-  /// What the reducer does, if it is there.
+  /// The reduction of the reducer, if it is there.
   @inlinable
   public var reduction: Reduction<State, Action> { wrapped?.reduction ?? Reduction { _, _ in .none } }
 
@@ -193,7 +193,7 @@ where First.State == Second.State, First.Action == Second.Action {
     self.second = second
   }
 
-  /// What the first does, and then what the second does.
+  /// The reduction of the first reducer, and then of the second.
   @inlinable
   public var reduction: Reduction<State, Action> {
     let first = first.reduction

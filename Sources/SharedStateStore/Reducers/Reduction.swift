@@ -1,6 +1,6 @@
 /// A reducer whose body has been evaluated, as a store calls it.
 public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
-  /// Reduces an action, and leaves the effects of children that have gone to whoever calls it.
+  /// Reduces an action, and leaves it to the caller to cancel the effects of children that have gone.
   @usableFromInline
   let run: @Sendable (inout State, Action) -> Effect<Action>
 
@@ -8,7 +8,7 @@ public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
   @usableFromInline
   let children: Children<State, Action>?
 
-  /// A reduction that a closure makes.
+  /// A reduction that is a closure.
   @inlinable
   public init(_ run: @escaping @Sendable (inout State, Action) -> Effect<Action>) {
     self.init(run: run, children: nil)
@@ -30,7 +30,7 @@ public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
     return reduce(&state, action, children, .unknown)
   }
 
-  /// The same for a store.
+  /// Reduces an action on behalf of a store.
   /// - Parameter registry: Knows which children have effects; `nil` when none has ever had any.
   @inlinable
   func callAsFunction(
@@ -40,7 +40,7 @@ public struct Reduction<State: Sendable, Action: Sendable>: Sendable {
   ) -> Effect<Action> {
     guard let children else { return run(&state, action) }
     if let registry, registry.hasChildren { return reduce(&state, action, children, LiveChildren(in: registry)) }
-    // Whoever goes now has no effects but those of this very action.
+    // Children that go now have no effects except those of this very action.
     let effect = run(&state, action)
     if effect.isNone { return effect }
     return effect.merge(with: children.farewell(children.acting(effect.children), state))

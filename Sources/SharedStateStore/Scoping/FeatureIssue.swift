@@ -1,13 +1,13 @@
 import SharedState
 
-/// Reports what a feature is used wrongly for.
+/// Reports wrong uses of a feature.
 @usableFromInline
 package struct FeatureIssue: Sendable {
-  /// Takes the place of the report at the line of the reducer: a test store reports at the line of the test.
+  /// Replaces the report at the line of the reducer: a test store reports at the line of the test.
   @TaskLocal package static var report: (@Sendable (String) -> Void)?
 
   /// Reports, with the action and its feature.
-  /// - Parameter problem: What is wrong, between the name of the feature and the action.
+  /// - Parameter problem: The problem, worded to stand between the name of the feature and the action.
   @usableFromInline
   static func report<State, Action>(
     _ problem: String,
@@ -26,10 +26,10 @@ package struct FeatureIssue: Sendable {
     if let report { report(message) } else { location.report(message) }
   }
 
-  /// The name of a feature, by its state.
+  /// The name of a feature, derived from the type of its state.
   package static func feature<State>(of state: State.Type) -> String {
     var name = String(reflecting: state)
-    // What tells local types apart is of no interest, and neither is the module.
+    // Drop the module and the context of local types, which do not help a reader.
     name = name.replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
     if let dot = name.firstIndex(of: ".") { name = String(name[name.index(after: dot)...]) }
     if name.hasSuffix(".State") { name.removeLast(".State".count) }
@@ -38,7 +38,7 @@ package struct FeatureIssue: Sendable {
 }
 
 extension String {
-  /// The same lines, further to the right.
+  /// The same lines, indented.
   package func indented(by count: Int) -> String {
     split(separator: "\n", omittingEmptySubsequences: false)
       .map { $0.isEmpty ? "" : String(repeating: " ", count: count) + $0 }

@@ -4,8 +4,8 @@ public import SharedState
 extension Reducer {
   /// Runs a child on each element of an identified array, by a key path and a case key path.
   ///
-  /// The child runs first. The effects of an element are cancelled when it goes, by whosever hand. An action of an element
-  /// that is not there is reported as an issue.
+  /// The child runs first. The effects of an element are cancelled when it goes, whoever removes it. An action of a
+  /// missing element is reported as an issue.
   @inlinable
   public func forEach<
     ElementState,
@@ -97,7 +97,7 @@ extension Reducer {
           if !reduced.effect.isNone {
             effect = reduced.effect.map { path.embed((id, $0)) }.of(component(id)).merge(with: effect)
           }
-          // Whoever is in another case is another one.
+          // An element in another case counts as another element.
           return reduced.tags.0 == reduced.tags.1 ? effect : effect.merge(with: .farewell(component(id)))
         },
         children: .joining(
@@ -149,12 +149,12 @@ extension Reducer {
   }
 }
 
-/// The identities of the elements of an array at a moment.
+/// The identities of the elements of an array at one moment.
 @usableFromInline
 struct Elements<ID: Hashable & Sendable>: Sendable {
   @usableFromInline
   let ids: [ID]
-  /// Who was present in some of them.
+  /// The children that were present in some of the elements.
   @usableFromInline
   let families: [ID: Presence]
 
@@ -166,13 +166,13 @@ struct Elements<ID: Hashable & Sendable>: Sendable {
 }
 
 extension OrderedSet {
-  /// Those of the elements before that are not in the set any more.
+  /// The old elements that are not in the set any more.
   @inlinable
   func departed(of old: [Element]) -> [Element] {
     let new = elements
-    // At once when nobody has come or gone, for they are then in the same memory.
+    // Without changes both arrays share their memory, so this comparison is immediate.
     if old == new { return [] }
-    // Most have stayed where they were, and to compare them takes a fraction of looking for them.
+    // Most elements have kept their places, and comparing those takes a fraction of a search.
     let kept = zip(old, new).prefix { $0 == $1 }.count
     let (oldRest, newRest) = (old[kept...], new[kept...])
     let keptAtEnd = zip(oldRest.reversed(), newRest.reversed()).prefix { $0 == $1 }.count
@@ -181,14 +181,14 @@ extension OrderedSet {
 }
 
 extension IdentifiedArray {
-  /// Changes an element in its place.
+  /// Changes an element in place.
   @inlinable
   mutating func modify<Result>(at index: Int, _ body: (inout Element) -> Result) -> Result {
     body(&self[index])
   }
 }
 
-/// What happens to an element of an identified array.
+/// The actions of an identified array.
 public enum IdentifiedAction<ID: Hashable & Sendable, Action> {
   /// An action of an element.
   indirect case element(id: ID, action: Action)

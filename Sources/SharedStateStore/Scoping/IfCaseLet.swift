@@ -23,7 +23,8 @@ extension Reducer {
     )
   }
 
-  /// Runs a child when the state is in its case, by case paths; otherwise the same.
+  /// Runs a child when the state is in its case, by case paths. In other respects it is the same as the method with
+  /// case key paths.
   public func ifCaseLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
     _ toChildState: AnyCasePath<State, ChildState>,
     action toChildAction: AnyCasePath<Action, ChildAction>,
@@ -42,7 +43,7 @@ extension Reducer {
 }
 
 extension Reduction {
-  /// What a child of a case does, and then this.
+  /// Runs the child of a case, and then this reducer.
   func withCase<ChildState, ChildAction>(
     _ toChildState: AnyCasePath<State, ChildState>,
     _ path: AnyCasePath<Action, ChildAction>,

@@ -23,7 +23,8 @@ extension Reducer {
     )
   }
 
-  /// Runs a child while its state is there, by a key path and a case path; otherwise the same.
+  /// Runs a child while its state is there, by a key path and a case path. In other respects it is the same as the
+  /// method with a case key path.
   public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
     _ toChildState: any WritableKeyPath<State, ChildState?> & Sendable,
     action toChildAction: AnyCasePath<Action, ChildAction>,
@@ -66,7 +67,7 @@ extension Reducer {
 }
 
 extension Reduction {
-  /// What a child does that may go, and then this.
+  /// Runs a child that may go, and then this reducer.
   func withChild<ChildState, ChildAction>(
     action path: AnyCasePath<Action, ChildAction>,
     _ child: LazyReduction<ChildState, ChildAction>,
@@ -104,7 +105,7 @@ extension Reduction {
 }
 
 extension Children {
-  /// One child, whose own children may be present, too.
+  /// One child, which may have children present itself.
   @usableFromInline
   static func single<ChildState, ChildAction>(
     _ child: LazyReduction<ChildState, ChildAction>,
@@ -135,7 +136,7 @@ extension Children {
 }
 
 extension Optional {
-  /// The value, in its place. To be used where it is known to be there.
+  /// The value, in place. Use it only where the value is known to be there.
   @inlinable
   var present: Wrapped {
     get {
@@ -144,7 +145,7 @@ extension Optional {
     }
     _modify {
       guard var value = self else { preconditionFailure(Self.absence) }
-      // Taken out meanwhile, so that it is not copied.
+      // Taken out meanwhile, so that the value is not copied.
       self = nil
       defer { self = value }
       yield &value
@@ -152,5 +153,5 @@ extension Optional {
   }
 
   @usableFromInline
-  static var absence: String { "A child's state went while it was reduced. This is a bug in SharedStateStore." }
+  static var absence: String { "A child's state was removed while it was reduced. This is a bug in SharedStateStore." }
 }

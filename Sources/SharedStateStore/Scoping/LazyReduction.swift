@@ -8,8 +8,8 @@
 @usableFromInline
 final class LazyReduction<State: Sendable, Action: Sendable>: @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because `made` is written once, with `lock` held and
-  // before `isMade` says so, and read afterwards only, or with the lock held. A lock to read it would take longer than most
-  // reducers.
+  // before `isMade` is set. After that it is only read; before that it is read only with the lock held. Taking a lock
+  // for each read would take longer than most reducers.
 
   private let make: @Sendable () -> Reduction<State, Action>
   private let lock = Mutex<Void>(())
@@ -24,7 +24,7 @@ final class LazyReduction<State: Sendable, Action: Sendable>: @unchecked Sendabl
     self.make = make
   }
 
-  /// The reduction. Two threads that ask at the same time may both make one, of which both get the same.
+  /// The reduction. Two threads that ask at the same time may both make one; both get the same one of the two.
   @inlinable
   var value: Reduction<State, Action> {
     if isMade.load(ordering: .acquiring), let made { return made }

@@ -4,8 +4,8 @@
 /// Scope(state: \.child, action: \.child) { Child() }
 /// ```
 ///
-/// When the state is an enum, the child is that of a case: an action of a child whose case the state is not in is reported
-/// as an issue.
+/// When the state is an enum, the child belongs to a case. An action of the child while the state is in another case is
+/// reported as an issue.
 public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reducer>: Reducer {
   /// The state of the parent.
   public typealias State = ParentState
@@ -14,7 +14,7 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
   /// It has no body.
   public typealias Body = Never
 
-  /// What a store calls.
+  /// The reduction that a store calls.
   public let reduction: Reduction<ParentState, ParentAction>
 
   /// A child by a key path of the state and a case key path of the actions.

@@ -1,21 +1,21 @@
-/// What a state stays the same by, whatever else of it changes.
+/// The identity of a state, which stays the same whatever else of it changes.
 @usableFromInline
 enum StateIdentity: Hashable, @unchecked Sendable {
-  // `@unchecked Sendable` is right because identities of states are compared only, and those of a `Sendable` state are
+  // `@unchecked Sendable` is right because identities of states are only compared, and those of a `Sendable` state are
   // values.
 
   /// A number that no other identity of this process has.
   case number(UInt64)
   /// An element of a stack.
   case element(StackElementID)
-  /// The case of an enum, and what its value says of itself.
+  /// The case of an enum, and the identity of its value.
   case enumeration(tag: UInt32, payload: AnyHashable?)
-  /// What the value says of itself.
+  /// The identity of the value, such as its `id`.
   case value(AnyHashable)
-  /// Nothing but that it is there.
+  /// A state without an identity: only its presence counts.
   case presence
 
-  /// The identity of a state, by what it says of itself: its `id`, or the case that it is in.
+  /// The identity of a state: its `id`, or its case.
   @usableFromInline
   init(of state: some Any) {
     if let id = Self.id(of: state) {
@@ -38,7 +38,7 @@ enum StateIdentity: Hashable, @unchecked Sendable {
   }
 }
 
-/// Tells which case an enum is in.
+/// Finds the case of an enum.
 @usableFromInline
 enum EnumTag {
   /// Whether a type is an enum.
@@ -47,12 +47,12 @@ enum EnumTag {
     unsafeBitCast(type as Any.Type, to: UnsafePointer<UInt>.self).pointee == enumKind
   }
 
-  /// The number of the case; `nil` for what is no enum.
+  /// The number of the case; `nil` for a value that is not an enum.
   @usableFromInline
   static func of<Value>(_ value: Value) -> UInt32? {
-    // The layout of type metadata is part of Swift's stable binary interface: the kind is the first word, and the one
-    // before points to the value witnesses, of which the eleventh and following belong to enums. The kind is compared
-    // first, so no other type is read as an enum.
+    // The layout of type metadata is part of Swift's stable binary interface: the kind is the first word, and the word
+    // before it points to the value witnesses, of which the eleventh and following belong to enums. The kind is
+    // compared first, so no other type is read as an enum.
     let metadata = unsafeBitCast(Value.self as Any.Type, to: UnsafePointer<UInt>.self)
     guard metadata.pointee == enumKind else { return nil }
     let witnesses = UnsafeRawPointer(bitPattern: metadata[-1])

@@ -1,14 +1,15 @@
-/// The way to a part of a state.
+/// Access to a part of a state.
 @usableFromInline
 struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
   @usableFromInline
   let keyPath: any WritableKeyPath<Root, Value> & Sendable
 
-  /// Where the part is in the memory of the whole; negative for one that is computed. A key path takes ten times as long.
+  /// The offset of the part in the memory of the whole; negative for a computed part. A key path takes ten times as
+  /// long.
   @usableFromInline
   let offset: Int
 
-  /// How one that is computed is changed in its place, where that is known.
+  /// Changes a computed part in place, if such an access is known.
   @usableFromInline
   let access: _$InPlaceAccess<Root, Value>?
 
@@ -36,11 +37,11 @@ struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Changes the part in its place.
+  /// Changes the part in place.
   @inlinable
   func modify<Result>(_ root: inout Root, _ body: (inout Value) -> Result) -> Result {
     guard offset >= 0 else { return modifyComputed(&root, body) }
-    // As above; and nobody else has access to the whole meanwhile.
+    // As above; and no other code has access to the whole meanwhile.
     return withUnsafeMutablePointer(to: &root) { root in
       body(&(UnsafeMutableRawPointer(root) + offset).assumingMemoryBound(to: Value.self).pointee)
     }
@@ -52,7 +53,7 @@ struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
     var result: Result?
     access.modify(&root) { result = body(&$0) }
     guard let result else {
-      preconditionFailure("The access to a property of '\(Root.self)' has not called its closure. Let it do so.")
+      preconditionFailure("The access to a property of '\(Root.self)' did not call its closure. It has to.")
     }
     return result
   }

@@ -5,9 +5,9 @@ extension Reducer {
   /// .forEach(\.path, action: \.path) { Path() }
   /// ```
   ///
-  /// The child runs first. `push` puts an element on top before this reducer runs, `popFrom` takes elements away after it
-  /// has. The effects of an element are cancelled when it goes, by whosever hand. An action of an element that is not there
-  /// is reported as an issue.
+  /// The child runs first. `push` puts an element on top before this reducer runs, and `popFrom` removes elements after
+  /// it has run. The effects of an element are cancelled when it goes, whoever removes it. An action of a missing
+  /// element is reported as an issue.
   @inlinable
   public func forEach<ElementState, ElementAction, Element: Reducer<ElementState, ElementAction>>(
     _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
@@ -29,7 +29,7 @@ extension Reducer {
     )
   }
 
-  /// Lets elements come and go, and runs no child: for states that only show something.
+  /// Pushes and pops elements, and runs no child: for states that only show something.
   @inlinable
   public func forEach<ElementState: Sendable, ElementAction: Sendable>(
     _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
@@ -50,7 +50,8 @@ extension Reducer {
     )
   }
 
-  /// Runs a child on each element of a stack, by a key path and a case path; otherwise the same.
+  /// Runs a child on each element of a stack, by a key path and a case path. In other respects it is the same as the
+  /// method with a case key path.
   @inlinable
   public func forEach<ElementState, ElementAction, Element: Reducer<ElementState, ElementAction>>(
     _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
@@ -100,7 +101,7 @@ extension Reducer {
               .map { path.embed(.element(id: id, action: $0)) }
               .of(component(id), dismissal: path.embed(.popFrom(id: id)))
               .merge(with: base.run(&state, action))
-            // Whoever is in another case is another one.
+            // An element in another case counts as another element.
             guard let tag, part.modify(&state, { $0.tag(of: id) }) != tag else { return embedded }
             return embedded.merge(with: .farewell(component(id)))
           case .push(let id, let elementState):
@@ -167,7 +168,7 @@ extension Reducer {
 }
 
 extension StackState {
-  /// The case that an element is in; `nil` when it is no enum, or not there.
+  /// The case of an element; `nil` when the element is not an enum, or not there.
   @inlinable
   func tag(of id: StackElementID) -> UInt32? {
     index(of: id).flatMap { EnumTag.of(self[$0]) }

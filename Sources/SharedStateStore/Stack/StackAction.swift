@@ -1,10 +1,10 @@
-/// What happens to a stack.
+/// The actions of a stack.
 public enum StackAction<State, Action> {
   /// An action of an element.
   indirect case element(id: StackElementID, action: Action)
-  /// An element goes, with those above.
+  /// Removes an element and all elements above it.
   case popFrom(id: StackElementID)
-  /// An element is put on top, with an identity that no other has.
+  /// Puts an element on top, with an identity that no other element has.
   case push(id: StackElementID, state: State)
 }
 

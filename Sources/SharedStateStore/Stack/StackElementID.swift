@@ -3,7 +3,7 @@ import Synchronization
 
 /// The identity of an element of a stack.
 ///
-/// In a test the first one is `0`, the next one `1`, and so on, so that it can be written as a number.
+/// In a test the first identity is `0`, the next one `1`, and so on, so that it can be written as a number.
 public struct StackElementID: Hashable, Comparable, Codable, Sendable, ExpressibleByIntegerLiteral,
   CustomStringConvertible
 {
@@ -30,7 +30,7 @@ public struct StackElementID: Hashable, Comparable, Codable, Sendable, Expressib
     try container.encode(number)
   }
 
-  /// Whether the first one is older.
+  /// Whether the first identity is older.
   @inlinable
   public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
 
@@ -65,14 +65,14 @@ public struct StackElementIDGenerator: Sendable {
   /// The next identity; the same as ``next()``.
   public func callAsFunction() -> StackElementID { next() }
 
-  /// The identity that is the next one, without using it.
+  /// The next identity, without using it up.
   public func peek() -> StackElementID {
     StackElementID(count.next.load(ordering: .relaxed))
   }
 
   package var nextNumber: Int { peek().number }
 
-  /// Lets another identity be the next one.
+  /// Sets the next identity.
   func setNext(_ number: Int) {
     count.next.store(number, ordering: .relaxed)
   }
@@ -91,12 +91,12 @@ extension DependencyValues {
   }
 }
 
-/// The identities of a stack at a moment.
+/// The identities of a stack at one moment.
 @usableFromInline
 struct StackIDs: Sendable {
   @usableFromInline
   let ids: [StackElementID]
-  /// Whether each is younger than the one below.
+  /// Whether each element is younger than the one below.
   @usableFromInline
   let isInOrder: Bool
 

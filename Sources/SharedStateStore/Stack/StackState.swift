@@ -1,14 +1,14 @@
 import SharedStateDependencies
 
-/// The states of features that lie on each other, the last one on top.
+/// The states of a stack of features, the last one on top.
 ///
-/// Each has an identity, which it keeps as long as it is there.
+/// Each element has an identity, which it keeps as long as it is in the stack.
 public struct StackState<Element> {
   /// The identities, from the bottom to the top.
   public private(set) var ids: [StackElementID] = []
   @usableFromInline
   var elements: [Element] = []
-  /// Whether each identity is younger than the one below, which is so unless something was inserted.
+  /// Whether each identity is younger than the one below. That holds unless an element was inserted.
   @usableFromInline
   var isInOrder = true
 
@@ -17,8 +17,8 @@ public struct StackState<Element> {
 
   /// The element with an identity, or `nil`.
   ///
-  /// Assigning an element replaces the one that is there, or puts it on top with that identity. Assigning `nil` removes it.
-  /// - Complexity: O(log n), and O(n) to remove and after something was inserted in between.
+  /// Assigning an element replaces the present one, or puts it on top with that identity. Assigning `nil` removes it.
+  /// - Complexity: O(log n); O(n) to remove, and after an element was inserted in between.
   public subscript(id id: StackElementID) -> Element? {
     get { index(of: id).map { elements[$0] } }
     set {
@@ -36,7 +36,7 @@ public struct StackState<Element> {
         yield &added
         return
       }
-      // The last one takes its place meanwhile, so that nothing is copied.
+      // The last element takes its place meanwhile, so that nothing is copied.
       elements.swapAt(index, elements.count - 1)
       var element = elements.popLast()
       defer {
@@ -55,19 +55,19 @@ public struct StackState<Element> {
     }
   }
 
-  /// Removes the elements above one.
+  /// Removes all elements above an element.
   public mutating func pop(to id: StackElementID) {
     guard let index = index(of: id) else { return }
     removeSubrange((index + 1)...)
   }
 
-  /// Removes an element and those above.
+  /// Removes an element and all elements above it.
   public mutating func pop(from id: StackElementID) {
     guard let index = index(of: id) else { return }
     removeSubrange(index...)
   }
 
-  /// Where an element is.
+  /// The index of an element.
   @inlinable
   func index(of id: StackElementID) -> Int? {
     guard isInOrder else { return ids.firstIndex(of: id) }
@@ -79,10 +79,10 @@ public struct StackState<Element> {
     return low < ids.count && ids[low] == id ? low : nil
   }
 
-  /// Those of the identities that are not in the stack any more.
+  /// The given identities that are not in the stack any more.
   @usableFromInline
   func departed(of before: StackIDs) -> [StackElementID] {
-    // In order and with the same one at the same place: whoever has come since then is younger, and lies above.
+    // Both are in order, with the same identity at the same place: elements that came later are younger, and lie above.
     if isInOrder, before.isInOrder, before.ids.count <= ids.count, before.ids.last == ids.prefix(before.ids.count).last
     {
       return []
@@ -93,11 +93,11 @@ public struct StackState<Element> {
     return before.ids.filter { !present.contains($0) }
   }
 
-  /// The identities at a moment.
+  /// The present identities.
   @inlinable
   var idsNow: StackIDs { StackIDs(ids: ids, isInOrder: isInOrder) }
 
-  /// Changes an element in its place.
+  /// Changes an element in place.
   @inlinable
   mutating func modify<Result>(at index: Int, _ body: (inout Element) -> Result) -> Result {
     body(&elements[index])
@@ -125,7 +125,7 @@ extension StackState: RandomAccessCollection, RangeReplaceableCollection {
   /// The index above the top.
   public var endIndex: Int { ids.count }
 
-  /// An element by its place. One that is assigned has the identity of the one that was there.
+  /// An element by its index. An assigned element takes over the identity of the element that it replaces.
   public subscript(position: Int) -> Element {
     get { elements[position] }
     set { elements[position] = newValue }
@@ -144,7 +144,7 @@ extension StackState: RandomAccessCollection, RangeReplaceableCollection {
 }
 
 extension StackState {
-  /// Removes the elements of which a predicate is true. The others keep their identities.
+  /// Removes the elements for which a predicate is true. The others keep their identities.
   public mutating func removeAll(where isRemoved: (Element) throws -> Bool) rethrows {
     let kept = try indices.filter { try !isRemoved(elements[$0]) }
     guard kept.count < count else { return }
@@ -162,7 +162,7 @@ extension StackState: ExpressibleByArrayLiteral {
 }
 
 extension StackState where Element: CasePathable {
-  /// The value of an element that is in a case; `nil` when it is in another one, or not there.
+  /// The value of an element in a case; `nil` when the element is in another case, or not there.
   public subscript<Value>(id id: StackElementID, case path: CaseKeyPath<Element, Value>) -> Value? {
     get { self[id: id].flatMap { AnyCasePath(path).extract(from: $0) } }
     set {
@@ -173,7 +173,7 @@ extension StackState where Element: CasePathable {
 }
 
 extension StackState {
-  /// The value of an element that is in a case, by a case path; `nil` when it is in another one, or not there.
+  /// The value of an element in a case, by a case path; `nil` when the element is in another case, or not there.
   public subscript<Value>(id id: StackElementID, case path: AnyCasePath<Element, Value>) -> Value? {
     get { self[id: id].flatMap { path.extract(from: $0) } }
     set {

@@ -1,30 +1,30 @@
-/// What a store is made of: a state of its own, or a part of another core's.
+/// The core of a store: it has a state of its own, or shows a part of another core's state.
 @usableFromInline
 package class Core<State: Sendable, Action: Sendable>: @unchecked Sendable {
-  // `@unchecked Sendable` is right because this class has no properties, and each subclass says why it is.
+  // `@unchecked Sendable` is right because this class has no properties, and each subclass proves its own.
 
   @usableFromInline
   package init() {}
 
-  /// What is held, for messages.
+  /// The name of the feature, for messages.
   package var name: String { unimplemented() }
 
   /// A copy of the state.
   @usableFromInline
   package func copyState() -> State { unimplemented() }
 
-  /// Reduces an action, or leaves it where it will be.
+  /// Reduces an action, or queues it for the thread that will reduce it.
   @usableFromInline
   package func send(_ action: Action) -> StoreTask { unimplemented() }
 
-  /// Tells of the present state and of each later one, until what is returned is released.
+  /// Calls an observer with the present state and each later one, until the returned object is released.
   package func observe(_ observer: StateObserver<State>) -> AnyObject { unimplemented() }
 
-  /// Lets the observer who reads here hear when another state takes the place of the present one.
+  /// Records that an observer reads here, to be told when another state takes the place of the present one.
   @usableFromInline
   package func noteReading() { unimplemented() }
 
-  /// Tells those who observe that a share in the state has changed.
+  /// Tells observers that a share in the state has changed.
   package func touch() { unimplemented() }
 
   private func unimplemented(_ function: String = #function) -> Never {
@@ -37,10 +37,10 @@ package protocol CoreMonitor<State, Action>: AnyObject, Sendable {
   associatedtype State: Sendable
   associatedtype Action: Sendable
 
-  /// What effects run on; `nil` for the usual threads.
+  /// The executor for effects; `nil` for the usual threads.
   var executor: (any TaskExecutor)? { get }
 
-  /// Called in the place of the reducer, with the lock of the core held.
+  /// Called instead of the reducer, with the lock of the core held.
   /// - Parameter reduce: Calls the reducer.
   func reduce(
     _ action: Action,
@@ -49,35 +49,36 @@ package protocol CoreMonitor<State, Action>: AnyObject, Sendable {
     _ reduce: (inout State, Action) -> Effect<Action>
   ) -> Effect<Action>
 
-  /// Reports what an effect has done wrong.
-  /// - Parameter location: Where the effect is written.
+  /// Reports an error in an effect.
+  /// - Parameter location: The location of the effect.
   func report(_ message: String, at location: SourceLocation)
 }
 
-/// What waits to be reduced.
+/// An item that waits to be reduced.
 @usableFromInline
 package enum Letter<Action: Sendable>: Sendable {
-  /// An action, and the effect or the action that it comes from, or one of its own when it comes from outside. That has
-  /// begun something, which ends when this is reduced.
+  /// An action, and the node of the effect or action that sent it, or a node of its own when the action comes from
+  /// outside. The node counts the letter as begun; that ends when the letter is reduced.
   case action(Action, from: EffectNode, isSentByEffect: Bool)
   /// An effect that begins as a part of another one, on behalf of a child.
   case effect(Effect<Action>, EffectPlace)
-  /// Somebody has begun to observe or ended that, or a share in the state has changed, which is news for all who observe.
+  /// A request to tell observers: observers have come or gone, or a share in the state has changed, which all observers
+  /// are told.
   case look(isNews: Bool)
 }
 
-/// Where an effect belongs.
+/// The place of an effect.
 @usableFromInline
 package struct EffectPlace: Sendable {
-  // It has no parameter: to pass on what the compiler does not know takes longer than most of what an effect does.
+  // It has no type parameter: passing on a type that the compiler does not know takes longer than most effects.
 
   let node: EffectNode
   let path: EffectPath
-  /// Sends the action that lets the innermost child go, for an effect; `nil` when there is none that could.
+  /// Sends the action that dismisses the innermost child, for an effect; `nil` when no child may go.
   let dismiss: (@Sendable (EffectNode) -> Void)?
 }
 
-/// What has to be done when the lock is free: the beginnings and the ends of effects are other people's code.
+/// Work for after the lock is released: starting and ending effects runs user code.
 struct Work {
   var tasks: [@Sendable () -> Void] = []
 }

@@ -1,12 +1,12 @@
 import SharedState
 import SharedStateDependencies
 
-/// What a core has that has effects.
+/// The part of a core that is needed for effects.
 final class CoreEffects: Sendable {
-  /// Everything that actions have led to and that has not ended.
+  /// The parent of all work that actions have caused and that has not ended.
   let root = EffectNode()
   let registry = CancellationRegistry()
-  /// What is held, for messages: to make it takes longer than to begin an effect.
+  /// The name of the feature, for messages. It is kept because making it takes longer than beginning an effect.
   let name: String
 
   init(name: String) {
@@ -15,7 +15,7 @@ final class CoreEffects: Sendable {
 }
 
 extension RootCore {
-  /// Begins what an effect consists of. Called with the lock held: what is other people's code is left as work.
+  /// Begins an effect. Called with the lock held: calls of user code are left as work.
   func collect(_ effect: Effect<Action>, _ place: EffectPlace, _ effects: CoreEffects, _ work: inout Work) {
     guard let operation = effect.box?.operation else { return }
     let registry = effects.registry
@@ -56,10 +56,10 @@ extension RootCore {
     }
   }
 
-  /// Begins the first of several effects, and the others when that has ended.
+  /// Begins the first of several effects, and the others when it has ended.
   private func begin(_ parts: [Effect<Action>], _ place: EffectPlace, _ effects: CoreEffects, _ work: inout Work) {
     var rest = parts[...]
-    // What is done at once needs no turn of its own.
+    // Immediate effects need no turn of their own.
     while let first = rest.first, first.isImmediate {
       collect(first, place, effects, &work)
       rest.removeFirst()
@@ -132,7 +132,8 @@ extension RootCore {
   private func send(from node: EffectNode, at location: SourceLocation?, _ feature: String) -> Send<Action> {
     Send { [weak self] action in
       if let self { return receive(action, from: node, at: location) }
-      // Whoever is released cancels its effects right away: those that are at work still have done nothing wrong.
+      // Releasing the store cancels its effects right away: effects that are still running then have done nothing
+      // wrong.
       guard let location, node.hasEnded else { return }
       location.report(
         """
@@ -140,14 +141,14 @@ extension RootCore {
 
             \(Difference.dump(action))
 
-        Keep the store as long as its effects are needed, or let what sends end with its task.
+        Keep the store as long as its effects are needed, or let the code that sends end with its task.
         """
       )
     }
   }
 
   private func receive(_ action: Action, from node: EffectNode, at location: SourceLocation?) {
-    // An operation that `withTaskCancellation` runs may be cancelled by itself.
+    // An operation of `withTaskCancellation` may be cancelled on its own.
     let inner = EffectContext.current?.node
     let origin = inner.flatMap { $0.isPart(of: node) ? $0 : nil } ?? node
     if origin.tryBegin() { return deliver(.action(action, from: origin, isSentByEffect: true)) }
@@ -157,7 +158,7 @@ extension RootCore {
 
           \(Difference.dump(action))
 
-      Let the closure of the effect wait for whatever sends, or use an effect that goes on until it is cancelled.
+      Let the closure of the effect wait for the code that sends, or use an effect that goes on until it is cancelled.
       """
     if let monitor { monitor.report(message, at: location) } else { location.report(message) }
   }

@@ -7,28 +7,28 @@ public import SharedStateDependencies
   public import struct Synchronization.AtomicLazyReference
 #endif
 
-/// A state, and the actions on their way to it.
+/// A state, and a queue of its actions.
 ///
-/// One thread at a time reduces. A thread that is inside a reducer never waits for another store, for that one may be
-/// waiting for it in turn, and runs no reducer of another store under the lock of its own: it leaves its action in the
-/// mailbox. The thread itself reduces it when it has left its reducer, unless somebody else was there before.
+/// One thread at a time reduces. A thread that is inside a reducer never waits for another store, which may be waiting
+/// for it in turn, and runs no reducer of another store while it holds the lock of its own. It leaves its action in the
+/// mailbox. The thread reduces that action itself when it has left its reducer, unless another thread was faster.
 @usableFromInline
 package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Action>, MailRecipient,
   @unchecked Sendable
 {
-  // `@unchecked Sendable` and the unchecked exclusivity are right because the variables are only touched with `lock`
-  // held, which the thread in `owner` has.
+  // `@unchecked Sendable` and the unchecked exclusivity are right because the variables are only accessed with `lock`
+  // held, which the thread in `owner` holds.
 
   @usableFromInline
   let lock = Mutex<Void>(())
   /// The thread that is reducing; zero when none is.
   @usableFromInline
   let owner = Atomic<UInt>(0)
-  /// How many letters are in the mailbox.
+  /// The number of letters in the mailbox.
   @usableFromInline
   let mailCount = Atomic<Int>(0)
   private let side = Mutex(Side())
-  /// Made for the first effect.
+  /// Created for the first effect.
   private let madeEffects = AtomicLazyReference<CoreEffects>()
 
   @usableFromInline
@@ -36,35 +36,35 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   @usableFromInline
   @exclusivity(unchecked)
   var storage: State
-  /// What this thread has sent while it was reducing. The first `queuePosition` of them are done.
+  /// Letters that this thread has sent while it was reducing. The first `queuePosition` of them are done.
   @usableFromInline
   @exclusivity(unchecked)
   var queue: [Letter<Action>] = []
   @exclusivity(unchecked)
   private var queuePosition = 0
-  /// Whether anybody is to be told of actions or states.
+  /// Whether there are observers of actions or states.
   @usableFromInline
   @exclusivity(unchecked)
   var isWatched: Bool
 
-  /// Knows which children have effects; `nil` before any had.
+  /// The registry of children with effects; `nil` before any child had one.
   @usableFromInline
   @exclusivity(unchecked)
   var registry: CancellationRegistry?
   private let feature: any Any.Type
-  /// Those of the reducer; `nil` when they are the defaults of the process.
+  /// The dependencies of the reducer; `nil` when they are the defaults of the process.
   @usableFromInline
   @exclusivity(unchecked)
   var dependencies: DependencyValues?
   let monitor: (any CoreMonitor<State, Action>)?
 
-  /// What is guarded by a lock of its own, which nobody holds for longer than a moment.
+  /// State with a lock of its own, which is held only for a moment.
   private struct Side {
     var mailbox: [Letter<Action>] = []
     var observers: [StateObserver<State>] = []
-    /// How many of the last observers have not been told of a state yet.
+    /// The number of observers at the end of the list that have not been told a state yet.
     var newObserverCount = 0
-    /// Made for the first reader.
+    /// Created for the first reader.
     var readers: StateReaders<State>?
 
     mutating func add(_ observer: StateObserver<State>) {
@@ -95,7 +95,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     self.init(initialState: initialState, reduction: reduction, feature: feature, dependencies: .kept)
   }
 
-  /// Replaces the dependencies, for the actions from now on.
+  /// Replaces the dependencies, for all further actions.
   package func setDependencies(_ dependencies: DependencyValues) {
     lock._unsafeLock()
     defer { lock._unsafeUnlock() }
@@ -128,7 +128,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     thread.contents.pointee.depth += 1
   }
 
-  /// Gives the lock back, without a look into the mailbox.
+  /// Releases the lock, without checking the mailbox.
   @inlinable
   func disown(on thread: ThreadRecord) {
     thread.contents.pointee.depth -= 1
@@ -137,8 +137,8 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     if thread.contents.pointee.hasChanges { ObservationDelivery.deliver(on: thread) }
   }
 
-  /// Whether somebody has left a letter that nobody else sees: they look for the lock after they have counted it, and this
-  /// one counts after the lock is free.
+  /// Whether the mailbox has a letter that no other thread will see. Senders try the lock after they have counted their
+  /// letter, and this thread checks the count after it has released the lock.
   @inlinable
   var hasMail: Bool { mailCount.load(ordering: .sequentiallyConsistent) > 0 }
 
@@ -165,7 +165,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     )
   }
 
-  /// Waits for the lock inside the reducer of another store. Two that wait for each other would do so for ever.
+  /// Waits for the lock inside the reducer of another store. Two stores that wait for each other would do so for ever.
   @usableFromInline
   @inline(never)
   func lockInsideOtherReducer() {
@@ -203,7 +203,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     return StoreTask(node: nil)
   }
 
-  /// Leaves an action for whoever is reducing: this thread itself, or another one.
+  /// Leaves an action for the reducing thread: this thread itself, or another one.
   @usableFromInline
   @inline(never)
   func leave(_ action: Action) -> StoreTask {
@@ -223,7 +223,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     thread.remember(self)
   }
 
-  /// Reduces or begins what an effect has led to; it is left to others inside a reducer.
+  /// Reduces or begins a letter from an effect. Inside a reducer, the letter is left for later.
   package func deliver(_ letter: Letter<Action>) {
     let thread = ThreadRecord.current
     guard begin(on: thread) else { return leave(letter) }
@@ -257,13 +257,13 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
       node = run
     }
     drainQueue(&work)
-    // Before the effects run, so that it meets nobody there.
+    // This ends before the effects run, so that it meets none of them in the node.
     node?.end()
     close(work, on: thread)
     return StoreTask(node: node)
   }
 
-  /// Gives the lock back, and does what has to be done without it.
+  /// Releases the lock, and then performs the work.
   private func close(_ work: Work, on thread: ThreadRecord) {
     disown(on: thread)
     for task in work.tasks { task() }
@@ -271,12 +271,13 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     if thread.contents.pointee.hasMail { thread.deliverMail() }
   }
 
-  /// Reduces what others have left, unless somebody has the lock: that one does it when it is given back.
+  /// Reduces letters of other threads, unless another thread holds the lock: that thread does so when it releases the
+  /// lock.
   @usableFromInline
   @inline(never)
   func deliverMail() {
     let thread = ThreadRecord.current
-    // What this thread does after a reducer, such as to begin effects, may lead here.
+    // Work after a reducer, such as beginning effects, may lead here.
     guard thread.contents.pointee.depth == 0 else { return }
     while hasMail, lock._unsafeTryLock() {
       own(on: thread)
@@ -312,7 +313,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   private func open(_ letter: Letter<Action>, _ work: inout Work) {
     switch letter {
     case .action(let action, let origin, let isSentByEffect):
-      // Looked at under the lock: a reducer that has returned a cancellation had it, too.
+      // Checked under the lock, because a reducer that has returned a cancellation held it, too.
       if !origin.isCancelled {
         let effect = reduce(action, isSentByEffect: isSentByEffect, &work)
         if !effect.isNone {
@@ -367,7 +368,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     }
   }
 
-  /// Tells of the present state and of each later one, until what is returned is released.
+  /// Calls an observer with the present state and each later one, until the returned object is released.
   package override func observe(_ observer: StateObserver<State>) -> AnyObject {
     side.withLock { $0.add(observer) }
     deliver(.look(isNews: false))
@@ -382,7 +383,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     }
   }
 
-  /// Lets the observer who reads here hear when another state takes the place of the present one.
+  /// Records that an observer reads here, to be told when another state takes the place of the present one.
   @usableFromInline
   package override func noteReading() {
     let (readers, isFirst) = side.withLock { side -> (StateReaders<State>?, Bool) in
@@ -396,12 +397,12 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     if isFirst { deliver(.look(isNews: false)) }
   }
 
-  /// Tells those who observe that a share in the state has changed.
+  /// Tells observers that a share in the state has changed.
   package override func touch() {
     deliver(.look(isNews: true))
   }
 
-  /// What is needed for effects.
+  /// The part of the core for effects.
   var effects: CoreEffects {
     madeEffects.load() ?? madeEffects.storeIfNil(CoreEffects(name: name))
   }

@@ -38,7 +38,7 @@ final class ScopedCore<State: Sendable, Action: Sendable, BaseState: Sendable, B
   override func touch() { base.touch() }
 }
 
-/// The last state that there was.
+/// The last known state.
 final class LastState<State: Sendable>: Sendable {
   private let state: Mutex<State>
 
@@ -46,7 +46,7 @@ final class LastState<State: Sendable>: Sendable {
     self.state = Mutex(state)
   }
 
-  /// The present state, or the last one when there is none.
+  /// The present state, or the last known one when there is none.
   func updated(to present: State?) -> State {
     state.withLock { state in
       guard let present else { return state }

@@ -1,7 +1,7 @@
 import SharedState
 import Synchronization
 
-/// Tells when a share changes that a state contains.
+/// Notifies when a share inside a state changes.
 package final class ShareObservations: Sendable {
   private let tell: @Sendable () -> Void
   private let observations = Mutex<[ObjectIdentifier: any Sendable]>([:])
@@ -17,12 +17,12 @@ package final class ShareObservations: Sendable {
     let old = observations.withLock { $0 }
     guard Set(old.keys) != Set(shares.keys) else { return }
     let new = shares.map { id, share in (id, old[id] ?? share.observeChanges(tell)) }
-    // What is replaced ends after the lock.
+    // Replaced observations end after the lock is released.
     observations.withLock { $0 = Dictionary(uniqueKeysWithValues: new) }
     withExtendedLifetime(old) {}
   }
 
-  /// Whether there are shares in a state.
+  /// Whether a state contains shares.
   static func areIn(_ state: some Sendable) -> Bool {
     var shares: [ObjectIdentifier: any ObservableShare] = [:]
     collect(state, &shares)

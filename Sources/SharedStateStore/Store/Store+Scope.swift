@@ -1,7 +1,7 @@
 public import SharedState
 
 extension Store {
-  /// A store of a child: of a part of the state, and of the actions of a case.
+  /// A store of a child, for a part of the state and the actions of a case.
   public func scope<ChildState: Sendable, ChildAction: Sendable>(
     state toChildState: any KeyPath<State, ChildState> & Sendable,
     action toChildAction: CaseKeyPath<Action, ChildAction>
@@ -10,7 +10,7 @@ extension Store {
     return scope(state: toChildState, action: { path.embed($0) })
   }
 
-  /// A store of a child: of a part of the state, and of actions that a closure makes those of this store.
+  /// A store of a child, for a part of the state and for actions that a closure turns into actions of this store.
   public func scope<ChildState: Sendable, ChildAction: Sendable>(
     state toChildState: any KeyPath<State, ChildState> & Sendable,
     action toAction: @escaping @Sendable (ChildAction) -> Action
@@ -20,9 +20,9 @@ extension Store {
     )
   }
 
-  /// A store of a child whose state is there: an optional one, or the value of a case; `nil` when it is not.
+  /// A store of a child with an optional state, or with the value of a case; `nil` when the state is absent.
   ///
-  /// When the child's state goes, its store keeps the last one.
+  /// When the child's state goes, the store keeps the last one.
   public func scope<ChildState: Sendable, ChildAction: Sendable>(
     state toChildState: any KeyPath<State, ChildState?> & Sendable,
     action toChildAction: CaseKeyPath<Action, ChildAction>
@@ -31,7 +31,7 @@ extension Store {
     return scope(optional: { $0[keyPath: toChildState] }, action: { path.embed($0) })
   }
 
-  /// A store of what is presented; `nil` when nothing is.
+  /// A store of the presented child; `nil` when nothing is presented.
   public func scope<ChildState: Sendable, ChildAction: Sendable>(
     state toChildState: any KeyPath<State, PresentationState<ChildState>> & Sendable,
     action toChildAction: CaseKeyPath<Action, PresentationAction<ChildAction>>
@@ -40,7 +40,7 @@ extension Store {
     return scope(optional: { $0[keyPath: toChildState].wrappedValue }, action: { path.embed(.presented($0)) })
   }
 
-  /// A store of the value of a case; `nil` when the state is in another one.
+  /// A store of the value of a case; `nil` when the state is in another case.
   public func scope<ChildState: Sendable, ChildAction: Sendable>(
     state toChildState: CaseKeyPath<State, ChildState>,
     action toChildAction: CaseKeyPath<Action, ChildAction>
@@ -50,7 +50,7 @@ extension Store {
     return scope(optional: { statePath.extract(from: $0) }, action: { path.embed($0) })
   }
 
-  /// The stores of the elements that there are now.
+  /// The stores of the present elements.
   public func scope<ID: Hashable & Sendable, ElementState: Sendable, ElementAction: Sendable>(
     state toElements: any KeyPath<State, IdentifiedArray<ID, ElementState>> & Sendable,
     action toElementAction: CaseKeyPath<Action, IdentifiedAction<ID, ElementAction>>
@@ -61,7 +61,7 @@ extension Store {
     }
   }
 
-  /// The stores of the elements that there are now, from the bottom to the top.
+  /// The stores of the present elements, from the bottom to the top.
   public func scope<ElementState: Sendable, ElementAction: Sendable>(
     state toStack: any KeyPath<State, StackState<ElementState>> & Sendable,
     action toStackAction: CaseKeyPath<Action, StackAction<ElementState, ElementAction>>
@@ -81,7 +81,7 @@ extension Store {
   }
 
   /// The store of a child that may go.
-  /// - Parameter initial: Its state while no other one is known.
+  /// - Parameter initial: The state of the child until another one is known.
   func scope<ChildState: Sendable, ChildAction: Sendable>(
     from initial: ChildState,
     state toChildState: @escaping @Sendable (State) -> ChildState?,

@@ -3,7 +3,7 @@ public import SharedStateDependencies
 /// The store of a feature.
 public typealias StoreOf<R: Reducer> = Store<R.State, R.Action>
 
-/// Holds a state, which changes only when an action is sent, and carries out what the reducer says is to be done then.
+/// Holds a state, which changes only when an action is sent, and carries out the effects that the reducer returns.
 ///
 /// ```swift
 /// let store = Store(initialState: Counter.State()) { Counter() }
@@ -11,11 +11,11 @@ public typealias StoreOf<R: Reducer> = Store<R.State, R.Action>
 /// store.count // 1
 /// ```
 ///
-/// It may be used from any thread: actions are reduced one after the other, on the threads that send them, and those of one
-/// thread in their order. Its effects end when it is released.
+/// It may be used from any thread. Actions are reduced one after the other, on the threads that send them; the actions
+/// of one thread keep their order. The effects end when the store is released.
 @dynamicMemberLookup
 public final class Store<State: Sendable, Action: Sendable>: Sendable {
-  /// The core, when it is one that has a state of its own: the compiler knows its type.
+  /// The core, if it has a state of its own. The compiler knows its type, which makes calls faster.
   @usableFromInline
   let root: RootCore<State, Action>?
 
@@ -69,7 +69,7 @@ public final class Store<State: Sendable, Action: Sendable>: Sendable {
 
   /// Calls a closure with the state after the last action. No lock is held meanwhile.
   ///
-  /// - Throws: What the closure throws.
+  /// - Throws: The error of the closure.
   @inlinable
   public func withState<Result>(_ body: (_ state: State) throws -> Result) rethrows -> Result {
     try body(state)
@@ -77,7 +77,7 @@ public final class Store<State: Sendable, Action: Sendable>: Sendable {
 
   /// Reduces an action before it returns, unless this thread is inside a reducer.
   ///
-  /// In that case the action is reduced next, or by the thread that is reducing actions of this store at the moment.
+  /// In that case the action is reduced next, or by the thread that is currently reducing actions of this store.
   /// - Returns: The effects of the action, and of the actions that they send.
   @inlinable
   @discardableResult

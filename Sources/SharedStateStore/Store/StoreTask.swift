@@ -11,12 +11,12 @@ public struct StoreTask: Sendable {
     self.node = node
   }
 
-  /// Waits until all of them have ended. When the task that waits is cancelled, so are they.
+  /// Waits until all of them have ended. When the waiting task is cancelled, the effects are cancelled, too.
   public func finish() async {
     await node?.finish()
   }
 
-  /// Cancels all of them. Nothing that they send afterwards is reduced.
+  /// Cancels all of them. Actions that they send afterwards are not reduced.
   public func cancel() {
     node?.cancel()
   }
@@ -25,10 +25,10 @@ public struct StoreTask: Sendable {
   public var isCancelled: Bool { node?.isCancelled ?? false }
 }
 
-/// Something that one thread gets to do, whichever comes first.
+/// A job for exactly one thread, the first one to take it.
 final class Once: Sendable {
   private let isTaken = Atomic(false)
 
-  /// Whether the caller is the one.
+  /// Whether the caller takes it.
   func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
 }

@@ -2,17 +2,17 @@ import SharedState
 import Synchronization
 
 extension Store {
-  /// The present state, then the one after each action that has changed it, and after each change of a share in it.
+  /// The present state, then the state after each action that has changed it, and after each change of a share in it.
   ///
-  /// States come in their order. Two that are equal come as one, unless a share in them has changed. It never ends by
-  /// itself; it ends when the task is cancelled. It keeps the store.
+  /// States come in order. Two equal states in a row come as one, unless a share in them has changed. The sequence
+  /// never ends by itself; it ends when the task is cancelled. It keeps the store alive.
   public var updates: StoreUpdates<State> { StoreUpdates { [core] in UpdatesBuffer(of: core) } }
 }
 
 /// The present state of a store, then each later one.
 ///
-/// Whoever is slow has up to 256 states waiting, and gets the newest one after those. Each iterator sees all of it, and
-/// may be used from any task, one at a time.
+/// Up to 256 states wait for a slow reader, which then skips to the newest one. Each iterator sees all states, and may
+/// be used from any task, one at a time.
 public struct StoreUpdates<State: Sendable>: AsyncSequence, Sendable {
   let makeBuffer: @Sendable () -> UpdatesBuffer<State>
 
@@ -32,7 +32,7 @@ public struct StoreUpdates<State: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// States that wait for one who iterates.
+/// States that wait for an iterator.
 final class UpdatesBuffer<State: Sendable>: Sendable {
   private struct Contents {
     var waiting = StateQueue<State>()
@@ -64,9 +64,9 @@ final class UpdatesBuffer<State: Sendable>: Sendable {
     observation = Kept(core.observe(observer))
   }
 
-  /// Holds on to something that is released and never used.
+  /// Keeps an object alive without using it.
   private final class Kept: @unchecked Sendable {
-    // `@unchecked Sendable` is right because nobody uses the object.
+    // `@unchecked Sendable` is right because the object is never used.
     private let object: AnyObject
 
     init(_ object: AnyObject) {
@@ -77,7 +77,7 @@ final class UpdatesBuffer<State: Sendable>: Sendable {
   func next() async -> State? {
     while !Task.isCancelled {
       if let state = take() {
-        // Before it is handed out, so that no change of a share is missed that comes after it was read.
+        // Before the state is returned, so that no change of a share after its reading is missed.
         follow(state)
         return state
       }
@@ -106,11 +106,12 @@ final class UpdatesBuffer<State: Sendable>: Sendable {
   }
 }
 
-/// One who is told of each state of a core.
+/// An observer of each state of a core.
 package final class StateObserver<State: Sendable>: Sendable {
-  /// Takes a state with the lock of the core held, so it calls nobody; returns what is to be called without it.
+  /// Takes a state with the lock of the core held, so it calls no other code. Returns a closure to call without the
+  /// lock.
   ///
-  /// `isTouched` says that a share in the state has changed, which no comparison of states tells.
+  /// `isTouched` says that a share in the state has changed, which a comparison of states does not show.
   let note: @Sendable (_ state: State, _ isTouched: Bool) -> (@Sendable () -> Void)?
 
   package init(_ note: @escaping @Sendable (_ state: State, _ isTouched: Bool) -> (@Sendable () -> Void)?) {
@@ -129,9 +130,9 @@ final class Cancellation: Sendable {
   deinit { cancel() }
 }
 
-/// States that wait for somebody, in their order.
+/// States that wait for a reader, in order.
 ///
-/// When there are more than ``capacity``, those in between are skipped; the newest never is.
+/// When there are more than ``capacity``, states in between are skipped, but never the newest.
 package struct StateQueue<State> {
   private var waiting: [State] = []
   private var last: State?
@@ -142,9 +143,9 @@ package struct StateQueue<State> {
 
   package var isEmpty: Bool { waiting.isEmpty }
 
-  /// Adds a state, unless it is equal to the one before.
+  /// Adds a state, unless it is equal to the previous one.
   ///
-  /// - Parameter isNews: Whether it is added even so, because of a share in it.
+  /// - Parameter isNews: Whether it is added even so, because a share in it has changed.
   /// - Returns: Whether it was added.
   package mutating func append(_ state: State, isNews: Bool) -> Bool {
     if !isNews, let last, Equality.areEqual(last, state) == true { return false }

@@ -6,33 +6,33 @@
   import Darwin
 #endif
 
-/// What a thread knows of the reducers that it is inside of.
+/// The reducers that a thread is inside of, and its work for after them.
 ///
-/// It is kept by the thread and not by the task, because a reducer never suspends, and because a task-local value costs
-/// several times as much.
+/// The record belongs to the thread and not to the task, because a reducer never suspends, and because a task-local
+/// value costs several times as much.
 @usableFromInline
 struct ThreadRecord: @unchecked Sendable {
-  // `@unchecked Sendable` is right because only the thread that a record belongs to gets hold of it.
+  // `@unchecked Sendable` is right because only the thread of a record ever gets it.
 
   @usableFromInline
   struct Contents {
     /// How many reducers the thread is inside of.
     @usableFromInline
     var depth = 0
-    /// How many of their children that may go.
+    /// How many of them belong to children that may go.
     @usableFromInline
     var presentedDepth = 0
-    /// What its reducers have changed of what is observed.
+    /// Changes of observed properties by its reducers.
     var changes: [(subject: ObservationSubject, property: StaticString)] = []
     @usableFromInline
     var hasChanges = false
-    /// How often it has read something that it observes.
+    /// How often it has read something that is observed.
     @usableFromInline
     var readings: UInt64 = 0
-    /// Whether there is mail to be delivered when the thread is inside no reducer any more.
+    /// Whether there is mail to deliver once the thread has left all reducers.
     @usableFromInline
     var hasMail = false
-    /// Where the mail is.
+    /// The owners of the mail.
     var recipients: [any MailRecipient] = []
     var isDelivering = false
   }
@@ -45,11 +45,11 @@ struct ThreadRecord: @unchecked Sendable {
     self.contents = contents
   }
 
-  /// A number that no other living thread has, and never zero.
+  /// A number that no other living thread has; never zero.
   @inlinable
   var number: UInt { UInt(bitPattern: contents) }
 
-  /// That of the calling thread.
+  /// The record of the calling thread.
   @usableFromInline
   static var current: ThreadRecord {
     if let found = pthread_getspecific(key) {
@@ -70,19 +70,19 @@ struct ThreadRecord: @unchecked Sendable {
   /// Whether this thread is inside the reducer of a child that may go.
   static var isInsidePresented: Bool { current.contents.pointee.presentedDepth > 0 }
 
-  /// Lets mail be delivered when the thread is inside no reducer any more.
+  /// Schedules a delivery of mail for when the thread has left all reducers.
   func remember(_ recipient: any MailRecipient) {
     contents.pointee.recipients.append(recipient)
     contents.pointee.hasMail = true
   }
 
-  /// Delivers the mail that this thread has left while it was inside reducers, unless it is inside one still.
+  /// Delivers the mail that this thread has left while it was inside reducers, unless it still is inside one.
   @usableFromInline
   @inline(never)
   func deliverMail() {
     guard contents.pointee.depth == 0, !contents.pointee.isDelivering else { return }
     contents.pointee.isDelivering = true
-    // One after the other and not inside each other: two stores may go on sending to each other.
+    // One after the other instead of nested, because two stores may keep sending to each other.
     while !contents.pointee.recipients.isEmpty {
       let recipients = contents.pointee.recipients
       contents.pointee.recipients = []
@@ -92,7 +92,7 @@ struct ThreadRecord: @unchecked Sendable {
     contents.pointee.isDelivering = false
   }
 
-  /// Lets another thread go first.
+  /// Yields to other threads.
   static func letOthersRun() {
     sched_yield()
   }
@@ -117,9 +117,9 @@ struct ThreadRecord: @unchecked Sendable {
   }()
 }
 
-/// One who has a mailbox.
+/// An owner of a mailbox.
 @usableFromInline
 protocol MailRecipient: AnyObject {
-  /// Reduces what is in the mailbox, unless somebody else does.
+  /// Reduces the letters in the mailbox, unless another thread does.
   func deliverMail()
 }

@@ -252,7 +252,7 @@ struct ActionLogTests {
     #expect(read { $0 = [] }?.line == 1)
     let cut = read { $0[3].removeLast(5) }
     #expect(cut?.line == 4)
-    #expect("\(try #require(cut))" == "Line 4 of the action log cannot be read: it is no JSON of this kind.")
+    #expect("\(try #require(cut))" == "Line 4 of the action log cannot be read: it is not JSON of this kind.")
     #expect(read { $0[2] = "" }?.line == 3)
     #expect(read { $0[0].removeFirst() }?.line == 1)
     let unknown = read { $0[5] = #"{"action":{"add":{"_0":"secret"}},"digest":"","from":"outside","nextElement":0}"# }
