@@ -8,13 +8,13 @@ import Synchronization
 #endif
 
 extension Effect {
-  /// Sends what a publisher publishes, until it ends or the effect is cancelled.
+  /// Sends the output of a publisher as actions, until it ends or the effect is cancelled.
   ///
   /// - Parameter makePublisher: Makes the publisher, right away. It is subscribed to once, with no lock held.
   public static func publisher<Source: Publisher>(_ makePublisher: () -> Source) -> Self
   where Source.Output == Action, Source.Failure == Never {
     let source = makePublisher()
-    // A closure that knows the type of the publisher, which itself need not be `Sendable`.
+    // The closure captures the type of the publisher, which itself need not be `Sendable`.
     let subscribe = Handed { (send: Send<Action>, end: @escaping @Sendable () -> Void) in
       source.sink(receiveCompletion: { _ in end() }, receiveValue: { send.now($0) })
     }
@@ -26,9 +26,10 @@ extension Effect {
   }
 }
 
-/// A subscription that may be cancelled before it is known.
+/// A subscription that may be cancelled before its cancellable is known.
 private final class PublisherSubscription: @unchecked Sendable {
-  // `@unchecked Sendable` and the unchecked exclusivity are right because the properties are only touched with `lock` held.
+  // `@unchecked Sendable` and the unchecked exclusivity are right because the properties are only accessed with `lock`
+  // held.
   private let lock = Mutex<Void>(())
   @exclusivity(unchecked)
   private var cancellable: AnyCancellable?
@@ -49,7 +50,7 @@ private final class PublisherSubscription: @unchecked Sendable {
       defer { cancellable = nil }
       return Handed(cancellable)
     }
-    // Cancelled without the lock, because that is somebody else's code.
+    // Cancelled without the lock, because cancelling runs user code.
     cancelled.value?.cancel()
   }
 }

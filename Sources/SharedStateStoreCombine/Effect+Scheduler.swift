@@ -7,7 +7,7 @@ public import SharedStateStore
 #endif
 
 extension Effect {
-  /// Begins the effect after some time in which no other one with the same id was begun, by a scheduler.
+  /// Begins the effect once no other effect with the same id was begun for some time, measured by a scheduler.
   public func debounce<Timer: Scheduler>(
     id: some Hashable & Sendable,
     for duration: Timer.SchedulerTimeType.Stride,
@@ -18,10 +18,10 @@ extension Effect {
     return debounce(id: id) { try await timer.sleep(until: timer.next(timer.now)) }
   }
 
-  /// Lets through at most one action of effects with the same id in some time, by a scheduler.
+  /// Lets through at most one action of the effects with the same id in some time, measured by a scheduler.
   ///
-  /// The first one goes at once. Of those that come sooner than `duration` after that, one goes when the time is over.
-  /// - Parameter latest: Whether the latest action goes, or the first one that came too soon.
+  /// The first action goes at once. Of the actions that follow within `duration`, one goes when that time is over.
+  /// - Parameter latest: Whether the latest action goes, or the first action that came too soon.
   public func throttle<Timer: Scheduler>(
     id: some Hashable & Sendable,
     for duration: Timer.SchedulerTimeType.Stride,
@@ -39,7 +39,7 @@ extension Effect {
   }
 }
 
-/// A scheduler, as effects wait for it.
+/// A scheduler as the timer of an effect.
 private final class SchedulerTimer<Timer: Scheduler & SendableMetatype>: Sendable
 where Timer.SchedulerTimeType: SendableMetatype {
   private let scheduler: Handed<Timer>
@@ -54,7 +54,7 @@ where Timer.SchedulerTimeType: SendableMetatype {
 
   var now: SchedulerTime<Timer.SchedulerTimeType> { SchedulerTime(scheduler.value.now) }
 
-  /// The time after another one.
+  /// The time after a given time.
   func next(_ time: SchedulerTime<Timer.SchedulerTimeType>) -> SchedulerTime<Timer.SchedulerTimeType> {
     SchedulerTime(time.handed.value.advanced(by: interval.value))
   }

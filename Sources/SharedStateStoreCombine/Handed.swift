@@ -1,7 +1,7 @@
-/// Something that is handed from thread to thread, and used by one at a time.
+/// A value that is passed from thread to thread, and used by one thread at a time.
 struct Handed<Value>: @unchecked Sendable {
-  // `@unchecked Sendable` is right because an effect is carried out by one store, which hands it on, and because
-  // schedulers and their times are there to be used from any thread.
+  // `@unchecked Sendable` is right because one store carries out an effect, and passes the value on, and because
+  // schedulers and their times may be used from any thread.
   let value: Value
 
   init(_ value: Value) {

@@ -7,10 +7,10 @@ import Synchronization
   import OpenCombine
 #endif
 
-/// Hands the states of a core to one subscriber, as many as it asks for.
+/// Delivers the states of a core to one subscriber, as many as it requests.
 final class StateSubscription<State: Sendable, Action: Sendable>: StateSubscribing, @unchecked Sendable {
-  // `@unchecked Sendable` and the unchecked exclusivity are right because every mutable property is only touched with
-  // `mutex` held, and the subscriber is called by one thread at a time.
+  // `@unchecked Sendable` and the unchecked exclusivity are right because every mutable property is only accessed with
+  // `mutex` held, and one thread at a time calls the subscriber.
 
   private let mutex = Mutex<Void>(())
   private let core: Core<State, Action>
@@ -22,7 +22,7 @@ final class StateSubscription<State: Sendable, Action: Sendable>: StateSubscribi
   private var observation: AnyObject?
   @exclusivity(unchecked)
   private var shares: ShareObservations?
-  /// How many states are asked for and not handed over yet.
+  /// The number of requested states that were not delivered yet.
   @exclusivity(unchecked)
   private var demand = Subscribers.Demand.none
   @exclusivity(unchecked)
@@ -39,7 +39,7 @@ final class StateSubscription<State: Sendable, Action: Sendable>: StateSubscribi
   func start() {
     let shares = ShareObservations { [weak core] in core?.touch() }
     locked { self.shares = downstream == nil ? nil : shares }
-    // Weak: the subscriber holds its subscription, and ends it by letting go.
+    // Weak, because the subscriber holds its subscription, and ends it by releasing it.
     let observation = core.observe(
       StateObserver { [weak self] state, isNews in
         guard let self, locked({ waiting.append(state, isNews: isNews) }) else { return nil }
@@ -60,7 +60,7 @@ final class StateSubscription<State: Sendable, Action: Sendable>: StateSubscribi
   }
 
   func cancel() {
-    // Released after the lock: what they hold is somebody else's.
+    // Released after the lock, because releasing them may run user code.
     let released = locked {
       defer { (downstream, observation, shares, waiting) = (nil, nil, nil, StateQueue()) }
       return (downstream, observation, shares, waiting)
@@ -68,7 +68,7 @@ final class StateSubscription<State: Sendable, Action: Sendable>: StateSubscribi
     withExtendedLifetime(released) {}
   }
 
-  /// Hands over what waits and is asked for, unless another thread, or a caller of this method, does.
+  /// Delivers waiting states on demand, unless another thread, or a caller of this method, already does.
   private func deliver() {
     let isDeliverer = locked {
       defer { isDelivering = true }
@@ -76,14 +76,14 @@ final class StateSubscription<State: Sendable, Action: Sendable>: StateSubscribi
     }
     guard isDeliverer else { return }
     while let (downstream, state, shares) = locked({ next() }) {
-      // Before it is handed over, so that no change of a share is missed that comes after it was read.
+      // Before the delivery, so that no change of a share after its reading is missed.
       shares?.follow(state)
       let more = downstream.receive(state)
       locked { demand += more }
     }
   }
 
-  /// The next state to hand over; without one, the delivery is over. Call with the lock held.
+  /// The next state to deliver; `nil` ends the delivery. Call with the lock held.
   private func next() -> (any Subscriber<State, Never>, State, ShareObservations?)? {
     guard let downstream, demand > .none, let state = waiting.take() else {
       isDelivering = false

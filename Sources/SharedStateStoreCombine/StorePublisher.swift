@@ -7,10 +7,10 @@ public import SharedStateStore
 #endif
 
 extension Store {
-  /// Publishes the present state, then the one after each action that has changed it, and after each change of a share in
-  /// it.
+  /// Publishes the present state, then the state after each action that has changed it, and after each change of a
+  /// share in it.
   ///
-  /// States are published on the threads that send, with no lock held, and in their order.
+  /// States are published in order, on the threads that send, with no lock held.
   public var publisher: StorePublisher<State> {
     StorePublisher { [core] in StateSubscription($0, core: core) }
   }
@@ -38,7 +38,7 @@ public struct StorePublisher<State: Sendable>: Publisher {
     subscription.start()
   }
 
-  /// Publishes a part of the state whenever that has changed.
+  /// Publishes a part of the state whenever that part has changed.
   public subscript<Value: Equatable>(
     dynamicMember keyPath: KeyPath<State, Value>
   ) -> Publishers.RemoveDuplicates<Publishers.MapKeyPath<Self, Value>> {

@@ -8,13 +8,13 @@ import SharedStateStoreMacroExpansion
   import Darwin
 #endif
 
-/// Answers the compiler, message by message, until it closes its end.
+/// Answers the compiler, message by message, until the compiler closes its end.
 ///
-/// A message is its length in bytes, as eight bytes of which the least is first, and as much JSON.
+/// A message is its length, as eight bytes with the least significant one first, followed by that many bytes of JSON.
 @main
 enum Plugin {
   static func main() {
-    // What a library prints by mistake must not get between the answers.
+    // Anything that a library prints by mistake must not get between the answers.
     let input = dup(STDIN_FILENO)
     let output = dup(STDOUT_FILENO)
     close(STDIN_FILENO)
@@ -27,7 +27,7 @@ enum Plugin {
   private static func read(from file: Int32) -> [UInt8]? {
     guard let header = bytes(8, from: file) else { return nil }
     let count = header.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    // No source is that large: whoever has sent this speaks another protocol.
+    // No source is that large: the sender speaks another protocol.
     guard count <= 1 << 30 else { return nil }
     return bytes(Int(count), from: file)
   }

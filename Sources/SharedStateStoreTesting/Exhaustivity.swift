@@ -1,30 +1,30 @@
 import CustomDump
 import SharedStateStore
 
-/// What a test has to assert.
+/// The amount that a test has to assert.
 public enum Exhaustivity: Equatable, Sendable {
   /// Every change of the state and every action that an effect sends.
   case on
-  /// What it wants to.
+  /// Only the parts that the test chooses to assert.
   ///
-  /// - Parameter showSkippedAssertions: Whether it is told of what it has not asserted.
+  /// - Parameter showSkippedAssertions: Whether the test reports what it has not asserted.
   case off(showSkippedAssertions: Bool)
 
-  /// What it wants to, without a word about the rest.
+  /// Only the parts that the test chooses to assert, without a report about the rest.
   public static var off: Self { .off(showSkippedAssertions: false) }
 }
 
 /// An action that a test expects.
 struct Expected<Action> {
-  /// For the failure, as the object of "to receive".
+  /// The wording for a failure, as the object of "to receive".
   let description: String
-  /// The action; `nil` when it is only described.
+  /// The action; `nil` when only a description is known.
   let dump: String?
   let fits: (Action) -> Bool
-  /// How another one differs.
+  /// The difference between the expected action and another one.
   let difference: (Action) -> String
 
-  /// A certain action.
+  /// One particular action.
   init(_ action: Action) where Action: Equatable {
     description = "this action"
     dump = String(customDumping: action)
@@ -37,7 +37,7 @@ struct Expected<Action> {
     }
   }
 
-  /// One that is described.
+  /// An action that fits a description.
   init(_ description: String, dump: String? = nil, fits: @escaping (Action) -> Bool) {
     self.description = description
     self.dump = dump

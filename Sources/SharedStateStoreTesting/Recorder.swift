@@ -3,22 +3,22 @@ import SharedStateDependencies
 import SharedStateStore
 import Synchronization
 
-/// An action that was reduced, and what it has made of the state.
+/// An action that was reduced, with the state after it.
 struct Reduced<State: Sendable, Action: Sendable>: Sendable {
   let action: Action
   let state: State
-  /// What it has changed of shared values.
+  /// The shared values that it has changed.
   let changes: SharedChanges
-  /// The number of the next element of a stack before it was reduced.
+  /// The number of the next stack element before the action was reduced.
   let nextElement: Int
 }
 
-/// Writes down what is reduced, and which shared values change.
+/// Records the reduced actions and the changes of shared values.
 final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
   private struct Contents {
     var received: [Reduced<State, Action>] = []
     var sent: Reduced<State, Action>?
-    /// What no action has changed, as far as actions have changed it afterwards.
+    /// Changes outside of all actions, up to the last action that has changed the same values.
     var loose = SharedChanges()
     var step: SourceLocation
   }
@@ -34,7 +34,7 @@ final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
 
   var executor: (any TaskExecutor)? { testExecutor }
 
-  /// Where the test is.
+  /// The line of the test that is running.
   var step: SourceLocation {
     get { contents.withLock { $0.step } }
     set { contents.withLock { $0.step = newValue } }
@@ -48,7 +48,7 @@ final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
   ) -> Effect<Action> {
     @Dependency(\.stackElementID) var stackElementID
     let nextElement = stackElementID.nextNumber
-    // Sees what the reducer changes, and nothing else.
+    // Tracks only the changes by the reducer.
     let own = SharedChangeTracker(reportUnassertedChanges: false)
     let report: @Sendable (String) -> Void = { [weak self] in self?.report($0) }
     let effect = FeatureIssue.$report.withValue(report) {
@@ -69,7 +69,7 @@ final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
       """
       \(message)
 
-      The effect is written in \(location.fileID), line \(location.line).
+      The effect is at \(location.fileID), line \(location.line).
       """
     )
   }
@@ -92,7 +92,7 @@ final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
     }
   }
 
-  /// What no action has changed, as far as actions have changed it afterwards.
+  /// Updates the changes outside of all actions.
   func updateLoose(_ update: @Sendable (inout SharedChanges) -> Void) {
     contents.withLock { update(&$0.loose) }
   }

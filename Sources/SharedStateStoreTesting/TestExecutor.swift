@@ -1,21 +1,21 @@
 import SharedStateDependencies
 import Synchronization
 
-/// Runs the tasks of a test, one job at a time, in the order in which they become ready; in a ``TestWorld`` in the order
-/// of its schedule.
+/// Runs the tasks of a test, one job at a time, in the order in which they become ready; in a ``TestWorld`` in the
+/// order of its schedule.
 ///
-/// The test runs them when it uses its store; whatever else it waits for, another thread does. So no effect starves, and one
-/// that only computes has done so when the test goes on.
+/// The test runs the jobs while it uses its store. While it waits for anything else, another thread runs them. So no
+/// effect starves, and an effect that only computes has done so when the test goes on.
 final class TestExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// Whether a thread is on its way to run them.
+    /// Whether a thread has been started to run them.
     var isThreadComing = false
-    /// Whether jobs run only when the test says so.
+    /// Whether jobs run only when the test asks for it.
     var isHeld = false
   }
 
-  /// That of the world that the test store is made in.
+  /// The schedule of the world in which the test store was made.
   private let schedule = Schedules.current as? WorldSchedule
   private let state = Mutex(State())
   /// Held while a job runs.
@@ -44,32 +44,32 @@ final class TestExecutor: TaskExecutor {
     }
   }
 
-  /// Runs what is ready until nothing is, and nothing is running. To be called by the test.
+  /// Runs ready jobs until there are none, and none is running. Called by the test.
   func drain() {
     while runNext(isTest: true) {}
   }
 
-  /// The time by which the test waits.
+  /// The clock for the waits of the test.
   var now: Duration { schedule?.now ?? Self.beginning.duration(to: .now) }
 
   private static let beginning = ContinuousClock.now
 
-  /// Lets others go on: a clock, another service, the main actor.
+  /// Lets other participants go on: a clock, another service, the main actor.
   nonisolated(nonsending) func letOthersRun() async {
     try? await Schedules.sleep(for: .milliseconds(1))
   }
 
-  /// From now on nothing runs unless the test drains it, and nothing is running when this returns: so no effect comes
-  /// between an action and what the test says of it.
+  /// From now on jobs run only when the test drains them. None is running when this returns, so no effect comes between
+  /// an action and the test's assertion about it.
   func hold() {
-    // In a world the test runs on the one thread there is.
+    // In a world the test runs on the only thread.
     guard schedule == nil else { return }
     turn._unsafeLock()
     state.withLock { $0.isHeld = true }
     turn._unsafeUnlock()
   }
 
-  /// Lets other threads run what is ready again.
+  /// Lets other threads run ready jobs again.
   func letGo() {
     guard schedule == nil else { return }
     let needsThread = state.withLock { state in
@@ -81,7 +81,7 @@ final class TestExecutor: TaskExecutor {
 
   private func runNext(isTest: Bool) -> Bool {
     if let schedule { return schedule.runNext(of: self) }
-    // Taken by hand, because the job is somebody else's code, which a closure would have to be handed on to.
+    // Locked by hand, because the job is user code, which would have to be passed on to a closure.
     turn._unsafeLock()
     defer { turn._unsafeUnlock() }
     let job = state.withLock { state -> UnownedJob? in

@@ -2,14 +2,13 @@ import CustomDump
 public import SharedStateStore
 
 extension TestStore {
-  /// Asserts that an effect has sent an action, and how that changes the state.
+  /// Asserts that an effect has sent an action, and how that action changes the state.
   ///
-  /// It waits for the action, as long as an effect runs that could send it.
+  /// It waits for the action as long as an effect runs that could send it.
   /// - Parameters:
   ///   - expectedAction: The action.
   ///   - timeout: How long to wait; by default ``timeout``.
-  ///   - updateStateToExpectedResult: Makes the state of before the expected one; `nil` when nothing is expected to
-  ///     change.
+  ///   - updateStateToExpectedResult: Turns the previous state into the expected one; `nil` when no change is expected.
   public func receive(
     isolation: isolated (any Actor)? = #isolation,
     _ expectedAction: Action,
@@ -28,7 +27,7 @@ extension TestStore {
     )
   }
 
-  /// Asserts that an effect has sent an action of which a predicate is true, and how that changes the state.
+  /// Asserts that an effect has sent an action for which a predicate is true, and how that action changes the state.
   public func receive(
     isolation: isolated (any Actor)? = #isolation,
     _ isMatching: @escaping (_ action: Action) -> Bool,
@@ -40,14 +39,14 @@ extension TestStore {
     column: UInt = #column
   ) async {
     await receive(
-      Expected("an action that the predicate is true of", fits: isMatching),
+      Expected("an action for which the predicate is true", fits: isMatching),
       timeout: timeout,
       updateStateToExpectedResult,
       at: SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 
-  /// Asserts that an effect has sent an action of a case, by a case key path, and how that changes the state.
+  /// Asserts that an effect has sent an action of a case, by a case key path, and how that action changes the state.
   public func receive<Value>(
     isolation: isolated (any Actor)? = #isolation,
     _ actionCase: CaseKeyPath<Action, Value>,
@@ -69,7 +68,7 @@ extension TestStore {
     )
   }
 
-  /// Asserts that an effect has sent an action of a case, by a case path, and how that changes the state.
+  /// Asserts that an effect has sent an action of a case, by a case path, and how that action changes the state.
   public func receive<Value>(
     isolation: isolated (any Actor)? = #isolation,
     _ actionCase: AnyCasePath<Action, Value>,
@@ -88,7 +87,7 @@ extension TestStore {
     )
   }
 
-  /// Asserts that an effect has sent an action of a case with a certain value, and how that changes the state.
+  /// Asserts that an effect has sent an action of a case with a certain value, and how that action changes the state.
   public func receive<Value: Equatable>(
     isolation: isolated (any Actor)? = #isolation,
     _ actionCase: CaseKeyPath<Action, Value>,

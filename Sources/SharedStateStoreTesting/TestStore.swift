@@ -18,23 +18,23 @@ public typealias TestStoreOf<R: Reducer> = TestStore<R.State, R.Action> where R.
 /// }
 /// ```
 ///
-/// What the test does not assert fails it: a change of the state, an action that an effect has sent, a change of a shared
-/// value by whomever, an effect that is still running at the end. See ``exhaustivity``.
+/// The test fails on everything that it does not assert: a change of the state, an action that an effect has sent, a
+/// change of a shared value by any code, an effect that is still running at the end. See ``exhaustivity``.
 ///
-/// Effects run one at a time, in the order in which they become ready, while the test uses the store or waits for something
-/// else; in a ``TestWorld`` its seed decides the order. A test store belongs to one test, and to its isolation.
+/// Effects run one at a time, in the order in which they become ready, while the test uses the store or waits for
+/// something else; in a ``TestWorld`` its seed decides the order. A test store belongs to one test, and to its
+/// isolation.
 public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
-  /// What the test has to assert. From now on, that is.
+  /// The amount that the test has to assert from now on.
   public var exhaustivity = Exhaustivity.on
 
-  /// How long `receive`, ``receiveChange(isolation:timeout:assert:fileID:filePath:line:column:)`` and `finish` wait for
-  /// what has to come.
+  /// How long `receive`, ``receiveChange(isolation:timeout:assert:fileID:filePath:line:column:)`` and `finish` wait.
   public var timeout: Duration
 
-  /// The state after the last action that the test has handled. Inside of an assertion it is the one before.
+  /// The state after the last action that the test has handled; inside an assertion, the state before the action.
   public private(set) var state: State
 
-  /// The dependencies of the feature. What is set counts from the next action on.
+  /// The dependencies of the feature. Changes take effect with the next action.
   public var dependencies: DependencyValues {
     didSet { core.setDependencies(dependencies) }
   }
@@ -42,7 +42,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
   private let core: RootCore<State, Action>
   private let recorder: Recorder<State, Action>
   private let location: SourceLocation
-  /// What was received and not handled.
+  /// Actions that were received and not handled.
   private var waiting: [Reduced<State, Action>] = []
   private var sent: [(action: Action, node: EffectNode, location: SourceLocation)] = []
 
@@ -88,7 +88,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
       }
     }
     tracker.attach(to: made.state)
-    // What the initial state has caused is no change.
+    // Changes by the initial state do not count.
     _ = tracker.cut()
     state = made.state
     core = made.core
@@ -107,11 +107,11 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   /// Sends an action, and asserts how it changes the state.
   ///
-  /// When it returns, the effects have run as far as they get by themselves.
+  /// When it returns, the effects have run as far as they can without waiting.
   /// - Parameters:
-  ///   - action: What is sent.
-  ///   - updateStateToExpectedResult: Makes the state of before the expected one; `nil` when nothing is expected to
-  ///     change. `withLock` of a share in it says what is expected of the share, and changes nothing.
+  ///   - action: The action.
+  ///   - updateStateToExpectedResult: Turns the previous state into the expected one; `nil` when no change is expected.
+  ///     `withLock` of a share in it states the expected value of the share, and changes nothing.
   /// - Returns: The effects of the action.
   @discardableResult
   public func send(
@@ -155,7 +155,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     )
   }
 
-  /// Sends an action, and asserts with shares that the test holds itself how it changes what is shared.
+  /// Sends an action, and asserts its changes of shared values with shares that the test holds itself.
   @discardableResult
   public func send(
     isolation: isolated (any Actor)? = #isolation,
@@ -221,7 +221,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   // MARK: Receiving
 
-  /// Asserts that an effect has sent an action that fits, and how that changes the state.
+  /// Asserts that an effect has sent a fitting action, and how that action changes the state.
   func receive(
     isolation: isolated (any Actor)? = #isolation,
     _ expected: Expected<Action>,
@@ -273,10 +273,10 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   /// Asserts a change of shared values that no action has made: by another service, an effect, or the test itself.
   ///
-  /// It waits until what the closure says is so. Changes that it does not mention are not touched.
+  /// It waits until the expectation of the closure is met. Changes that the closure does not mention are left alone.
   /// - Parameters:
   ///   - timeout: How long to wait; by default ``timeout``.
-  ///   - updateStateToExpectedResult: Changes the shares in the state to what is expected.
+  ///   - updateStateToExpectedResult: Changes the shares in the state to their expected values.
   public func receiveChange(
     isolation: isolated (any Actor)? = #isolation,
     timeout: Duration? = nil,
@@ -321,8 +321,8 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   /// Asserts the present state, and changes of shared values that no action has made.
   ///
-  /// - Parameter updateStateToExpectedResult: Makes the present state the expected one, which is the same. A share that it
-  ///   changes is expected to have changed so.
+  /// - Parameter updateStateToExpectedResult: Turns the present state into the expected one, which has to be equal.
+  ///   Changing a share in it asserts that the share has changed in that way.
   public func assert(
     _ updateStateToExpectedResult: (_ state: inout State) throws -> Void,
     fileID: StaticString = #fileID,
@@ -342,7 +342,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   // MARK: Skipping and finishing
 
-  /// Handles all actions that were received, without a look at them.
+  /// Handles all received actions, without checking them.
   ///
   /// - Parameter strict: Whether it is a failure when there are none.
   public func skipReceivedActions(
@@ -384,7 +384,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     sent = []
   }
 
-  /// Waits until all effects have ended, and fails the test on what it has not asserted.
+  /// Waits until all effects have ended, and fails the test on everything that it has not asserted.
   ///
   /// - Parameter timeout: How long to wait; by default ``timeout``.
   public func finish(
@@ -435,7 +435,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   // MARK: Effects
 
-  /// Begins a step of the test, during which effects run only when it says so.
+  /// Begins a step of the test, during which effects run only when the test asks for it.
   private func begin(at location: SourceLocation) {
     recorder.testExecutor.hold()
     recorder.step = location
@@ -446,7 +446,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     recorder.testExecutor.letGo()
   }
 
-  /// Runs the effects as far as they get by themselves.
+  /// Runs the effects as far as they can get without waiting.
   private func settle() {
     recorder.testExecutor.drain()
     waiting += recorder.takeReceived()
@@ -457,7 +457,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     return sent
   }
 
-  /// Waits for something that effects do, as long as there are some.
+  /// Waits for a result of effects, as long as effects are running.
   private func wait(
     isolation: isolated (any Actor)? = #isolation,
     _ timeout: Duration,
@@ -470,7 +470,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     }
   }
 
-  /// Lets what runs elsewhere go on.
+  /// Lets other code run.
   private func letOthersRun(isolation: isolated (any Actor)? = #isolation) async {
     letGo()
     await recorder.testExecutor.letOthersRun()
@@ -600,7 +600,8 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     if !waiting.isEmpty {
       reportOmission(
         """
-        '\(core.name)' has received \(count(waiting.count, "action")) that the test has not handled at its end:
+        At the end of the test, '\(core.name)' has received \(count(waiting.count, "action")) that the test has not \
+        handled:
 
         \(list(waiting.map(\.action)))
 
@@ -640,7 +641,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     }
   }
 
-  /// Tells of something that the test has left out.
+  /// Reports an omission of the test.
   private func reportOmission(_ message: String, at location: SourceLocation) {
     switch exhaustivity {
     case .on: location.report(message)

@@ -3,12 +3,12 @@ import SharedStateStore
 /// The effects of an action that a test has sent.
 public struct TestStoreTask: Sendable {
   let node: EffectNode?
-  /// The feature and the action, for a message: to write an action down takes longer than to send it.
+  /// The feature and the action, for a message. A closure, because describing an action takes longer than sending it.
   let describe: @Sendable () -> (feature: String, action: String)
   let timeout: Duration
   let executor: TestExecutor
 
-  /// Waits until all of them have ended. It is a failure when they have not in time.
+  /// Waits until all of them have ended. Reports a failure if they do not end in time.
   ///
   /// - Parameter timeout: How long to wait; by default the timeout of the store.
   public func finish(

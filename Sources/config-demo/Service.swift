@@ -3,7 +3,7 @@ import SharedStateRedis
 
 /// A service whose config is shared with other services. Copy this file to start your own.
 ///
-/// It takes commands, one a line, and says what it sees:
+/// It takes commands, one per line, and prints what it sees:
 ///
 /// ```
 /// REDIS_URL=redis://127.0.0.1:6379 swift run config-demo serve checkout
@@ -14,7 +14,7 @@ struct Service {
   let store: RedisStore
   let say: @Sendable (String) -> Void
 
-  /// Reading it is a local memory read; it is always there, with or without Redis.
+  /// Reading it is a local memory read, with or without Redis.
   @Shared var config: ShopConfig
 
   init(name: String, firstConfig: ShopConfig, store: RedisStore, say: @escaping @Sendable (String) -> Void) {
@@ -35,7 +35,7 @@ struct Service {
     await store.shutdown(within: .seconds(5))
   }
 
-  /// Says each newest config, whoever changed it.
+  /// Prints each newest config, whoever changed it.
   private func watchConfig() async {
     for await config in $config.updates {
       if let change = config.lastChange {
@@ -47,7 +47,7 @@ struct Service {
     }
   }
 
-  /// Says when Redis comes and goes. A service need not care: it reads and changes its config all the same.
+  /// Reports when Redis comes and goes. A service need not care: it reads and changes its config all the same.
   private func watchConnection() async {
     var wasConnected = false
     for await status in store.statuses {
@@ -76,7 +76,7 @@ struct Service {
     }
   }
 
-  /// Changes the config here, at once. It reaches Redis and the other services without anybody waiting for it.
+  /// Changes the config here, at once. The change reaches Redis and the other services in the background.
   private func change(_ change: (inout ShopConfig) -> Void) {
     $config.withLock { config in
       change(&config)

@@ -4,12 +4,12 @@ import Foundation
 struct ShopConfig: Codable, Hashable, Sendable {
   /// How many items fit into one order.
   var maximumItems: Int
-  /// What every page says at its top.
+  /// The text at the top of every page.
   var banner: String
-  /// Absent in the file, and when something other than a service wrote the document.
+  /// Absent in the file, and in a document that a program other than a service wrote.
   var lastChange: Change?
 
-  /// Who changed the config, and when; so that the demonstration can tell how long a change took to arrive.
+  /// The author and time of a change, so that the demonstration can tell how long the change took to arrive.
   struct Change: Codable, Hashable, Sendable {
     /// The name of a service.
     var service: String
@@ -34,7 +34,7 @@ extension ShopConfig: CustomStringConvertible {
 }
 
 extension ShopConfig {
-  /// Reads the words of a service that says which config it has, as in its ``description``.
+  /// Parses the output of a service that prints its config, as in its ``description``.
   init?(words: String) {
     guard let match = words.firstMatch(of: /(\d+) items, banner "(.*)"/), let items = Int(match.1) else { return nil }
     self.init(maximumItems: items, banner: String(match.2))

@@ -1,18 +1,19 @@
-/// Who takes part in a world: tasks, by numbers in the order in which they first come, which is the same in every run.
+/// The participants of a world: tasks, numbered in the order in which they first appear, which is the same in every
+/// run.
 struct Participants: Sendable {
-  /// Whose job is running.
+  /// The participant whose job is running.
   var current = 0
   private(set) var names: [String] = ["the world"]
   private var numbers: [UInt64: Int] = [:]
-  /// Those who were announced and have not ended.
+  /// Participants that were announced and have not ended.
   private var open: Set<Int> = []
-  /// Who was announced and has no task yet.
+  /// The participant that was announced and has no task yet.
   private var expected: Int?
 
-  /// The names of those who were announced and have not ended.
+  /// The names of the participants that were announced and have not ended.
   var present: [String] { open.sorted().map { names[$0] } }
 
-  /// Says what the next task is that begins.
+  /// Names the next task that begins.
   mutating func announce(_ name: String) -> Int {
     let namesakes = open.count { names[$0] == name || names[$0].hasPrefix("\(name) (") }
     names.append(namesakes == 0 ? name : "\(name) (\(namesakes + 1))")
@@ -26,7 +27,7 @@ struct Participants: Sendable {
     if expected == participant { expected = nil }
   }
 
-  /// Whose job it is, by the task that the job belongs to; one that belongs to none is a part of what is running.
+  /// The participant of a job, by its task. A job without a task belongs to the running participant.
   mutating func participant(of task: UInt64) -> Int {
     guard task != 0 else { return current }
     if let known = numbers[task] { return known }

@@ -5,8 +5,8 @@ import SharedStateStore
 import Synchronization
 import Testing
 
-/// A world of services, in which a seed decides what chance decides elsewhere: who is next, how long a message travels,
-/// when a connection breaks.
+/// A world of services, in which a seed decides everything that is otherwise left to chance: which task runs next, how
+/// long a message travels, when a connection breaks.
 ///
 /// ```swift
 /// await TestWorld.explore(seeds: 1...1_000) { world in
@@ -20,15 +20,15 @@ import Testing
 /// }
 /// ```
 ///
-/// The body of the test, and what it makes, takes part: its tasks, the effects of its stores, its fake servers with the
-/// services on them, and those who observe. They run on one thread, a step at a time. The time is the world's own, and
-/// passes at once when everybody waits for it. The dependencies `continuousClock` and `date` tell it, and `Task.sleep`
-/// follows it from Swift 6.3 on.
+/// The world includes the body of the test and all that it makes: its tasks, the effects of its stores, its fake
+/// servers with the services on them, and observers. They run on one thread, a step at a time. The time is the world's
+/// own, and passes at once when every task waits for it. The dependencies `continuousClock` and `date` show it, and
+/// `Task.sleep` follows it from Swift 6.3 on.
 ///
-/// The same seed gives the same run. What works elsewhere is beyond it: the main actor, files, a real server.
-/// <doc:DistributedTests> tells more.
+/// The same seed gives the same run. Code on other threads is outside of it: the main actor, files, a real server. See
+/// <doc:DistributedTests>.
 public final class TestWorld: Sendable {
-  /// What decides.
+  /// The seed of all decisions.
   public let seed: UInt64
 
   private let timeLimit: Duration
@@ -38,8 +38,8 @@ public final class TestWorld: Sendable {
   /// A world that has not begun.
   ///
   /// - Parameters:
-  ///   - seed: What decides.
-  ///   - timeLimit: How much of its own time the world has. Who waits for longer waits in vain.
+  ///   - seed: The seed of all decisions.
+  ///   - timeLimit: How much of its own time the world has. A run that needs more is given up.
   public init(seed: UInt64, timeLimit: Duration = .seconds(3_600)) {
     self.seed = seed
     self.timeLimit = timeLimit
@@ -48,18 +48,18 @@ public final class TestWorld: Sendable {
 
   // MARK: In the world
 
-  /// Tells the world's time, which begins at zero, and lets tasks sleep.
+  /// Shows the world's time, which begins at zero, and lets tasks sleep.
   public var clock: any Clock<Duration> { WorldClock(schedule: worldSchedule) }
 
-  /// What has happened so far: a line for each time that somebody has gone on.
+  /// The steps so far: a line for each time that a participant has gone on.
   public var schedule: String { worldSchedule.record.text() }
 
-  /// Does something at a moment that the seed decides, unless the world is over before.
+  /// Performs a disturbance at a moment that the seed decides, unless the world ends before.
   ///
   /// - Parameters:
-  ///   - what: What the schedule calls it.
-  ///   - duration: How long from now the moment is at the latest. A message travels for up to a millisecond.
-  ///   - disturbance: What is done, such as to cut the connections of a fake server. It must not block.
+  ///   - what: The name of the disturbance in the schedule.
+  ///   - duration: The latest moment, counted from now. A message travels for up to a millisecond.
+  ///   - disturbance: The action, such as cutting the connections of a fake server. It must not block.
   public func disturb(_ what: String, within duration: Duration, _ disturbance: @escaping @Sendable () -> Void) {
     let schedule = worldSchedule
     let longest = UInt64(max(duration / .microseconds(1), 0))
@@ -73,14 +73,14 @@ public final class TestWorld: Sendable {
 
   // MARK: Running
 
-  /// Runs the body of a test in the world. To be called once.
+  /// Runs the body of a test in the world. Call it once.
   ///
-  /// When it fails, by an error or by an issue, its seed and the end of its schedule are reported, too. Dependencies have
-  /// fresh defaults in it.
+  /// If the body fails, by an error or by an issue, its seed and the end of its schedule are reported, too.
+  /// Dependencies have fresh defaults in it.
   ///
-  /// - Parameter body: The body of the test. It may return what it has found.
-  /// - Returns: What the body returns.
-  /// - Throws: What the body throws; ``TestWorldError`` when it does not end.
+  /// - Parameter body: The body of the test. It may return a result.
+  /// - Returns: The result of the body.
+  /// - Throws: The error of the body; ``TestWorldError`` when it does not end.
   public func run<Result: Sendable>(
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
@@ -100,10 +100,10 @@ public final class TestWorld: Sendable {
   ///
   /// That seed is reported, with the end of its schedule.
   /// - Parameters:
-  ///   - seeds: Where to look.
+  ///   - seeds: The seeds to try.
   ///   - timeLimit: How much of its own time each world has.
   ///   - body: The body of the test.
-  /// - Returns: The seed with which the body has failed; `nil`: there is none.
+  /// - Returns: The seed with which the body has failed; `nil` when there is none.
   @discardableResult
   public static func explore(
     seeds: ClosedRange<UInt64>,
@@ -146,7 +146,7 @@ public final class TestWorld: Sendable {
     let hasFailed: Bool
   }
 
-  /// Runs the body, and looks whether issues are recorded.
+  /// Runs the body, and records whether it reports issues.
   private func watched<Result: Sendable>(
     _ body: @escaping @Sendable (TestWorld) async throws -> Result
   ) async -> Outcome<Result> {
@@ -174,7 +174,7 @@ public final class TestWorld: Sendable {
     let schedule = worldSchedule
     let outcome = Slot<Result>()
     let participant = schedule.announce("the body of the test")
-    // It begins with the first step. What is local to this task is local to that one.
+    // It begins with the first step. Its task-local values are those of the present task.
     let task = Task(executorPreference: schedule) {
       let found = await self.perform(body)
       schedule.end(participant)
@@ -227,7 +227,7 @@ public final class TestWorld: Sendable {
   }
 }
 
-/// What the body has come to.
+/// The result of the body.
 private final class Slot<Value: Sendable>: Sendable {
   private let contents = Mutex<Result<Value, any Error>?>(nil)
 
@@ -238,15 +238,15 @@ private final class Slot<Value: Sendable>: Sendable {
 
 /// Why a run of a ``TestWorld`` was given up.
 public struct TestWorldError: Error, LocalizedError, CustomStringConvertible {
-  /// What has happened, and who waits.
+  /// What has happened, and which participants wait.
   public let description: String
 
   init(_ failure: WorldSchedule.Failure, now: Duration, timeLimit: Duration, waiting: [String]) {
     let reason =
       switch failure {
-      case .everybodyWaits: "At \(now) everybody waits, and nobody is left who could go on."
+      case .everybodyWaits: "At \(now) every task waits, and none is left that could go on."
       case .timeIsOver: "The body of the test has not ended within \(timeLimit) of the world's time, its 'timeLimit'."
-      case .runsOn: "The body of the test has not ended within a million steps: somebody runs on and on."
+      case .runsOn: "The body of the test has not ended within a million steps: a task does not stop running."
       }
     description = ([reason, "Who waits:"] + waiting.map { "    \($0)" }).joined(separator: "\n")
   }

@@ -7,8 +7,8 @@ import Synchronization
   @_spi(ExperimentalScheduling) import _Concurrency
 #endif
 
-/// Runs the tasks of a world, one job at a time, on one thread, in an order that a seed decides. Time passes when
-/// nothing else is left to do, and then at once.
+/// Runs the tasks of a world, one job at a time, on one thread, in an order that a seed decides. Time passes only when
+/// no job is left, and then at once.
 final class WorldSchedule: TaskExecutor, Schedule {
   /// Why a run was given up.
   enum Failure: Error {
@@ -17,11 +17,11 @@ final class WorldSchedule: TaskExecutor, Schedule {
     case runsOn
   }
 
-  /// A job that could run.
+  /// A job that is ready to run.
   private struct Ready {
     let job: UnownedJob
     let participant: Int
-    /// Who it is for. It runs there, too.
+    /// The executor of the job, on which it runs.
     let executor: any TaskExecutor
   }
 
@@ -36,15 +36,15 @@ final class WorldSchedule: TaskExecutor, Schedule {
     var now = Duration.zero
     var hasStarted = false
     var hasEnded = false
-    /// In the order of the participants, so that it does not matter in which order they were woken.
+    /// Sorted by participant, so that the order of waking does not matter.
     var ready: [Ready] = []
-    /// In the order of their times.
+    /// Sorted by time.
     var calls: [Call] = []
     var lastCall: UInt64 = 0
     var settling: [CheckedContinuation<Void, Never>] = []
     var participants = Participants()
     var steps: [WorldStep] = []
-    /// How many jobs have come from other threads, at times that no seed decides.
+    /// The number of jobs from other threads, which come at times that no seed decides.
     var jobsFromOutside = 0
 
     mutating func insert(_ ready: Ready) {
@@ -62,10 +62,10 @@ final class WorldSchedule: TaskExecutor, Schedule {
     }
   }
 
-  /// How long to wait for jobs from other threads, in the time of the machine, before nobody is expected to come.
+  /// How long to wait for jobs from other threads, in the time of the machine, before the run is given up.
   private static let patience = DispatchTimeInterval.seconds(1)
   private static let maximumSteps = 1_000_000
-  /// What ends may do when the run is over.
+  /// The number of steps for ending tasks after the run.
   private static let maximumLastSteps = 10_000
 
   private let state: Mutex<State>
@@ -76,19 +76,19 @@ final class WorldSchedule: TaskExecutor, Schedule {
     state = Mutex(State(random: SplitMix64(seed: seed)))
   }
 
-  /// Catches what would run on the global executor: tasks without a preference, detached ones, actors.
+  /// Takes over jobs for the global executor: those of tasks without a preference, of detached tasks, and of actors.
   private static let hook: Void = installTaskHook { job in
     guard let schedule = Schedules.current as? WorldSchedule else { return false }
-    // A job of Swift is a pointer, which is what the runtime calls this with.
+    // A job of Swift is a pointer, and the runtime passes that pointer.
     schedule.enqueue(unsafeBitCast(job, to: UnownedJob.self), of: schedule)
     return true
   }
 
   // MARK: Running
 
-  /// Runs everything until something is so, or nothing can make it so.
+  /// Runs everything until a condition is true, or nothing can make it true.
   ///
-  /// - Returns: Why it has ended otherwise.
+  /// - Returns: The reason for ending without the condition.
   func run(until isDone: () -> Bool, timeLimit: Duration) -> Failure? {
     state.withLock { $0.hasStarted = true }
     while !isDone() {
@@ -103,7 +103,7 @@ final class WorldSchedule: TaskExecutor, Schedule {
     return nil
   }
 
-  /// Lets those go who wait for time to pass, and runs what is left to do.
+  /// Ends all waits for time, and runs the remaining jobs.
   func end() {
     let (calls, settling) = state.withLock { state in
       state.hasEnded = true
@@ -123,7 +123,7 @@ final class WorldSchedule: TaskExecutor, Schedule {
 
   /// Runs one job.
   ///
-  /// - Parameter executor: Whose; `nil`: anybody's.
+  /// - Parameter executor: The executor whose job runs; `nil` for any.
   /// - Returns: Whether there was one.
   @discardableResult
   func runNext(of executor: (any TaskExecutor)? = nil) -> Bool {
@@ -136,7 +136,7 @@ final class WorldSchedule: TaskExecutor, Schedule {
     return true
   }
 
-  /// Lets time pass until somebody has waited for long enough.
+  /// Lets time pass until the next wait is over.
   private func pass(until limit: Duration) -> Failure? {
     let result = state.withLock { state -> Result<[Call], Failure> in
       guard let next = state.calls.first?.time else { return .failure(.everybodyWaits) }
@@ -175,7 +175,7 @@ final class WorldSchedule: TaskExecutor, Schedule {
     if isOver { runElsewhere(job, on: executor) } else if isOutside { arrival.signal() }
   }
 
-  /// What goes on when the world is over.
+  /// Runs a job that is left when the world is over.
   private func runElsewhere(_ job: UnownedJob, on executor: any TaskExecutor) {
     DispatchQueue.global().async { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
   }
@@ -210,7 +210,7 @@ final class WorldSchedule: TaskExecutor, Schedule {
     let cancelled = state.withLock { state in
       state.calls.firstIndex { $0.number == number }.map { state.calls.remove(at: $0) }
     }
-    // What it holds is released without the lock.
+    // The closures are released without the lock.
     withExtendedLifetime(cancelled) {}
   }
 
@@ -226,7 +226,7 @@ final class WorldSchedule: TaskExecutor, Schedule {
 
   // MARK: What has happened
 
-  /// Notes something that is no job.
+  /// Records an event that is not a job.
   func note(_ name: String) {
     state.withLock { state in
       let participant = state.participants.announce(name)
@@ -235,7 +235,7 @@ final class WorldSchedule: TaskExecutor, Schedule {
     }
   }
 
-  /// The steps so far, and who has taken part in them.
+  /// The steps so far, and their participants.
   var record: WorldRecord {
     state.withLock { state in
       WorldRecord(
@@ -249,7 +249,8 @@ final class WorldSchedule: TaskExecutor, Schedule {
 }
 
 #if compiler(>=6.3)
-  // So the runtime asks whose job it is that sleeps: `Task.sleep` is in the time of the world.
+  // With this conformance the runtime hands sleeping jobs to their executor, so that `Task.sleep` uses the time of the
+  // world.
   extension WorldSchedule: SchedulingExecutor {
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob,
@@ -269,7 +270,7 @@ final class WorldSchedule: TaskExecutor, Schedule {
       enqueue(UnownedJob(job), after: clock.now.duration(to: instant) as? Duration ?? .zero)
     }
 
-    /// The machine has needed some time since the sleep began: rounded up, that seldom counts.
+    /// The machine has needed some time since the sleep began. Rounding up nearly always hides that.
     private func enqueue(_ job: UnownedJob, after delay: Duration) {
       let (seconds, attoseconds) = delay.components
       let millisecond: Int64 = 1_000_000_000_000_000
@@ -295,24 +296,24 @@ struct WorldClock: Clock {
   }
 }
 
-/// A job that has run, or something else that has happened.
+/// A job that has run, or another event.
 struct WorldStep: Hashable, Sendable {
   let time: Duration
-  /// Whose it was.
+  /// The participant of the step.
   let participant: Int
 }
 
-/// What has happened in a world.
+/// The history of a world.
 struct WorldRecord: Sendable {
   let steps: [WorldStep]
   let names: [String]
-  /// Who waits.
+  /// The waiting participants.
   let waiting: [String]
   let jobsFromOutside: Int
 
-  /// A line for each time that somebody has gone on, with the steps that he has taken.
+  /// A line for each time that a participant has gone on, with the number of its steps.
   ///
-  /// - Parameter maximum: How many; the last ones are told.
+  /// - Parameter maximum: The maximum number of lines; the last ones are kept.
   func text(last maximum: Int = .max) -> String {
     var lines: [(step: WorldStep, count: Int)] = []
     for step in steps {

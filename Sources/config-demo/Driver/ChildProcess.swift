@@ -1,6 +1,6 @@
 import Foundation
 
-/// A program that the demonstration has started: lines go in, lines come out, and it ends when its input does.
+/// A program that the demonstration has started. It reads and writes lines, and ends when its input does.
 final class ChildProcess: Sendable {
   /// What it prints, line by line; ends with the program.
   let lines: AsyncStream<String>

@@ -1,8 +1,8 @@
 /// A server that belongs to the demonstration, which may stop it and start it again.
 protocol DemoServer: Sendable {
-  /// What it is, for the reader.
+  /// Its name, for the reader.
   var title: String { get }
-  /// How an outside tool reads the config, for the reader.
+  /// The command by which an outside tool reads the config, for the reader.
   var tool: String { get }
 
   /// Starts it, with the data it had when it was stopped.
@@ -14,7 +14,7 @@ protocol DemoServer: Sendable {
   func get() async throws -> String
   /// Writes the config's document as an outside tool does.
   func set(_ document: String) async throws
-  /// What it, and the services on it, wrote to standard error.
+  /// The standard error of the server and of the services on it.
   var log: String { get }
   /// Stops it for good, and leaves nothing behind.
   func end() async throws

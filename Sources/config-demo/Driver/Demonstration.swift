@@ -1,6 +1,6 @@
 import Foundation
 
-/// Three services share one config, and somebody takes their server away.
+/// Three services share one config, and lose their server for a while.
 struct Demonstration {
   private let services: [Participant]
   /// The server, when it is the demonstration's own.
@@ -135,7 +135,7 @@ extension Demonstration {
     config = try ShopConfig(document: try await server.get())
     for service in services {
       let words = try await service.sees(config)
-      // Whoever made the change has seen it, and said so, while the server was away.
+      // The service that made the change has already reported it, while the server was away.
       if service.name != config.lastChange?.service { narrator.quote(service, words) }
     }
     narrator.remark("Two changes at the same time are merged field by field.")

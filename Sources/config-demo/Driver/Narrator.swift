@@ -34,7 +34,7 @@ struct Narrator {
     quote(service.name, words)
   }
 
-  /// Quotes a service that sees a change, and remembers the delay when the change was made by another one.
+  /// Quotes a service that sees a change, and remembers the delay if another service made the change.
   mutating func sighting(_ service: Participant, _ words: String) {
     quote(service, words)
     if let match = words.firstMatch(of: /(\d+) µs after (\S+)/), match.2 != service.name, let delay = Int(match.1) {

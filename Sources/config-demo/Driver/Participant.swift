@@ -8,7 +8,7 @@ actor Participant {
   private let lines: AsyncStream<String>
   private let input: @Sendable (String) throws -> Void
   private let finish: @Sendable () async throws -> Void
-  /// The newest config that the service said it sees.
+  /// The newest config that the service has reported.
   private var sighting = ""
 
   /// Starts a service as a process of its own, on the Redis at a URL.
@@ -53,13 +53,13 @@ actor Participant {
     try input(command)
   }
 
-  /// Waits until the service has said a line that starts like this, and returns it.
+  /// Waits until the service prints a line with this beginning, and returns the line.
   @discardableResult
   func says(_ start: String) async throws -> String {
     try await within(.seconds(15), "\(name) to say that it \(start)") { try await self.nextLine(startingWith: start) }
   }
 
-  /// Waits until the config that the service sees is this one, and returns its words.
+  /// Waits until the service sees this config, and returns its line.
   func sees(_ config: ShopConfig) async throws -> String {
     let start = "sees \(config)"
     return sighting.hasPrefix(start) ? sighting : try await says(start)

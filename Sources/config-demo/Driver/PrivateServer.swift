@@ -76,7 +76,7 @@ actor PrivateServer: DemoServer {
       let port = Int.random(in: 10_000..<32_000)
       if let process = try await launch(executable, port: port, folder: folder, log: log) { return (process, port) }
     }
-    throw DemoError("redis-server starts on no port; its words are in \(folder.path)/log.")
+    throw DemoError("redis-server starts on no port; its log is in \(folder.path)/log.")
   }
 
   /// Starts the server, and returns when it is ready; `nil` when it ended instead.

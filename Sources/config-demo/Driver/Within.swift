@@ -2,8 +2,8 @@
 ///
 /// - Parameters:
 ///   - timeout: How long it may take.
-///   - what: What it waits for; completes the sentence "… did not come in time".
-/// - Throws: ``DemoError`` after the timeout, or what the operation throws.
+///   - what: What the operation waits for; completes the sentence "Waited … in vain for …".
+/// - Throws: ``DemoError`` after the timeout, or the error of the operation.
 func within<Result: Sendable>(
   _ timeout: Duration,
   _ what: String,

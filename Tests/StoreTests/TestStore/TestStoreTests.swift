@@ -154,7 +154,7 @@ struct TestStoreTests {
     #expect(
       texts == [
         """
-        'Counter' has received 1 action that the test has not handled at its end:
+        At the end of the test, 'Counter' has received 1 action that the test has not handled:
 
             Counter.Action.received(1)
 
@@ -197,7 +197,7 @@ struct TestStoreTests {
     #expect(texts.count == 1)
     #expect(
       texts.first?.hasPrefix(
-        "An effect of 'Reduce<Int, Int>' threw an error that nobody handles: Failure()\n\nThe effect is written in StoreTests/"
+        "An effect of 'Reduce<Int, Int>' threw an error that nobody handles: Failure()\n\nThe effect is at StoreTests/"
       ) == true
     )
   }

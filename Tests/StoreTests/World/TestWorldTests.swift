@@ -154,7 +154,7 @@ struct TestWorldTests {
 
   @Test("A world in which everybody waits ends, and says who waits")
   func everybodyWaits() async {
-    let waiting = ["At 0.0 seconds everybody waits", "    the body of the test", "    effect of Sleeper, "]
+    let waiting = ["At 0.0 seconds every task waits", "    the body of the test", "    effect of Sleeper, "]
     await expectError(containing: waiting) { _ in
       let clock = TestClock()
       let store = Store(initialState: 0) { Sleeper(clock: clock) }
