@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 
-// A package of its own, so that nobody who uses the library ever builds it. It depends on the library as a program does.
+// A package of its own, so that users of the library never build it. It depends on the library as a user's program
+// does.
 
 import PackageDescription
 

@@ -2,14 +2,14 @@
 
 #define SWIFT_CALL __attribute__((swiftcall))
 
-// What the runtime of Swift exports for those who bring an executor of their own.
+// The runtime of Swift exports these for libraries with an executor of their own.
 typedef void SWIFT_CALL (*Enqueue)(void *job);
 typedef void SWIFT_CALL (*EnqueueHook)(void *job, Enqueue original);
 extern EnqueueHook swift_task_enqueueGlobal_hook;
 extern uint64_t SWIFT_CALL swift_task_getJobTaskId(const void *job);
 
-// Other threads may call the hook as soon as the runtime has it, and nothing but these orders their reads
-// behind the writes below.
+// Other threads may call the hook as soon as the runtime has it. Only these atomics order their reads behind the writes
+// below.
 static _Atomic(TaskHook) installed;
 static _Atomic(EnqueueHook) earlier;
 

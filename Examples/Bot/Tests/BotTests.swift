@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct BotTests {
-  /// What the bot has said.
+  /// Collects the lines of the bot.
   final class Wall: Sendable {
     private let said = Mutex<[String]>([])
     var lines: [String] { said.withLock { $0 } }

@@ -32,7 +32,7 @@ struct SessionTests {
   @Test func theFirstActionThatDiffersIsNamed() async throws {
     let (log, _) = await recordSession()
     let lines = String(decoding: try log.jsonLines(), as: UTF8.self)
-    // Somebody else has said the first line.
+    // Another person has said the first line.
     let forged = lines.replacing("ann", with: "bob", maxReplacements: 1)
     #expect(forged != lines)
     let read = try ActionLogOf<Bot>(jsonLines: Data(forged.utf8))

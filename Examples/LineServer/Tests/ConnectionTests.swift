@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectionTests {
-  /// What the features have asked of the sockets, in order.
+  /// Records the calls of the features to the sockets, in order.
   final class Wire: Sendable {
     private let log = Mutex<[String]>([])
 
@@ -77,7 +77,7 @@ struct ConnectionTests {
     await store.receive(.connections(.element(id: 1, action: .idledTooLong)))
     await store.receive(.connections(.element(id: 1, action: .answered)))
     await store.finish()
-    #expect(wire.entries.dropFirst() == ["1: ERROR Nothing was said for too long.\n", "1 closed"])
+    #expect(wire.entries.dropFirst() == ["1: ERROR The connection was idle for too long.\n", "1 closed"])
   }
 
   @Test func whoGoesTakesTheTimerAlong() async {

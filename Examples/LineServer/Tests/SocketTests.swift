@@ -4,7 +4,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct SocketTests {
-  /// Runs a client, which blocks its thread, on one that is no task's, and waits until the server has forgotten it.
+  /// Runs a client, which blocks its thread, on a thread outside of all tasks. Waits until the server has removed the
+  /// client.
   private func withServer(_ body: @escaping @Sendable (RunningServer) throws -> Void) async throws {
     let server = try RunningServer()
     server.start()
@@ -32,7 +33,8 @@ struct SocketTests {
     try await withServer { server in
       let client = try LineClient(port: server.port)
       try client.say(String(repeating: "x", count: 5_000))
-      // An end, or a reset, because the server has not read everything; but no answer.
+      // The client sees the end of the connection, or a reset, because the server has not read everything; but no
+      // answer.
       #expect((try? client.hear() ?? "no answer") ?? "no answer" == "no answer")
       let other = try LineClient(port: server.port)
       try other.say("GET a")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Waits until something is so, and fails the test when that takes longer than ten seconds.
+/// Waits until a condition is true, and fails the test when that takes longer than ten seconds.
 func eventually(_ what: Comment, _ isSo: () -> Bool) async throws {
   let deadline = ContinuousClock.now + .seconds(10)
   while !isSo() {
@@ -10,7 +10,7 @@ func eventually(_ what: Comment, _ isSo: () -> Bool) async throws {
   }
 }
 
-/// Runs what blocks its thread, which has to end by itself, on a thread that no task needs.
+/// Runs a body that blocks its thread on a thread outside of all tasks. The body has to end by itself.
 func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
   try await withCheckedThrowingContinuation { continuation in
     Thread { continuation.resume(with: Result(catching: body)) }.start()

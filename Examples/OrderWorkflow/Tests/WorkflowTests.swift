@@ -38,7 +38,7 @@ struct WorkflowTests {
     }
   }
 
-  /// Orders something while the payment service is killed, and says what was charged.
+  /// Places an order while the payment service is killed, and returns the charges.
   @Sendable private static func order(in world: TestWorld, chargesOnce: Bool) async throws -> [Charge] {
     let server = InProcessRedis()
     let redis = RedisStore.inProcess(server, logger: .quiet)
@@ -106,6 +106,6 @@ struct WorkflowTests {
 }
 
 extension Logger {
-  /// The connections of a search are no news.
+  /// Broken connections are no news in a search.
   fileprivate static var quiet: Logger { Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }) }
 }

@@ -48,7 +48,7 @@ struct CasePathableExpansion {
       extract = "{ if case .\(one.name) = $0 { return () } else { return nil } }"
     case 1:
       payload = types[0]
-      // No closure, because one whose argument has no value is reported as one that never runs.
+      // Not a closure, because the compiler reports a closure whose argument has no value as one that never runs.
       embed = "\(root).\(one.name)"
       extract = "{ if case .\(one.name)(let value) = $0 { return value } else { return nil } }"
     default:
@@ -85,7 +85,7 @@ struct CasePathableExpansion {
 
   // MARK: - Names
 
-  /// Two cases of one name are allowed when their labels differ, but the name of a path has no labels.
+  /// Two cases may have the same name if their labels differ, but the name of a path has no labels.
   private static func checkNames(of declaration: Declaration) throws(ExpansionDiagnostic) {
     var names: Set<String> = []
     try checkNames(of: declaration.members ?? [], &names)

@@ -1,4 +1,4 @@
-/// Makes the extensions that state the conformances which the declaration lacks.
+/// Makes the extensions for the conformances that the declaration lacks.
 struct ConformanceExpansion {
   private let request: ExpansionRequest
 
@@ -10,7 +10,7 @@ struct ConformanceExpansion {
     let missing = request.missingConformances
     guard let type = request.type, !missing.isEmpty else { return "" }
     let declaration = try request.parsed()
-    // Only what is an enum of reducers is a reducer of cases.
+    // Only an enum of reducers is a reducer of cases.
     let isCaseReducer = declaration.keyword == "enum"
     let conformances = missing.filter { isCaseReducer || $0.split(separator: ".").last != "CaseReducer" }
     guard !conformances.isEmpty else { return "" }
@@ -18,7 +18,7 @@ struct ConformanceExpansion {
     return "\(attributes)extension \(type): \(conformances.map(Self.qualified).joined(separator: ", ")) {}"
   }
 
-  /// The compiler tells names without modules, which a type of the user may hide.
+  /// The compiler gives names without modules, which a type of the user may hide.
   private static func qualified(_ name: String) -> String {
     name.contains(".") ? name : "SharedStateStore.\(name)"
   }

@@ -1,16 +1,17 @@
 extension Declaration {
-  /// The modifier that gives a new member the access that the type itself has, with a space behind it.
+  /// The modifier that gives a new member the access of the type itself, followed by a space.
   var memberAccess: String {
     for access in ["public", "package"] where hasModifier(access) { return access + " " }
     return hasModifier("open") ? "public " : ""
   }
 
-  /// What holds for the whole declaration must hold for what is made of it, too.
+  /// The availability of the declaration, which also applies to its expansion.
   var availability: [String] {
     attributes(named: "available").map(\.fragment.text)
   }
 
-  /// Calls a closure with each declaration in the block; what it returns stands in the same `#if` as the declaration.
+  /// Calls a closure with each declaration in the block. The resulting lines are placed in the same `#if` as the
+  /// declaration.
   func lines(_ make: (Declaration) throws(ExpansionDiagnostic) -> [String]) throws(ExpansionDiagnostic) -> [String] {
     try Self.lines(of: members ?? [], make)
   }
@@ -43,7 +44,7 @@ extension Declaration {
 }
 
 extension [String] {
-  /// Each line two spaces further to the right.
+  /// The lines, indented by two spaces.
   var indented: [String] {
     flatMap { $0.split(separator: "\n", omittingEmptySubsequences: false) }.map { $0.isEmpty ? "" : "  " + $0 }
   }
@@ -54,7 +55,7 @@ extension [String] {
 extension String {
   /// A name without its backticks.
   var withoutBackticks: String {
-    // Not as characters: the first letter may be one that joins with a backtick.
+    // Compares scalars instead of characters, because the first letter may combine with a backtick.
     let scalars = unicodeScalars
     guard scalars.count > 2, scalars.first == "`", scalars.last == "`" else { return self }
     return String(scalars.dropFirst().dropLast())
@@ -62,7 +63,7 @@ extension String {
 }
 
 extension String {
-  /// The name of what is made for this one, which has no backticks.
+  /// The name with a prefix, without backticks.
   func prefixed(_ prefix: String) -> String {
     let bytes = Array(utf8)
     var index = 0
@@ -74,7 +75,7 @@ extension String {
     return prefix + self
   }
 
-  /// A literal of it.
+  /// A string literal of the text.
   var literal: String {
     "\"" + map { $0 == "\"" ? "\\\"" : String($0) }.joined() + "\""
   }
@@ -85,11 +86,11 @@ extension EnumCase {
 }
 
 extension Parameter {
-  /// The label with which the value is written; nil when it has none.
+  /// The label with which the value is written; `nil` when it has none.
   var argumentLabel: String? { label == "_" ? nil : label }
 
-  /// The type as a value outside of the case has it: `Self` would be another one there, and a closure that is stored
-  /// escapes anyway.
+  /// The type of the value outside of the case. `Self` would mean another type there, and a stored closure escapes
+  /// anyway.
   func type(in root: String) -> String {
     var text = type.text(replacing: "Self", by: root)
     for attribute in ["@escaping ", "@autoclosure "] where text.hasPrefix(attribute) {

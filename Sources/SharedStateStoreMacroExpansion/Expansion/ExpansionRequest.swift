@@ -1,23 +1,23 @@
-/// One macro in one of its roles, in front of one declaration: what the compiler asks for.
+/// A request of the compiler: one macro in one of its roles, in front of one declaration.
 struct ExpansionRequest: Sendable {
-  /// The name of the type that implements the macro, as the declaration of the macro tells it.
+  /// The name of the type that implements the macro, as in the declaration of the macro.
   var macro = ""
   /// `member`, `memberAttribute`, `extension`, `accessor` or `peer`.
   var role = ""
-  /// The attribute as it is written.
+  /// The source of the attribute.
   var attribute = ""
-  /// What the attribute is written in front of; for member attributes a member of it.
+  /// The declaration behind the attribute; for member attributes a member of that declaration.
   var declaration = ""
-  /// What the attribute is written in front of, for member attributes.
+  /// For member attributes, the declaration behind the attribute.
   var parent: String?
-  /// The name of the type, with those that it is nested in.
+  /// The name of the type, with the types that it is nested in.
   var type: String?
-  /// A type that has only the conformances that the declaration does not have yet.
+  /// A type with only those conformances that the declaration does not have yet.
   var conformances: String?
-  /// The declarations around this one, without their blocks; the nearest is first.
+  /// The declarations around this one, without their blocks, from the innermost outwards.
   var context: [String] = []
 
-  /// What the compiler is told. A pure function of the request.
+  /// The answer for the compiler. A pure function of the request.
   func run() -> Expansion {
     guard let macro = Macro(rawValue: macro) else {
       return Expansion(
@@ -51,9 +51,9 @@ struct ExpansionRequest: Sendable {
   }
 }
 
-/// What a macro makes of a declaration.
+/// The expansion of a macro for a declaration.
 struct Expansion: Equatable, Sendable {
-  /// Nil when there is an error.
+  /// `nil` when there is an error.
   var source: String?
   var diagnostics: [ExpansionDiagnostic] = []
 }
@@ -76,7 +76,7 @@ struct ExpansionDiagnostic: Error, Equatable, Sendable {
   let place: Place
 }
 
-/// The macros that there are.
+/// All macros.
 enum Macro: String, CaseIterable, Sendable {
   case casePathable = "CasePathableMacro"
   case observableState = "ObservableStateMacro"
@@ -109,7 +109,7 @@ enum Macro: String, CaseIterable, Sendable {
     case (.casePathable, "extension"), (.observableState, "extension"), (.reducer, "extension"):
       return try ConformanceExpansion(request).extensions()
     case (.observationStateIgnored, "accessor"), (.reducerCase, "peer"):
-      // They only tell another macro something.
+      // These attributes only tell another macro something.
       return ""
     default:
       throw ExpansionDiagnostic(

@@ -1,4 +1,4 @@
-/// `@ObservableState`: who reads a property of the state hears of its change.
+/// `@ObservableState`: readers of a property are told about its changes.
 struct ObservableStateExpansion {
   private let declaration: Declaration
 
@@ -33,7 +33,7 @@ struct ObservableStateExpansion {
     return lines.joinedLines
   }
 
-  /// How the properties are changed in their places: a key path to one copies it.
+  /// In-place accesses to the properties; a key path to a property copies it.
   private func inPlaceAccesses() throws(ExpansionDiagnostic) -> [String] {
     let accesses = try declaration.lines { member throws(ExpansionDiagnostic) in
       guard let name = Self.nameInPlace(member) else { return [] }
@@ -47,18 +47,18 @@ struct ObservableStateExpansion {
     return head + (["var accesses: \(type) = []"] + accesses + ["return accesses"]).indented + ["}"]
   }
 
-  /// The name by which a child reducer changes the property; nil for one that cannot be changed in its place.
+  /// The name by which a child reducer changes the property in place; `nil` when that is not possible.
   private static func nameInPlace(_ member: Declaration) -> String? {
     guard member.bindings.count == 1, let name = member.bindings[0].name, member.bindings[0].accessors == nil else {
       return nil
     }
-    // What is isolated, or not everywhere available, cannot be used here.
+    // An isolated property, or one that is not available everywhere, cannot be used here.
     func hasOnly(_ attribute: String) -> Bool { member.attributes.allSatisfy { $0.baseName == attribute } }
     if ObservedPropertyExpansion.isTracked(member), hasOnly("ObservationStateTracked") { return name }
     return member.hasAttribute("Presents") && hasOnly("Presents") ? "$" + name.withoutBackticks : nil
   }
 
-  /// Whether the compiler is to make the code that writes it and reads it.
+  /// Whether the compiler should synthesise coding.
   private var isCoded: Bool {
     let coded = ["Codable", "Encodable", "Decodable"]
     let isCoded = declaration.inheritedTypes.contains { type in
@@ -67,7 +67,7 @@ struct ObservableStateExpansion {
     return isCoded && !declaration.allDeclarations.contains { $0.name == "CodingKeys" }
   }
 
-  /// Keeps the names of the properties, whose storage has others.
+  /// Keeps the names of the properties, because their storage has other names.
   private func codingKeys() throws(ExpansionDiagnostic) -> [String] {
     let keys = try declaration.lines { member throws(ExpansionDiagnostic) in
       member.bindings.compactMap { binding in

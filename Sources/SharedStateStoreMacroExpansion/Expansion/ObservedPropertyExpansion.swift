@@ -1,4 +1,4 @@
-/// `@ObservationStateTracked`: a property that tells who has read it when it changes.
+/// `@ObservationStateTracked`: a property that tells its readers when it changes.
 struct ObservedPropertyExpansion {
   private let declaration: Declaration
 
@@ -6,13 +6,13 @@ struct ObservedPropertyExpansion {
     declaration = try request.parsed()
   }
 
-  /// Those of the language itself, which are none of a property wrapper or a macro.
+  /// Attributes of the language itself, as opposed to property wrappers and macros.
   private static let plainAttributes: Set<String> = [
     "available", "MainActor", "usableFromInline", "inlinable", "objc", "nonobjc", "_spi", "inline",
     "ObservationStateTracked",
   ]
 
-  /// Whether `@ObservableState` has this member tracked: a stored property that nothing else takes care of.
+  /// Whether `@ObservableState` tracks this member: a stored property that no wrapper or other macro handles.
   static func isTracked(_ declaration: Declaration) -> Bool {
     guard declaration.keyword == "var", !declaration.hasModifier("static"), !declaration.hasModifier("class"),
       !declaration.hasModifier("lazy"), declaration.attributes.allSatisfy({ plainAttributes.contains($0.baseName) })
@@ -22,7 +22,7 @@ struct ObservedPropertyExpansion {
     return !isComputed && !isPrivate
   }
 
-  /// The attribute that the member of an observed state gets.
+  /// The attribute for a member of an observed state.
   func attributes() throws(ExpansionDiagnostic) -> String {
     guard Self.isTracked(declaration), !declaration.hasAttribute("ObservationStateTracked") else { return "" }
     guard declaration.bindings.count == 1, declaration.bindings[0].name != nil else {
@@ -38,7 +38,8 @@ struct ObservedPropertyExpansion {
     let (name, binding) = try property()
     let storage = name.withoutBackticks.prefixed("_")
     let literal = name.withoutBackticks.literal
-    // Observers would be called at each look at the storage: such a property is read, and set as a whole.
+    // In-place changes would call the property's own observers each time, so such a property is read, and set as a
+    // whole.
     let modify =
       binding.accessors == nil
       ? """
@@ -67,13 +68,13 @@ struct ObservedPropertyExpansion {
       """
   }
 
-  /// The property that keeps the value, with the observers, if there are any.
+  /// The property that keeps the value, with its own observers, if it has any.
   func storage() throws(ExpansionDiagnostic) -> String {
     let (name, binding) = try property()
     let modifiers = declaration.modifiers.filter { !Self.accessModifiers.contains($0.name) }
       .map { $0.name + ($0.detail.map { "(\($0))" } ?? "") + " " }.joined()
     let type = binding.type.map { ": \($0.text)" } ?? ""
-    // Code keeps its lines, because a comment may end with one.
+    // Code keeps its line breaks, because a comment may end with one.
     let value = binding.value.map { " = \($0.rawText)" } ?? ""
     let observers = binding.accessorBlock.map { " \($0.rawText)" } ?? ""
     return """

@@ -1,4 +1,4 @@
-/// `@Presents`: the state of a feature that is there for a while.
+/// `@Presents`: the optional state of a presented feature.
 struct PresentsExpansion {
   private let declaration: Declaration
   private let name: String
@@ -31,12 +31,12 @@ struct PresentsExpansion {
     }
     self.state = state
     value = declaration.bindings[0].value?.rawText
-    // The nearest declaration around it is the state.
+    // The innermost declaration around it is the state.
     let context = request.context.first.flatMap { try? Parser.header(in: $0) }
     isObserved = context?.hasAttribute("ObservableState") ?? false
   }
 
-  /// The type in an optional.
+  /// The wrapped type of an optional.
   private static func wrapped(_ type: String) -> String? {
     if type.hasSuffix("?") {
       let wrapped = String(type.dropLast())
@@ -77,7 +77,7 @@ struct PresentsExpansion {
     return lines.joinedLines
   }
 
-  /// The accessors of one of the two ways to see the storage.
+  /// The accessors of one of the two properties over the storage.
   private func lines(of storage: String) -> [String] {
     guard isObserved else {
       return ["get { \(storage) }", "set { \(storage) = newValue }", "_modify { yield &\(storage) }"]

@@ -1,4 +1,4 @@
-/// `@Reducer`: what a feature lacks, or everything of a feature that is one of several.
+/// `@Reducer`: the missing parts of a feature, or all parts of a feature that is one of several.
 struct ReducerExpansion {
   private let declaration: Declaration
   private let stateConformances: [String]
@@ -134,7 +134,7 @@ struct ReducerExpansion {
     return (lines + choices.indented + ["  }", "}"]).joinedLines
   }
 
-  /// What chooses the store of a case.
+  /// The expression that chooses the store of a case.
   private func choice(_ part: Part, _ one: EnumCase) -> String {
     switch part {
     case .plain(let name):
@@ -156,19 +156,19 @@ struct ReducerExpansion {
     }
   }
 
-  /// Reducers need it, and of a public type it is not inferred.
+  /// Reducers need it, and it is not inferred for a public type.
   private static func withSendable(_ types: [String]) -> [String] {
     types.contains("Swift.Sendable") ? types : types + ["Swift.Sendable"]
   }
 
-  /// What becomes of a case of the enum.
+  /// The meaning of a case of the enum.
   private enum Part {
-    /// It has no value.
+    /// The case has no value.
     case plain(name: String)
-    /// Its values are no reducers.
+    /// The values of the case are not reducers.
     case ignored(name: String, values: String)
     case reducer(name: String, type: String, reducer: String)
-    /// Its value is a state that goes with the first action.
+    /// The value of the case is a state that goes with the first action.
     case ephemeral(name: String, type: String)
 
     var isEphemeral: Bool {
@@ -210,7 +210,8 @@ struct ReducerExpansion {
   }
 }
 
-/// `@ReducerCaseIgnored` and so on are told apart by their names; this is `@Reducer(state: .equatable, action: .sendable)`.
+/// The arguments of `@Reducer(state: .equatable, action: .sendable)`. `@ReducerCaseIgnored` and the like need none:
+/// their names suffice.
 struct ReducerArguments {
   private(set) var state: [String] = []
   private(set) var action: [String] = []

@@ -1,4 +1,4 @@
-/// The attributes that the members of a `@Reducer` get.
+/// The attributes for the members of a `@Reducer`.
 struct ReducerMemberExpansion {
   private let declaration: Declaration
   private let isOfStruct: Bool

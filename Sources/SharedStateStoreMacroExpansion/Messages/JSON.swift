@@ -1,4 +1,4 @@
-/// What a message is made of. Foundation would make the plugin ten times as large, and slow to start.
+/// A message. Foundation would make the plugin ten times as large, and slow to start.
 indirect enum JSON: Equatable, Sendable {
   case null
   case boolean(Bool)
@@ -7,7 +7,7 @@ indirect enum JSON: Equatable, Sendable {
   case array([JSON])
   case object([String: JSON])
 
-  /// The member of an object; nil for everything else.
+  /// The member of an object; `nil` for other values.
   subscript(_ key: String) -> JSON? {
     guard case .object(let members) = self else { return nil }
     return members[key]
@@ -85,7 +85,7 @@ extension JSON {
 // MARK: - Reading
 
 extension JSON {
-  /// What a text contains that is no JSON, or is nested too deeply.
+  /// The place where a text is not JSON, or is nested too deeply.
   struct ReadingError: Error, Equatable {
     /// In bytes.
     let offset: Int

@@ -1,11 +1,11 @@
-/// The messages between the compiler and its plugins: a pure function from one to the other, which answers everything.
+/// The messages between the compiler and its plugins: a pure function from request to answer, for every request.
 package enum PluginMessage {
-  /// That of Swift 6.0 to 6.3. A newer compiler goes on speaking it with older plugins.
+  /// The version of Swift 6.0 to 6.3. A newer compiler still speaks it with older plugins.
   static let protocolVersion = 7
 
   private static let versions = "version \(protocolVersion) of the protocol of macro plugins, of Swift 6.0 to 6.3"
 
-  /// What the compiler is answered.
+  /// The answer to the compiler.
   package static func answer(to message: [UInt8]) -> [UInt8] {
     let answer: JSON
     do throws(JSON.ReadingError) {
@@ -61,7 +61,7 @@ package enum PluginMessage {
     return result(nil, diagnostics: [json(diagnostic, in: syntax, offset: start(of: syntax))])
   }
 
-  /// Where its first token is: white space and comments stand in front of it.
+  /// The offset of its first token, behind white space and comments.
   private static func start(of syntax: JSON?) -> Int {
     Source(syntax?["source"]?.string ?? "").tokens.first?.range.lowerBound ?? 0
   }

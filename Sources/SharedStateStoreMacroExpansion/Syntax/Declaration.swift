@@ -1,22 +1,22 @@
-/// What a declaration says, without the code that it contains.
+/// The structure of a declaration, without the code that it contains.
 struct Declaration: Sendable {
   var attributes: [Attribute] = []
   var modifiers: [Modifier] = []
   /// `struct`, `enum`, `var`, `func` and so on.
   var keyword = ""
-  /// As it is written, with backticks. Empty when there is none, and for variables, whose bindings have names.
+  /// As written, with backticks. Empty when there is none, and for variables, whose bindings have names.
   var name = ""
   /// The first byte of the keyword.
   var offset = 0
   var genericParameters: [GenericParameter] = []
-  /// The types behind the colon, or the type that an extension extends, in front of them.
+  /// The types behind the colon. For an extension, the extended type comes first.
   var inheritedTypes: [Fragment] = []
   var requirements: [Fragment] = []
-  /// The members of a type; nil when it has no block.
+  /// The members of a type; `nil` when it has no block.
   var members: [Member]?
   var bindings: [Binding] = []
   var cases: [EnumCase] = []
-  /// Of a function, an initialiser or a subscript.
+  /// The parameters of a function, an initialiser or a subscript.
   var parameters: [Parameter] = []
   var result: Fragment?
   var accessors: Accessors?
@@ -33,7 +33,7 @@ struct Attribute: Sendable {
   /// With the parentheses.
   let arguments: Fragment?
   let fragment: Fragment
-  /// Whether it stands within `#if`. Then the condition has to hold for it to count.
+  /// Whether it stands within `#if`. Then it only counts where the condition holds.
   let isConditional: Bool
 }
 
@@ -52,22 +52,22 @@ struct GenericParameter: Sendable {
 /// One of the names of `var a = 1, b: Int { … }`.
 struct Binding: Sendable {
   let pattern: Fragment
-  /// Nil when it is a pattern of several names.
+  /// `nil` for a pattern of several names.
   let name: String?
   var type: Fragment?
   var value: Fragment?
   var accessors: Accessors?
-  /// The accessors as they are written, with the braces.
+  /// The source of the accessors, with the braces.
   var accessorBlock: Fragment?
 }
 
-/// What is between the braces of a property or a subscript.
+/// The content of the braces of a property or a subscript.
 enum Accessors: Sendable {
   /// The code of a getter without its keyword.
   case getter
   case list([String])
 
-  /// Whether there is storage behind the property all the same.
+  /// Whether the property is stored even though it has accessors.
   var areObservers: Bool {
     switch self {
     case .getter: false
@@ -80,7 +80,7 @@ struct EnumCase: Sendable {
   let name: String
   /// The first byte of the name.
   let offset: Int
-  /// Nil when there are no parentheses.
+  /// `nil` when there are no parentheses.
   let parameters: [Parameter]?
   let rawValue: Fragment?
 }
@@ -96,7 +96,7 @@ struct Parameter: Sendable {
   let defaultValue: Fragment?
 }
 
-/// What stands in the block of a type.
+/// A part of the block of a type.
 indirect enum Member: Sendable {
   case declaration(Declaration)
   case conditional([Clause])
@@ -126,7 +126,7 @@ extension Declaration {
     modifiers.contains { $0.name == name && $0.detail == nil }
   }
 
-  /// All declarations in the block, those within `#if`, too.
+  /// All declarations in the block, including those within `#if`.
   var allDeclarations: [Declaration] {
     (members ?? []).flatMap(\.declarations)
   }

@@ -1,7 +1,7 @@
-/// Divides a source text into tokens, by the rules of Swift: every text has tokens, and together with white space and
-/// comments they are all of it.
+/// Divides a source text into tokens, by the rules of Swift. Every text has tokens; together with white space and
+/// comments they make up the whole text.
 struct Lexer {
-  /// How deep literals may stand in each other's interpolations.
+  /// The maximum nesting of literals in each other's interpolations.
   static let maximumDepth = 32
 
   private let bytes: [UInt8]
@@ -45,7 +45,7 @@ struct Lexer {
     }
   }
 
-  /// Reads up to the parenthesis that closes an interpolation, and stands behind it then. False when there is none.
+  /// Reads up to and including the parenthesis that closes an interpolation; `false` when there is none.
   private mutating func readInterpolation() -> Bool {
     var open = 1
     while true {
@@ -72,7 +72,7 @@ struct Lexer {
       case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"):
         open.append(index)
       case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"):
-        // One bracket too few must not give everything behind it the wrong partner.
+        // A missing bracket must not give all later brackets wrong partners.
         guard let match = open.lastIndex(where: { closes(byte, tokens[$0]) }) else { continue }
         tokens[open[match]].partner = index
         tokens[index].partner = open[match]
@@ -122,7 +122,7 @@ struct Lexer {
     while let byte = self[position], byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") { position += 1 }
   }
 
-  /// Whether it goes over several lines.
+  /// Whether the comment spans several lines.
   private mutating func skipComment() -> Bool {
     var depth = 0
     var hasNewline = false
@@ -199,7 +199,7 @@ struct Lexer {
   private mutating func readEscapedIdentifier() -> Token {
     let start = position
     position += 1
-    // A name between backticks may contain nearly everything that can be seen.
+    // A name between backticks may contain nearly every visible character.
     while let byte = self[position], byte >= 0x20, byte != 0x7F, byte != UInt8(ascii: "\\") {
       position += 1
       if byte == UInt8(ascii: "`") {
@@ -215,7 +215,7 @@ struct Lexer {
       while let byte = self[position], Self.isAlphanumeric(byte) { position += 1 }
     }
     func skipExponent(_ letter: UInt8) {
-      // The sign of an exponent is a part of the number.
+      // The sign of an exponent is part of the number.
       guard let last = self[position - 1], last | 0x20 == letter,
         self[position] == UInt8(ascii: "-") || self[position] == UInt8(ascii: "+"),
         let digit = self[position + 1], Self.isDigit(digit)
@@ -243,7 +243,7 @@ struct Lexer {
     return token(.number, from: start)
   }
 
-  /// A fraction of hexadecimal digits has an exponent: `0x1.description` has none.
+  /// A fraction of hexadecimal digits requires an exponent: `0x1.description` has none.
   private func hasExponent(behind start: Int) -> Bool {
     var index = start
     while let byte = self[index], Self.isHexadecimalDigit(byte) || byte == UInt8(ascii: "_") { index += 1 }
@@ -290,7 +290,7 @@ struct Lexer {
   private func isOperatorWithDot(_ start: Int) -> Bool {
     switch self[start + 1] {
     case UInt8(ascii: "?"), UInt8(ascii: "!"):
-      // `\.?.name` is a path through an optional, and no operator.
+      // `\.?.name` is a key path through an optional, not an operator.
       !isLeftBound(start)
     case UInt8(ascii: "/"):
       // A comment may stand behind a dot.
@@ -436,7 +436,7 @@ struct Lexer {
     return last.kind == .operator && !last.isLeftBound
   }
 
-  /// `#/…/#`, over several lines when nothing stands behind the opening.
+  /// `#/…/#`, over several lines when nothing follows the opening on its line.
   private mutating func readExtendedRegex(marks: Int) -> Token? {
     let start = position
     var index = start + marks + 1

@@ -55,7 +55,7 @@ extension Parser {
     }
   }
 
-  /// Whether there is nothing but attributes between this `#if` and its end.
+  /// Whether the `#if` contains only attributes.
   private func isConditionOfAttributes() throws(ParsingError) -> Bool {
     guard at("#"), text(1) == "if" else { return false }
     var parser = self
@@ -100,7 +100,7 @@ extension Parser {
         try skipGroup()
       }
       declaration.modifiers.append(Modifier(name: name, detail: detail))
-      // An attribute may stand behind a modifier, too.
+      // An attribute may also stand behind a modifier.
       while at("@") { declaration.attributes.append(try parseAttribute()) }
     }
   }
@@ -270,7 +270,7 @@ extension Parser {
     var modifiers: [String] = []
     var label: String?
     var name: String?
-    // Attributes of a value without a label are those of its type.
+    // Without a label, attributes belong to the type of the value.
     let position = position
     while at("@") { attributes.append(try parseAttribute()) }
     while isIdentifier, token(1).kind == .identifier, token(2).kind == .identifier || text(2) == ":",
@@ -357,7 +357,7 @@ extension Parser {
     }
   }
 
-  /// `func ==<T>(…)`: the angle bracket is none of the name.
+  /// `func ==<T>(…)`: the angle bracket is not part of the name.
   private mutating func splitOperatorName(_ declaration: inout Declaration) {
     let name = text
     guard name.utf8.count > 1, name.utf8.last == UInt8(ascii: "<"), token(1).kind == .identifier else {

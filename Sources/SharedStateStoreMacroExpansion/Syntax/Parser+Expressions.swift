@@ -21,7 +21,7 @@ extension Parser {
           _ = try parseType()
           continue
         case "async", "throws":
-          // The type of a function, as a value.
+          // A function type used as a value.
           guard text(1) == "->" || text(2) == "->" else { return }
           try skipEffects()
           continue
@@ -55,7 +55,7 @@ extension Parser {
     var hasPrefix = false
     while true {
       if current.kind == .operator {
-        // What has nothing behind it is a value, or a range without an end.
+        // An operator with nothing behind it is a value, or a range without an end.
         hasPrefix = true
         advance()
       } else if isIdentifier, Self.prefixWords.contains(text), isPrefixWord {
@@ -82,7 +82,7 @@ extension Parser {
         skipGenericArgumentsOfExpression()
       }
     case .punctuation where at("(") || at("[") || at("{"):
-      // A closure is called by parentheses, and takes no closure behind it.
+      // A closure is called with parentheses, and takes no trailing closure.
       takesClosures = !at("{") && !at("[")
       try skipGroup()
     case .punctuation where at("."):
@@ -169,7 +169,7 @@ extension Parser {
 
   private var isAssignment: Bool { at("=") || at("&") }
 
-  /// `{ willSet … }` belongs to the property and not to its value.
+  /// `{ willSet … }` belongs to the property, not to its value.
   private var isStartOfObservers: Bool {
     var parser = self
     parser.advance()
@@ -185,7 +185,7 @@ extension Parser {
     }
   }
 
-  /// `#if … .member() … #endif` behind an operand. False when the condition is about something else.
+  /// `#if … .member() … #endif` behind an operand; `false` when the condition encloses something else.
   private mutating func skipConditionalSuffix() throws(ParsingError) -> Bool {
     let position = position
     advance()
@@ -208,7 +208,7 @@ extension Parser {
     return true
   }
 
-  /// The condition of `#if`, which ends with its line unless an operator goes on.
+  /// The condition of `#if`, which ends with its line unless an operator continues it.
   mutating func parseExpressionOfCondition() throws(ParsingError) -> Fragment {
     let start = start
     while true {
@@ -223,7 +223,7 @@ extension Parser {
     return fragment(from: start)
   }
 
-  /// `<…>` behind a name, where it is no comparison.
+  /// `<…>` behind a name, unless it is a comparison.
   private mutating func skipGenericArgumentsOfExpression() {
     guard current.kind == .operator, startsWith("<"), !current.hasNewlineBefore else { return }
     let position = position
@@ -231,7 +231,7 @@ extension Parser {
       try nested { parser throws(ParsingError) in try parser.skipGenericArguments() }
       if isBehindGenericArguments { return }
     } catch {
-      // Then it is a comparison.
+      // In this case it is a comparison.
     }
     self.position = position
   }

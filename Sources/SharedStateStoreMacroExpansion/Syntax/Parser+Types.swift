@@ -24,7 +24,7 @@ extension Parser {
     try skipSimpleType()
     while startsWith("&"), current.kind == .operator {
       _ = consumePrefix("&")
-      // `any P & ~Copyable` has one operator, or two.
+      // `any P & ~Copyable` has one operator token, or two.
       try skipSimpleType()
     }
     try skipArrow()
@@ -78,7 +78,7 @@ extension Parser {
         advance()
         try skipGenericArguments()
       } else if startsWith("?") || startsWith("!") {
-        // An operator that only begins like this is none of the type, except behind `>`.
+        // An operator that only begins like this is not part of the type, except behind `>`.
         guard position.offset > 0 || at("?") || at("!") else { return }
         guard current.kind == .punctuation || position.offset > 0 else { return }
         position.offset += 1
@@ -113,7 +113,7 @@ extension Parser {
       } else {
         _ = try parseType()
       }
-      // `let count: Int` and `…` of a pack need nothing more than this.
+      // `let count: Int` and the `…` of a pack need no further handling.
       if consume(",") { continue }
       guard consumePrefix(">") else { throw error("Expected ',' or '>'.") }
       return
@@ -163,7 +163,7 @@ extension Parser {
     return requirements
   }
 
-  /// Types that never take arguments, even when a parenthesis stands behind them.
+  /// Attributes that never take arguments, even when a parenthesis stands behind them.
   private static let attributesWithoutArguments: Set<String> = [
     "escaping", "autoclosure", "Sendable", "noescape", "unchecked", "concurrent", "retroactive", "preconcurrency",
     "nonescapable", "noDerivative",

@@ -1,17 +1,17 @@
-/// What is wrong with a source, and where.
+/// An error in a source, with its place.
 struct ParsingError: Error, Equatable {
   let message: String
   /// In bytes.
   let offset: Int
 }
 
-/// Reads a declaration. It knows the grammar of everything that may stand in the block of a type; code between braces is
-/// skipped, and of expressions it knows where they end.
+/// Parses a declaration. It knows the grammar of everything that may stand in the block of a type. It skips code
+/// between braces, and of expressions it finds only the end.
 struct Parser {
-  /// How deep types and declarations may stand in each other.
+  /// The maximum nesting of types and declarations.
   static let maximumDepth = 128
 
-  /// A token, or a part of it behind an offset: `>>` may close two lists.
+  /// A token, or the rest of a token behind an offset: `>>` may close two lists.
   struct Position: Equatable {
     var index = 0
     var offset = 0
@@ -23,7 +23,7 @@ struct Parser {
 
   private init(finished text: String) throws(ParsingError) {
     source = Source(text)
-    // Code is copied, and what is not closed in it would go on behind it.
+    // Code is copied, so an unclosed literal in it would swallow the code behind it.
     if let token = source.tokens.first(where: \.isUnfinished) {
       let what = token.kind == .unknown ? "name" : "literal"
       throw ParsingError(message: "This \(what) is never closed.", offset: token.range.lowerBound)
@@ -43,7 +43,7 @@ struct Parser {
     return declaration
   }
 
-  /// A declaration without its block, as it comes with a lexical context.
+  /// A declaration without its block, as in a lexical context.
   static func header(in text: String) throws(ParsingError) -> Declaration {
     var parser = try Parser(finished: text)
     return try parser.parseDeclaration()
@@ -59,7 +59,7 @@ struct Parser {
     source.tokens[min(position.index + distance, source.tokens.count - 1)]
   }
 
-  /// What is left of the current token.
+  /// The rest of the current token.
   var text: String {
     let range = current.range
     return source.text(min(range.lowerBound + position.offset, range.upperBound)..<range.upperBound)
@@ -74,7 +74,7 @@ struct Parser {
     current.range.lowerBound + position.offset
   }
 
-  /// The end of what is consumed.
+  /// The end of the consumed text.
   var end: Int {
     if position.offset > 0 { return start }
     return position.index == 0 ? 0 : source.tokens[position.index - 1].range.upperBound
@@ -100,7 +100,7 @@ struct Parser {
     return startsWith(text)
   }
 
-  /// Whether an operator begins with this. A sign that is no operator is it as a whole.
+  /// Whether an operator begins with this text. A sign that is not an operator has to match as a whole.
   func startsWith(_ text: StaticString) -> Bool {
     let range = current.range
     let start = range.lowerBound + position.offset
@@ -138,7 +138,7 @@ struct Parser {
     return name
   }
 
-  /// Goes behind the bracket that closes the current one.
+  /// Moves behind the bracket that closes the current one.
   mutating func skipGroup() throws(ParsingError) {
     guard let partner = current.partner, partner > position.index else {
       throw error("Expected a bracket that is closed.")

@@ -1,10 +1,10 @@
-/// A character of a source text, as far as the lexer has to tell characters apart.
+/// A character of a source text, with the properties that the lexer needs.
 struct Scalar {
   private let value: UInt32
   /// In bytes.
   let length: Int
 
-  /// Bytes that are no UTF-8 are characters of one byte that nothing else contains.
+  /// Each byte that is not UTF-8 counts as a character of one byte that no rule matches.
   init(_ bytes: [UInt8], at index: Int) {
     let first = bytes[index]
     let count =
@@ -50,7 +50,7 @@ struct Scalar {
     }
   }
 
-  /// What the grammar calls the head of an operator, beyond ASCII.
+  /// Whether the grammar calls it the head of an operator, beyond ASCII.
   var isOperatorStart: Bool {
     switch value {
     case 0xA1...0xA7, 0xA9, 0xAB, 0xAC, 0xAE, 0xB0, 0xB1, 0xB6, 0xBB, 0xBF, 0xD7, 0xF7, 0x2016, 0x2017,

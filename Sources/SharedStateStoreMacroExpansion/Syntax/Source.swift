@@ -23,13 +23,13 @@ final class Source: Sendable {
     return lower
   }
 
-  /// The tokens within these bytes, and the parts of those that begin or end elsewhere, with what separates them.
+  /// The tokens within these bytes, cut at both ends, with the space before each.
   func pieces(in range: Range<Int>) -> [(text: String, space: String)] {
     var pieces: [(String, String)] = []
     var index = token(behind: range.lowerBound)
     while index < tokens.count, tokens[index].range.lowerBound < range.upperBound, tokens[index].kind != .end {
       let token = tokens[index]
-      // A line is kept: what a slash means may depend on it.
+      // Line breaks are kept, because the meaning of a slash may depend on them.
       let isFirst = token.range.lowerBound <= range.lowerBound
       let space = isFirst || !token.hasSpaceBefore ? "" : token.hasNewlineBefore ? "\n" : " "
       pieces.append((text(token.range.clamped(to: range)), space))
@@ -45,15 +45,15 @@ struct Fragment: Sendable {
   /// In bytes.
   let range: Range<Int>
 
-  /// Its tokens, with one space or the end of a line where there was white space or a comment.
+  /// Its tokens, with a space or a line break for the white space and comments between them.
   var text: String {
     source.pieces(in: range).map { $0.space + $0.text }.joined()
   }
 
-  /// As it is written.
+  /// The source as it is written.
   var rawText: String { source.text(range) }
 
-  /// Its tokens, one of which is replaced wherever it stands as a word of its own.
+  /// Its tokens, with one word replaced wherever it is a token of its own.
   func text(replacing word: String, by other: String) -> String {
     var text = ""
     var last = ""

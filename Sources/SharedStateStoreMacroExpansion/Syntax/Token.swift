@@ -1,7 +1,7 @@
 /// The smallest part of a source text that means something.
 struct Token: Sendable {
   enum Kind: Sendable {
-    /// A name or a keyword; between backticks, too.
+    /// A name or a keyword, also one between backticks.
     case identifier
     case number
     case string
@@ -9,18 +9,18 @@ struct Token: Sendable {
     case `operator`
     /// One of `( ) [ ] { } , ; : . @ # \ ->` and, at the end of an operand, `?` or `!`.
     case punctuation
-    /// What no Swift source contains outside of literals and comments.
+    /// A character that no Swift source contains outside of literals and comments.
     case unknown
     case end
   }
 
   let kind: Kind
-  /// Where it is in the source, in bytes.
+  /// Its place in the source, in bytes.
   let range: Range<Int>
   /// Whether white space or a comment stands in front of it.
   var hasSpaceBefore: Bool
   var hasNewlineBefore: Bool
-  /// Whether something that is not white space touches it, as far as operators are concerned.
+  /// Whether a character other than white space touches it, by the rules for operators.
   var isLeftBound = false
   var isRightBound = false
   /// A literal, or a name between backticks, whose end is missing.

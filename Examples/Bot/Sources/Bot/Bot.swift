@@ -1,10 +1,10 @@
 import SharedStateDependencies
 package import SharedStateStore
 
-/// A bot that rolls dice, counts who says how much, and reminds people.
+/// A bot that rolls dice, counts the lines of each person, and reminds people.
 ///
-/// Whatever it cannot compute comes to it as an action, so that its actions tell all: what was said, what was rolled, and
-/// when time was up.
+/// Everything that it cannot compute reaches it as an action. So its actions are a full record: what was said, what was
+/// rolled, and when a wait was over.
 @Reducer
 package struct Bot: Sendable {
   package struct State: Codable, Equatable, Sendable {
@@ -60,7 +60,7 @@ package struct Bot: Sendable {
           guard words.count == 3, let seconds = Int(words[1]), (1...86_400).contains(seconds) else {
             return say("Say !remind 60 tea is ready.")
           }
-          guard state.reminders.count < Self.mostReminders else { return say("Too many people wait already.") }
+          guard state.reminders.count < Self.mostReminders else { return say("Too many people are waiting already.") }
           let reminder = State.Reminder(id: state.nextReminder, name: name, text: String(words[2]))
           state.nextReminder += 1
           state.reminders.append(reminder)

@@ -1,6 +1,6 @@
 package import SharedStateDependencies
 
-/// Where a bot talks.
+/// The output of a bot.
 package struct Chat: TestDependencyKey, Sendable {
   package var say: @Sendable (String) -> Void
 

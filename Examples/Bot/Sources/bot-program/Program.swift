@@ -2,7 +2,7 @@ import Bot
 import Foundation
 import SharedStateStore
 
-/// A bot on the terminal: `bot-program` talks, `--record FILE` writes the session down, `--replay FILE` repeats it.
+/// A bot on the terminal: `bot-program` talks, `--record FILE` saves the session, `--replay FILE` replays it.
 ///
 /// A line is `name: text`. Try `ann: !remind 3 tea is ready`.
 @main
@@ -32,10 +32,10 @@ struct Program {
     }
   }
 
-  /// More than anybody types in a session.
+  /// More actions than anybody types in a session.
   private static let mostActions = 100_000
 
-  /// Repeats a session, and says where it first goes another way.
+  /// Replays a session, and reports the first difference.
   private static func replay(_ file: URL) throws {
     let log = try ActionLogOf<Bot>(jsonLines: Data(contentsOf: file))
     do {
@@ -47,7 +47,7 @@ struct Program {
     }
   }
 
-  /// Talks until the input ends, and nobody has to be reminded any more.
+  /// Talks until the input has ended and no reminder is pending.
   private static func talk(_ log: ActionLogOf<Bot>) async {
     let store = Store(initialState: Bot.State(), recording: log) {
       Bot()

@@ -1,3 +1,3 @@
-// What Swift's Glibc leaves out.
+// Headers that the Glibc module of Swift leaves out.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

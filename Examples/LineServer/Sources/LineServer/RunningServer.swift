@@ -8,7 +8,7 @@ package final class RunningServer: Sendable {
 
   private let loop: EventLoop
 
-  /// - Parameter port: Where to listen; 0 for a port that is free.
+  /// - Parameter port: The port to listen on; 0 for a free one.
   /// - Throws: `SocketError`.
   package init(port: UInt16 = 0) throws {
     let loop = try EventLoop(port: port)

@@ -1,9 +1,9 @@
 import Foundation
 import LineServer
 
-/// Opens many connections to a server, by default 10,000, talks on all of them, and prints what it took.
+/// Opens many connections to a server, by default 10,000, talks on all of them, and prints the time that it took.
 ///
-/// The server is the program beside this one, in a process of its own.
+/// The server is the program in the same folder, run in a process of its own.
 @main
 struct Program {
   static func main() throws {

@@ -2,7 +2,7 @@ package import SharedState
 package import SharedStateDependencies
 import SharedStateRedis
 
-/// The bank, which is somebody else's service.
+/// The bank, an external service.
 package struct Bank: TestDependencyKey, Sendable {
   package var charge: @Sendable (Order) async throws -> Void
 
@@ -14,10 +14,10 @@ package struct Bank: TestDependencyKey, Sendable {
 
   package static let testValue = Bank { _ in throw NoBank() }
 
-  /// A bank that writes down every charge.
+  /// A bank that records every charge.
   ///
-  /// - Parameter chargesOnce: Whether it looks if it has charged the order before: then charging is idempotent, and a
-  ///   service that does not know whether it has charged an order charges it again without harm.
+  /// - Parameter chargesOnce: Whether the bank checks if it has already charged the order. Then charging is idempotent,
+  ///   and a service that does not know whether it has charged an order can safely charge it again.
   package static func keeping(_ ledger: Shared<[Charge]>, chargesOnce: Bool) -> Bank {
     Bank { order in
       try await ledger.updateAtomically { charges in
@@ -28,7 +28,7 @@ package struct Bank: TestDependencyKey, Sendable {
   }
 }
 
-/// What the bank has charged for an order.
+/// A charge by the bank for an order.
 package struct Charge: Codable, Equatable, Sendable {
   package let order: Order.ID
   /// In cents.
@@ -36,7 +36,7 @@ package struct Charge: Codable, Equatable, Sendable {
 }
 
 extension SharedKey where Self == RedisSharedKey<[Charge]>.Default {
-  /// What the bank has charged so far.
+  /// All charges of the bank so far.
   static var ledger: Self { Self[.redis("bank:ledger"), default: []] }
 }
 

@@ -1,7 +1,7 @@
 import SharedState
 import SharedStateRedis
 
-/// What somebody has bought.
+/// An order of a customer.
 package struct Order: Codable, Equatable, Identifiable, Sendable {
   package enum Status: String, Codable, Sendable {
     case placed, paid, shipped
@@ -24,7 +24,7 @@ extension SharedKey where Self == RedisSharedKey<[Order.ID: Order]>.Default {
 }
 
 extension Shared<[Order.ID: Order]> {
-  /// Takes an order one step further, unless somebody has done so already.
+  /// Moves an order to the next status, unless that has already happened.
   func advance(_ id: Order.ID, from status: Order.Status, to next: Order.Status) async throws {
     try await updateAtomically { orders in
       if orders[id]?.status == status { orders[id]?.status = next }

@@ -2,15 +2,15 @@ import SharedState
 import SharedStateDependencies
 package import SharedStateStore
 
-/// Charges each order that is placed, and writes down that it is paid.
+/// Charges each placed order, and saves that it is paid.
 ///
-/// It may end at any moment, and another one goes on from what is stored. In between, an order that is charged is not
-/// yet known to be paid.
+/// It may end at any moment, and another instance goes on from the stored orders. If it ends between charging and
+/// saving, the order is charged, but not yet known to be paid.
 @Reducer
 package struct Payment: Sendable {
   package struct State: Equatable, Sendable {
     @Shared(.orders) package var orders
-    /// What is being charged.
+    /// Orders that are being charged.
     package var underWay: Set<Order.ID> = []
 
     package init() {}

@@ -31,7 +31,7 @@ extension Payment {
 }
 
 extension Shared<[Charge]> {
-  /// What the bank has charged, on this Redis.
+  /// The charges of the bank, on this Redis.
   package static func ledger(on redis: RedisStore) -> Shared {
     withDependencies {
       $0.defaultRedisStore = redis

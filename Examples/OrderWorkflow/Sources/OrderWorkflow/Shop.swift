@@ -1,7 +1,7 @@
 import SharedState
 package import SharedStateStore
 
-/// Takes orders, and ships what is paid.
+/// Takes orders, and ships paid ones.
 @Reducer
 package struct Shop: Sendable {
   package struct State: Equatable, Sendable {

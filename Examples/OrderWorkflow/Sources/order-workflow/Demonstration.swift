@@ -4,8 +4,8 @@ import OrderWorkflow
 import SharedState
 import SharedStateRedis
 
-/// Lets payment be killed between charging and saving, with a bank that charges as often as it is asked, and with one that
-/// charges an order once.
+/// Kills the payment service between charging and saving: with a bank that charges as often as it is asked, and with a
+/// bank that charges each order once.
 enum Demonstration {
   struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -40,11 +40,11 @@ enum Demonstration {
   }
 }
 
-/// A process that is ended by whoever has started it.
+/// A process that its creator ends.
 final class Child {
   private let process = Process()
 
-  /// - Parameter url: The Redis that it uses.
+  /// - Parameter url: The URL of its Redis.
   init(_ arguments: [String], url: String) throws {
     process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
     process.arguments = arguments
@@ -53,7 +53,7 @@ final class Child {
     try process.run()
   }
 
-  /// Waits for its end.
+  /// Waits until the process has ended.
   func ended(within seconds: Double) async throws {
     let deadline = Date.now + seconds
     while process.isRunning {
@@ -89,7 +89,8 @@ struct Server {
   func url(namespace: String) -> String { "unix://\(folder.appending(path: "socket").path)?namespace=\(namespace)" }
 
   func stop() {
-    // It keeps nothing. Threads of Swift block SIGTERM, and whatever they start inherits that.
+    // The server keeps no data, so killing it is safe. Threads of Swift block SIGTERM, and processes that they start
+    // inherit that.
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
     try? FileManager.default.removeItem(at: folder)
@@ -97,7 +98,7 @@ struct Server {
 }
 
 extension Logger {
-  /// Says nothing but what is wrong.
+  /// A logger that prints only errors.
   static var quiet: Logger {
     var logger = Logger(label: "order-workflow")
     logger.logLevel = .error

@@ -4,7 +4,7 @@ import SharedState
 import SharedStateRedis
 import SharedStateStore
 
-/// `order-workflow` shows a payment service that is killed between charging an order and writing down that it is paid.
+/// `order-workflow` shows a payment service that is killed between charging an order and saving that it is paid.
 ///
 /// It starts the services as processes of their own: `order-workflow shop` and `order-workflow payment`, both on the Redis
 /// at `REDIS_URL`.
@@ -43,7 +43,7 @@ enum Program {
     await redis.shutdown(within: .seconds(5))
   }
 
-  /// Charges what is placed, until it is killed.
+  /// Charges placed orders, until it is killed.
   private static func payment(_ options: Set<String>) async throws {
     let redis = try RedisStore.fromEnvironment(requireServer: true, logger: .quiet)
     let bank = Bank.keeping(.ledger(on: redis), chargesOnce: options.contains("charges-once"))
@@ -60,7 +60,7 @@ enum Program {
   }
 }
 
-/// Writes a line at once, also when nobody watches a terminal.
+/// Writes a line at once, even when the output is not a terminal.
 func say(_ line: String) {
   FileHandle.standardOutput.write(Data("\(line)\n".utf8))
 }

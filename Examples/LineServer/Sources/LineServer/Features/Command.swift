@@ -1,4 +1,4 @@
-/// What a line asks for.
+/// The request of a line.
 enum Command: Equatable {
   case put(name: Substring, value: Substring)
   case get(name: Substring)

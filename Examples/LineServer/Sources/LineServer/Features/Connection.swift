@@ -2,14 +2,14 @@ package import SharedState
 import SharedStateDependencies
 package import SharedStateStore
 
-/// What one client asks and is answered. It ends when the client goes: so do its effects.
+/// The requests of one client, and the answers. When the client goes, it ends together with its effects.
 @Reducer
 package struct Connection: Sendable {
   package struct State: Equatable, Identifiable, Sendable {
     package let id: ConnectionID
-    /// What all clients share.
+    /// The values that all clients share.
     @Shared package var values: [String: String]
-    /// Answers that wait until those before have been handed over, so that they keep their order.
+    /// Answers that wait until earlier ones have been sent, so that they keep their order.
     package var answers: [String] = []
     package var isAnswering = false
     package var isClosing = false
@@ -29,7 +29,7 @@ package struct Connection: Sendable {
 
   enum CancelID { case idling }
 
-  /// A client that does not take its answers is not worth more memory.
+  /// A client that does not read its answers gets no more memory than this.
   package static let mostAnswers = 1_000
   package static let longestIdling = Duration.seconds(60)
 
@@ -63,14 +63,14 @@ package struct Connection: Sendable {
         state.isAnswering = false
         return answer(&state)
       case .idledTooLong:
-        state.answers.append("ERROR Nothing was said for too long.")
+        state.answers.append("ERROR The connection was idle for too long.")
         state.isClosing = true
         return answer(&state)
       }
     }
   }
 
-  /// Begins to wait for the next line.
+  /// Restarts the idle timer.
   private func idle() -> Effect<Action> {
     .run { send in
       try await clock.sleep(for: Self.longestIdling)
@@ -79,7 +79,7 @@ package struct Connection: Sendable {
     .cancellable(id: CancelID.idling, cancelInFlight: true)
   }
 
-  /// Hands over what waits, unless that is being done.
+  /// Sends the waiting answers, unless that is under way.
   private func answer(_ state: inout State) -> Effect<Action> {
     if state.isAnswering { return .none }
     if state.answers.isEmpty { return state.isClosing ? close(&state) : .none }

@@ -1,7 +1,7 @@
 package import SharedState
 package import SharedStateStore
 
-/// The clients of a server, and what they share.
+/// The clients of a server, and the values that they share.
 @Reducer
 package struct Server: Sendable {
   package struct State: Equatable, Sendable {

@@ -1,12 +1,12 @@
 package import SharedStateDependencies
 
-/// Which connection, for as long as the server runs: no number is used twice.
+/// The number of a connection. No number is used twice while the server runs.
 package typealias ConnectionID = UInt64
 
-/// What features ask of the sockets. Neither function waits.
+/// The functions of the sockets for the features. Neither of them waits.
 package struct Transport: TestDependencyKey, Sendable {
   package var send: @Sendable (ConnectionID, String) -> Void
-  /// Closes a connection when everything before was sent.
+  /// Closes a connection once all earlier output was sent.
   package var close: @Sendable (ConnectionID) -> Void
 
   package init(

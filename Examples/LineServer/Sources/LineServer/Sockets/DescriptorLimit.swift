@@ -1,6 +1,6 @@
 import Glibc
 
-/// How many files and sockets this process may have.
+/// The maximum number of files and sockets of this process.
 package enum DescriptorLimit {
   /// Raises it as far as the system lets it.
   @discardableResult

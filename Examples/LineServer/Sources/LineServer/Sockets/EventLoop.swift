@@ -2,14 +2,14 @@ import CEpoll
 import Glibc
 import Synchronization
 
-/// What happens on the sockets.
+/// An event on a socket.
 package enum SocketEvent: Sendable {
   case accepted(ConnectionID)
   case received(ConnectionID, line: String)
   case closed(ConnectionID)
 }
 
-/// The sockets of a server. One thread owns them; others leave orders.
+/// The sockets of a server. One thread owns them; other threads pass commands to it.
 package final class EventLoop: Sendable {
   private enum Order {
     case send(ConnectionID, String)
@@ -21,16 +21,16 @@ package final class EventLoop: Sendable {
     let descriptor: Int32
     var input = LineBuffer()
     var output: [UInt8] = []
-    /// Closed when the output was sent.
+    /// Closed once the output was sent.
     var isClosing = false
   }
 
-  /// A client that does not read is disconnected.
+  /// The output that may wait for a client. A client that does not read is disconnected.
   private static let mostOutput = 65_536
   private static let listenerID = ConnectionID.max
   private static let wakeUpID = ConnectionID.max - 1
 
-  /// Where it listens, on the loopback interface.
+  /// The port, on the loopback interface.
   package let port: UInt16
 
   private let listener: Int32
@@ -38,10 +38,10 @@ package final class EventLoop: Sendable {
   private let poll: Int32
   private let orders = Mutex<[Order]>([])
 
-  /// - Parameter port: Where to listen; 0 for a port that is free.
+  /// - Parameter port: The port to listen on; 0 for a free one.
   /// - Throws: `SocketError`.
   package init(port: UInt16 = 0) throws {
-    // Who writes to a client that has gone gets an error, and no signal.
+    // Writing to a client that has gone should result in an error, not in a signal.
     signal(SIGPIPE, SIG_IGN)
     listener = try checked("socket", socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0))
     wakeUp = try checked("eventfd", eventfd(0, Int32(EFD_NONBLOCK)))
@@ -70,7 +70,7 @@ package final class EventLoop: Sendable {
     for descriptor in [listener, wakeUp, poll] { close(descriptor) }
   }
 
-  /// What the features of this server call.
+  /// The functions for the features of this server.
   package var transport: Transport {
     Transport(
       send: { [weak self] id, text in self?.order(.send(id, text)) },
@@ -84,7 +84,7 @@ package final class EventLoop: Sendable {
   /// Serves on this thread until it is stopped.
   ///
   /// - Parameter handle: Called on this thread.
-  /// - Throws: `SocketError`, when the system refuses to wait.
+  /// - Throws: `SocketError`, when waiting for events fails.
   package func run(_ handle: (SocketEvent) -> Void) throws {
     var sockets: [ConnectionID: Socket] = [:]
     var nextID: ConnectionID = 0

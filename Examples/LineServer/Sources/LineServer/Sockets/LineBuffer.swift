@@ -1,10 +1,10 @@
-/// Makes lines of bytes, in whatever pieces they come.
+/// Splits bytes into lines, however they are divided on arrival.
 struct LineBuffer {
   static let longestLine = 4_096
 
   private var rest: [UInt8] = []
 
-  /// The lines that are complete with more bytes; `nil` when a line is too long.
+  /// Adds bytes, and returns the lines that are now complete; `nil` when a line is too long.
   mutating func lines(with bytes: some Collection<UInt8>) -> [String]? {
     var lines: [String] = []
     for byte in bytes {

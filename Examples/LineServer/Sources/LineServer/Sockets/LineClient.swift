@@ -34,7 +34,7 @@ package final class LineClient {
 
   /// The next line; `nil` when the server has closed the connection.
   ///
-  /// - Throws: `SocketError`, when there is none in time.
+  /// - Throws: `SocketError`, when no line arrives in time.
   package func hear() throws -> String? {
     var buffer = [UInt8](repeating: 0, count: 4_096)
     while true {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a system call refused.
+/// A system call that failed.
 package struct SocketError: Error, CustomStringConvertible {
   package let description: String
 
