@@ -1,4 +1,4 @@
-/// What the macros' parser says of a declaration, in the words of ``SyntaxSummary``.
+/// A declaration as the macros' parser sees it, in the format of ``SyntaxSummary``.
 enum ParserSummary {
   static func lines(of declaration: Declaration) -> [String] {
     var lines = ["\(declaration.keyword) \(name(of: declaration))"]
@@ -64,7 +64,7 @@ enum ParserSummary {
   }
 
   static func withoutSpace(_ text: String) -> String {
-    // To SwiftSyntax the end of a line that is no part of a text is space, too.
+    // SwiftSyntax counts an escaped line break in a string as space, too.
     String(text.replacing("\\\n", with: "").unicodeScalars.filter { !$0.properties.isWhitespace })
   }
 }

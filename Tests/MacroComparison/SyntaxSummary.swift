@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// What SwiftSyntax says of a declaration, line by line.
+/// A declaration as SwiftSyntax sees it, line by line.
 enum SyntaxSummary {
   static func lines(of declaration: DeclSyntax) -> [String] {
     if let node = declaration.as(StructDeclSyntax.self) {
@@ -216,7 +216,7 @@ enum SyntaxSummary {
       + (signature.returnClause.map { ["result \(plain($0.type))"] } ?? []) + requirements(whereClause)
   }
 
-  /// The tokens, without space.
+  /// The tokens, without white space.
   private static func plain(_ node: (any SyntaxProtocol)?) -> String {
     node.map { ParserSummary.withoutSpace($0.tokens(viewMode: .sourceAccurate).map(\.text).joined()) } ?? "-"
   }

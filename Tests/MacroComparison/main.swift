@@ -2,8 +2,8 @@ import Foundation
 import SwiftParser
 import SwiftSyntax
 
-// Compares what the macros' parser reads with what SwiftSyntax reads, for each declaration of a type in the files and
-// folders that are its arguments: as it is, and with a comment wherever there is space. Fails when they disagree.
+// Compares the results of the macros' parser and of SwiftSyntax, for each declaration of a type in the files and
+// folders that are the arguments: as it is, and with a comment wherever there is white space. Fails when they differ.
 
 var known: Set<Int> = []
 var counts: [String: Int] = [:]
@@ -44,13 +44,13 @@ let kinds = counts.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }
 print("\(total) declarations in \(files) files: \(kinds). SwiftSyntax reads \(disagreements) in another way.")
 exit(total > 0 && disagreements == 0 ? 0 : 1)
 
-/// The declaration with a comment, which looks like code, wherever there is space between its tokens.
+/// The declaration with a comment, which looks like code, wherever there is white space between its tokens.
 func commented(_ declaration: DeclSyntax) -> String {
   func commented(_ trivia: Trivia) -> String {
     trivia.contains(where: \.isWhitespace) ? trivia.description + "/* case x(\" { /* } */ */ " : trivia.description
   }
   return declaration.tokens(viewMode: .sourceAccurate).map { token in
-    // What stands in front of the lines of a string is no space.
+    // The indentation of the lines of a string is not white space.
     if isInString(token) { return token.description }
     return commented(token.leadingTrivia) + token.text + commented(token.trailingTrivia)
   }.joined()
@@ -69,7 +69,7 @@ func swiftFiles(below path: String) -> [String] {
   return files.filter { $0.hasSuffix(".swift") || $0.hasSuffix(".swiftinterface") }.sorted().map { path + "/" + $0 }
 }
 
-/// Finds all types, wherever they are declared.
+/// Finds all types, at any depth.
 final class TypeVisitor: SyntaxVisitor {
   var declarations: [DeclSyntax] = []
 

@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-// A service as it is deployed, and its tests, built with the optimiser. `make check` looks at what the service is linked
-// with, and runs it with nothing but the packages that the article "Deploying" puts into a container.
+// A service as it is deployed, and its tests, built with the optimiser. `make check` checks which libraries the service
+// links, and runs it with only the packages that the article "Deploying" puts into a container.
 let package = Package(
   name: "deployment",
   platforms: [.macOS(.v15)],

@@ -4,7 +4,7 @@ import PackageDescription
 
 let sharedState = Target.Dependency.product(name: "SharedStateRedis", package: "swift-shared-state")
 
-// A server and a command-line program, as the article "Getting started on a server" shows them.
+// The server and the command-line program of the article "Getting started on a server".
 let package = Package(
   name: "server",
   platforms: [.macOS(.v15)],

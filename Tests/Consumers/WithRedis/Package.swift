@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// A package whose tests use a Redis, as the article "Testing with Redis" shows it.
+// A package whose tests use a Redis, as in the article "Testing with Redis".
 let package = Package(
   name: "with-redis",
   platforms: [.macOS(.v15)],
@@ -18,7 +18,7 @@ let package = Package(
         .product(name: "SharedStateRedis", package: "swift-shared-state"),
         .product(name: "SharedStateTesting", package: "swift-shared-state"),
       ],
-      // One import has to do here, too.
+      // One import has to be enough here, too.
       swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
     ),
   ],

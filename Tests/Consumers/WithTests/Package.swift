@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// A package whose tests use the library as its users' do. `make check` runs them: some have to fail.
+// A package whose tests use the library as a user's tests do. `make check` runs them: some have to fail.
 let package = Package(
   name: "with-tests",
   platforms: [.macOS(.v15)],

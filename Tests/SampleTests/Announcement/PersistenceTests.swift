@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PersistenceTests {
-  /// Before and after one line was changed.
+  /// The feature before and after the change of one line.
   enum Before {
     @Reducer
     struct ParentFeature {

@@ -35,7 +35,7 @@ struct ModellingArticleTests {
     var openingHours = [8, 18]
   }
 
-  /// Lets two services change a value at the same time, and says what both show afterwards.
+  /// Lets two services change a value at the same time, and returns what both show afterwards.
   private func merge<Value: Codable & Hashable & Sendable>(
     _ value: Value,
     _ options: RedisSharedKey<Value>.Options = .init(),
@@ -116,7 +116,7 @@ struct ModellingArticleTests {
     #expect([["A", "b"], ["a", "B"]].contains(names.map(\.name)))
   }
 
-  /// Writes its case as a member beside the values.
+  /// Encodes its case as a member beside the values.
   enum Shape: Codable, Hashable, Sendable {
     case circle(radius: Int, colour: String)
 
@@ -139,7 +139,7 @@ struct ModellingArticleTests {
     }
   }
 
-  /// Has an identity that is in no document, as `let id = UUID()` has.
+  /// Has an identity that is not in the document, as with `let id = UUID()`.
   struct Unidentified: Codable, Hashable, Identifiable, Sendable {
     let id = UUID()
     var name: String
@@ -157,7 +157,7 @@ struct ModellingArticleTests {
     } _: {
       $0.delivery = Shop.Delivery(carrier: "road")
     }
-    // Each has set both fields, so the later one has them.
+    // Both have set both fields, so the later commit decides both.
     #expect(
       [Shop.Delivery(days: 1, carrier: "rail"), Shop.Delivery(days: 3, carrier: "road")].contains(merged.delivery)
     )
@@ -199,7 +199,7 @@ struct ModellingArticleTests {
       try await $visits.load()
       #expect(visits == [today: 3])
     }
-    // Set back by both, it is set back twice.
+    // Set back by both services, it is set back twice.
     #expect(
       try await merge(Tally(10)) {
         $0 = 0

@@ -24,7 +24,7 @@ struct RedisLandingPageTests {
   @Test func aProgramDecidesForItself() {
     let configuration = RedisConfiguration.inProcess
     RedisStore.default = RedisStore(configuration)
-    // It has no server, and would look for one for ever.
+    // The store has no server, and would look for one for ever.
     defer { RedisStore.default.stop() }
     #expect(RedisStore.default.status != .inProcess)
   }

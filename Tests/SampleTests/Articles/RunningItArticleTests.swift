@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RunningItArticleTests {
-  /// Not run: it asks the environment of whoever runs the tests.
+  /// Not run, because it depends on the environment of the test run.
   private func makeRequiredStore() throws -> RedisStore {
     let store = try RedisStore.fromEnvironment(requireServer: true)
     return store

@@ -7,7 +7,7 @@ import Testing
 /// Two releases of a service side by side on one server, for each way to change a type.
 @Suite(.timeLimit(.minutes(5)))
 struct SchemaChangesArticleTests {
-  /// A service of a release: a store of its own on the server, and a share of the config in it.
+  /// A service of one release: a share of the config, in a store of its own on the server.
   private func config<Value: Codable & Sendable>(_ server: InProcessRedis, _ value: Value) -> Shared<Value> {
     Shared(wrappedValue: value, .redis("checkout:config", store: .inProcess(server)))
   }
@@ -55,7 +55,7 @@ struct SchemaChangesArticleTests {
     #expect(new.wrappedValue == AddedField.V2(maximumItems: 20, currency: "USD", note: nil))
     try await new.save()
     #expect(server.get("checkout:config") == stored)
-    // Another default is another value, as long as nobody has set the field.
+    // With another default the value differs, as long as nobody has set the field.
     let other = config(server, AddedField.V2(currency: "CHF"))
     try await other.load()
     #expect(other.wrappedValue.currency == "CHF")
@@ -174,7 +174,7 @@ struct SchemaChangesArticleTests {
     try await first.load()
     #expect(first.wrappedValue.maximumItems == 30)
 
-    // Whoever reads the new name first misses this.
+    // A release that reads the new name first misses this change.
     first.withLock { $0.maximumItems = 40 }
     try await first.save()
     #expect(server.get("checkout:config") == #"{"maximumItems":40,"itemLimit":30}"#)
@@ -234,7 +234,7 @@ struct SchemaChangesArticleTests {
     try await old.load()
     #expect(old.wrappedValue == RemovedField.V1(maximumItems: 20, currency: "CHF"))
 
-    // A document that the new release makes has none.
+    // A document that the new release creates has no such field.
     try await new.reset()
     new.withLock { $0.maximumItems = 30 }
     try await new.save()
@@ -365,7 +365,7 @@ struct SchemaChangesArticleTests {
     let object = #""timeout":{"seconds":8,"attempts":4}"#
     #expect(server.get("checkout:config") == #"{\#(object),"maximumItems":20}"#)
 
-    // The second release reads that, and leaves it alone unless it changes it.
+    // The second release reads the new form, and leaves it alone unless it changes the field.
     try await second.load()
     #expect(second.wrappedValue.timeout == .init(seconds: 8, attempts: 4))
     second.withLock { $0.maximumItems = 30 }
@@ -377,7 +377,7 @@ struct SchemaChangesArticleTests {
     try await third.load()
     #expect(third.wrappedValue.timeout == .init(seconds: 9, attempts: 3))
 
-    // The first one does not.
+    // The first release cannot read it.
     third.withLock { $0.timeout.attempts = 4 }
     try await third.save()
     let error = await #expect(throws: RedisSharedStateError.self) { try await first.load() }
@@ -414,7 +414,7 @@ struct SchemaChangesArticleTests {
     await #expect(throws: RedisSharedStateError.self) { try await old.load() }
     #expect(old.wrappedValue == AddedCase.V1(delivery: .standard, maximumItems: 20))
 
-    // The old release keeps its change until it can read what is stored.
+    // The old release keeps its change until it can read the stored document.
     old.withLock { $0.maximumItems = 30 }
     await #expect(throws: RedisSharedStateError.self) { try await old.save() }
     #expect(server.get("checkout:config") == #"{"delivery":"drone","maximumItems":20}"#)
@@ -467,7 +467,7 @@ struct SchemaChangesArticleTests {
     #expect(server.get("checkout:config") == #"{"delivery":"drone","maximumItems":20}"#)
     try await open.load()
     #expect(open.wrappedValue.delivery.rawValue == "drone")
-    // Unless it sets the field itself.
+    // It overwrites the case when it sets the field itself.
     old.withLock { $0.delivery = .express }
     try await old.save()
     try await new.load()
@@ -579,7 +579,7 @@ struct SchemaChangesArticleTests {
     await #expect(throws: RedisSharedStateError.self) { try await $config.save() }
     #expect(server.get("checkout:config") == #"{"maximumItems":500}"#)
 
-    // What is stored has to be right before the rule comes. The change that has waited is the later one.
+    // The stored value has to be right before the rule comes. The change that has waited is the later one.
     old.withLock { $0.maximumItems = 90 }
     try await old.save()
     try await eventually("the change that has waited is delivered") { old.wrappedValue.maximumItems == 50 }

@@ -11,7 +11,7 @@ struct ServerArticlesTests {
     var maximumItems = 10
   }
 
-  /// Not run: it is about the end of the process.
+  /// Not run, because it is about the end of the process.
   private func launch() {
     RedisStore.default.flushAtExit(within: .seconds(5))
   }

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// What the compiler refuses.
+/// Code that the compiler refuses.
 ///
-/// A file in `Proofs` has to compile, and with `WRONG` defined to have exactly the errors that its comments say.
-@Suite(.timeLimit(.minutes(5)))
+/// A file in `Proofs` has to compile. With `WRONG` defined, it has to have exactly the errors in its comments.
+@Suite(.timeLimit(.minutes(2)))
 struct CompileErrorTests {
   private static let proofs = URL(filePath: #filePath).deletingLastPathComponent().appending(component: "Proofs")
 
@@ -36,7 +36,7 @@ struct CompileErrorTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: Self.proofs.path).count == 11)
   }
 
-  /// The comments `// error: …`; one on a line of its own is about the next line.
+  /// The comments `// error: …`. A comment on a line of its own is about the next line.
   private func expectedErrors(in file: URL) throws -> [CompileError] {
     let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
     var errors: [CompileError] = []

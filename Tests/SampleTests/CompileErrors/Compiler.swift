@@ -2,8 +2,8 @@ import Foundation
 
 /// The Swift compiler, with the modules that these tests were built with.
 enum Compiler {
-  /// The errors that the compiler finds in the types of a file, in the order of the lines; a use of what is deprecated is
-  /// one, too.
+  /// The errors that the compiler finds in the types of a file, in the order of the lines. Uses of deprecated code
+  /// count as errors.
   ///
   /// An error that is not about the file has line 0.
   static func errors(in file: URL, defining condition: String = "RIGHT") throws -> [CompileError] {

@@ -48,7 +48,7 @@ struct ElementsTests {
     case todo(TodoFeature)
   }
 
-  /// What a view gets for each element.
+  /// The input of a view for each element.
   struct Link {
     let state: Path.State
     let label: String

@@ -2,8 +2,8 @@ import Observation
 import SharedState
 import Testing
 
-/// Where a share may be declared: models, structures, actors, globals, local variables and closures.
-@Suite(.timeLimit(.minutes(5))) struct PlacesTests {
+/// The places where a share may be declared: models, structures, actors, globals, local variables and closures.
+@Suite(.timeLimit(.minutes(2))) struct PlacesTests {
   @Observable
   final class Model {
     @ObservationIgnored @Shared(.inMemory("count")) var count = 0

@@ -28,8 +28,8 @@ private struct Feature {
   }
 }
 
-/// A change belongs to the action that has made it, as the document wishes of a future version.
-@Suite(.timeLimit(.minutes(5)))
+/// A change belongs to the action that made it, as the document announces for a future version.
+@Suite(.timeLimit(.minutes(1)))
 struct AttributionTests {
   @Test func aChangeIsAssertedInTheActionThatMakesIt() async {
     let store = TestStore(initialState: Feature.State()) { Feature() }

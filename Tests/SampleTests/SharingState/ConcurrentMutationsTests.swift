@@ -19,7 +19,7 @@ import Testing
   @Test func aMutationInTwoStepsOverwritesWhatHappenedInBetween() {
     let state = State(count: Shared(value: 0))
     let currentCount = state.count
-    // Somebody else, between reading and writing.
+    // Another writer comes between reading and writing.
     state.$count.withLock { $0 += 10 }
     state.$count.withLock { $0 = currentCount + 1 }
     #expect(state.count == 1)

@@ -18,7 +18,7 @@ import Testing
   }
 }
 
-/// Somewhere to keep values.
+/// A storage for values.
 private final class Shelf: Sendable {
   private let values = Mutex<[String: any Sendable]>([:])
 

@@ -112,7 +112,7 @@ struct DerivingSharedStateTests {
     }
   }
 
-  /// What the document hands over where the state of a feature belongs: a state that has no actions.
+  /// The document passes this where the state of a feature belongs: a state without actions.
   struct EditNameFeature {
     @Shared var name: String
   }
@@ -164,7 +164,7 @@ struct DerivingSharedStateTests {
   }
 }
 
-/// The file of the document is one whose key has a default, which the declaration leaves out.
+/// In the document, the key of this file has a default, which the declaration leaves out.
 private struct FileOfUser {
   static let currentUser = FileOfUser()
 }

@@ -8,12 +8,12 @@ import Testing
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }
     try await $users.save()
 
-    // The same file, whatever is in it: what was written is JSON.
+    // The same file as raw bytes, which shows that it was written as JSON.
     @Shared(FileStorageKey.fileStorage(.users, decode: { $0 }, encode: { $0 })) var file = Data()
     #expect(try JSONDecoder().decode([User].self, from: file) == [User(id: 1, name: "Blob")])
   }
 
-  /// A closure after a leading dot is not taken for `@Sendable` by Swift 6.3: it says so itself, or the type is named.
+  /// Swift 6.3 does not infer `@Sendable` for a closure after a leading dot: write it, or name the type.
   @Test func anyFormatWillDo() async throws {
     let notes = URL(filePath: "/samples/notes.txt")
     let takeNotes = {

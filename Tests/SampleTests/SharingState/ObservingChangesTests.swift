@@ -75,7 +75,7 @@ struct ObservingChangesTests {
     await task.cancel()
   }
 
-  /// What goes round in circles goes on for ever, so that somebody else has to end it.
+  /// The circular feature goes on for ever, so this wrapper can end it.
   struct Stoppable: Reducer {
     typealias State = CircularFeature.State
     enum Action {

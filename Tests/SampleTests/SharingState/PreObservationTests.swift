@@ -3,8 +3,8 @@ import SharedState
 import SharedStateStore
 import Testing
 
-/// A share is observed whether the state around it is or not, so that what reads it hears of every change.
-@Suite(.timeLimit(.minutes(5)))
+/// A share is observed whether or not the state around it is, so its readers are told about every change.
+@Suite(.timeLimit(.minutes(1)))
 struct PreObservationTests {
   @Reducer
   struct Feature {

@@ -22,7 +22,7 @@ private struct RemoteConfig: Equatable {
   var maximumItems = 10
 }
 
-/// Holds the configuration, and tells its subscriber of a new one.
+/// Holds the configuration, and sends a new one to its subscriber.
 private final class RemoteConfigServer: Sendable {
   static let shared = RemoteConfigServer()
 

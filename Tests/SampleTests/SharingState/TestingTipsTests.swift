@@ -44,7 +44,7 @@ struct TestingTipsTests {
     }
   }
 
-  /// The second feature as a refactoring has left it.
+  /// The second feature after a refactoring.
   enum Refactored {
     @Reducer
     struct Feature2 {

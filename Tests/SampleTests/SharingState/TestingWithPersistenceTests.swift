@@ -27,7 +27,7 @@ struct TestingWithPersistenceTests {
   }
 
   @Test(arguments: 1...2) func theTestOfAPersistedFeatureIsTheSame(run: Int) async {
-    // What one run stores does not reach the other.
+    // Values that one run stores do not reach the other.
     let store = TestStore(initialState: SimpleFeature.State()) {
       SimpleFeature()
     }

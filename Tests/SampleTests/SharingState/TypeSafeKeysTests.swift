@@ -7,7 +7,7 @@ import Testing
     @Shared(.fileStorage(.users)) var users: [User] = []
     @Shared(.fileStorage(.users)) var identifiedUsers: IdentifiedArrayOf<User> = []
     $users.withLock { $0.append(User(id: 1, name: "Blob")) }
-    // Each has a value of its own. They meet in the file, for their JSON happens to be the same.
+    // Each share has a value of its own. They meet in the file, because their JSON happens to be the same.
     try await $users.save()
     for await present in $identifiedUsers.updates where present.elements == users { break }
     $identifiedUsers.withLock { $0[id: 1]?.name = "Blob Jr." }

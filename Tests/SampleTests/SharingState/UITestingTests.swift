@@ -24,7 +24,7 @@ struct UITestingTests {
     }
   }
 
-  /// The process of an application that a test has started.
+  /// The process of an application that was started by a test.
   enum ProcessInfo {
     struct Process {
       let environment = ["UITesting": "true"]
@@ -54,7 +54,7 @@ struct UITestingTests {
     #expect(entryPoint.store.count == 42)
     #expect(UserDefaults.standard.object(forKey: "count") == nil)
     #expect(!FileManager.default.fileExists(atPath: URL.users.path))
-    // Neither does it share anything with others.
+    // It shares nothing with others either.
     #expect(AppFeature.State().count == 0)
     #expect(AppFeature.State().users.isEmpty)
     #expect(EntryPoint().store.count == 0)
@@ -63,5 +63,5 @@ struct UITestingTests {
 
 private let temporaryDirectory = "\(Foundation.NSTemporaryDirectory())\(UUID().uuidString)/"
 
-/// A folder of this test, so that nothing stays behind.
+/// A folder of this test, so that it leaves nothing behind.
 private func NSTemporaryDirectory() -> String { temporaryDirectory }

@@ -10,7 +10,7 @@ import XCTest
 /// A dependency owns the state, and features get, set and observe it.
 @Suite(.timeLimit(.minutes(5)))
 struct DependencyOwnershipTests {
-  /// Reads and writes, and expects nobody else to write during its lifetime: get and set.
+  /// Get and set: the feature reads and writes, and expects no other writer during its lifetime.
   struct SpeechSettingsFeature: Reducer {
     struct State: Equatable {
       // ...
@@ -46,7 +46,7 @@ struct DependencyOwnershipTests {
     }
   }
 
-  /// Reads only, and expects others to write: get and observe.
+  /// Get and observe: the feature only reads, and expects other writers.
   struct ListeningQuizFeature: Reducer {
     struct State: Equatable {
       var speechSettings: SpeechSynthesisSettings
@@ -109,7 +109,7 @@ struct DependencyOwnershipTests {
     await task.cancel()
   }
 
-  /// Option A: what appears waits for its effects, and cancels them when it disappears.
+  /// Option A: a view waits for its effects when it appears, and cancels them when it disappears.
   @Test func observingAgainReplaysWhatWasMissed() async throws {
     let quiz = Store(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
     let settings = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
@@ -127,7 +127,7 @@ struct DependencyOwnershipTests {
     await secondAppearance.value
   }
 
-  /// Option B: effects for which nobody waits go on.
+  /// Option B: effects go on without anybody waiting for them.
   @Test func whatNobodyWaitsForLivesAsLongAsTheStore() async throws {
     let quiz = Store(initialState: ListeningQuizFeature.State()) { ListeningQuizFeature() }
     let settings = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }

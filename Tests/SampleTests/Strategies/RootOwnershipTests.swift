@@ -3,8 +3,8 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-/// The root of a program owns the state; features below read and write it, or edit a copy and hand that back.
-@Suite(.timeLimit(.minutes(5)))
+/// The root of a program owns the state. Features below read and write it, or edit a copy and return that.
+@Suite(.timeLimit(.minutes(1)))
 struct RootOwnershipTests {
   struct SyncUp: Equatable, Identifiable, Sendable {
     let id: Int
@@ -136,7 +136,7 @@ struct RootOwnershipTests {
         switch action {
         case let .path(.element(id, .detail(.delegate(delegateAction)))):
           guard case let .some(.detail(detailState)) = state.path[id: id] else { return .none }
-          // The document does not use it, for which the compiler warns.
+          // The document does not use the value, so the compiler would warn.
           _ = detailState
           switch delegateAction {
           case let .syncUpUpdated(syncUp):

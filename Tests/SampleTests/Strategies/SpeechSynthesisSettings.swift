@@ -7,7 +7,7 @@ struct SpeechSynthesisSettings: Codable, Equatable, Sendable {
   var rate = 0.5
 }
 
-/// The owner: whoever depends on it shares the settings, however features are linked.
+/// The owner. All features that depend on it share the settings, however they are linked.
 struct SpeechSynthesisSettingsClient {
   var get: @Sendable () -> (SpeechSynthesisSettings)
   var set: @Sendable (SpeechSynthesisSettings) async throws -> Void
@@ -15,7 +15,7 @@ struct SpeechSynthesisSettingsClient {
 }
 
 extension SpeechSynthesisSettingsClient {
-  /// Keeps the settings where the key says.
+  /// Keeps the settings in the storage of the key.
   init(_ key: some SharedKey<SpeechSynthesisSettings>) {
     let settings = Shared(wrappedValue: SpeechSynthesisSettings(), key)
     get = { settings.wrappedValue }
@@ -23,7 +23,7 @@ extension SpeechSynthesisSettingsClient {
       settings.withLock { $0 = newValue }
       try await settings.save()
     }
-    // Starts with the present settings, so that whoever comes late, or comes back, has missed nothing that counts.
+    // Starts with the present settings, so that a late or returning observer has missed nothing relevant.
     observe = {
       let (stream, continuation) = AsyncStream.makeStream(
         of: SpeechSynthesisSettings.self,

@@ -1,6 +1,6 @@
 import Testing
 
 extension Issue {
-  /// What it says.
+  /// The message.
   var text: String? { comments.first?.rawValue }
 }

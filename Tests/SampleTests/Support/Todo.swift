@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the samples keep in identified arrays.
+/// The element of the identified arrays in the samples.
 struct Todo: Codable, Equatable, Identifiable, Sendable {
   let id: Int
   var title: String

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the samples keep in files.
+/// The value that the samples keep in files.
 struct User: Codable, Equatable, Identifiable, Sendable {
   let id: Int
   var name: String

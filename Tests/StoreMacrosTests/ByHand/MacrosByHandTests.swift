@@ -1,7 +1,7 @@
 import SharedStateStore
 import Testing
 
-// The samples of the article "Macros by hand", and the same by the macros.
+// The samples of the article "Macros by hand", and the same declarations with the macros.
 
 enum Action: Equatable {
   case buttonTapped
@@ -140,7 +140,7 @@ struct MacrosByHandTests {
     #expect(screenByMacro._$id != ByMacro.Screen.counter(byMacro)._$id)
   }
 
-  /// How many readers hear of a change.
+  /// The number of readers that are told about a change.
   private func changes<State, Value>(
     _ state: inout State,
     of read: (State) -> Value,

@@ -3,9 +3,9 @@ import Testing
 
 @testable import SharedStateStoreMacroExpansion
 
-/// A request to a macro, and what it makes of it in each of its roles.
+/// A request to a macro, and its expansion in each of the macro's roles.
 ///
-/// The first lines say what the compiler adds to the declaration; each part begins with a line of `===`.
+/// The header lines say what the compiler adds to the declaration. Each part begins with a line of `===`.
 struct GoldenFile: CustomTestStringConvertible, Sendable {
   let url: URL
   private var request = ExpansionRequest()
@@ -53,7 +53,7 @@ struct GoldenFile: CustomTestStringConvertible, Sendable {
 
   var declaration: String { request.declaration }
 
-  /// What the macro makes in a role; of member attributes, what each member gets.
+  /// The expansion in a role; for member attributes, the attributes of each member.
   func expansion(_ role: String) -> String {
     guard role == "memberAttribute" else { return text(of: request, in: role) }
     let source = Array(request.declaration.utf8)
@@ -87,7 +87,7 @@ struct GoldenFile: CustomTestStringConvertible, Sendable {
     return "\(lines.count):\((lines.last?.count ?? 0) + 1)"
   }
 
-  /// Writes down what the macro makes now.
+  /// Writes the present expansions into the file.
   func update() throws {
     var text = try String(contentsOf: url, encoding: .utf8)
     if let end = text.range(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct GoldenTests {
-  /// `UPDATE_GOLDEN=1` writes what the macros make now, to be looked at.
+  /// `UPDATE_GOLDEN=1` writes the present expansions, for review.
   private static let isUpdating = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil
 
   @Test("A macro makes what its golden file says", arguments: GoldenFile.all)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A property of an observed state, changed by a child", .timeLimit(.minutes(5)))
 struct InPlaceTests {
-  /// Can tell whether there is a copy of it.
+  /// Knows whether a copy of it exists.
   struct Bag: Equatable, Sendable {
     private final class Contents: Sendable {}
 

@@ -1,7 +1,7 @@
 import Observation
 import Synchronization
 
-/// Hears once when something that is read changes.
+/// Counts the first change of the values that it reads.
 final class Observer: Sendable {
   private let count = Atomic(0)
 

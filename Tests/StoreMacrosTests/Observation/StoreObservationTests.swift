@@ -49,7 +49,7 @@ private enum TreePage {
   case branch(Branch)
 }
 
-/// Has children in all the ways in which a feature may.
+/// Has children at every place where a feature may have them.
 @Reducer
 private struct Tree {
   @ObservableState
@@ -107,7 +107,7 @@ struct StoreObservationTests {
   private let store: StoreOf<Tree>
 
   init() {
-    // A new one each time: those who read a copy hear of the changes of the others.
+    // A new state each time: readers of one copy are told about changes of the others.
     var branch: Branch.State { Branch.State(id: 7, leaf: Leaf.State(id: 8)) }
     store = Store(
       initialState: Tree.State(
@@ -121,7 +121,7 @@ struct StoreObservationTests {
     ) { Tree() }
   }
 
-  /// A place of a branch, how its leaf is reached, and what is around it.
+  /// The place of a branch, with the way to its leaf and its surroundings.
   enum Place: CaseIterable, Sendable {
     case page
     case branch

@@ -3,10 +3,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PluginProcessTests {
-  /// Sends bytes to the program that the compiler starts, closes its input, and returns what it has answered.
+  /// Sends bytes to the plugin program, closes its input, and returns its answers.
   private func run(_ input: Data) async throws -> (answers: Data, status: Int32) {
     let process = Process()
-    // It is built beside this program. /proc is the only place that knows where that is.
+    // The program is built beside this one. Only /proc knows that folder.
     let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     process.executableURL = folder.appending(path: "SharedStateStoreMacros-tool")
     let (source, sink) = (Pipe(), Pipe())

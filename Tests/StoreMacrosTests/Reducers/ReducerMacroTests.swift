@@ -165,7 +165,7 @@ private struct Unobserved {
   }
 }
 
-/// What an observer has seen.
+/// The values that an observer has seen.
 private final class Heard: Sendable {
   let counts = Mutex<[Int?]>([])
 }
@@ -308,7 +308,7 @@ struct ReducerMacroTests {
       _ = store.state.child?.count
       _ = store.state.plain
     } onChange: {
-      // To read the state inside a reducer traps.
+      // Reading the state inside a reducer traps.
       heard.counts.withLock { $0.append(store.state.child?.count) }
     }
     store.send(.child(.presented(.increment)))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SharedStateStoreMacroExpansion
 
-// What the parser reads right is told by the golden files, and by SwiftSyntax, with which `make check-macros` compares it.
+// Golden files and SwiftSyntax prove correct parses; `make check-macros` compares the parser with SwiftSyntax.
 
 @Suite(.timeLimit(.minutes(5)))
 struct ParserTests {

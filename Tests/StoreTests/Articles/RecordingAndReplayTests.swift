@@ -4,7 +4,7 @@ import SharedStateStore
 import SharedStateTesting
 import Testing
 
-/// Answers questions of one kind.
+/// Answers one kind of question.
 @Reducer
 private struct Bot {
   struct State: Equatable, Codable, Sendable {

@@ -6,7 +6,7 @@ import Synchronization
   import OpenCombine
 #endif
 
-/// A scheduler whose time passes when the test says so.
+/// A scheduler whose time passes only when the test advances it.
 final class ManualScheduler: Scheduler, Sendable {
   /// A number of milliseconds since the beginning.
   struct SchedulerTimeType: Strideable, Sendable {
@@ -57,10 +57,10 @@ final class ManualScheduler: Scheduler, Sendable {
   var now: SchedulerTimeType { state.withLock { $0.now } }
   var minimumTolerance: SchedulerTimeType.Stride { .milliseconds(0) }
 
-  /// How many wait for a time to come.
+  /// The number of closures that wait for their time.
   var waitingCount: Int { state.withLock { $0.items.count } }
 
-  /// Lets time pass, and calls those whose time has come, in the order of their times.
+  /// Lets time pass, and calls the closures that are due, in the order of their times.
   func advance(by stride: SchedulerTimeType.Stride) {
     let due = state.withLock { state in
       state.now = state.now.advanced(by: stride)
@@ -72,7 +72,7 @@ final class ManualScheduler: Scheduler, Sendable {
   }
 
   private struct Handed: @unchecked Sendable {
-    // `@unchecked Sendable` is right because a scheduler is there to run closures of any thread.
+    // `@unchecked Sendable` is right because a scheduler may run its closures on any thread.
     let action: () -> Void
   }
 

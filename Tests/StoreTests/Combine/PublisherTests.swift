@@ -14,7 +14,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PublisherTests {
-  /// As the documents write it.
+  /// The form that the documents use.
   struct Observing: Reducer {
     struct State: Equatable {
       @Shared(.inMemory("observed")) var count = 0

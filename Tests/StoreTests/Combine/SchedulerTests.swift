@@ -9,7 +9,7 @@ import Testing
   import OpenCombine
 #endif
 
-/// Sends what it is told when a scheduler says so.
+/// Sends numbers at the times of a scheduler.
 private struct Delayed: Reducer {
   struct State: Equatable, Sendable { var received: [Int] = [] }
 
@@ -115,7 +115,7 @@ struct SchedulerTests {
     scheduler.advance(by: .milliseconds(1))
     for task in tasks { try await finish(task) }
     #expect(store.received == [1, latest ? 4 : 2])
-    // The next one waits for as long again.
+    // The next action waits for the same time again.
     let next = store.send(.throttle(5, latest: latest))
     try await waits(1)
     scheduler.advance(by: .milliseconds(99))

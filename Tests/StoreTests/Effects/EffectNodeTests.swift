@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedStateStore
 
-/// Begins effects that go on until they are cancelled, and some that end by themselves.
+/// Begins effects that go on until they are cancelled, and effects that end by themselves.
 private struct Racing: Reducer {
   typealias State = Int
 
@@ -99,7 +99,7 @@ struct EffectNodeTests {
       let tasks = Locked<[StoreTask]>([])
       try await inTime("all effects of a hundred stores") {
         await withTaskGroup(of: Void.self) { group in
-          // Each does its own to all stores, in the same order, so that they meet.
+          // Each worker does its own work on all stores, in the same order, so that the workers meet.
           let workers: [@Sendable (StoreOf<Racing>, Int) -> Void] = [
             { store, _ in tasks.change { $0.append(store.send(.start)) } },
             { store, _ in store.send(.short).cancel() },

@@ -3,7 +3,7 @@ import SharedStateStore
 import SharedStateTesting
 import Testing
 
-/// A store whose actions are effects, and whose state is what they have sent.
+/// A store whose actions are effects, and whose state collects the numbers that they send.
 private func makeStore() -> Store<[Int], Act> {
   Store(initialState: []) {
     Reduce { state, action in
@@ -24,7 +24,7 @@ private enum Act: Sendable {
 }
 
 extension Effect<Act> {
-  /// Waits until the gate is opened, and sends a number then if it is not cancelled.
+  /// Waits until the gate is opened, and then sends a number unless it is cancelled.
   fileprivate static func waiting(for gate: Gate, _ number: Int) -> Self {
     .run { send in
       await gate.wait()
@@ -328,7 +328,7 @@ struct EffectTests {
 }
 
 extension Gate {
-  /// Lets other tasks run, some of them to their end.
+  /// Lets other tasks run; some of them end.
   static func turn() async {
     for _ in 0..<20 { await Task.yield() }
   }

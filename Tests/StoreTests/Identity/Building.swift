@@ -1,7 +1,7 @@
 import SharedState
 import SharedStateStore
 
-/// Has workers in all the ways in which a feature may have children.
+/// Has workers at every place where a feature may have children.
 @Reducer
 struct Floor {
   struct State: Equatable, Identifiable, Sendable {
@@ -33,7 +33,7 @@ struct Floor {
   }
 }
 
-/// Is in one of several cases, of which two have a worker.
+/// Has several cases, two of them with a worker.
 @Reducer
 struct Desk {
   enum State: Equatable, Sendable {
@@ -74,7 +74,7 @@ struct Tower {
   }
 }
 
-/// Has floors in all the ways in which a feature may have children, two of them beside each other.
+/// Has floors at every place where a feature may have children, two of them side by side.
 @Reducer
 struct Building {
   struct State: Sendable {
@@ -101,7 +101,7 @@ struct Building {
 
   /// Called when the effect of a worker ends.
   let ends: @Sendable (Int) -> Void
-  /// Called after each action by a reducer behind all others.
+  /// Called after each action, by the last of all reducers.
   var last: @Sendable (inout State, Action) -> Void = { _, _ in }
 
   var body: some ReducerOf<Self> {

@@ -3,7 +3,7 @@ import SharedStateStore
 import SharedStateTesting
 import Testing
 
-/// One of two workers, or nobody.
+/// One of two workers, or none.
 @Reducer(state: .equatable, action: .equatable)
 enum Shift {
   case day(Worker = Worker(ends: { _ in }))
@@ -15,7 +15,7 @@ enum Shift {
   }
 }
 
-/// Has shifts in all the ways in which a feature may have children.
+/// Has shifts at every place where a feature may have children.
 @Reducer
 struct Factory {
   struct State: Sendable {
@@ -36,7 +36,7 @@ struct Factory {
     case setBehind(@Sendable (inout State) -> Void)
   }
 
-  /// Has a shift as a part.
+  /// Has a shift as a part of its state.
   @Reducer
   struct Row {
     struct State: Sendable { var shift = Shift.State.nobody }
@@ -138,7 +138,7 @@ struct CaseIdentityTests {
     factory.send(.set(place.set(.day(Worker.State(id: 1, count: 5)))))
     factory.send(place.action(.day(.tick)))
     #expect(place.shift(in: factory.state)?.day?.count == 6)
-    // It is found by its id still.
+    // The effect can still be found by its id.
     factory.send(place.action(.day(.cancel)))
     try await inTime("the end of the effect") { await task.finish() }
   }
@@ -147,7 +147,7 @@ struct CaseIdentityTests {
   func leaving(place: Place) async throws {
     let factory = Store(initialState: Factory.State()) {
       Factory()
-      // Stands for a reducer of the child that answers an action by another case.
+      // Stands for a child reducer that switches to another case.
       Reduce { state, action in
         switch action {
         case .own(.day(.cancel)), .presented(.presented(.day(.cancel))), .optional(.day(.cancel)),

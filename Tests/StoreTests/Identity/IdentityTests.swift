@@ -20,7 +20,7 @@ enum ChildKind: CaseIterable, Sendable {
     }
   }
 
-  /// Puts a worker there.
+  /// Puts a worker at this place.
   func place(_ id: Int) -> @Sendable (inout Office.State) -> Void {
     { state in
       switch self {
@@ -32,7 +32,7 @@ enum ChildKind: CaseIterable, Sendable {
     }
   }
 
-  /// Takes a worker away.
+  /// Removes the worker at this place.
   func remove(_ id: Int) -> @Sendable (inout Office.State) -> Void {
     { state in
       switch self {

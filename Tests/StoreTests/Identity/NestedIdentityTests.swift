@@ -3,7 +3,7 @@ import SharedStateStore
 import SharedStateTesting
 import Testing
 
-/// A way to have a floor.
+/// A place where a building has a floor.
 enum FloorPlace: CaseIterable, Sendable {
   case left
   case right
@@ -59,7 +59,7 @@ extension Optional {
   }
 }
 
-/// A way in which a floor has a worker.
+/// A place where a floor has a worker.
 enum WorkerPlace: CaseIterable, Sendable {
   case presented
   case optional

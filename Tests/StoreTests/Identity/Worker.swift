@@ -20,7 +20,7 @@ struct Worker: Reducer {
 
   enum CancelID { case work }
 
-  /// Opened when the effect with this identity ends.
+  /// Called when the effect of the worker with this identity ends.
   let ends: @Sendable (Int) -> Void
 
   @Dependency(\.dismiss) var dismiss
@@ -52,7 +52,7 @@ struct Worker: Reducer {
   }
 }
 
-/// Presents a worker, has another one, a stack of them and an array of them.
+/// Has a presented worker, an optional one, a stack of workers and an array of workers.
 struct Office: Reducer {
   struct State: Equatable {
     @PresentationState var presented: Worker.State?

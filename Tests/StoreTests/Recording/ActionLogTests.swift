@@ -36,7 +36,7 @@ private struct Till {
     }
   }
 
-  /// What an addition is multiplied by: another one is another reducer.
+  /// The factor of each addition. Another factor makes it another reducer.
   var factor = 1
   @Dependency(\.date.now) var now
 
@@ -296,7 +296,7 @@ struct ActionLogTests {
     store.send(.add(2))
     #expect(log.initialState == nil)
     let read = try ActionLogOf<SharedTill>(jsonLines: log.jsonLines())
-    // With shares of its own.
+    // The replay has shares of its own.
     func replay(_ total: Int) throws -> Int {
       try withDependencies {
         $0.defaultInMemoryStorage = InMemoryStorage()

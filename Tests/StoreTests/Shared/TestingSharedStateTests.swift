@@ -3,8 +3,8 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Testing
 
-/// What the documents say of testing shared state, with their texts.
-@Suite(.timeLimit(.minutes(5)))
+/// The statements of the documents about testing shared state, with their texts.
+@Suite(.timeLimit(.minutes(1)))
 struct TestingSharedStateTests {
   struct Feature: Reducer {
     struct State: Equatable {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets tasks wait until it is opened, or until they are cancelled.
+/// Holds tasks back until it is opened, or until they are cancelled.
 final class Gate: Sendable {
   private let stream: AsyncStream<Never>
   private let continuation: AsyncStream<Never>.Continuation
@@ -16,7 +16,7 @@ final class Gate: Sendable {
   }
 }
 
-/// A value that is shared by threads.
+/// A value that threads share.
 final class Locked<Value: Sendable>: Sendable {
   private let mutex: Mutex<Value>
 

@@ -1,6 +1,6 @@
 import Testing
 
 extension Issue {
-  /// What it says, without what the test framework adds.
+  /// The message, without the additions of the test framework.
   var text: String? { comments.first?.rawValue }
 }

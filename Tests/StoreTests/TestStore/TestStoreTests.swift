@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct TestStoreTests {
-  /// The issues that an operation reports, which has to report some.
+  /// The issues that an operation reports. It has to report at least one.
   private func issues(_ operation: () async throws -> Void) async throws -> [String] {
     let texts = Locked<[String]>([])
     try await withKnownIssue {
@@ -269,7 +269,7 @@ struct TestStoreTests {
     #expect(reporter.count.value == 1)
   }
 
-  /// Counts what a test is told of that does not fail it.
+  /// Counts reports to a test that do not fail it.
   private struct ExpectedIssues: IssueReporter {
     let count = Locked(0)
 

@@ -3,17 +3,17 @@ import SharedState
 import SharedStateRedis
 import SharedStateStore
 
-/// How much there is, which several shops sell.
+/// The stock that several shops sell from.
 struct Stock: Codable, Equatable, Sendable {
   var count = 10
 }
 
-/// A service that sells from a stock that others sell from, too.
+/// A service that sells from a stock that other services sell from, too.
 struct Shop: Reducer {
   struct State: Equatable {
     @Shared(.redis("stock")) var stock = Stock()
     var sold = 0
-    /// How many sales may have taken effect or not.
+    /// The number of sales with an unknown outcome.
     var unknown = 0
   }
 
@@ -52,7 +52,7 @@ struct Shop: Reducer {
     }
   }
 
-  /// A service that is connected to a server.
+  /// A service on a server.
   static func service(on server: InProcessRedis, _ name: String) -> StoreOf<Shop> {
     var configuration = RedisConfiguration.inProcess
     configuration.label = name

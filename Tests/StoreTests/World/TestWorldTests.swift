@@ -11,7 +11,7 @@ import Testing
 struct TestWorldTests {
   /// Two shops sell one piece each.
   ///
-  /// - Returns: How many are left, and the schedule.
+  /// - Returns: The remaining stock, and the schedule.
   private func sell(_ action: Shop.Action, seed: UInt64) async throws -> (left: Int, schedule: String) {
     let world = TestWorld(seed: seed)
     let left = try await world.run { _ in
@@ -118,7 +118,7 @@ struct TestWorldTests {
           try await clock.sleep(for: .seconds(2))
           for shop in [north, south] { try await shop.state.$stock.load() }
           #expect(north.state.stock == south.state.stock)
-          // Only of a server that has lost everything nobody can know.
+          // An outcome can only be unknown on a server that has lost everything.
           let unknown = fault == .restart ? north.state.unknown + south.state.unknown : 0
           #expect(8...(8 + unknown) ~= north.state.stock.count)
         }

@@ -1,8 +1,8 @@
 import SharedState
 import Testing
 
-/// The optimiser keeps what shows differences in tests, though nothing refers to it.
-@Suite(.timeLimit(.minutes(5))) struct DifferenceTests {
+/// The optimiser keeps the code that shows differences in tests, although nothing refers to it.
+@Suite(.timeLimit(.minutes(1))) struct DifferenceTests {
   private struct Basket: Equatable {
     var pears = 0
     var plums = 0

@@ -1,10 +1,10 @@
 import SharedStateRedis
 
-/// What the services of the shop share.
+/// The config that the services of the shop share.
 public struct ShopConfig: Codable, Sendable {
   /// How many items an order may have.
   public var maximumItems = 10
-  /// What the shop says at the top of each page.
+  /// The text at the top of each page.
   public var banner = ""
 
   /// The config of a shop that has not been set up.

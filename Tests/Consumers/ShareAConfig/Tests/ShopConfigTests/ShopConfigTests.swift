@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ShopConfigTests {
-  /// What a service of its own has on the server.
+  /// The config as seen by a service with a store of its own on the server.
   private func config(on server: InProcessRedis) -> Shared<ShopConfig> {
     withDependencies {
       $0.defaultRedisStore = .inProcess(server)

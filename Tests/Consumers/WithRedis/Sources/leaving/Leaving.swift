@@ -1,6 +1,6 @@
 import SharedStateRedis
 
-/// Changes a value, and ends at once: `leaving`, or, as `leaving delivers`, when the change is delivered.
+/// Changes a value. `leaving` then ends at once; `leaving delivers` ends when the change is delivered.
 @main
 struct Leaving {
   static func main() {

@@ -3,8 +3,8 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// The samples of "Testing with Redis", but for the one that is a whole file.
-@Suite(.timeLimit(.minutes(5)))
+/// The samples of "Testing with Redis", except the one that is a whole file.
+@Suite(.timeLimit(.minutes(1)))
 struct FailingRedisTests {
   private struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10

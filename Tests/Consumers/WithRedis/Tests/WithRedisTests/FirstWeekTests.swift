@@ -3,8 +3,8 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// What a team meets when it begins with the library, seen from its own package.
-@Suite(.timeLimit(.minutes(5)))
+/// The first experiences of a team with the library, seen from its own package.
+@Suite(.timeLimit(.minutes(1)))
 struct FirstWeekTests {
   final class Limiter: Sendable {
     let limit: Shared<Int>
@@ -19,7 +19,7 @@ struct FirstWeekTests {
   @Test func aWrongPasswordIsThrownAtOnce() async throws {
     let server = try PrivateRedisServer(password: "right")
     var configuration = try RedisConfiguration(url: server.url.replacingOccurrences(of: "right", with: "wrong"))
-    // What is not told at once is not told in time.
+    // An error that is not reported at once is not reported in time.
     configuration.operationTimeout = .seconds(3_600)
     let store = RedisStore(configuration)
     @Shared(.redis("limit", store: store)) var limit = 1

@@ -20,7 +20,7 @@ final class AssertionXCTests: XCTestCase {
     }
   }
 
-  /// What a test has used is released when it has ended.
+  /// Objects that a test has used are released after its end.
   func testGoesOnWhenWhatIsReleasedFails() {
     @Dependency(\.late) var late
     XCTAssertNotNil(late)
@@ -29,7 +29,7 @@ final class AssertionXCTests: XCTestCase {
   func testHasTheFailureOfTheOneBefore() {}
 }
 
-/// Records a failure when nobody is there any more to have it.
+/// Records a failure after its test has ended.
 final class Late: DependencyKey, Sendable {
   static var liveValue: Late { Late() }
   static var testValue: Late { Late() }

@@ -2,7 +2,7 @@ import SharedState
 import SharedStateTesting
 import Testing
 
-// As a program has them.
+// A global share, as in a program.
 let visits = Shared(wrappedValue: 0, .inMemory("visits"))
 
 @Suite(.timeLimit(.minutes(5))) struct GlobalShareTests {
