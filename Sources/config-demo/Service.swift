@@ -53,7 +53,7 @@ struct Service {
     for await status in store.statuses {
       let isConnected = status == .connected || status == .inProcess
       guard isConnected != wasConnected else { continue }
-      say(isConnected ? "is connected to Redis" : "has lost Redis, and goes on with what it has")
+      say(isConnected ? "is connected to Redis" : "has lost Redis, and goes on with its own copy")
       wasConnected = isConnected
     }
   }

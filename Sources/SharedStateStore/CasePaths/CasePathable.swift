@@ -23,8 +23,8 @@ extension CasePathable {
   /// Changes to a case with a value, whatever the case was before.
   @_disfavoredOverload
   public subscript<Value>(case keyPath: CaseKeyPath<Self, Value>) -> Value {
-    @available(*, unavailable, message: "There may be another case. Use the optional value.")
-    get { fatalError("There may be another case. Use the optional value.") }
+    @available(*, unavailable, message: "The value may be in another case. Use the optional value.")
+    get { fatalError("The value may be in another case. Use the optional value.") }
     set { self = AnyCasePath(keyPath).embed(newValue) }
   }
 

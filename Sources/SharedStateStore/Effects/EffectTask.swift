@@ -63,7 +63,7 @@ final class EffectTask<Action: Sendable>: Sendable {
     } catch {
       guard let handler else {
         if Task.isCancelled { return }
-        return report("threw an error that nobody handles: \(error)", location)
+        return report("threw an error without a handler: \(error)", location)
       }
       await handler(error, send)
     }

@@ -89,7 +89,7 @@ public final class ActionLog<State: Sendable, Action: Sendable>: Sendable {
       contents.hasShares = hasShares
       return true
     }
-    precondition(isFirst, "An action log records one store. Make another one for each store.")
+    precondition(isFirst, "An action log records one store. Use a separate log for each store.")
   }
 
   private func record(_ state: State, hasShares: Bool) -> RecordedState<State> {

@@ -63,7 +63,7 @@ extension Reduction {
       },
       missing: { action, state in
         FeatureIssue.report(
-          "was sent an action of a child whose case the state is not in",
+          "was sent an action of a child while it is in another case",
           action,
           of: State.self,
           advice: """

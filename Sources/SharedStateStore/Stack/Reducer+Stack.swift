@@ -109,7 +109,7 @@ extension Reducer {
               if stack.index(of: id) == nil {
                 stack.append(elementState, id: id)
               } else {
-                report("was asked to push an element with an identity that another one in the stack has", action)
+                report("was asked to push an element with an identity that is already in the stack", action)
               }
             }
             return base.run(&state, action)

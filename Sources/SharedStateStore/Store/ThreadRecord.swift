@@ -112,7 +112,7 @@ struct ThreadRecord: @unchecked Sendable {
       contents.deinitialize(count: 1)
       contents.deallocate()
     }
-    precondition(status == 0, "This process has no key left for values of its threads. Free some.")
+    precondition(status == 0, "This process has no thread-specific key left. Free some with 'pthread_key_delete'.")
     return key
   }()
 }

@@ -21,7 +21,7 @@ struct ExpansionRequest: Sendable {
   func run() -> Expansion {
     guard let macro = Macro(rawValue: macro) else {
       return Expansion(
-        error: "SharedStateStoreMacros has no macro '\(macro)'. Use its version that fits SharedStateStore's."
+        error: "SharedStateStoreMacros has no macro '\(macro)'. Use the version that matches SharedStateStore."
       )
     }
     do throws(ExpansionDiagnostic) {
@@ -114,7 +114,7 @@ enum Macro: String, CaseIterable, Sendable {
     default:
       throw ExpansionDiagnostic(
         message: "SharedStateStoreMacros has no role '\(request.role)' of '\(rawValue)'. "
-          + "Use its version that fits SharedStateStore's.",
+          + "Use the version that matches SharedStateStore.",
         place: .attribute
       )
     }

@@ -11,7 +11,7 @@ package enum PluginMessage {
     do throws(JSON.ReadingError) {
       answer = self.answer(to: try JSON(message))
     } catch {
-      answer = refusal("The compiler has sent a message that is no JSON at byte \(error.offset).", at: nil)
+      answer = refusal("The compiler has sent a message that is not JSON at byte \(error.offset).", at: nil)
     }
     return answer.bytes
   }

@@ -39,7 +39,7 @@ struct Parser {
     var parser = try Parser(finished: text)
     let declaration = try parser.parseDeclaration()
     _ = parser.consume(";")
-    guard parser.current.kind == .end else { throw parser.error("There is something behind the declaration.") }
+    guard parser.current.kind == .end else { throw parser.error("Unexpected text behind the declaration.") }
     return declaration
   }
 

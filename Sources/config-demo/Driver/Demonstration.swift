@@ -76,7 +76,7 @@ extension Demonstration {
       narrator.quote(service, answer)
       config = ShopConfig(words: answer)
     }
-    narrator.remark("As long as Redis has none, the config is the one in \(ConfigDemo.configFile).")
+    narrator.remark("Until Redis has a config, the services use the one in \(ConfigDemo.configFile).")
     guard let config else { throw DemoError("\(gateway.name) does not say which config it has loaded.") }
     return config
   }
@@ -126,7 +126,7 @@ extension Demonstration {
     narrator.quote(gateway, try await gateway.sees(ofGateway))
     narrator.quote(catalog, try await catalog.answer(to: "show", startingWith: "has \(config)"))
 
-    narrator.step("The server starts again. What was changed meanwhile is delivered.")
+    narrator.step("The server starts again. Changes made meanwhile are delivered.")
     try await server.start()
     for service in services { narrator.quote(service, try await service.says("is connected")) }
     for service in [checkout, gateway] {

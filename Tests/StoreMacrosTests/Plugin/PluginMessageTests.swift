@@ -79,7 +79,7 @@ struct PluginMessageTests {
   )
   func noMessage(_ message: String) throws {
     let text = try #require(try diagnostic(answer(message))?["message"]?.string)
-    #expect(text.contains("no JSON"))
+    #expect(text.contains("not JSON"))
   }
 
   @Test("A message that is nested without end is refused")

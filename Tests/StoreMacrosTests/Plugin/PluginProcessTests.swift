@@ -32,7 +32,7 @@ struct PluginProcessTests {
     let (answers, status) = try await run(capability + framed("nothing") + capability)
     let text = String(decoding: answers, as: UTF8.self)
     #expect(text.components(separatedBy: "getCapabilityResult").count == 3)
-    #expect(text.contains("no JSON"))
+    #expect(text.contains("not JSON"))
     #expect(status == 0)
   }
 

@@ -248,7 +248,7 @@ struct EffectTests {
       }
       await store.send(0).finish()
     } matching: { issue in
-      issue.text == "An effect of 'Reduce<Int, Int>' threw an error that nobody handles: Failure()"
+      issue.text == "An effect of 'Reduce<Int, Int>' threw an error without a handler: Failure()"
     }
   }
 

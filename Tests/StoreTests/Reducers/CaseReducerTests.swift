@@ -48,7 +48,7 @@ struct CaseReducerTests {
     } matching: { issue in
       issue.sourceLocation?.line == line
         && issue.text?.hasPrefix(
-          "'CaseReducerTests.Screen' was sent an action of a child whose case the state is not in:"
+          "'CaseReducerTests.Screen' was sent an action of a child while it is in another case:"
         ) == true
     }
   }

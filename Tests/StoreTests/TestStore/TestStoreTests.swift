@@ -197,7 +197,7 @@ struct TestStoreTests {
     #expect(texts.count == 1)
     #expect(
       texts.first?.hasPrefix(
-        "An effect of 'Reduce<Int, Int>' threw an error that nobody handles: Failure()\n\nThe effect is at StoreTests/"
+        "An effect of 'Reduce<Int, Int>' threw an error without a handler: Failure()\n\nThe effect is at StoreTests/"
       ) == true
     )
   }
