@@ -48,7 +48,7 @@ public struct RedisConfiguration: Sendable {
   /// When nothing has arrived for so long, the server is asked whether it is there. 10 seconds by default.
   ///
   /// Where a server or a proxy closes connections that are idle for less, it is asked more often, and the log says so.
-  public var keepAlive: Duration = .seconds(10)
+  public var keepAliveInterval: Duration = .seconds(10)
 
   /// How long `load()`, `save()`, `reset()` and `updateAtomically` wait for the server. 10 seconds by default.
   ///
@@ -60,17 +60,17 @@ public struct RedisConfiguration: Sendable {
   ///
   /// Up to an eighth of it is added, so that services do not ask together. At most 16 MiB are compared a second. Where the
   /// server tells which keys are written, only revisions are compared.
-  public var antiEntropy: Duration = .seconds(60)
+  public var antiEntropyInterval: Duration = .seconds(60)
 
   /// What to do when the server has lost what it had acknowledged. The newest value that any live service has seen, and
   /// still shares, is written back by default.
-  public var onServerDataLoss = DataLossPolicy.reseed
+  public var dataLossPolicy = DataLossPolicy.reseed
 
   /// The waits between attempts to connect.
   public var backoff = Backoff()
 
   /// Documents of more bytes are not sent with the announcement of their change, but read. 8192 by default.
-  public var inlineLimit = 8_192
+  public var maximumInlineBytes = 8_192
 
   /// Names a server by its parts, for services whose platform does not hand out a URL.
   ///
@@ -181,12 +181,12 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
         "label": label,
         "connectTimeout": connectTimeout,
         "requestTimeout": requestTimeout,
-        "keepAlive": keepAlive,
+        "keepAliveInterval": keepAliveInterval,
         "operationTimeout": operationTimeout,
-        "antiEntropy": antiEntropy,
-        "onServerDataLoss": onServerDataLoss,
+        "antiEntropyInterval": antiEntropyInterval,
+        "dataLossPolicy": dataLossPolicy,
         "backoff": backoff,
-        "inlineLimit": inlineLimit,
+        "maximumInlineBytes": maximumInlineBytes,
       ]
     )
   }

@@ -76,7 +76,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     /// Whether edits by `redis-cli`, or a program in another language, are noticed within about 40 milliseconds, and get a
     /// revision; they are by default.
     ///
-    /// Otherwise this service notices them when everything is compared, after ``RedisConfiguration/antiEntropy``, and
+    /// Otherwise this service notices them when everything is compared, after ``RedisConfiguration/antiEntropyInterval``, and
     /// gives them none.
     public var detectsForeignEdits: Bool
 

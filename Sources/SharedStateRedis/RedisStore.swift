@@ -93,7 +93,7 @@ public final class RedisStore: Sendable {
     let nonce = Self.makeNonce()
     let writer = "\(configuration.label)@\(HostName.current)/\(getpid())/\(nonce)"
     self.writer = writer
-    dataLoss = configuration.onServerDataLoss
+    dataLoss = configuration.dataLossPolicy
     self.statusBoard = statusBoard
     self.logger = logger
     namespace = configuration.namespace
@@ -116,14 +116,14 @@ public final class RedisStore: Sendable {
       configuration: LinkState.Configuration(
         backoff: configuration.backoff,
         requestTimeout: configuration.requestTimeout,
-        keepAlive: configuration.keepAlive,
+        keepAlive: configuration.keepAliveInterval,
         operationTimeout: configuration.operationTimeout,
-        inlineLimit: configuration.inlineLimit,
+        inlineLimit: configuration.maximumInlineBytes,
         writer: writer,
         nonce: nonce,
         namespace: configuration.namespace,
         database: configuration.database,
-        antiEntropy: configuration.antiEntropy,
+        antiEntropy: configuration.antiEntropyInterval,
         restsWhenUnused: isInProcess
       ),
       watch: watch,

@@ -164,9 +164,9 @@ final class ChaosService: Sendable {
     configuration.label = "chaos\(index)"
     configuration.connectTimeout = .milliseconds(500)
     configuration.requestTimeout = .milliseconds(200)
-    configuration.keepAlive = .milliseconds(200)
+    configuration.keepAliveInterval = .milliseconds(200)
     configuration.operationTimeout = .seconds(1)
-    configuration.antiEntropy = .seconds(1)
+    configuration.antiEntropyInterval = .seconds(1)
     configuration.backoff = .init(base: .milliseconds(5), cap: .milliseconds(100))
     return RedisStore(configuration, logger: Logger(label: configuration.label) { _ in ChaosLog(service: index) })
   }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The table in the README beside these tests says where each sample is. It has to be true and complete.
-@Suite(.timeLimit(.minutes(2))) struct TableTests {
+@Suite(.timeLimit(.minutes(5))) struct TableTests {
   private let folder = URL(filePath: #filePath).deletingLastPathComponent()
 
   @Test func everyTestOfTheTableExists() throws {

@@ -24,9 +24,9 @@ struct RedisConfigurationTests {
     #expect(configuration.label == RedisName.label(ProcessInfo.processInfo.processName))
     #expect(configuration.connectTimeout == .seconds(5))
     #expect(configuration.requestTimeout == .seconds(5))
-    #expect(configuration.keepAlive == .seconds(10))
+    #expect(configuration.keepAliveInterval == .seconds(10))
     #expect(configuration.backoff == .init(base: .milliseconds(50), cap: .seconds(10)))
-    #expect(configuration.inlineLimit == 8_192)
+    #expect(configuration.maximumInlineBytes == 8_192)
   }
 
   @Test(arguments: [

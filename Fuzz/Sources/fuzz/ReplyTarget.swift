@@ -43,7 +43,7 @@ enum ReplyTarget {
         }
       }
     } catch {
-      guard case .protocolViolation = error else { fatalError("another error") }
+      guard error.code == .protocolViolation else { fatalError("another error") }
       return (replies, true)
     }
     return (replies, false)

@@ -20,8 +20,8 @@ package struct HiredisConnector: RedisConnector {
     let start = Instant.now
     let dialer = SocketDialer(
       endpoint: configuration.endpoint,
-      keepAlive: configuration.keepAlive,
-      acknowledgementTimeout: configuration.keepAlive + configuration.requestTimeout
+      keepAlive: configuration.keepAliveInterval,
+      acknowledgementTimeout: configuration.keepAliveInterval + configuration.requestTimeout
     )
     let stream = RedisStream(transport: try dialer.dial(until: deadline))
     let handshake = try shakeHands(over: stream, purpose, until: deadline)

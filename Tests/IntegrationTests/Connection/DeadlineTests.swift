@@ -48,7 +48,7 @@ struct DeadlineTests {
     var configuration = try RedisConfiguration(url: server.url)
     configuration.hurry(label: "service")
     configuration.requestTimeout = .milliseconds(100)
-    configuration.keepAlive = .seconds(60)
+    configuration.keepAliveInterval = .seconds(60)
     let store = RedisStore(configuration, logger: quiet).endingWithTest
     @Shared(.redis("count", store: store)) var count = 0
     try await store.isReconnecting(because: .timedOut(operation: "the answer on the \(purpose.rawValue) connection"))

@@ -69,7 +69,7 @@ struct ForbiddenNamesTests {
   @Test("a right that is withdrawn meanwhile is noticed by its value alone", arguments: BackendKind.allCases)
   func withdrawn(kind: BackendKind) async throws {
     let backend = try kind.make()
-    let store = try backend.store { $0.antiEntropy = .milliseconds(50) }
+    let store = try backend.store { $0.antiEntropyInterval = .milliseconds(50) }
     @Shared(.redis("open", store: store)) var open = 1
     @Shared(.redis("closed", store: store)) var closed = 1
     try await $open.save()

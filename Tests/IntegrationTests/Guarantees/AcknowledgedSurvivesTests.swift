@@ -49,7 +49,7 @@ struct AcknowledgedSurvivesTests {
     let journal = Journal()
     let stores = try (1...2).map { number in
       try backend.store("service\(number)", logger: journal.logger("service\(number)")) {
-        $0.onServerDataLoss = .adoptServer
+        $0.dataLossPolicy = .adoptServer
       }
     }
     let shares = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }

@@ -268,7 +268,7 @@ struct AtomicUpdatesTests {
       // Nothing but the cancellation ends it, however busy the machine is.
       $0.operationTimeout = .seconds(300)
       $0.requestTimeout = .seconds(300)
-      $0.keepAlive = .seconds(300)
+      $0.keepAliveInterval = .seconds(300)
     }
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.load()

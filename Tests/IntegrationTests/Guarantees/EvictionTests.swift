@@ -9,7 +9,7 @@ import Testing
 struct EvictionTests {
   /// Services that look at everything often, since nobody is told of what is evicted beside a value.
   private func store(_ backend: some Backend, _ label: String, journal: Journal = Journal()) throws -> RedisStore {
-    try backend.store(label, logger: journal.logger(label)) { $0.antiEntropy = .milliseconds(300) }
+    try backend.store(label, logger: journal.logger(label)) { $0.antiEntropyInterval = .milliseconds(300) }
   }
 
   /// All at once, so that they are read together.

@@ -70,7 +70,7 @@ struct ExpiryTests {
   func clockJump() async throws {
     let backend = FakeBackend()
     // Nothing but the server's word tells of it.
-    let patient: (inout RedisConfiguration) -> Void = { $0.keepAlive = .seconds(3_600) }
+    let patient: (inout RedisConfiguration) -> Void = { $0.keepAliveInterval = .seconds(3_600) }
     let first = try backend.store("first", configure: patient)
     let second = try backend.store("second", configure: patient)
     let options = RedisSharedKey<Int>.Options(timeToLive: .seconds(3_600))

@@ -103,7 +103,9 @@ struct ForeignEditsSeenTests {
   func withoutTracking(kind: BackendKind, right: String) async throws {
     let backend = try kind.makeWithoutTracking(right: right)
     let journal = Journal()
-    let store = try backend.store("service", logger: journal.logger("service")) { $0.antiEntropy = .milliseconds(50) }
+    let store = try backend.store("service", logger: journal.logger("service")) {
+      $0.antiEntropyInterval = .milliseconds(50)
+    }
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.save()
     for (round, edit) in ForeignEdit.allCases.enumerated() {
@@ -121,7 +123,9 @@ struct ForeignEditsSeenTests {
   func undetected(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
-    let store = try backend.store("service", logger: journal.logger("service")) { $0.antiEntropy = .milliseconds(50) }
+    let store = try backend.store("service", logger: journal.logger("service")) {
+      $0.antiEntropyInterval = .milliseconds(50)
+    }
     let options = RedisSharedKey<Int>.Options(detectsForeignEdits: false)
     @Shared(.redis("count", store: store, options: options)) var count = 0
     try await $count.save()

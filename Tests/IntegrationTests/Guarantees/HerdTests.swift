@@ -17,7 +17,7 @@ struct HerdTests {
     let ways = (0..<Self.services).map { _ in Way() }
     // What is read behind a new connection is not to be looked at again meanwhile.
     let stores = try ways.enumerated().map { number, way in
-      try backend.store("service\(number)", way: way) { $0.antiEntropy = .seconds(86_400) }
+      try backend.store("service\(number)", way: way) { $0.antiEntropyInterval = .seconds(86_400) }
     }
     // With tracking every change would be looked at, too.
     let options = RedisSharedKey<Int>.Options(detectsForeignEdits: false)

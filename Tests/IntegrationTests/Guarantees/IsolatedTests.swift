@@ -44,7 +44,7 @@ struct IsolatedTests {
       )
       configuration.hurry(label: "service\(number)")
       configuration.namespace = "ns:"
-      configuration.antiEntropy = .milliseconds(100)
+      configuration.antiEntropyInterval = .milliseconds(100)
       return RedisStore(
         connector: WatchedConnector(base: HiredisConnector(configuration: configuration), way: ways[number]),
         configuration: configuration,
@@ -148,7 +148,7 @@ struct IsolatedTests {
     let store = try backend.store(way: way) {
       $0.namespace = "ns:"
       // Nothing but what the test asks for is read.
-      $0.antiEntropy = .seconds(3_600)
+      $0.antiEntropyInterval = .seconds(3_600)
     }
     @Shared(.redis("count", store: store)) var count = 0
     try backend.set("n:count", "1")

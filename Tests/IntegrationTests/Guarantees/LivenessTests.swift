@@ -15,7 +15,7 @@ struct LivenessTests {
     let forwarder = try Forwarder(to: backend.server.port)
     var configuration = try RedisConfiguration(url: "redis://127.0.0.1:\(forwarder.port)")
     configuration.hurry(label: "service")
-    configuration.keepAlive = .milliseconds(100)
+    configuration.keepAliveInterval = .milliseconds(100)
     configuration.requestTimeout = .milliseconds(200)
     configuration.connectTimeout = .milliseconds(200)
     let (store, other) = (RedisStore(configuration, logger: quiet).endingWithTest, try backend.store("other"))
@@ -54,7 +54,7 @@ struct LivenessTests {
   @Test("a primary that has become a replica is noticed without a write", arguments: BackendKind.allCases)
   func demoted(kind: BackendKind) async throws {
     let backend = try kind.make()
-    let store = try backend.store { $0.keepAlive = .milliseconds(50) }
+    let store = try backend.store { $0.keepAliveInterval = .milliseconds(50) }
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.save()
     try backend.demote()
@@ -69,7 +69,7 @@ struct LivenessTests {
   @Test("a primary that has become a replica is noticed by a write at once", arguments: BackendKind.allCases)
   func demotedWriter(kind: BackendKind) async throws {
     let backend = try kind.make()
-    let store = try backend.store { $0.keepAlive = .seconds(3_600) }
+    let store = try backend.store { $0.keepAliveInterval = .seconds(3_600) }
     let text = String(repeating: "x", count: 20_000)
     @Shared(.redis("small", store: store)) var small = 0
     @Shared(.redis("large", store: store)) var large = ""
@@ -98,7 +98,9 @@ struct LivenessTests {
       let backend = FakeBackend()
       let journal = Journal()
       let writer = try backend.store("writer")
-      let reader = try backend.store("reader", logger: journal.logger("reader")) { $0.antiEntropy = antiEntropy }
+      let reader = try backend.store("reader", logger: journal.logger("reader")) {
+        $0.antiEntropyInterval = antiEntropy
+      }
       // Without tracking, which would find it as well.
       let options = RedisSharedKey<Int>.Options(detectsForeignEdits: false)
       @Shared(.redis("count", store: writer, options: options)) var written = 0

@@ -119,7 +119,7 @@ struct PendingSurvivesTests {
   func pausedServer(kind: BackendKind) async throws {
     let backend = try kind.make()
     let hasty: (inout RedisConfiguration) -> Void = {
-      $0.keepAlive = .milliseconds(200)
+      $0.keepAliveInterval = .milliseconds(200)
       $0.requestTimeout = .milliseconds(300)
       $0.connectTimeout = .milliseconds(300)
     }

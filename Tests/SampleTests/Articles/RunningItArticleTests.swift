@@ -19,7 +19,7 @@ struct RunningItArticleTests {
   @Test func aProgramSetsItsDeadlines() throws {
     var configuration = try RedisConfiguration(url: "redis://127.0.0.1:6379?namespace=shop:&label=checkout")
     configuration.requestTimeout = .seconds(2)
-    configuration.onServerDataLoss = .adoptServer
+    configuration.dataLossPolicy = .adoptServer
     #expect(configuration.namespace == "shop:")
     #expect(configuration.label == "checkout")
   }

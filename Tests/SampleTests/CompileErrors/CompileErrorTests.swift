@@ -4,7 +4,7 @@ import Testing
 /// Code that the compiler refuses.
 ///
 /// A file in `Proofs` has to compile. With `WRONG` defined, it has to have exactly the errors in its comments.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct CompileErrorTests {
   private static let proofs = URL(filePath: #filePath).deletingLastPathComponent().appending(component: "Proofs")
 

@@ -3,7 +3,7 @@ import SharedState
 import Testing
 
 /// The places where a share may be declared: models, structures, actors, globals, local variables and closures.
-@Suite(.timeLimit(.minutes(2))) struct PlacesTests {
+@Suite(.timeLimit(.minutes(5))) struct PlacesTests {
   @Observable
   final class Model {
     @ObservationIgnored @Shared(.inMemory("count")) var count = 0

@@ -29,7 +29,7 @@ private struct Feature {
 }
 
 /// A change belongs to the action that made it, as the document announces for a future version.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AttributionTests {
   @Test func aChangeIsAssertedInTheActionThatMakesIt() async {
     let store = TestStore(initialState: Feature.State()) { Feature() }

@@ -4,7 +4,7 @@ import SharedStateStore
 import Testing
 
 /// A share is observed whether or not the state around it is, so its readers are told about every change.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PreObservationTests {
   @Reducer
   struct Feature {

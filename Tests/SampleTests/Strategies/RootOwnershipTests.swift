@@ -4,7 +4,7 @@ import SharedStateStoreTesting
 import Testing
 
 /// The root of a program owns the state. Features below read and write it, or edit a copy and return that.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RootOwnershipTests {
   struct SyncUp: Equatable, Identifiable, Sendable {
     let id: Int

@@ -97,7 +97,7 @@ struct RepairBenchmark {
   ) async throws -> Fleet {
     try await Fleet(services: services, names: names, on: server) {
       $0.namespace = "repair:"
-      $0.antiEntropy = interval
+      $0.antiEntropyInterval = interval
     }
   }
 

@@ -2,7 +2,7 @@ import SharedState
 import Testing
 
 /// The optimiser keeps the code that shows differences in tests, although nothing refers to it.
-@Suite(.timeLimit(.minutes(1))) struct DifferenceTests {
+@Suite(.timeLimit(.minutes(5))) struct DifferenceTests {
   private struct Basket: Equatable {
     var pears = 0
     var plums = 0

@@ -4,7 +4,7 @@ import SharedStateTesting
 import Testing
 
 /// The samples of "Testing with Redis", except the one that is a whole file.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FailingRedisTests {
   private struct CheckoutConfig: Codable, Sendable {
     var maximumItems = 10

@@ -4,7 +4,7 @@ import SharedStateTesting
 import Testing
 
 /// The first experiences of a team with the library, seen from its own package.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FirstWeekTests {
   final class Limiter: Sendable {
     let limit: Shared<Int>
