@@ -3,16 +3,8 @@
 import CompilerPluginSupport
 import PackageDescription
 
-// On Linux hiredis is where the compiler looks anyway, and the flags of its pkg-config file only make SwiftPM warn.
-#if os(Linux)
-  let hiredisPkgConfig: String? = nil
-#else
-  let hiredisPkgConfig: String? = "hiredis"
-#endif
-
 let package = Package(
   name: "swift-shared-state",
-  platforms: [.macOS(.v15)],
   products: [
     .library(name: "SharedStateDependencies", targets: ["SharedStateDependencies"]),
     .library(name: "SharedState", targets: ["SharedState"]),
@@ -49,19 +41,13 @@ let package = Package(
       name: "SharedStateCombine",
       dependencies: [
         "SharedState",
-        .product(
-          name: "OpenCombine",
-          package: "OpenCombine",
-          condition: .when(platforms: [.linux, .android, .windows])
-        ),
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
     .systemLibrary(
       name: "CHiredis",
-      pkgConfig: hiredisPkgConfig,
       providers: [
         .apt(["libhiredis-dev"]),
-        .brew(["hiredis"]),
         .yum(["hiredis-devel"]),
       ]
     ),
@@ -116,11 +102,7 @@ let package = Package(
       dependencies: [
         "SharedStateDependencies",
         "SharedStateStore",
-        .product(
-          name: "OpenCombine",
-          package: "OpenCombine",
-          condition: .when(platforms: [.linux, .android, .windows])
-        ),
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
     // Four lines that no Swift can say: what the runtime calls for every job that is to run somewhere.
@@ -165,11 +147,7 @@ let package = Package(
         "SharedState",
         "SharedStateCombine",
         "SharedStateRedis",
-        .product(
-          name: "OpenCombine",
-          package: "OpenCombine",
-          condition: .when(platforms: [.linux, .android, .windows])
-        ),
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ],
       path: "Tests/MainThreadProgram"
     ),
@@ -206,11 +184,7 @@ let package = Package(
         "SharedStateCombine",
         "SharedStateDependencies",
         "SharedStateTesting",
-        .product(
-          name: "OpenCombine",
-          package: "OpenCombine",
-          condition: .when(platforms: [.linux, .android, .windows])
-        ),
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
     .testTarget(
@@ -231,11 +205,7 @@ let package = Package(
         "SharedStateStoreCombine",
         "SharedStateStoreTesting",
         "SharedStateTesting",
-        .product(
-          name: "OpenCombine",
-          package: "OpenCombine",
-          condition: .when(platforms: [.linux, .android, .windows])
-        ),
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ],
       exclude: ["README.md", "CompileErrors/Proofs"]
     ),
@@ -263,11 +233,7 @@ let package = Package(
         "SharedStateStoreTesting",
         "SharedStateTesting",
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
-        .product(
-          name: "OpenCombine",
-          package: "OpenCombine",
-          condition: .when(platforms: [.linux, .android, .windows])
-        ),
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
     .testTarget(

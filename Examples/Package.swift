@@ -15,7 +15,6 @@ func library(_ name: String) -> Target.Dependency { .product(name: name, package
 
 let package = Package(
   name: "examples",
-  platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "swift-shared-state", path: ".."),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),

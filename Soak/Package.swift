@@ -14,7 +14,6 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
   name: "soak",
-  platforms: [.macOS(.v15)],
   dependencies: [
     .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),

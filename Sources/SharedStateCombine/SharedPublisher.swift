@@ -1,10 +1,5 @@
+public import OpenCombine
 public import SharedState
-
-#if canImport(Combine)
-  import Combine
-#else
-  import OpenCombine
-#endif
 
 /// Starts an observation for each subscriber.
 struct SharedPublisher<Output>: Publisher {
@@ -23,12 +18,6 @@ struct SharedPublisher<Output>: Publisher {
     subscription.start(makeObservation)
   }
 }
-
-#if canImport(Combine)
-  public import Combine
-#else
-  public import OpenCombine
-#endif
 
 extension Shared {
   /// The present value, then every change, wherever it is made.

@@ -2,11 +2,7 @@ import Dispatch
 import SharedState
 import Synchronization
 
-#if canImport(Combine)
-  import Combine
-#else
-  import OpenCombine
-#endif
+import OpenCombine
 
 /// Hands the values of an observation to one subscriber, as many as it asks for.
 final class SharedPublisherSubscription<Downstream: Subscriber>: Subscription, @unchecked Sendable

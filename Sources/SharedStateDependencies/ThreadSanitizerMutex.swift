@@ -6,8 +6,6 @@
     import Glibc
   #elseif canImport(Musl)
     import Musl
-  #else
-    import Darwin
   #endif
 
   /// Replaces `Synchronization.Mutex` in a build for the thread sanitizer only.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The name of this machine, as it is written beside a value.
+/// The name of this machine, as a store writes it beside a value.
 enum HostName {
   static let current: String = {
     var buffer = [CChar](repeating: 0, count: 256)

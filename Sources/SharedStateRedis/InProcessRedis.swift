@@ -4,12 +4,11 @@ import Synchronization
 
 /// A Redis server inside this process, for tests and for programs that run without a server.
 ///
-/// Several stores on one of these behave as several services on one Redis: they commit through a twin of the same
+/// Several stores on one such server behave as several services on one Redis: they commit through a twin of the same
 /// script, and hear of each other by the same messages. Nothing leaves the process, and nothing is kept.
 ///
 /// The methods here do what `redis-cli` does from outside: they edit without a revision and without a message, at
-/// once, even while the server is paused. What can go wrong with a server goes wrong here when it is asked to, and
-/// never by chance:
+/// once, even while the server is paused. Faults of a server occur only when a test asks for them, never by chance:
 ///
 /// ```swift
 /// let server = InProcessRedis()
@@ -26,7 +25,7 @@ public final class InProcessRedis: Sendable {
     state = Mutex(InProcessServer())
   }
 
-  /// Runs a step of the server, on its clock, and then wakes those for whom something has arrived.
+  /// Runs a step of the server, on its clock, and then wakes the clients for which something has arrived.
   func perform<Result: Sendable, Failure: Error>(
     _ step: (inout InProcessServer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -57,23 +56,23 @@ extension InProcessRedis {
     perform { $0.keyspace.string(key, at: $0.now) }
   }
 
-  /// Writes a string, as SET does: whatever was there is replaced, and an expiry is forgotten.
+  /// Writes a string, as SET does: it replaces a key of any type, and removes its expiry.
   public func set(_ key: String, _ text: String) {
     set(key, Data(text.utf8))
   }
 
-  /// Writes the bytes of a string, as SET does: whatever was there is replaced, and an expiry is forgotten.
+  /// Writes the bytes of a string, as SET does: it replaces a key of any type, and removes its expiry.
   public func set(_ key: String, _ bytes: Data) {
     perform { $0.keyspace.set(key, .string(bytes)) }
   }
 
-  /// Replaces a key by one of another Redis type, such as `list` or `hash`. Its elements can neither be given nor read.
+  /// Replaces a key by one of another Redis type, such as `list` or `hash`. Its elements can neither be set nor read.
   public func set(_ key: String, type: String) {
     precondition(type != "string" && type != "none", "A key of another type is needed, such as \"list\".")
     perform { $0.keyspace.set(key, .other(type: type)) }
   }
 
-  /// Deletes a key, as DEL does, and answers whether it was there.
+  /// Deletes a key, as DEL does, and returns whether it existed.
   @discardableResult
   public func delete(_ key: String) -> Bool {
     perform { $0.keyspace.remove(key, at: $0.now) }
@@ -84,7 +83,7 @@ extension InProcessRedis {
     perform { $0.flushAll() }
   }
 
-  /// Lets a key expire, as PEXPIRE does, and answers whether it was there. A time that is not positive deletes it.
+  /// Lets a key expire, as PEXPIRE does, and returns whether it existed. A time that is not positive deletes it.
   @discardableResult
   public func expire(_ key: String, after time: Duration) -> Bool {
     perform { server in
@@ -93,7 +92,7 @@ extension InProcessRedis {
     }
   }
 
-  /// Renames a key, as RENAME does, over whatever has the new name, and answers whether it was there.
+  /// Renames a key, as RENAME does, replacing any key with the new name, and returns whether it existed.
   @discardableResult
   public func rename(_ key: String, to newKey: String) -> Bool {
     perform { $0.keyspace.rename(key, to: newKey, at: $0.now) }
@@ -104,7 +103,7 @@ extension InProcessRedis {
     perform { $0.keyspace.millisecondsLeft(key, at: $0.now) }.map { .milliseconds($0) }
   }
 
-  /// The name of a key's type, as TYPE answers it: `none`, `string`, `list`, …
+  /// The name of a key's type, as TYPE returns it: `none`, `string`, `list`, …
   public func type(of key: String) -> String {
     perform { $0.keyspace.type(key, at: $0.now) }
   }
@@ -121,7 +120,7 @@ extension InProcessRedis {
   /// A message on a channel.
   public struct Message: Hashable, Sendable {
     let name: Name
-    /// What was published.
+    /// The published bytes.
     public let payload: Data
 
     init(_ channel: Name, payload: Data) {
@@ -129,17 +128,17 @@ extension InProcessRedis {
       self.payload = payload
     }
 
-    /// The channel it was published on.
+    /// The channel on which it was published.
     public var channel: String { name.text }
   }
 
-  /// Publishes a message, as PUBLISH does, and answers how many connections are subscribed.
+  /// Publishes a message, as PUBLISH does, and returns how many connections are subscribed.
   @discardableResult
   public func publish(_ channel: String, _ text: String) -> Int {
     publish(channel, Data(text.utf8))
   }
 
-  /// Publishes the bytes of a message, as PUBLISH does, and answers how many connections are subscribed.
+  /// Publishes the bytes of a message, as PUBLISH does, and returns how many connections are subscribed.
   @discardableResult
   public func publish(_ channel: String, _ payload: Data) -> Int {
     perform { $0.publish(payload, on: channel) }

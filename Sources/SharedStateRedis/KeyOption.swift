@@ -1,8 +1,8 @@
 import SharedState
 import Synchronization
 
-/// In what the options of two shares of one name may differ. Encoders, decoders and rules cannot be
-/// compared, but for whether there are rules.
+/// An option in which two shares of one name may differ. Encoders, decoders and rules cannot be compared; only the
+/// presence of rules can.
 enum KeyOption: Hashable, Sendable, CaseIterable {
   case conflict
   case removal
@@ -26,7 +26,7 @@ enum KeyOption: Hashable, Sendable, CaseIterable {
 }
 
 extension RedisSharedKey.Options {
-  /// Which options are not the same. Called for every share, and almost always there are none.
+  /// The options that differ. Called for every share; the result is almost always empty.
   func differences(from other: Self) -> [KeyOption] {
     let isSame =
       conflict == other.conflict && removal == other.removal && timeToLive == other.timeToLive
@@ -35,7 +35,7 @@ extension RedisSharedKey.Options {
     return isSame ? [] : KeyOption.allCases.filter { text(of: $0) != other.text(of: $0) }
   }
 
-  /// How an option is set, in words.
+  /// The setting of an option, in words.
   func text(of option: KeyOption) -> String {
     switch option {
     case .conflict:
@@ -59,19 +59,19 @@ extension RedisSharedKey.Options {
   }
 }
 
-/// Which options of which names were reported to differ between shares: each once.
+/// Remembers which differing options were reported for which names, so that each is reported once.
 final class ReportedOptions: Sendable {
   private struct Difference: Hashable {
     let name: Name
     let option: KeyOption
   }
 
-  /// How many are remembered; what comes after that is not reported.
+  /// The number of differences that are remembered; further ones are not reported.
   static let maximum = 1_000
 
   private let reported = Mutex<Set<Difference>>([])
 
-  /// Whether this is to be reported.
+  /// Remembers a difference, and returns whether it is to be reported.
   func insert(_ name: Name, _ option: KeyOption) -> Bool {
     reported.withLock { reported in
       reported.count < Self.maximum && reported.insert(Difference(name: name, option: option)).inserted

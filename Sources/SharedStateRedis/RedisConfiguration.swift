@@ -1,13 +1,13 @@
 import Foundation
 
-/// Where a store finds its server, and how it deals with it.
+/// Where a store finds its server, and how it connects to it.
 ///
 /// Printing or reflecting a configuration never shows the password.
 public struct RedisConfiguration: Sendable {
-  /// How long a store waits before it connects again: with full jitter, twice as long after every failure, and at least
-  /// so long that a server with many clients, or a slow one, is not asked by all of them at once.
+  /// How long a store waits before it connects again: with full jitter, and with a limit that doubles after every
+  /// failure. The waits are long enough that the clients of a busy or slow server do not all connect at once.
   public struct Backoff: Hashable, Sendable {
-    /// The longest wait after the first failure. 50 milliseconds by default; with more than 100 clients half a
+    /// The longest wait after the first failure. 50 milliseconds by default; with more than 100 clients, half a
     /// millisecond for each of them.
     public var base: Duration
     /// The longest wait after any failure. 10 seconds by default.
@@ -22,17 +22,17 @@ public struct RedisConfiguration: Sendable {
 
   /// Where the server listens.
   package let endpoint: RedisEndpoint
-  /// `nil`: the server asks for none.
+  /// `nil`: the server requires none.
   package let credentials: RedisCredentials?
   /// The number of the database.
   package let database: Int
 
-  /// Stands in front of the name of everything in Redis, channels included. Empty by default.
+  /// The prefix of every name in Redis, including channels. Empty by default.
   ///
-  /// It has no braces, no control characters, and at the most 256 bytes. Usually it ends with a colon.
+  /// It has no braces, no control characters, and at most 256 bytes. Usually it ends with a colon.
   public var namespace = ""
 
-  /// Names this service: in CLIENT LIST, and as the writer of its changes. By default the name of the process.
+  /// Names this service in CLIENT LIST, and as the writer of its changes. By default the name of the process.
   ///
   /// Characters other than printable ASCII, spaces, `@` and `/` are replaced by dashes.
   public var label: String {
@@ -42,34 +42,36 @@ public struct RedisConfiguration: Sendable {
   /// How long a connection may take until it is ready for use. 5 seconds by default.
   public var connectTimeout: Duration = .seconds(5)
 
-  /// How long the server may take to answer, and to take what is sent to it. 5 seconds by default.
+  /// How long the server may take to answer, and to accept data that is sent to it. 5 seconds by default.
   public var requestTimeout: Duration = .seconds(5)
 
-  /// When nothing has arrived for so long, the server is asked whether it is there. 10 seconds by default.
+  /// How long a connection may be silent before the store pings the server. 10 seconds by default.
   ///
-  /// Where a server or a proxy closes connections that are idle for less, it is asked more often, and the log says so.
+  /// Where a server or a proxy closes idle connections sooner, the store pings more often, and the log says so.
   public var keepAliveInterval: Duration = .seconds(10)
 
   /// How long `load()`, `save()`, `reset()` and `updateAtomically` wait for the server. 10 seconds by default.
   ///
-  /// A change or a reset goes on its way all the same; an atomic update does not, unless it was sent before.
+  /// A change or a reset is still sent after that. An atomic update is not, unless it was sent before.
   public var operationTimeout: Duration = .seconds(10)
 
-  /// After how long a value that was not looked at meanwhile is compared with what is stored: what nobody has announced, or
-  /// what was lost on its way, is found then at the latest. A minute by default.
+  /// How long a value may go unchecked before it is compared with the stored one. The comparison finds changes that
+  /// were not announced, or whose message was lost. A minute by default.
   ///
-  /// Up to an eighth of it is added, so that services do not ask together. At most 16 MiB are compared a second. Where the
-  /// server tells which keys are written, only revisions are compared.
+  /// Up to an eighth is added, so that services do not all ask at once. At most 16 MiB are compared per second. Where
+  /// the server reports which keys are written, only revisions are compared.
   public var antiEntropyInterval: Duration = .seconds(60)
 
-  /// What to do when the server has lost what it had acknowledged. The newest value that any live service has seen, and
-  /// still shares, is written back by default.
+  /// What to do when the server has lost a value that it had acknowledged. By default, the newest value that any live
+  /// service has seen, and still shares, is written back.
   public var dataLossPolicy = DataLossPolicy.reseed
 
   /// The waits between attempts to connect.
   public var backoff = Backoff()
 
-  /// Documents of more bytes are not sent with the announcement of their change, but read. 8192 by default.
+  /// The largest document, in bytes, that is sent with the announcement of its change. 8192 by default.
+  ///
+  /// Other services read larger documents from the server.
   public var maximumInlineBytes = 8_192
 
   /// Names a server by its parts, for services whose platform does not hand out a URL.
@@ -142,9 +144,9 @@ public struct RedisConfiguration: Sendable {
 
   /// Reads `redis://user:password@host:port/database?namespace=…&label=…` or `unix:///path?database=…&namespace=…`.
   ///
-  /// User, password, path and the values after the `?` are percent-decoded. An IPv6 address stands in brackets. The
-  /// port is 6379 and the database 0, unless the URL says otherwise. Also `redis://:password@host` and
-  /// `unix://user:password@/path`.
+  /// User, password, path and the values after the `?` are percent-decoded. An IPv6 address is written in brackets. The
+  /// port is 6379 and the database 0, unless the URL says otherwise. `redis://:password@host` and
+  /// `unix://user:password@/path` are valid, too.
   /// - Throws: ``RedisSharedStateError/Code/invalidURL``, ``RedisSharedStateError/Code/invalidName`` for the
   ///   namespace and the label. No error carries any part of the URL.
   public init(url: String) throws(RedisSharedStateError) {
@@ -192,7 +194,7 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
   }
 }
 
-/// What a connection authenticates with. Nothing that prints or reflects it shows the password.
+/// The user and the password of a connection. Printing or reflecting credentials never shows the password.
 public struct RedisCredentials: Hashable, Sendable {
   /// `nil`: the default user.
   package let user: String?
@@ -224,7 +226,7 @@ package enum RedisEndpoint: Hashable, Sendable, CustomStringConvertible {
   case tcp(host: String, port: UInt16)
   case unix(path: String)
 
-  /// What fits into a socket address, with the zero at its end.
+  /// The longest path that fits into a socket address with its terminating zero.
   private static let maximumPathBytes = 107
 
   static let unusablePort = RedisSharedStateError.invalidURL(
@@ -243,10 +245,10 @@ package enum RedisEndpoint: Hashable, Sendable, CustomStringConvertible {
   /// - Throws: ``RedisSharedStateError/Code/invalidURL``.
   init(socketPath path: String) throws(RedisSharedStateError) {
     guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else {
-      throw .invalidURL(reason: "the path of a socket is absolute")
+      throw .invalidURL(reason: "the path of a socket must be absolute")
     }
     guard path.utf8.count <= Self.maximumPathBytes, !path.utf8.contains(0) else {
-      throw .invalidURL(reason: "the path of a socket may have \(Self.maximumPathBytes) bytes, and no zero byte")
+      throw .invalidURL(reason: "the path of a socket has more than \(Self.maximumPathBytes) bytes, or a zero byte")
     }
     self = .unix(path: path)
   }

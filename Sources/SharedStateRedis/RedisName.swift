@@ -24,11 +24,11 @@ package enum RedisName {
       throw .invalidName(reason: "the label has more than \(maximumLabelBytes) bytes")
     }
     guard label.utf8.allSatisfy(isAllowedInLabel) else {
-      throw .invalidName(reason: "the label may have printable ASCII characters only, and no space, '@' or '/'")
+      throw .invalidName(reason: "the label may only have printable ASCII characters, and no space, '@' or '/'")
     }
   }
 
-  /// Makes a label of any text: characters that are not allowed become dashes, and what is too long is cut.
+  /// Makes a label of any text: characters that are not allowed become dashes, and a long text is cut.
   package static func label(_ text: String) -> String {
     let allowed = text.unicodeScalars.prefix(maximumLabelBytes).map { scalar in
       scalar.isASCII && isAllowedInLabel(UInt8(scalar.value)) ? Character(scalar) : "-"
@@ -51,7 +51,7 @@ package enum RedisName {
 
   /// Throws when a text has a brace, which would break hash tags, or a control character.
   ///
-  /// - Throws: ``RedisSharedStateError/Code/invalidName``; its text has `role`, and never the name itself.
+  /// - Throws: ``RedisSharedStateError/Code/invalidName``, whose text contains `role` and never the name itself.
   package static func validateCharacters(of text: String, as role: String) throws(RedisSharedStateError) {
     guard !text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) else {
       throw .invalidName(reason: "\(role) has a brace")
@@ -61,7 +61,7 @@ package enum RedisName {
     }
   }
 
-  /// A name as a line of text may have it, whether or not it is usable.
+  /// Makes any name, usable or not, fit for a line of text.
   package static func printable(_ name: String) -> String {
     guard (try? validate(name: name)) == nil else { return name }
     let scalars = name.unicodeScalars
@@ -72,7 +72,7 @@ package enum RedisName {
     } + (isCut ? "…" : "")
   }
 
-  /// What CLIENT SETNAME takes, but for the two characters that separate the parts of a writer's name.
+  /// Allows what CLIENT SETNAME allows, except for the two characters that separate the parts of a writer's name.
   private static func isAllowedInLabel(_ byte: UInt8) -> Bool {
     (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "@") && byte != UInt8(ascii: "/")
   }

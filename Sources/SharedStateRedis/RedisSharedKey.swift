@@ -4,15 +4,17 @@ public import SharedState
 extension SharedReaderKey {
   /// Shares a value with every service that uses the same name on the same Redis.
   ///
-  /// The value is kept as a JSON document under the name. Reading is a local memory read; a change is visible here at
+  /// The value is stored as a JSON document under the name. Reading is a local memory read. A change is visible here at
   /// once, and everywhere else as soon as Redis has passed it on.
   ///
   /// - Parameters:
   ///   - name: The name in Redis, below the store's namespace. Not empty, at most 512 bytes, without control characters
-  ///     and braces. It is its bytes: two ways to write an "é" are two names, as they are to Redis. A name that is not usable shows as ``RedisSharedStateError/Code/invalidName`` in `loadError`.
+  ///     and braces. Names are compared by their bytes: two ways to write an "é" are two names, as they are to Redis. A
+  ///     name that is not usable appears as ``RedisSharedStateError/Code/invalidName`` in `loadError`.
   ///   - store: The Redis; `nil` for the dependency `defaultRedisStore`.
-  ///   - options: What becomes of conflicts, how long the value is kept, how it is encoded, and how large it may become.
-  ///     Where the name is shared already, the options of its first share hold, and other ones are reported.
+  ///   - options: How conflicts are resolved, how long the value is kept, how it is encoded, and how large it may
+  ///     become. Where the name is shared already, the options of its first share hold, and differing ones are
+  ///     reported.
   public static func redis<Value: Codable & Sendable>(
     _ name: String,
     store: RedisStore? = nil,
@@ -33,9 +35,9 @@ extension SharedReaderKey {
   /// - Parameters:
   ///   - name: The name in Redis.
   ///   - store: The Redis; `nil` for the dependency `defaultRedisStore`.
-  ///   - options: What else there is to say; their `validate` is replaced.
-  ///   - validate: Throws what is wrong with a value: see ``RedisSharedKey/Options/validate``. In an attribute, as here,
-  ///     the compiler wants to be told that the closure is `@Sendable`.
+  ///   - options: All other options; their `validate` is replaced.
+  ///   - validate: Throws an error for a value that is not valid: see ``RedisSharedKey/Options/validate``. In an
+  ///     attribute, as here, the compiler requires the closure to be marked `@Sendable`.
   public static func redis<Value: Codable & Sendable>(
     _ name: String,
     store: RedisStore? = nil,
@@ -52,60 +54,62 @@ extension SharedReaderKey {
 public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomStringConvertible {
   /// How a value is kept.
   ///
-  /// All shares of one name, in one store, are one value, so the options of the first of them hold for as long as any of
-  /// them lives. Other ones are not applied. That is reported, once for each name and option: in a test as an issue,
-  /// otherwise, and on threads that a test has started itself, in the log of the store, as a warning. Encoders, decoders
-  /// and rules cannot be compared, but for whether there are rules; the first ones hold, too.
+  /// All shares of one name, in one store, are one value, so the options of the first share hold for as long as any of
+  /// them lives. Differing options of later shares are ignored and reported once for each name and option: as an issue
+  /// in a test, and otherwise, or on a thread that a test has started itself, as a warning in the log of the store.
+  /// Encoders, decoders and rules cannot be compared, except for whether there are rules; those of the first share
+  /// hold, too.
   public struct Options: Sendable {
     /// The largest document that is sent or read, in bytes; 1 MiB by default.
     ///
     /// A value over the limit stays in the box, unsent, with ``RedisSharedStateError/Code/valueTooLarge``
-    /// as its `saveError`. A document over the limit that somebody else has stored is not read: the box keeps the last
-    /// value, with the same error as its `loadError`.
+    /// as its `saveError`. A stored document over the limit is not read: the box keeps the last value, with the same
+    /// error as its `loadError`.
     public var maximumBytes: Int
 
-    /// What becomes of a local change when somebody else has changed the value at the same time; both are merged by
-    /// default.
+    /// What happens to a local change when another service has changed the value at the same time. By default, both
+    /// changes are merged.
     public var conflict: ConflictPolicy
 
     /// How long the value is kept after its last change; `nil`, the default: for ever. At least a millisecond.
     ///
-    /// When it is over, everybody returns to their default. Of services that disagree the one that wrote last decides.
+    /// When it has passed, every service returns to its default. Where services disagree, the last writer decides.
     public var timeToLive: Duration?
 
-    /// Whether edits by `redis-cli`, or a program in another language, are noticed within about 40 milliseconds, and get a
-    /// revision; they are by default.
+    /// Whether edits by `redis-cli`, or by a program in another language, are noticed within about 40 milliseconds and
+    /// get a revision; `true` by default.
     ///
-    /// Otherwise this service notices them when everything is compared, after ``RedisConfiguration/antiEntropyInterval``, and
-    /// gives them none.
+    /// Otherwise this service notices them at the next comparison, after ``RedisConfiguration/antiEntropyInterval``,
+    /// and gives them no revision.
     public var detectsForeignEdits: Bool
 
-    /// What comes of a field, an entry or an element that one service removes while another one changes it; by default
-    /// what the later commit did. It counts where ``conflict`` merges.
+    /// What happens to a field, an entry or an element that one service removes while another one changes it. By
+    /// default, the later commit wins. Only of effect where ``conflict`` merges.
     public var removal: RemovalPolicy
 
     /// Whether dictionaries whose keys are neither strings nor integers are written as arrays of keys and values, as
-    /// `JSONEncoder` writes them: for documents that other Swift programs decode. They are read in both forms. By default
-    /// they are objects, whose entries are merged one by one; an array is replaced whole.
+    /// `JSONEncoder` writes them, so that other Swift programs can decode the documents. Both forms are read. By
+    /// default they are objects, whose entries are merged one by one; an array is replaced as a whole.
     public var usesArraysForDictionaries: Bool
 
-    /// How the document is made: its settings count. A subclass may be called on any thread.
+    /// Encodes the document, with the settings of this encoder. A subclass may be called on any thread.
     public var encoder: JSONEncoder
 
-    /// How the document is read: its settings count. A subclass may be called on any thread.
+    /// Decodes the document, with the settings of this decoder. A subclass may be called on any thread.
     public var decoder: JSONDecoder
 
-    /// Refuses values: throws what is wrong with one. `nil`, the default: whatever can be decoded is right.
+    /// Refuses a value by throwing an error that says why. `nil`, the default: every value that can be decoded is
+    /// valid.
     ///
-    /// A local change that it refuses is not sent, and ``RedisSharedStateError/Code/rejected`` is thrown, or
-    /// its `saveError`. A document that it refuses is held like one that cannot be decoded: the last good value stays. Of
-    /// two changes that are right by themselves, and not together, the later one is refused.
+    /// A local change that it refuses is not sent, and ``RedisSharedStateError/Code/rejected`` is thrown, or becomes
+    /// its `saveError`. A refused document is treated like one that cannot be decoded: the last good value stays. If
+    /// two changes are each valid, but not together, the later one is refused.
     ///
-    /// It may be called on any thread and often, so keep it short: it must not use shares. What it throws is described
-    /// in errors and in the log, so it had better name no value.
+    /// It may be called often and on any thread, so keep it short. It must not use shares. The thrown error is
+    /// described in errors and in the log, so its text should not contain the value.
     public var validate: (@Sendable (Value) throws -> Void)?
 
-    /// The default options: merged, kept for ever, up to 1 MiB, and plain JSON.
+    /// Makes options. By default, conflicts are merged, and the value is kept for ever, as plain JSON of at most 1 MiB.
     public init(
       conflict: ConflictPolicy = .merge,
       removal: RemovalPolicy = .laterWins,
@@ -128,9 +132,9 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       self.validate = validate
     }
 
-    /// The default options, whose encoder and decoder all keys share: making them costs as much as a look-up.
+    /// The default options. All keys share their encoder and decoder, because making them costs as much as a look-up.
     ///
-    /// Nobody outside can get hold of them to set them up differently.
+    /// No other module can reach the shared coders to change their settings.
     @usableFromInline
     static var standard: Self {
       Self(encoder: standardEncoder, decoder: standardDecoder)
@@ -142,7 +146,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   package let findsStorage: Bool
   let options: Options
 
-  /// The names in Redis, or why the name is not usable. Made when they are needed, which is only for a new box.
+  /// The names in Redis, or why the name is not usable. Computed on demand, because only a new box needs them.
   var names: Result<KeyNames, RedisSharedStateError> { store.names(for: name) }
 
   init(_ name: String, store: RedisStore?, options: Options) {
@@ -157,7 +161,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     RedisKeyID(name: Name(name), store: ObjectIdentifier(store))
   }
 
-  /// How the key is made.
+  /// The expression that makes the key.
   public var description: String { ".redis(\(String(reflecting: name)))" }
 
   /// The box that the store's registry holds.
@@ -177,7 +181,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       made?.start(box)
     }
     if let first = box.persistence, first !== made {
-      // The store's registry has no other class for this type of value; a cast that checks takes longer than the rest.
+      // The store's registry has no other class for this type of value. A checked cast takes longer than all the rest.
       compareOptions(with: unsafeDowncast(first, to: RedisPersistence<Value>.self).options)
     }
     return box
@@ -189,10 +193,10 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     }
   }
 
-  /// In milliseconds, a thousand years: what expires later than that has no place in the numbers of a script.
+  /// A thousand years in milliseconds: a script's numbers cannot represent a later expiry.
   private static var longestTimeToLive: Double { 31_556_952_000_000 }
 
-  /// How the replica of the value deals with it.
+  /// The rules that the replica of the value follows.
   var policy: ReplicaPolicy {
     ReplicaPolicy(
       conflict: options.conflict,
@@ -204,9 +208,9 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     )
   }
 
-  /// Makes and reads the documents.
+  /// Makes the coder that encodes and decodes the documents.
   /// - Parameters:
-  ///   - defaultValue: What members are taken from that a document lacks and the type requires.
+  ///   - defaultValue: Supplies the members that the type requires and a document lacks.
   ///   - whenCompleted: Takes the paths of those members.
   func coder(
     completedBy defaultValue: Value?,
@@ -236,10 +240,10 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     )
   }
 
-  // The methods below serve keys that are built on top of this one. They go through the same box as everybody
-  // else, so that there is one replica for them all.
+  // The methods below serve keys that are built on top of this one. They go through the same box as all shares, so
+  // that there is one replica for them all.
 
-  /// Reads what is stored.
+  /// Reads the stored value.
   public func load(context: LoadContext<Value>, continuation: LoadContinuation<Value>) {
     switch names {
     case .failure(let error):
@@ -252,7 +256,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     }
   }
 
-  /// Yields the value whenever it changes, whoever changed it, also while there is no connection.
+  /// Yields the value whenever any service changes it. Local changes are yielded even without a connection.
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
     guard let initialValue = context.initialValue else { return SharedSubscription {} }
     let reader = SharedReader(wrappedValue: initialValue, self)
@@ -266,7 +270,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
     let shared = Shared(wrappedValue: value, self)
     KeyTasks.run {
-      // What is stored has to be known first: the value is a change of that, not of the default.
+      // The stored value has to be known first: the new value is a change of that, not of the default.
       try? await shared.load()
       shared.withLock { $0 = value }
       do {
@@ -278,7 +282,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     }
   }
 
-  /// Deletes what is stored, as `reset()` does, and resumes the continuation once Redis has acknowledged it.
+  /// Deletes the stored value, as `reset()` does, and resumes the continuation once Redis has acknowledged it.
   public func reset(to initialValue: Value, continuation: SaveContinuation) {
     let shared = Shared(wrappedValue: initialValue, self)
     KeyTasks.run {
@@ -305,12 +309,12 @@ private let standardEncoder = JSONEncoder()
 private let standardDecoder = JSONDecoder()
 
 extension RedisSharedKey {
-  /// What is stored is not read, because it is larger than the options allow.
+  /// The error for a stored document that is not read because it is larger than the options allow.
   func oversized(_ bytes: Int) -> RedisSharedStateError {
     .valueTooLarge(name: name, bytes: bytes, maximumBytes: options.maximumBytes)
   }
 
-  /// Why the key refuses a value; `nil`: it does not.
+  /// Why the key refuses a value; `nil`: it accepts it.
   private func refusal(of value: Value) -> RedisSharedStateError? {
     guard let validate = options.validate else { return nil }
     do {
@@ -345,7 +349,7 @@ extension RedisSharedKey {
   }
 }
 
-/// What tells one shared value in Redis from another.
+/// Identifies a shared value in Redis.
 public struct RedisKeyID: Hashable, Sendable {
   let name: Name
   let store: ObjectIdentifier

@@ -3,10 +3,10 @@ import SharedState
 
 /// What can go wrong between a shared value and Redis.
 ///
-/// Switch over its ``code``, which says what a caller can act on; later versions may add codes. No error carries a
-/// password, and none shows a value, so every one of them may be logged.
+/// Switch over its ``code``, which tells a caller how to react. Later versions may add codes. No error carries a
+/// password, and none shows a value, so every error may be logged.
 public struct RedisSharedStateError: Error, Hashable, Sendable {
-  /// What went wrong with everything that is known about it.
+  /// The failure, with all known details.
   package let cause: Cause
 
   package init(_ cause: Cause) {
@@ -15,7 +15,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
 
   /// A failure that a caller can act on.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    /// Its name, for example for a metric.
+    /// The name of the code, for example for a metric.
     public let description: String
 
     private init(_ description: String) {
@@ -29,56 +29,58 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
 
     /// A URL that is not `redis://user:password@host:port/database?namespace=…` or `unix:///path?database=…`.
     public static let invalidURL = Code("invalidURL")
-    /// A name, namespace or label that is empty, too long, or has a character that it may not have.
+    /// A name, namespace or label that is empty, too long, or has a character that is not allowed.
     public static let invalidName = Code("invalidName")
     /// A server was required, but the environment variable `REDIS_URL` is not set.
     public static let serverRequired = Code("serverRequired")
-    /// Nobody answers at the server's address. The store tries again by itself.
+    /// No server answers at the address. The store tries again by itself.
     public static let unreachable = Code("unreachable")
     /// The connection to the server broke, and values may be stale until it is back. The store tries again by itself.
     public static let disconnected = Code("disconnected")
     /// The server, or this operation, took longer than its deadline.
     public static let timedOut = Code("timedOut")
-    /// The server refuses the user name or the password. Tried again slowly.
+    /// The server refuses the user name or the password. The store tries again slowly.
     public static let authenticationFailed = Code("authenticationFailed")
-    /// The server's access control does not allow an operation, or not for this name. Tried again slowly, and when somebody
-    /// asks for it.
+    /// The server's access control does not allow an operation, or not for this name. The store tries again slowly, and
+    /// whenever the program asks for the operation.
     public static let permissionDenied = Code("permissionDenied")
-    /// The server is a replica, and only a primary takes writes. The store asks again by itself.
+    /// The server is a replica, and only a primary accepts writes. The store tries again by itself.
     public static let notPrimary = Code("notPrimary")
-    /// The server answered with an error that has no case of its own; its code is the first word of the answer.
+    /// The server answered with an error that has no code of its own here; `code` is the first word of the answer.
     public static let serverError = Code("serverError")
     /// The server, or something in its place, does not speak the Redis protocol, or contradicts itself.
     public static let protocolViolation = Code("protocolViolation")
-    /// A document is larger than the key's `maximumBytes`: what the value was encoded to, which was not sent, or what is
-    /// stored, which was not read.
+    /// A document is larger than the key's `maximumBytes`: either the encoded value, which was not sent, or the stored
+    /// document, which was not read.
     public static let valueTooLarge = Code("valueTooLarge")
     /// The value cannot be encoded. It was not sent.
     public static let encodingFailed = Code("encodingFailed")
-    /// What is stored cannot be read as the share's type: the document does not decode, or the Redis key holds something
-    /// other than a string. The last good value stays, and a local change waits.
+    /// The stored value cannot be read as the share's type: the document does not decode, or the Redis key holds
+    /// something other than a string. The last good value stays, and a local change waits.
     ///
-    /// `writer` is who wrote it, as the store of that service is called; `nil`: nobody knows. `save(replacingUnreadable: true)`
-    /// replaces it, and what it holds is lost for everybody.
+    /// `writer` is the writing service, by its store's label; `nil`: it is not known. `save(replacingUnreadable: true)`
+    /// replaces the stored value, which is then lost for every service.
     public static let undecodable = Code("undecodable")
-    /// The key's `validate` refuses the value, for this reason. Without a writer it was made here, and was not sent. With
-    /// one it is stored, and is held like what cannot be decoded: the last good value stays, and a local change waits.
+    /// The key's `validate` refuses the value, for this reason. Without a writer, the value was made here, and was not
+    /// sent. With a writer, it is stored, and is treated like one that cannot be decoded: the last good value stays,
+    /// and a local change waits.
     public static let rejected = Code("rejected")
-    /// A local change gave way to somebody else's: the key's policy is to reject conflicts, or the value was deleted, or
-    /// somebody wrote while a save was replacing what could not be read. Carries both documents; `nil`: nothing is stored.
+    /// A local change gave way to another service's: the key's policy is to reject conflicts, or the value was deleted,
+    /// or another write arrived while a save was replacing an unreadable value. Carries both documents; `nil`: nothing
+    /// is stored.
     ///
-    /// They are for the caller who wants to change the value again; no description shows them.
+    /// The documents let a caller make the change again; no description shows them.
     public static let conflict = Code("conflict")
-    /// Changes were given up since a flush told of it last: Redis does not get them. The first hundred of the values, in
-    /// order, and how many changes of others there were.
+    /// Changes were given up since a flush last reported it, and never reach Redis. Carries the names of the first
+    /// hundred values, in order, and the number of further changes.
     ///
-    /// The `saveError` of each share, and the log, tell why. What is changed again is sent again.
+    /// The `saveError` of each share, and the log, say why. A value that is changed again is sent again.
     public static let changesGivenUp = Code("changesGivenUp")
-    /// Nobody can tell whether an atomic update took effect: the server was replaced, or has not answered for too long,
-    /// after it had been sent. Look at the value, and decide.
+    /// It is unknown whether an atomic update took effect: after it had been sent, the server was replaced, or did not
+    /// answer for too long. Check the value before you try again.
     public static let outcomeUnknown = Code("outcomeUnknown")
-    /// The same name is already in use, in the same store, with another type of value, by a share that is declared there:
-    /// its file and line, where that is known.
+    /// The same name is already in use, in the same store, with another type of value. Carries the file and line of the
+    /// share that uses it, where they are known.
     public static let valueTypeMismatch = Code("valueTypeMismatch")
     /// Nothing is stored under the name.
     public static let notStored = Code("notStored")
@@ -112,7 +114,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
 }
 
 extension RedisSharedStateError {
-  /// What went wrong, as something to act on.
+  /// What went wrong, for a caller to react to.
   public var code: Code {
     switch cause {
     case .invalidURL: .invalidURL
@@ -139,7 +141,7 @@ extension RedisSharedStateError {
     }
   }
 
-  /// The name of the value that it concerns; `nil`: it concerns the whole store, or several values.
+  /// The name of the value that the error concerns; `nil`: it concerns the whole store, or several values.
   public var name: String? {
     switch cause {
     case .valueTooLarge(let name, _, _), .encodingFailed(let name, _), .undecodable(let name, _, _),
@@ -150,7 +152,7 @@ extension RedisSharedStateError {
     }
   }
 
-  /// The service that wrote what cannot be read or is refused, by its store's label; `nil`: it is not known, or the value
+  /// The service that wrote the unreadable or refused value, by its store's label; `nil`: it is not known, or the value
   /// was made here.
   public var writer: String? {
     switch cause {
@@ -274,7 +276,7 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
   /// The same as ``description``.
   public var debugDescription: String { description }
 
-  /// A sentence that says what happened and what to do, without a password or a value.
+  /// Says what happened and what to do, without a password or a value.
   public var description: String {
     switch cause {
     case .invalidURL(let reason):
@@ -298,24 +300,25 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
     case .serverError(let code):
       "Redis answered with the error \(code)."
     case .protocolViolation(let reason):
-      "What answers is not a Redis server, or an unknown one: \(reason)."
+      "The server does not speak the Redis protocol as expected: \(reason)."
     case .valueTooLarge(let name, let bytes, let maximumBytes):
       "The value of '\(name)' has \(bytes) bytes, and at most \(maximumBytes) are allowed."
     case .encodingFailed(let name, let reason):
       "The value of '\(name)' cannot be encoded: \(reason). It was not sent."
     case .undecodable(let name, let reason, let writer):
-      "What is stored under '\(name)' cannot be read: \(reason). "
+      "The stored value of '\(name)' cannot be read: \(reason). "
         + (writer.map { "It was written by \($0). " } ?? "") + "The last good value stays, and local changes wait."
     case .rejected(let name, let reason, let writer):
       "The value of '\(name)' is refused: \(reason)."
         + (writer.map { " It was written by \($0). The last good value stays, and local changes wait." } ?? "")
     case .conflict(let name, _, _):
-      "Somebody else wrote or deleted '\(name)' at the same time, and the local change gave way. Look at it, and try again."
+      "Another writer changed or deleted '\(name)' at the same time, and the local change gave way. "
+        + "Check the value, and try again."
     case .changesGivenUp(let names, let further):
       "Changes were given up, and are not in Redis: \(names.map { "'\(RedisName.printable($0))'" }.joined(separator: ", "))"
-        + (further > 0 ? " and \(further) more. " : ". ") + "The saveError of each share tells why."
+        + (further > 0 ? " and \(further) more. " : ". ") + "The saveError of each share says why."
     case .outcomeUnknown(let name):
-      "Whether the atomic update of '\(name)' took effect is unknown. Look at the value before you try again."
+      "Whether the atomic update of '\(name)' took effect is unknown. Check the value before you try again."
     case .valueTypeMismatch(let name, let existing, let requested, let place):
       "'\(name)' is already shared as \(existing)" + (place.map { " at \($0)" } ?? "")
         + ", so it cannot be shared as \(requested)."
@@ -328,7 +331,7 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
 }
 
 extension RedisSharedStateError {
-  /// How many values ``changesGivenUp(names:further:)`` names.
+  /// The largest number of values that ``changesGivenUp(names:further:)`` names.
   static var maximumNames: Int { 100 }
 
   /// The Redis key holds something other than a string.
@@ -336,7 +339,7 @@ extension RedisSharedStateError {
     .undecodable(name: name, reason: "the Redis key holds a \(type), not a string", writer: nil)
   }
 
-  /// The same, if it is about something stored that this writer wrote.
+  /// Adds the writer to an error about a stored value.
   func written(by writer: String?) -> Self {
     switch cause {
     case .undecodable(let name, let reason, nil): .undecodable(name: name, reason: reason, writer: writer)
@@ -345,7 +348,7 @@ extension RedisSharedStateError {
     }
   }
 
-  /// Whether trying again at once is pointless, because somebody has to change something first.
+  /// Whether trying again at once is pointless, because a person has to change something first.
   package var isPermanent: Bool {
     switch cause {
     case .authenticationFailed, .permissionDenied, .protocolViolation, .invalidURL, .invalidName, .serverRequired: true
@@ -355,7 +358,7 @@ extension RedisSharedStateError {
 }
 
 extension RedisSharedStateError: StoreError {
-  /// What is wrong with the connection is no business of a single value.
+  /// The store reports errors of the connection, which concern no single value.
   package var isToldByStore: Bool {
     switch cause {
     case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .authenticationFailed, .permissionDenied,

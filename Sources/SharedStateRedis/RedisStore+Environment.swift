@@ -4,33 +4,31 @@ public import SharedStateDependencies
 import Synchronization
 
 extension RedisStore {
-  /// The store of `.redis` keys that name none.
-  ///
-  /// In a program that is the store of ``fromEnvironment(requireServer:logger:environment:)``. Set another one at the
-  /// launch, before the first key asks for it: what was asked for before stays, and an issue is reported. In a test it is a
-  /// fresh fake of that test.
+  /// The store of `.redis` keys that name none. In a program that is the store of
+  /// ``fromEnvironment(requireServer:logger:environment:)``. Set another one at launch, before the first key uses the
+  /// default; afterwards the setter only reports an issue, and the store in use stays. In a test it is a fresh fake of
+  /// that test.
   public static var `default`: RedisStore {
     get { DependencyValues.current.defaultRedisStore }
     set { prepareDependencies { $0.defaultRedisStore = newValue } }
   }
 
   /// The store that the environment asks for: the one at `REDIS_URL`, or the fake inside this process.
-  ///
-  /// Without a logger and an environment it is one store for the whole program, which is also the one of `.redis` keys that
-  /// name none, so that a service begins with
+  /// Without a logger and an environment this is one store for the whole program, the same that `.redis` keys use when
+  /// they name none. A service begins with
   ///
   /// ```swift
   /// let store = try RedisStore.fromEnvironment(requireServer: true)
   /// try await store.connected(within: .seconds(10))
   /// ```
-  ///
-  /// When the variable is not set, values are shared within this process only, which is said once in the log, and within a
-  /// test only when this is one.
+  /// When the variable is not set, values are shared within this process only, as the log says once. In a test they are
+  /// shared within that test only.
   ///
   /// - Parameters:
   ///   - requireServer: Whether a missing `REDIS_URL` is an error.
-  ///   - logger: Is told of connections that come and go. With one there is a new store each time.
-  ///   - environment: Where to look; `nil`: in the process's own. With one there is a new store each time.
+  ///   - logger: Receives connects and disconnects. With a logger, each call makes a new store.
+  ///   - environment: The environment to read; `nil`: that of the process. With an environment, each call makes a new
+  ///     store.
   /// - Throws: ``RedisSharedStateError/Code/serverRequired``, ``RedisSharedStateError/Code/invalidURL``,
   ///   ``RedisSharedStateError/Code/invalidName``.
   public static func fromEnvironment(
@@ -72,9 +70,8 @@ extension RedisStore {
 
 extension DependencyValues {
   /// The store of `.redis` keys that name none: the one at `REDIS_URL`, or the fake inside this process.
-  ///
-  /// In a test every test has a fresh fake of its own. A `REDIS_URL` that is malformed never falls back to the fake: the
-  /// store then fails every operation with that error.
+  /// Each test has a fresh fake of its own. A malformed `REDIS_URL` never falls back to the fake: the store then fails
+  /// every operation with that error.
   public var defaultRedisStore: RedisStore {
     get { self[DefaultRedisStoreKey.self] }
     set { self[DefaultRedisStoreKey.self] = newValue }
@@ -82,7 +79,7 @@ extension DependencyValues {
 }
 
 extension RedisStore: EndsWithTest {
-  /// One with a change that cannot be delivered would keep itself alive, and connect again and again.
+  /// A store with a change that cannot be delivered would keep itself alive, and reconnect again and again.
   package func testDidEnd() { stop() }
 }
 

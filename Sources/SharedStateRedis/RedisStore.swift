@@ -10,12 +10,12 @@ import Synchronization
   import Musl
 #endif
 
-/// A Redis that keeps shared values: one pair of connections, one pair of threads, for all values of a service.
+/// A Redis that keeps shared values: one pair of connections and one pair of threads for all values of a service.
 ///
-/// It connects in the background and by itself as often as needed; nothing that reads or changes a share ever waits for
-/// it. A share keeps its store alive, and a store that nobody uses any more closes its connections.
+/// It connects and reconnects by itself in the background; reading or changing a share never waits for it. A share
+/// keeps its store alive, and a store that is no longer used closes its connections.
 public final class RedisStore: Sendable {
-  /// Whether the store is in touch with its server.
+  /// Whether the store is connected to its server.
   public enum Status: Hashable, Sendable {
     /// The server is the fake inside this process.
     case inProcess
@@ -23,14 +23,14 @@ public final class RedisStore: Sendable {
     case connecting
     /// Connected.
     case connected
-    /// The connection is down, for this many attempts in a row; values may be stale until it is back.
+    /// The connection is down, and this many attempts in a row have failed; values may be stale until it is back.
     case reconnecting(attempt: Int, error: RedisSharedStateError)
     /// The store was shut down.
     case stopped
   }
 
   let link: Link
-  /// Tell observers of what other services have changed, and those of other stores do not wait for them.
+  /// Notify observers of changes by other services. Each store has its own, so that stores do not wait for each other.
   let delivery = DeliveryThreads()
   let watch: LinkWatch
   /// Finds the one box of each name.
@@ -44,14 +44,14 @@ public final class RedisStore: Sendable {
   private let database: Int
   private let statusBoard: StatusBoard
   private let logger: Logger
-  /// Why no name is usable: the namespace is not.
+  /// The error of a namespace that is not usable, which makes every name unusable.
   private let namespaceError: RedisSharedStateError?
 
   /// A store on a Redis server. Connects in the background, at once.
   ///
   /// - Parameters:
-  ///   - configuration: Where the server is, and how to deal with it.
-  ///   - logger: Is told of connections that come and go; never of a value or a password.
+  ///   - configuration: Where the server is, and how to connect to it.
+  ///   - logger: Receives connects and disconnects; never a value or a password.
   public convenience init(_ configuration: RedisConfiguration, logger: Logger = RedisStore.defaultLogger) {
     self.init(
       connector: HiredisConnector(configuration: configuration),
@@ -66,14 +66,14 @@ public final class RedisStore: Sendable {
   ///
   /// - Parameters:
   ///   - server: Several stores on one fake server behave as several services on one Redis.
-  ///   - configuration: Namespace, label and timeouts; the address is of no meaning here.
+  ///   - configuration: Namespace, label and timeouts; the address is not used.
   ///   - logger: As for a real server.
   public static func inProcess(
     _ server: InProcessRedis = .init(),
     configuration: RedisConfiguration = .inProcess,
     logger: Logger = RedisStore.defaultLogger
   ) -> RedisStore {
-    // It connects when it is first used, so that a test suite can make thousands that it hardly uses.
+    // It connects when it is first used, so that a test suite can make thousands of stores and use only a few.
     RedisStore(
       connector: InProcessConnector(server, client: configuration.label),
       configuration: configuration,
@@ -129,30 +129,30 @@ public final class RedisStore: Sendable {
       watch: watch,
       onStatusChange: { session, number in statusBoard.update(session, number: number) }
     )
-    // What a fake has is gone with the process anyway.
+    // The data of a fake ends with the process anyway.
     if !isInProcess { ExitWatch.shared.add(self) }
   }
 
   deinit {
     ExitWatch.shared.remove(ObjectIdentifier(self))
-    // Nothing is pending here: a change that is not acknowledged holds its share, and the share holds the store.
+    // Nothing is pending here: an unacknowledged change holds its share, and the share holds the store.
     link.stop()
   }
 
   // MARK: Status
 
-  /// Whether the store is in touch with its server, now.
+  /// Whether the store is connected to its server now.
   public var status: Status { statusBoard.status }
 
-  /// The present status, then each newest one. Slow readers miss some in between, never the last one. It ends with
+  /// The present status, then every change. Slow readers may miss intermediate ones, never the last. It ends with
   /// ``Status/stopped``.
   public var statuses: some AsyncSequence<Status, Never> & Sendable { statusBoard.statuses }
 
   /// Returns once the store is connected.
   ///
-  /// - Parameter timeout: How long to wait at the longest.
-  /// - Throws: Why there is no connection: at once when only a person can help, such as a wrong password; after the
-  ///   timeout otherwise. ``RedisSharedStateError/Code/stopped``, or `CancellationError`.
+  /// - Parameter timeout: The longest time to wait.
+  /// - Throws: The reason why there is no connection: at once when only a person can fix it, such as a wrong password;
+  ///   otherwise after the timeout. ``RedisSharedStateError/Code/stopped``, or `CancellationError`.
   public func connected(within timeout: Duration) async throws {
     link.start()
     try await Deadline.run(within: timeout) {
@@ -172,15 +172,13 @@ public final class RedisStore: Sendable {
 
   // MARK: Changes
 
-  /// Returns once the server has acknowledged every change that was made so far through this store.
-  ///
-  /// A change that was given up, because it cannot be encoded, is too large, gave way to somebody else's, is one of a
-  /// share whose name or type cannot be used, or was made after the shutdown, counts from then on until a flush has thrown
-  /// it, or a later change of the same value is saved; also when the share is gone, and when `save()` has thrown the reason
-  /// as well.
-  /// - Parameter timeout: How long to wait at the longest. What is not acknowledged by then is still sent later.
-  /// - Throws: ``RedisSharedStateError/Code/changesGivenUp``, once everything else is acknowledged, or cannot
-  ///   be for now, which the next flush tells; why a change was not acknowledged, once all the others are;
+  /// Returns once the server has acknowledged every change that was made so far through this store. A change is given
+  /// up when it cannot be encoded, is too large, gave way to another service's, belongs to a share whose name or type
+  /// cannot be used, or was made after the shutdown. It is reported until a flush has thrown it, or a later change of
+  /// the same value is saved; even when the share is gone, and when `save()` has thrown the reason as well.
+  /// - Parameter timeout: The longest time to wait. Changes that are not acknowledged by then are still sent later.
+  /// - Throws: ``RedisSharedStateError/Code/changesGivenUp``, once every other change is acknowledged, or cannot be for
+  ///   now, which the next flush reports; the reason why a change was not acknowledged, once all others are;
   ///   ``RedisSharedStateError/Code/timedOut``; `CancellationError`.
   public func flush(within timeout: Duration) async throws {
     let countdown = Countdown()
@@ -196,7 +194,7 @@ public final class RedisStore: Sendable {
 
   private func wait(for waiters: [LinkState.WaiterID], _ countdown: Countdown, within timeout: Duration) async throws {
     guard !waiters.isEmpty else { return }
-    // The writer's thread watches the deadline, unless it is busy connecting. A timer wakes two more threads.
+    // The writer's thread watches the deadline, unless it is busy connecting. A timer would wake two more threads.
     let timer =
       isInTouch
       ? nil
@@ -208,7 +206,7 @@ public final class RedisStore: Sendable {
     do {
       try await countdown.wait(for: waiters.count)
     } catch {
-      // Otherwise there is nobody left to forget.
+      // Without an error, every waiter has been called back, and none is left to forget.
       link.forget(waiters)
       throw error
     }
@@ -221,21 +219,21 @@ public final class RedisStore: Sendable {
     }
   }
 
-  /// Why there is no connection says more than that the time is over.
+  /// The reason for a missing connection says more than that the time has run out.
   private func timeoutError(of operation: String) -> RedisSharedStateError {
     if case .reconnecting(_, let error) = status { return error }
     return .timedOut(operation: operation)
   }
 
-  /// Sends what is pending, then closes the connections. Shares keep their values and can be read on.
+  /// Sends pending changes, then closes the connections. Shares keep their values and can still be read.
   ///
-  /// How many values have a change that was not delivered is logged, and so is what ``flush(within:)`` would throw.
-  /// - Parameter timeout: How long to wait for the delivery at the longest.
+  /// Logs how many values have a change that was not delivered, and the error that ``flush(within:)`` would throw.
+  /// - Parameter timeout: The longest time to wait for the delivery.
   public func shutdown(within timeout: Duration) async {
     do {
       try await flush(within: timeout)
     } catch {
-      logger.warning("Not everything was delivered before the shutdown.", metadata: ["error": "\(error)"])
+      logger.warning("Not every change was delivered before the shutdown.", metadata: ["error": "\(error)"])
     }
     let undelivered = link.stop()
     if undelivered > 0 {
@@ -243,11 +241,11 @@ public final class RedisStore: Sendable {
     }
   }
 
-  /// At a normal exit of the program, waits until what is pending is delivered.
+  /// Makes a normal exit of the program wait until pending changes are delivered.
   ///
-  /// Whether or not this is called, the log says at a normal exit how many values have a change that was not delivered. A
-  /// program that ends by a signal has no normal exit, unless it handles the signal and returns from `main`.
-  /// - Parameter timeout: How long the end of the program waits at the longest.
+  /// Whether or not this is called, a normal exit logs how many values have a change that was not delivered. A program
+  /// that is ended by a signal has no normal exit, unless it handles the signal and returns from `main`.
+  /// - Parameter timeout: The longest time that the exit waits.
   public func flushAtExit(within timeout: Duration) {
     ExitWatch.shared.flush(self, within: timeout)
   }
@@ -257,30 +255,30 @@ public final class RedisStore: Sendable {
     watch.endedWithUndelivered(values)
   }
 
-  /// Closes the connections, for ever. What is pending is not sent any more.
+  /// Closes the connections for good. Pending changes are not sent any more.
   package func stop() { link.stop() }
 
   /// How many values have a change that the server has not acknowledged.
   package var pendingChanges: Int { link.pendingChanges }
 
-  /// How many atomic updates wait to be run or sent, and how many the server may have by now.
+  /// How many atomic updates wait to be run or sent, and how many were sent and may have taken effect.
   package var openUpdates: (waiting: Int, sent: Int) { link.openUpdates }
 
   // MARK: Names
 
-  /// What Redis knows about a stored value.
+  /// Reads what Redis stores about a value.
   ///
   /// - Parameter name: The name, as in ``RedisSharedKey``.
   /// - Returns: `nil` when nothing was ever stored under the name.
   /// - Throws: ``RedisSharedStateError``, or `CancellationError`.
   public func metadata(for name: String) async throws -> Metadata? {
     let names = try names(for: name).get()
-    // The document itself tells nothing of that.
+    // Only the size of the document is needed, not its contents.
     let stored = try await read(names, maximumBytes: 0)
     return Metadata(stored)
   }
 
-  /// The newest revision of a value that this store knows to be in Redis; `nil`: there is no share of it.
+  /// The newest revision of a value that this store knows to be in Redis; `nil`: the store has no share of it.
   package func confirmedRevision(of name: String) -> Revision? {
     (try? names(for: name).get()).flatMap(link.confirmedRevision)
   }
@@ -291,16 +289,16 @@ public final class RedisStore: Sendable {
     }
   }
 
-  /// Tells this store from every other that ever writes. All are of one length and begin with a letter, so that the
-  /// commit script finds one among remembered operations by searching for its text.
+  /// Makes a text that distinguishes this store from every other that ever writes. All nonces have the same length and
+  /// begin with a letter, so that the commit script finds one among remembered operations by searching for its text.
   private static func makeNonce() -> String {
     let digits = String(Schedules.randomNumber(), radix: 16)
     return "n" + String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// A share of a name has another option than the first one, whose option holds: says so, once.
+  /// Reports, once, that a share of a name has another option than the first share, whose option holds.
   ///
-  /// Called on the thread that makes the share, from where a test can be told.
+  /// Called on the thread that makes the share, where an issue is recorded for the right test.
   func report(_ option: KeyOption, of name: String, ignored: String, kept: String) {
     guard reportedOptions.insert(Name(name), option) else { return }
     let message =

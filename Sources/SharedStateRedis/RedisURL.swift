@@ -34,7 +34,7 @@ struct RedisURL: Sendable {
       database = try Self.database(path.dropFirst())
     case "unix":
       guard host.isEmpty, path.utf8.count > 1 else {
-        throw .invalidURL(reason: "after unix:// comes the absolute path of a socket, with a third slash")
+        throw .invalidURL(reason: "unix:// must be followed by the absolute path of a socket, with a third slash")
       }
       endpoint = try RedisEndpoint(socketPath: path)
       database = try Self.database((items.removeValue(forKey: "database") ?? "")[...])
@@ -48,14 +48,14 @@ struct RedisURL: Sendable {
     namespace = items.removeValue(forKey: "namespace")
     label = items.removeValue(forKey: "label")
     guard items.isEmpty else {
-      throw .invalidURL(reason: "after the '?' it may have namespace, label and, for unix://, database only")
+      throw .invalidURL(reason: "after the '?' it may only have namespace, label and, for unix://, database")
     }
   }
 
   private static func credentials(
     in authority: Substring
   ) throws(RedisSharedStateError) -> (credentials: RedisCredentials?, host: Substring) {
-    // The last '@': a password with one in it is understood all the same.
+    // The last '@' separates the host, so that a password may contain one.
     guard let separator = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return (nil, authority) }
     let host = authority[authority.utf8.index(after: separator)...]
     let (userPart, passwordPart) = split(authority[..<separator], at: ":")
@@ -81,7 +81,7 @@ struct RedisURL: Sendable {
       }
       port = rest.isEmpty ? nil : rest.dropFirst()
       guard host.utf8.contains(UInt8(ascii: ":")) else {
-        throw .invalidURL(reason: "what it has in brackets is not an IPv6 address")
+        throw .invalidURL(reason: "the address in brackets is not an IPv6 address")
       }
     } else {
       (host, port) = split(text, at: ":")
@@ -105,21 +105,21 @@ struct RedisURL: Sendable {
     for item in query.split(separator: "&") {
       let (name, value) = split(item, at: "=")
       guard let value, items.updateValue(try decoded(value, what: "query"), forKey: String(name)) == nil else {
-        throw .invalidURL(reason: "what follows its '?' is not a list of different name=value pairs")
+        throw .invalidURL(reason: "the part after its '?' is not a list of name=value pairs with distinct names")
       }
     }
     return items
   }
 
   private static func decoded(_ text: Substring, what: String) throws(RedisSharedStateError) -> String {
-    // Foundation drops a byte order mark at the beginning, so something else is there.
+    // Foundation drops a byte order mark at the beginning, so another character is put in front.
     guard let decoded = "/\(text)".removingPercentEncoding else {
       throw .invalidURL(reason: "its \(what) is not percent-encoded correctly")
     }
     return String(decoded.unicodeScalars.dropFirst())
   }
 
-  /// Splits by bytes, so that a combining character behind the separator does not hide it.
+  /// Splits by bytes, so that a combining character after the separator does not hide it.
   private static func split(_ text: Substring, at separator: Unicode.Scalar) -> (Substring, Substring?) {
     guard let index = text.utf8.firstIndex(of: UInt8(ascii: separator)) else { return (text, nil) }
     return (text[..<index], text[text.utf8.index(after: index)...])

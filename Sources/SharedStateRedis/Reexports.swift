@@ -1,2 +1,2 @@
-// Whoever shares values by way of Redis makes shares of them.
+// Programs that share values through Redis need the shares of SharedState.
 @_exported public import SharedState

@@ -1,11 +1,7 @@
 public import SharedStateStore
 import Synchronization
 
-#if canImport(Combine)
-  public import Combine
-#else
-  public import OpenCombine
-#endif
+public import OpenCombine
 
 extension Effect {
   /// Sends the output of a publisher as actions, until it ends or the effect is cancelled.

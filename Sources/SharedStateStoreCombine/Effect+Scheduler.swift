@@ -1,10 +1,6 @@
 public import SharedStateStore
 
-#if canImport(Combine)
-  public import Combine
-#else
-  public import OpenCombine
-#endif
+public import OpenCombine
 
 extension Effect {
   /// Begins the effect once no other effect with the same id was begun for some time, measured by a scheduler.

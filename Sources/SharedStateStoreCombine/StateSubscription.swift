@@ -1,11 +1,7 @@
 import SharedStateStore
 import Synchronization
 
-#if canImport(Combine)
-  import Combine
-#else
-  import OpenCombine
-#endif
+import OpenCombine
 
 /// Delivers the states of a core to one subscriber, as many as it requests.
 final class StateSubscription<State: Sendable, Action: Sendable>: StateSubscribing, @unchecked Sendable {

@@ -1,10 +1,6 @@
 public import SharedStateStore
 
-#if canImport(Combine)
-  public import Combine
-#else
-  public import OpenCombine
-#endif
+public import OpenCombine
 
 extension Store {
   /// Publishes the present state, then the state after each action that has changed it, and after each change of a

@@ -4,8 +4,6 @@ import SharedStateStoreMacroExpansion
   import Glibc
 #elseif canImport(Musl)
   import Musl
-#else
-  import Darwin
 #endif
 
 /// Answers the compiler, message by message, until the compiler closes its end.

@@ -1,7 +1,7 @@
 import Logging
 import SharedStateTesting
 
-/// Tells what only the log of a store says: that a value goes back, because a message was not true.
+/// Reports the one event that only a store's log mentions: a value goes back because a message was false.
 struct ChaosLog: LogHandler {
   let service: Int
   var metadata: Logger.Metadata = [:]

@@ -7,13 +7,13 @@ import Synchronization
 
 /// One of the services of a chaos test: `ChaosService URL INDEX`.
 ///
-/// It takes commands from standard input, one a line, and answers each with what its boxes have; in between it tells what
-/// it does and sees, for a ``History``. It ends with its input.
+/// It reads commands from standard input, one per line, and answers each with the contents of its boxes. In between it
+/// reports what it does and sees, for a ``History``. It exits when its input ends.
 ///
-/// - `start`: saves and makes atomic updates, over and over again.
-/// - `write 10`: changes its field, and the common one, ten times.
-/// - `rest`: stops what `start` began, and saves.
-/// - `report`: nothing else.
+/// - `start`: keeps saving and making atomic updates.
+/// - `write 10`: changes its own field and the common one ten times.
+/// - `rest`: stops the work that `start` began, and saves.
+/// - `report`: only answers.
 @main
 final class ChaosService: Sendable {
   private let store: RedisStore
@@ -21,7 +21,7 @@ final class ChaosService: Sendable {
   private let count: Shared<Int>
   private let index: Int
   private let isResting = Atomic(true)
-  /// How many changes are in the document.
+  /// The number of changes in the document.
   private let written = Atomic(0)
   private let updates = Atomic(0)
 
@@ -78,7 +78,7 @@ final class ChaosService: Sendable {
         document[keyPath: ChaosDocument.fields[index]] = number
         document.common = common
       }
-      // Only now, so that who saves knows what is saved.
+      // Stored after the change, so that a save never claims a change that it does not include.
       written.store(number, ordering: .relaxed)
       try? await Task.sleep(for: Self.pace)
     }
@@ -106,12 +106,12 @@ final class ChaosService: Sendable {
       } catch {
         tell(.updateEnded(countBox, number: number, .failed))
       }
-      // Hardly a pause, so that most of what happens to the server happens to an update.
+      // A very short pause, so that most disturbances of the server hit an update.
       try? await Task.sleep(for: Self.pace / 8)
     }
   }
 
-  /// Saves, as often as it takes; how long it may take is the business of whoever waits for the answer.
+  /// Tries to save until it succeeds. The process that waits for the answer limits the time.
   private func saveAll() async {
     while (try? await save()) == nil { try? await Task.sleep(for: Self.pace) }
   }
@@ -135,7 +135,8 @@ final class ChaosService: Sendable {
     tell(.opened(countBox, default: ["": "0"], owns: []))
   }
 
-  /// The value has changed, whoever has changed it. The revision is read a little later, and never goes back either.
+  /// Records that the value has changed, here or elsewhere. The revision is read a little later, and never goes back
+  /// either.
   private func show(_ value: some Encodable, _ name: String) {
     let revision = store.confirmedRevision(of: name)?.rawValue
     tell(.shown(box(name), try? History.Document(of: value), revision: revision, isFromOutside: false))
@@ -148,7 +149,7 @@ final class ChaosService: Sendable {
 
   private func tell(_ event: History.Event) { ChaosEvent.recorded(event).tell() }
 
-  /// Reading blocks, so it has a thread of its own.
+  /// Reading blocks, so it runs on its own thread.
   private static var commands: AsyncStream<String> {
     AsyncStream { lines in
       Thread.detachNewThread {
@@ -158,7 +159,7 @@ final class ChaosService: Sendable {
     }
   }
 
-  /// A store that loses its patience early, so that a pause of the server is more than a delay.
+  /// A store with short timeouts, so that a pause of the server is more than a delay.
   private static func store(_ url: String, index: Int) throws -> RedisStore {
     var configuration = try RedisConfiguration(url: url)
     configuration.label = "chaos\(index)"

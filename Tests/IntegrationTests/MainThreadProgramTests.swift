@@ -2,11 +2,11 @@ import Foundation
 import SharedStateTesting
 import Testing
 
-/// Programs with a main thread of their own: that of the tests has other business.
+/// These tests run a separate program, because the main thread of the test process is not theirs to use.
 @Suite("A program with closures of the main actor", .timeLimit(.minutes(5)))
 struct MainThreadProgramTests {
   @Test(
-    "hears of what others do on its main thread",
+    "receives the changes of others on its main thread",
     arguments: ["inMemory", "appStorage", "fileStorage", "redis"],
     ["dispatch", "runLoop"]
   )
@@ -21,7 +21,7 @@ struct MainThreadProgramTests {
     #expect(output == "[0, 1, 2, 3, 4]")
   }
 
-  @Test("is told when its main thread does not run the queue on which it has subscribed")
+  @Test("gets a warning when its main thread does not run the queue on which it has subscribed")
   func blocked() throws {
     let program = CommandLineTool.program("MainThreadProgram")
     let told = try CommandLineTool.firstLineOfError(program, ["block"])
@@ -29,7 +29,7 @@ struct MainThreadProgramTests {
     #expect(told.contains(#"'Shared<Int>(.inMemory("count"))@MainThreadProgram/Neglect.swift:"#))
   }
 
-  @Test("says at its end what was not delivered, once")
+  @Test("reports undelivered changes once when it ends")
   func leave() throws {
     let errors = try CommandLineTool.errors(CommandLineTool.program("MainThreadProgram"), ["leave", "unix:///nowhere"])
     let told = errors.split(separator: "\n").filter {
@@ -40,7 +40,7 @@ struct MainThreadProgramTests {
     #expect(told.first?.contains("server=/nowhere") == true)
   }
 
-  @Test("delivers at its end what is pending, where that is wanted, and says nothing then")
+  @Test("delivers pending changes when it ends, if asked to, and then reports nothing")
   func deliver() throws {
     let server = try PrivateRedisServer()
     let errors = try CommandLineTool.errors(CommandLineTool.program("MainThreadProgram"), ["deliver", server.url])
@@ -48,7 +48,7 @@ struct MainThreadProgramTests {
     #expect(try server.command("GET", "count").text == "1")
   }
 
-  @Test("is told of an error of a load that it does not look at")
+  @Test("gets a report of a load error that it ignores")
   func ignored() throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("damaged-\(UUID()).json")
     try Data("no number".utf8).write(to: file)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Every wait of a test ends", .timeLimit(.minutes(5)))
 struct WaitingTests {
-  @Test("a wait whose task is cancelled ends, and says what it has waited for")
+  @Test("a wait whose task is cancelled ends, and says what it waited for")
   func cancellation() async throws {
     let wait = Task { try await eventually("a blue moon") { false } }
     wait.cancel()
@@ -14,7 +14,7 @@ struct WaitingTests {
     #expect(error?.description == "waited in vain for a blue moon")
   }
 
-  @Test("a wait for a value says what it has found instead")
+  @Test("a wait for a value says which value it found instead")
   func found() async throws {
     let count = Shared(value: 7)
     let wait = Task { try await count.becomes(8) }
@@ -23,7 +23,7 @@ struct WaitingTests {
     #expect(error?.description == "waited in vain for 8; found: 7")
   }
 
-  @Test("stores end with their test, also when it fails, and their server is gone with a change that it does not have")
+  @Test("stores end with their test, even if it fails with an undelivered change and without a server")
   func storesEnd() async throws {
     let test = try #require(Test.current)
     let kept = Mutex<RedisStore?>(nil)
@@ -41,12 +41,12 @@ struct WaitingTests {
       }
     }
     #expect(kept.withLock { $0?.status } == .stopped)
-    // Nothing but this test has it any more: neither the change nor a thread.
+    // Neither the pending change nor a thread keeps the store alive.
     weak let store = kept.withLock { $0.take() }
     while store != nil { try await Task.sleep(for: .milliseconds(1)) }
   }
 
-  @Test("a server that goes on is told to go on, without waiting for what does not happen")
+  @Test("resuming a server never waits, even if the server is not paused")
   func resume() throws {
     let server = try PrivateRedisServer()
     try server.resume()

@@ -1,16 +1,16 @@
 import Dispatch
 import Foundation
 
-/// Watches a share on the main actor while others change it: `MainThreadProgram watch LOOP STRATEGY PLACE`.
+/// Watches a share on the main actor while another process changes it: `MainThreadProgram watch LOOP STRATEGY PLACE`.
 ///
-/// `LOOP` says how the main thread waits: `dispatch` or `runLoop`. The changes are made by another process, which is this
-/// program again, as `MainThreadProgram change STRATEGY PLACE VALUE`, or by another thread where nobody else can.
+/// `LOOP` says how the main thread waits: `dispatch` or `runLoop`. The other process is this program again, as
+/// `MainThreadProgram change STRATEGY PLACE VALUE`. A value in memory is changed by another thread instead.
 ///
-/// `MainThreadProgram leave URL` changes a value and ends at once, or, as `MainThreadProgram deliver URL`, once that is
-/// delivered.
+/// `MainThreadProgram leave URL` changes a value and exits at once. `MainThreadProgram deliver URL` exits once the
+/// change is delivered.
 ///
-/// `MainThreadProgram block` subscribes on the main thread, which then never runs its queue, and
-/// `MainThreadProgram ignore FILE` shares a file that cannot be read, and looks at no error. Both go on until they are ended.
+/// `MainThreadProgram block` subscribes on the main thread, which then never runs its queue.
+/// `MainThreadProgram ignore FILE` shares a file that cannot be read, and ignores the error. Both run until killed.
 @main
 struct MainThreadProgram {
   static func main() {

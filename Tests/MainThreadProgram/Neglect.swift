@@ -5,7 +5,7 @@ import SharedState
 import SharedStateCombine
 import SharedStateRedis
 
-/// What a program should not do, and is told of.
+/// Mistakes of a program that the library reports.
 enum Neglect {
   static func blockMainThread() -> Never {
     let count = Shared(wrappedValue: 0, .inMemory("count"))

@@ -2,11 +2,11 @@ import Foundation
 import SharedState
 import SharedStateRedis
 
-/// Where the value is kept.
+/// The place where the value is stored.
 enum Strategy: String {
   case inMemory, appStorage, fileStorage, redis
 
-  /// A share of the value.
+  /// Returns a share of the value.
   ///
   /// - Parameter place: A folder, or the URL of a server.
   func share(at place: String) throws -> Shared<Int> {
@@ -18,7 +18,7 @@ enum Strategy: String {
     }
   }
 
-  /// Has somebody else change the value.
+  /// Changes the value from another process, or, where the value is in memory, from a detached task.
   func changeElsewhere(to value: Int, at place: String) async throws {
     if self == .inMemory {
       return try await Task.detached { try await change(to: value, at: place) }.value
@@ -32,7 +32,7 @@ enum Strategy: String {
     }
   }
 
-  /// Changes the value as another program does.
+  /// Changes the value the way another program would.
   func change(to value: Int, at place: String) async throws {
     switch self {
     case .inMemory: try share(at: place).withLock { $0 = value }

@@ -3,7 +3,8 @@ import OpenCombine
 import SharedState
 import SharedStateCombine
 
-/// Watches a share in every way that there is, with closures of the main actor, which end the program elsewhere.
+/// Watches a share in every available way, with closures of the main actor. The program traps if one of them runs on
+/// another thread.
 @MainActor
 final class Watch {
   private let strategy: Strategy
@@ -20,12 +21,12 @@ final class Watch {
     share = try strategy.share(at: place)
   }
 
-  /// Has the share changed, and prints what was published once everything has been seen.
+  /// Has the share changed, and prints the published values once every observer has seen them.
   func run() async throws {
     cancellable = share.publisher.sink { [weak self] value in self?.published.append(value) }
     let loop = Task { for await value in share.updates { newest = value } }
     observe()
-    // Nothing is missed that is changed before the first load.
+    // A change after the load cannot be missed.
     try await share.load()
     for value in 1...3 {
       try await strategy.changeElsewhere(to: value, at: place)
@@ -45,7 +46,7 @@ final class Watch {
       Task { @MainActor in self?.observe() }
     }
     observed = value
-    // The gap that every observation has: see the article about it.
+    // Every observation has this gap; the article ObservingChanges explains it.
     if share.wrappedValue != value { Task { @MainActor in self.observe() } }
   }
 }

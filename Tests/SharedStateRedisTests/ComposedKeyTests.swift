@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A key that is built on top of a key of Redis", .timeLimit(.minutes(5)))
 struct ComposedKeyTests {
-  /// Hands everything on.
+  /// A key that forwards everything to its base.
   private struct Forwarding: SharedKey {
     struct ID: Hashable {
       let base: RedisKeyID

@@ -18,7 +18,7 @@ struct CountdownTests {
     try await done
   }
 
-  @Test("throws the first error, once all outcomes are there")
+  @Test("throws the first error once all outcomes are known")
   func fails() async {
     let countdown = Countdown()
     countdown.finishOne(.failure(.stopped))
@@ -27,7 +27,7 @@ struct CountdownTests {
     await #expect(throws: RedisSharedStateError.stopped) { try await countdown.wait(for: 3) }
   }
 
-  @Test("keeps what was given up for whoever asks, and waits for the others")
+  @Test("keeps given-up outcomes for the caller, and waits for the others")
   func givesUp() async throws {
     let countdown = Countdown()
     countdown.finishOne(.failure(.changesGivenUp(names: ["a"], further: 0)))

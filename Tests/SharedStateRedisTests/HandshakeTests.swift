@@ -7,7 +7,7 @@ struct HandshakeTests {
   private let digest = String(repeating: "a", count: 40)
   private let formatter = RedisFormatter()
 
-  /// The handshake after these replies.
+  /// Returns the handshake after these replies.
   private func handshake(
     _ replies: String,
     url: String = "redis://h",
@@ -43,7 +43,7 @@ struct HandshakeTests {
     let done = try handshake("+OK\r\n\(role)\(whole)\(scripts)")
     let vitals = Vitals(era: Era(42), evictions: 5)
     #expect(done.facts == ServerFacts(runID: "1", vitals: vitals, clock: 77, clients: 9))
-    // A server that is older takes one section at a time.
+    // An older server accepts one section at a time.
     let parts = lines.map(bulk).joined()
     let old = try handshake("+OK\r\n\(role)-ERR syntax error\r\n\(scripts)\(parts)")
     #expect(old.isDone)

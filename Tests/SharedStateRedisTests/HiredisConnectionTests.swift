@@ -31,7 +31,7 @@ struct HiredisConnectionTests {
     if case .reply(_, .failure(let error)) = event { error } else { nil }
   }
 
-  @Test("a key that is no UTF-8 is not taken for the one that it would be repaired to")
+  @Test("a key that is not UTF-8 is not mistaken for its repaired form")
   func invalidKeys() throws {
     let connection = peer.connection(.subscriber)
     let channel = "$20\r\n__redis__:invalidate\r\n"
@@ -77,7 +77,7 @@ struct HiredisConnectionTests {
   }
 
   @Test(
-    "an answer with a revision that is not to be believed fails its commit only",
+    "an answer with an implausible revision fails only its commit",
     arguments: [
       "ok 9007199254740993 0", "ok 7881299347898369 7881299347898368", "ok 5 9007199254740993",
     ]
@@ -150,7 +150,7 @@ struct HiredisConnectionTests {
       let heard = peer.heard().components(separatedBy: "\r\nEVAL").count - 1
       commands += heard
       peer.say(String(repeating: "-NOSCRIPT No matching script.\r\n", count: heard))
-      // What the peer has not taken yet is sent meanwhile, and then there is more to be heard.
+      // Receiving also sends what the peer has not taken yet, and the peer hears that in the next round.
       failures += try connection.receive(until: .now + .milliseconds(10)).compactMap { failure($0) }
     }
     #expect(failures.allSatisfy { $0 == .serverError(code: "NOSCRIPT") })
@@ -256,7 +256,7 @@ struct HiredisConnectionTests {
     let count = 50_000
     let connection = peer.connection()
     let peer = peer
-    // The peer says much more than it hears, and waits with every answer until it is taken.
+    // The peer's answers are much longer than the requests, and it blocks on each answer until it is taken.
     let answer = "+" + String(repeating: "PONG", count: 50) + "\r\n"
     let thread = Thread {
       var (heard, answered) = (0, 0)
@@ -288,7 +288,7 @@ struct HiredisConnectionTests {
     peer.say("+PO")
     #expect(try connection.receive(until: .now + .milliseconds(20)).isEmpty)
     #expect(!connection.hasHeard)
-    // It goes on where it had to stop.
+    // The connection resumes sending where it had to stop.
     let unsent = connection.stream.formatter.count
     #expect(unsent > 0)
     let heard = peer.heard().utf8.count
@@ -296,7 +296,7 @@ struct HiredisConnectionTests {
     #expect((unsent - heard..<unsent).contains(connection.stream.formatter.count))
   }
 
-  @Test("a wake-up ends a wait although bytes go on coming, and is forgotten")
+  @Test("a wake-up ends a wait although bytes keep coming, and is then forgotten")
   func wokenWhileBytesCome() throws {
     let waker = Waker()
     let transport = EndlessTransport()
@@ -362,7 +362,7 @@ struct HiredisConnectionTests {
   }
 
   @Test(
-    "an answer that is larger than what was asked for ends the connection before it comes",
+    "an answer that is larger than its request allows ends the connection before it arrives",
     arguments: [
       (.ping, "$4097\r\n"), (.ping, "*1\r\n"), (.role, "*20000\r\n"), (.vitals, "$300000\r\n"),
       (.summarize(Sample.keys), "$5000\r\n"), (.summarize(Sample.keys), ":1\r\n:1\r\n*5\r\n"),
@@ -379,7 +379,7 @@ struct HiredisConnectionTests {
   }
 
   @Test(
-    "so does a message, or a list of keys",
+    "so does a message or a list of keys that is too large",
     arguments: [
       "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$67108864\r\n",
       "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n*1048576\r\n",
@@ -391,7 +391,7 @@ struct HiredisConnectionTests {
     expectTooMuch { while true { _ = try connection.receive(until: soon) } }
   }
 
-  @Test("each answer may be as large as its own request allows, and no larger")
+  @Test("each answer may be exactly as large as its own request allows")
   func boundOfARequest() throws {
     let connection = peer.connection()
     try connection.send([
@@ -414,7 +414,7 @@ struct HiredisConnectionTests {
     #expect(reason.hasPrefix("a reply has"), sourceLocation: sourceLocation)
   }
 
-  @Test("a few bytes of a reply are nothing heard, and a whole reply or a large part of one is")
+  @Test("a whole reply or a large part of one counts as heard, a few bytes do not")
   func heard() throws {
     let connection = peer.connection()
     try connection.send([
@@ -428,7 +428,7 @@ struct HiredisConnectionTests {
     #expect(connection.hasHeard)
     var heard = 0
     for _ in 0..<60 {
-      // As much as the socket has room for.
+      // This fills the socket's buffer.
       peer.say(String(repeating: "x", count: 50_000))
       #expect(try connection.receive(until: .now).isEmpty)
       heard += connection.hasHeard ? 1 : 0

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import SharedStateRedis
 
-/// A client of the in-process server, which carries requests out at once, so that no test has to wait.
+/// A client of the in-process server. The server carries requests out at once, so no test has to wait.
 final class InProcessProbe {
   let waker = Waker()
   let connection: any RedisConnection
@@ -21,7 +21,7 @@ final class InProcessProbe {
     }
   }
 
-  /// Whether somebody has woken the connection since it last received.
+  /// Whether the connection was woken since it last received.
   var isWoken: Bool { waker.isWoken }
 
   func send(_ commands: RedisRequest.Command...) throws {
@@ -37,7 +37,7 @@ final class InProcessProbe {
     try connection.receive(until: .now)
   }
 
-  /// The numbers of the requests that were answered.
+  /// Returns the numbers of the requests that were answered.
   func answered() throws -> [UInt64] {
     try events().compactMap { if case .reply(let id, _) = $0 { id } else { nil } }
   }
@@ -61,7 +61,7 @@ final class InProcessProbe {
     )
   }
 
-  /// The answer to one request.
+  /// Sends one request, and returns its answer.
   func reply(to command: RedisRequest.Command) throws -> RedisReply? {
     try send(command)
     guard case .reply(lastRequest, let reply)? = try events().last else { return nil }
@@ -74,7 +74,7 @@ final class InProcessProbe {
   }
 }
 
-/// The error that a connection throws, if it throws.
+/// Returns the error that the closure throws, if any.
 func failure(of body: () throws -> Void) -> RedisSharedStateError? {
   do {
     try body()

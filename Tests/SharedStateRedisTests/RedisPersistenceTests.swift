@@ -6,7 +6,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// What happens between a share and its link, where a thread can be late.
+/// Interactions between a share and its link in which a thread can be late.
 @Suite("The persistence of a share in Redis", .timeLimit(.minutes(5)))
 struct RedisPersistenceTests {
   private let error = RedisSharedStateError.disconnected(reason: "cut")
@@ -60,7 +60,7 @@ struct RedisPersistenceTests {
       await store.shutdown(within: .seconds(30))
       await #expect(throws: RedisSharedStateError.stopped) { try await count.save() }
     }
-    // The last share may be released by a thread of the link that is about to end.
+    // A thread of the link that is about to end may release the last share.
     while kept != nil { try await Task.sleep(for: .milliseconds(1)) }
     #expect(kept == nil)
   }
@@ -91,7 +91,7 @@ struct RedisPersistenceTests {
     let store = RedisStore.inProcess(server)
     defer { store.stop() }
     let tooLarge = Shared(wrappedValue: "", .redis("large", store: store, options: .init(maximumBytes: 4)))
-    // More than are sent at once, so that many are still to be sent when the first failure is known.
+    // These are more values than one batch holds, so many are unsent when the first failure is known.
     let counts = (0..<600).map { Shared(wrappedValue: 0, .redis("count\($0)", store: store)) }
     try await tooLarge.load()
     server.refuseConnections()

@@ -6,9 +6,9 @@ import Testing
 struct ReplyBoundTests {
   private let bound = ReplyBound(bytes: 20_000, elements: 100, depth: 2)
 
-  /// Feeds a text, then another one time and again, until the parser has had enough.
+  /// Feeds one text and then another one repeatedly, until the parser refuses more.
   ///
-  /// - Returns: How many bytes it took, and why it was no more.
+  /// - Returns: The number of bytes that the parser took, and the reason why it stopped.
   private func feed(
     _ start: String,
     repeating text: String,
@@ -58,12 +58,12 @@ struct ReplyBoundTests {
   @Test(
     "what a reply says it will have is refused before it comes",
     arguments: [
-      ("$20001\r\n", "a reply has more than the 20000 bytes that it may have"),
-      ("$536870912\r\n", "a reply has more than the 20000 bytes that it may have"),
-      ("*2\r\n$3\r\nabc\r\n$19990\r\n", "a reply has more than the 20000 bytes that it may have"),
-      ("*101\r\n", "a reply has more than the 100 elements that it may have"),
-      ("*2147483647\r\n", "a reply has more than the 100 elements that it may have"),
-      ("*99\r\n*2\r\n", "a reply has more than the 100 elements that it may have"),
+      ("$20001\r\n", "a reply has more than the allowed 20000 bytes"),
+      ("$536870912\r\n", "a reply has more than the allowed 20000 bytes"),
+      ("*2\r\n$3\r\nabc\r\n$19990\r\n", "a reply has more than the allowed 20000 bytes"),
+      ("*101\r\n", "a reply has more than the allowed 100 elements"),
+      ("*2147483647\r\n", "a reply has more than the allowed 100 elements"),
+      ("*99\r\n*2\r\n", "a reply has more than the allowed 100 elements"),
       ("*1\r\n*1\r\n*1\r\n", "a reply has arrays that are nested more than 2 deep"),
     ]
   )

@@ -1,7 +1,7 @@
 import Foundation
 import SharedStateRedis
 
-/// The other end of a connection, that says what a test wants a server to say.
+/// The server's end of a connection, which sends what a test wants.
 final class ScriptedPeer: Sendable {
   let descriptor: Int32
   private let ours: Int32
@@ -16,7 +16,7 @@ final class ScriptedPeer: Sendable {
     close(descriptor)
   }
 
-  /// Makes the connection; it owns its end.
+  /// Makes the connection, which owns its end.
   func connection(
     _ purpose: ConnectionPurpose = .writer,
     waker: Waker = Waker()
@@ -31,12 +31,12 @@ final class ScriptedPeer: Sendable {
     )
   }
 
-  /// Sends a text, waiting until it is taken.
+  /// Sends a text, and waits until the socket has taken it.
   func say(_ text: String) {
     say(Data(text.utf8))
   }
 
-  /// Sends bytes, waiting until they are taken.
+  /// Sends bytes, and waits until the socket has taken them.
   func say(_ bytes: Data) {
     var rest = ArraySlice(bytes)
     while !rest.isEmpty {
@@ -46,14 +46,14 @@ final class ScriptedPeer: Sendable {
     }
   }
 
-  /// What has been sent to us so far, waiting until there is something.
+  /// Waits for data, and returns all that has arrived.
   func heard() -> String {
     var buffer = [UInt8](repeating: 0, count: 1_048_576)
     let count = recv(descriptor, &buffer, buffer.count, 0)
     return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Closes our end without having read what was sent.
+  /// Closes our end without reading what was sent.
   func hangUp() {
     shutdown(descriptor, Int32(SHUT_RDWR))
   }

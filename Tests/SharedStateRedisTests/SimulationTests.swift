@@ -30,12 +30,12 @@ struct SimulationTests {
     print(exploration)
   }
 
-  /// Runs what takes long on a thread of its own that gives way to all others: tests that wait for something want the
-  /// processors, and the threads of tasks, for themselves.
+  /// Runs long work on its own thread with the lowest priority, because other tests, which wait for events, need the
+  /// processors and the threads of tasks.
   private func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
       let thread = Thread {
-        // On Linux this is about the calling thread alone.
+        // On Linux this concerns only the calling thread.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
         continuation.resume(returning: body())
       }

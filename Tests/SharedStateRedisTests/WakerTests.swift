@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A waker", .timeLimit(.minutes(5)))
 struct WakerTests {
-  @Test("wakes a thread that waits before there is a descriptor, and one that waits after", arguments: [false, true])
+  @Test("wakes a thread that waits before or after the descriptor is made", arguments: [false, true])
   func wakes(withDescriptor: Bool) async throws {
     let waker = Waker()
     if withDescriptor { _ = try waker.descriptor }
@@ -21,7 +21,7 @@ struct WakerTests {
     }
   }
 
-  @Test("a wake-up before the descriptor is made, is seen through it; clearing forgets it")
+  @Test("a wake-up from before the descriptor is made is visible through it; clearing forgets it")
   func descriptorMadeLate() throws {
     let waker = Waker()
     waker.wake()
@@ -35,7 +35,7 @@ struct WakerTests {
     #expect(try !isReadable(waker.descriptor))
   }
 
-  @Test("no wake-up is lost: each is followed by a look at what it was for")
+  @Test("no wake-up is lost: a look follows each one")
   func losesNothing() async throws {
     let waker = Waker()
     _ = try waker.descriptor
@@ -44,7 +44,7 @@ struct WakerTests {
     let made = Mutex(0)
     let seen = Mutex(0)
     Thread {
-      // Every look sees all that was made before the wake-up that caused it.
+      // Each look sees all values that were made before the wake-up that caused it.
       while seen.withLock({ $0 }) < count {
         waker.wait(until: .now + .seconds(300))
         let present = made.withLock { $0 }

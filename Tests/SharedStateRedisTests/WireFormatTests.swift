@@ -39,7 +39,7 @@ struct WireFormatTests {
   func messagesComeBackAsTheyWere(content: ChangeMessage.Content) {
     let message = ChangeMessage(revision: Revision(7), parent: Revision(5), writer: "a b@c", content: content)
     #expect(ChangeMessage(payload: message.payload) == message)
-    // A slice has indices of its own.
+    // The indices of a slice do not begin at 0.
     #expect(ChangeMessage(payload: (Data("junk".utf8) + message.payload).dropFirst(4)) == message)
   }
 
@@ -52,7 +52,7 @@ struct WireFormatTests {
     #expect(ChangeMessage(payload: Data(text.utf8)) == nil)
   }
 
-  @Test("a revision is the same everywhere, and as the scripts have it", arguments: RedisConnectionContract.numbers)
+  @Test("a revision reads the same everywhere, including the scripts", arguments: RedisConnectionContract.numbers)
   func numbers(text: String, revision: Revision?) {
     #expect(Meta("\(text) 0 s 0 w")?.revision == revision)
     #expect(ChangeMessage(payload: Data("1 \(text) 0 s w\n1".utf8))?.revision == revision)
@@ -61,7 +61,7 @@ struct WireFormatTests {
     #expect((lineage?.own?.revision, lineage?.rest) == (revision, revision ?? Revision(7)))
   }
 
-  @Test("a message may tell of a smaller revision than its parent's only behind the largest one")
+  @Test("only after the largest revision may a message have a smaller revision than its parent")
   func behindTheLargest() {
     #expect(ChangeMessage(payload: Data("1 7 7881299347898368 s w\n1".utf8))?.parent == .largest)
     #expect(ChangeMessage(payload: Data("1 7 7881299347898367 s w\n1".utf8)) == nil)

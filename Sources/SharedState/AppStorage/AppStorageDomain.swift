@@ -198,12 +198,10 @@ final class AppStorageDomain: Sendable {
   }
 
   private func startWatching() {
-    #if os(Linux)
-      guard let path else { return }
-      // Without a watch, changes by other processes are seen at the next load.
-      let watch = try? Inotify.shared.watch(path) { [weak self] in self?.setNeedsCheck() }
-      state.withLock { $0.watch = watch }
-    #endif
+    guard let path else { return }
+    // Without a watch, changes by other processes are seen at the next load.
+    let watch = try? Inotify.shared.watch(path) { [weak self] in self?.setNeedsCheck() }
+    state.withLock { $0.watch = watch }
   }
 
   private func setNeedsCheck() {

@@ -57,30 +57,26 @@ final class AppStorageDomains: Sendable {
   }
 
   private func reportUnknownSuite() {
-    #if os(Linux)
-      reportIssue(
-        """
-        Two 'UserDefaults' objects are used for app storage, and their suites are unknown. If they are of one suite, \
-        shares of its keys are not one value: use one object for each suite.
-        """
-      )
-    #endif
+    reportIssue(
+      """
+      Two 'UserDefaults' objects are used for app storage, and their suites are unknown. If they are of one suite, \
+      shares of its keys are not one value: use one object for each suite.
+      """
+    )
   }
 
   /// The file in which corelibs keeps user defaults.
   @Sendable
   private static func path(of store: UserDefaults) -> String? {
-    #if os(Linux)
-      // Only the object itself shows the name of its suite. Were the property renamed, every object would have a domain
-      // of its own, and changes by other processes would be seen at the next load.
-      var mirror: Mirror? = Mirror(reflecting: store)
-      while let present = mirror {
-        if let suite = present.children.first(where: { $0.label == "suite" })?.value {
-          return path(ofSuite: suite as? String)
-        }
-        mirror = present.superclassMirror
+    // Only the object itself shows the name of its suite. Were the property renamed, every object would have a domain
+    // of its own, and changes by other processes would be seen at the next load.
+    var mirror: Mirror? = Mirror(reflecting: store)
+    while let present = mirror {
+      if let suite = present.children.first(where: { $0.label == "suite" })?.value {
+        return path(ofSuite: suite as? String)
       }
-    #endif
+      mirror = present.superclassMirror
+    }
     return nil
   }
 

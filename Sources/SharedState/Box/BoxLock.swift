@@ -4,8 +4,6 @@ public import Synchronization
   import Glibc
 #elseif canImport(Musl)
   import Musl
-#else
-  import Darwin
 #endif
 
 /// The lock of one box: a mutex that knows which thread runs a `withLock` closure under it.
@@ -102,11 +100,7 @@ func yieldProcessor() {
 /// A number for the calling thread that no other living thread has.
 @usableFromInline
 func currentThread() -> UInt {
-  #if canImport(Darwin)
-    UInt(bitPattern: pthread_self())
-  #else
-    UInt(pthread_self())
-  #endif
+  UInt(pthread_self())
 }
 
 #if THREAD_SANITIZER

@@ -90,11 +90,6 @@ enum AssertionSupport {
 
   /// The support is found as IssueReporting finds it: by the name of its function that records an issue.
   private static let isLinked: Bool = {
-    #if os(Linux) || os(Android)
-      dlsym(UnsafeMutableRawPointer(bitPattern: 0), "$s25IssueReportingTestSupport07_recordA0ypyF") != nil
-    #else
-      // Elsewhere IssueReporting calls the test frameworks without it.
-      true
-    #endif
+    dlsym(UnsafeMutableRawPointer(bitPattern: 0), "$s25IssueReportingTestSupport07_recordA0ypyF") != nil
   }()
 }

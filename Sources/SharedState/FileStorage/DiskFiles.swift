@@ -32,11 +32,7 @@ struct DiskFiles: FileSystem {
   }
 
   func watch(_ path: String, onChange: @escaping @Sendable () -> Void) throws -> SharedSubscription {
-    #if os(Linux)
-      try Inotify.shared.watch(path, onChange: onChange)
-    #else
-      SharedSubscription {}
-    #endif
+    try Inotify.shared.watch(path, onChange: onChange)
   }
 
   /// The final target of a symbolic link, so that the target is replaced and not the link.
@@ -53,11 +49,7 @@ struct DiskFiles: FileSystem {
 
 extension FileStamp {
   init(_ status: stat) {
-    #if os(Linux)
-      let (modified, changed) = (status.st_mtim, status.st_ctim)
-    #else
-      let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
-    #endif
+    let (modified, changed) = (status.st_mtim, status.st_ctim)
     self.init(
       device: UInt64(truncatingIfNeeded: status.st_dev),
       inode: UInt64(status.st_ino),

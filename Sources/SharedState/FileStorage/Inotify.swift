@@ -1,177 +1,175 @@
-#if os(Linux)
-  import Foundation
-  import Glibc
-  import Synchronization
+import Foundation
+import Glibc
+import Synchronization
 
-  /// Tells of changes to files, from any program. One thread serves all files of the process; it sleeps in the kernel
-  /// when nothing happens.
+/// Tells of changes to files, from any program. One thread serves all files of the process; it sleeps in the kernel
+/// when nothing happens.
+///
+/// A file is watched through the directories on its path, because a watch on the file itself stays with the old file
+/// when that is replaced.
+final class Inotify: Sendable {
+  private struct Watcher {
+    let path: String
+    let onChange: @Sendable () -> Void
+    var points: [WatchPoint] = []
+    /// The names that matter in each watched directory; `nil` for the directory itself.
+    var names: [Int32: Set<Name?>] = [:]
+  }
+
+  private struct State {
+    var descriptor: Int32 = -1
+    var watchersEver: UInt64 = 0
+    var watchers: [UInt64: Watcher] = [:]
+    /// How many watchers use a watched directory.
+    var uses: [Int32: Int] = [:]
+  }
+
+  /// The instance of this process.
+  static let shared = Inotify()
+
+  private static let fates = UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR) | IN_MASK_ADD_BIT
+  private static let changes =
+    fates | UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB)
+
+  // A watch descriptor means nothing without the table. So the calls that add and remove watches, which do not block,
+  // are made with the lock held.
+  private let state = Mutex(State())
+
+  private init() {}
+
+  /// Calls back, on the thread of this class, whenever something may have happened to the file.
   ///
-  /// A file is watched through the directories on its path, because a watch on the file itself stays with the old file
-  /// when that is replaced.
-  final class Inotify: Sendable {
-    private struct Watcher {
-      let path: String
-      let onChange: @Sendable () -> Void
-      var points: [WatchPoint] = []
-      /// The names that matter in each watched directory; `nil` for the directory itself.
+  /// - Parameters:
+  ///   - path: An absolute path. Neither the file nor its directory needs to exist.
+  ///   - onChange: Must not block.
+  /// - Throws: ``FileStorageError`` when the system has no more watches.
+  func watch(_ path: String, onChange: @escaping @Sendable () -> Void) throws -> SharedSubscription {
+    let number = try state.withLock { state in
+      if state.descriptor < 0 { state.descriptor = try start() }
+      state.watchersEver += 1
+      state.watchers[state.watchersEver] = Watcher(path: path, onChange: onChange)
+      do {
+        try place(state.watchersEver, &state)
+      } catch {
+        remove(state.watchersEver, &state)
+        throw error
+      }
+      return state.watchersEver
+    }
+    return SharedSubscription { [self] in state.withLock { remove(number, &$0) } }
+  }
+
+  // MARK: Watches
+
+  /// Watches every directory on the path of the watcher's file as it is now.
+  private func place(_ number: UInt64, _ state: inout State) throws {
+    // The path may change while it is walked, so it is walked again. Only constant changes exhaust the attempts.
+    for _ in 0..<16 {
+      guard let watcher = state.watchers[number] else { return }
+      let points = WatchPoint.points(on: watcher.path)
+      if points == watcher.points { return }
       var names: [Int32: Set<Name?>] = [:]
-    }
-
-    private struct State {
-      var descriptor: Int32 = -1
-      var watchersEver: UInt64 = 0
-      var watchers: [UInt64: Watcher] = [:]
-      /// How many watchers use a watched directory.
-      var uses: [Int32: Int] = [:]
-    }
-
-    /// The instance of this process.
-    static let shared = Inotify()
-
-    private static let fates = UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR) | IN_MASK_ADD_BIT
-    private static let changes =
-      fates | UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB)
-
-    // A watch descriptor means nothing without the table. So the calls that add and remove watches, which do not block,
-    // are made with the lock held.
-    private let state = Mutex(State())
-
-    private init() {}
-
-    /// Calls back, on the thread of this class, whenever something may have happened to the file.
-    ///
-    /// - Parameters:
-    ///   - path: An absolute path. Neither the file nor its directory needs to exist.
-    ///   - onChange: Must not block.
-    /// - Throws: ``FileStorageError`` when the system has no more watches.
-    func watch(_ path: String, onChange: @escaping @Sendable () -> Void) throws -> SharedSubscription {
-      let number = try state.withLock { state in
-        if state.descriptor < 0 { state.descriptor = try start() }
-        state.watchersEver += 1
-        state.watchers[state.watchersEver] = Watcher(path: path, onChange: onChange)
-        do {
-          try place(state.watchersEver, &state)
-        } catch {
-          remove(state.watchersEver, &state)
-          throw error
+      var isComplete = true
+      for point in points {
+        let mask = point.name == nil ? Self.fates : Self.changes
+        let watch = inotify_add_watch(state.descriptor, point.directory.text, mask)
+        if watch >= 0 {
+          names[watch, default: []].insert(point.name)
+        } else if errno == ENOENT || errno == ENOTDIR {
+          isComplete = false
+        } else if errno == ENOSPC || errno == ENOMEM {
+          throw FileStorageError.system("watch", watcher.path)
         }
-        return state.watchersEver
       }
-      return SharedSubscription { [self] in state.withLock { remove(number, &$0) } }
-    }
-
-    // MARK: Watches
-
-    /// Watches every directory on the path of the watcher's file as it is now.
-    private func place(_ number: UInt64, _ state: inout State) throws {
-      // The path may change while it is walked, so it is walked again. Only constant changes exhaust the attempts.
-      for _ in 0..<16 {
-        guard let watcher = state.watchers[number] else { return }
-        let points = WatchPoint.points(on: watcher.path)
-        if points == watcher.points { return }
-        var names: [Int32: Set<Name?>] = [:]
-        var isComplete = true
-        for point in points {
-          let mask = point.name == nil ? Self.fates : Self.changes
-          let watch = inotify_add_watch(state.descriptor, point.directory.text, mask)
-          if watch >= 0 {
-            names[watch, default: []].insert(point.name)
-          } else if errno == ENOENT || errno == ENOTDIR {
-            isComplete = false
-          } else if errno == ENOSPC || errno == ENOMEM {
-            throw FileStorageError.system("watch", watcher.path)
-          }
-        }
-        for watch in names.keys { state.uses[watch, default: 0] += 1 }
-        release(watcher.names.keys, &state)
-        state.watchers[number]?.names = names
-        state.watchers[number]?.points = isComplete ? points : []
-      }
-    }
-
-    private func remove(_ number: UInt64, _ state: inout State) {
-      guard let watcher = state.watchers.removeValue(forKey: number) else { return }
+      for watch in names.keys { state.uses[watch, default: 0] += 1 }
       release(watcher.names.keys, &state)
-    }
-
-    private func release(_ watches: some Sequence<Int32>, _ state: inout State) {
-      for watch in watches {
-        guard let uses = state.uses[watch] else { continue }
-        state.uses[watch] = uses > 1 ? uses - 1 : nil
-        if uses == 1 { inotify_rm_watch(state.descriptor, watch) }
-      }
-    }
-
-    // MARK: Events
-
-    private func start() throws -> Int32 {
-      let descriptor = inotify_init1(Int32(IN_CLOEXEC))
-      guard descriptor >= 0 else { throw FileStorageError.system("watch", "inotify") }
-      let thread = Thread { [self] in run(descriptor) }
-      thread.name = "shared-inotify"
-      thread.start()
-      return descriptor
-    }
-
-    private func run(_ descriptor: Int32) {
-      // Room for thousands of events; the kernel hands over whole events only.
-      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
-      defer { buffer.deallocate() }
-      while true {
-        let count = read(descriptor, buffer.baseAddress, buffer.count)
-        if count > 0 {
-          handle(InotifyEvent.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
-        } else if count == 0 || errno != EINTR {
-          return
-        }
-      }
-    }
-
-    private func handle(_ events: [InotifyEvent]) {
-      let told: [(watcher: Watcher, isCreation: Bool)] = state.withLock { state in
-        var touched: Set<UInt64> = []
-        var changed: Set<UInt64> = []
-        for event in events {
-          // After an overflow it is unknown what was lost, so all watchers are told.
-          let concerned = state.watchers.filter { event.isOverflow || Self.concerns(event, $0.value) }.keys
-          touched.formUnion(concerned)
-          if !event.isFileCreation { changed.formUnion(concerned) }
-          // The kernel has dropped the watch, together with the directory.
-          if event.isIgnored { forget(event.watch, &state) }
-        }
-        for number in touched {
-          // Without watches, the watcher is still told now; later changes are missed.
-          if state.watchers[number]?.points != nil { try? place(number, &state) }
-        }
-        return touched.compactMap { number in
-          state.watchers[number].map { ($0, !changed.contains(number)) }
-        }
-      }
-      for (watcher, isCreation) in told where !(isCreation && Self.isBeingWritten(watcher.path)) {
-        watcher.onChange()
-      }
-    }
-
-    /// Whether the new file is empty: when its writer closes it, there is another event.
-    private static func isBeingWritten(_ path: String) -> Bool {
-      var status = stat()
-      guard stat(path, &status) == 0 else { return false }
-      return status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && status.st_size == 0
-    }
-
-    private func forget(_ watch: Int32, _ state: inout State) {
-      state.uses[watch] = nil
-      for number in state.watchers.keys where state.watchers[number]?.names.removeValue(forKey: watch) != nil {
-        state.watchers[number]?.points = []
-      }
-    }
-
-    private static func concerns(_ event: InotifyEvent, _ watcher: Watcher) -> Bool {
-      guard let names = watcher.names[event.watch] else { return false }
-      return event.name == nil || names.contains(event.name)
+      state.watchers[number]?.names = names
+      state.watchers[number]?.points = isComplete ? points : []
     }
   }
 
-  /// `IN_MASK_ADD`: adds to an existing watch of the directory.
-  private let IN_MASK_ADD_BIT: UInt32 = 0x2000_0000
-#endif
+  private func remove(_ number: UInt64, _ state: inout State) {
+    guard let watcher = state.watchers.removeValue(forKey: number) else { return }
+    release(watcher.names.keys, &state)
+  }
+
+  private func release(_ watches: some Sequence<Int32>, _ state: inout State) {
+    for watch in watches {
+      guard let uses = state.uses[watch] else { continue }
+      state.uses[watch] = uses > 1 ? uses - 1 : nil
+      if uses == 1 { inotify_rm_watch(state.descriptor, watch) }
+    }
+  }
+
+  // MARK: Events
+
+  private func start() throws -> Int32 {
+    let descriptor = inotify_init1(Int32(IN_CLOEXEC))
+    guard descriptor >= 0 else { throw FileStorageError.system("watch", "inotify") }
+    let thread = Thread { [self] in run(descriptor) }
+    thread.name = "shared-inotify"
+    thread.start()
+    return descriptor
+  }
+
+  private func run(_ descriptor: Int32) {
+    // Room for thousands of events; the kernel hands over whole events only.
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
+    defer { buffer.deallocate() }
+    while true {
+      let count = read(descriptor, buffer.baseAddress, buffer.count)
+      if count > 0 {
+        handle(InotifyEvent.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
+      } else if count == 0 || errno != EINTR {
+        return
+      }
+    }
+  }
+
+  private func handle(_ events: [InotifyEvent]) {
+    let told: [(watcher: Watcher, isCreation: Bool)] = state.withLock { state in
+      var touched: Set<UInt64> = []
+      var changed: Set<UInt64> = []
+      for event in events {
+        // After an overflow it is unknown what was lost, so all watchers are told.
+        let concerned = state.watchers.filter { event.isOverflow || Self.concerns(event, $0.value) }.keys
+        touched.formUnion(concerned)
+        if !event.isFileCreation { changed.formUnion(concerned) }
+        // The kernel has dropped the watch, together with the directory.
+        if event.isIgnored { forget(event.watch, &state) }
+      }
+      for number in touched {
+        // Without watches, the watcher is still told now; later changes are missed.
+        if state.watchers[number]?.points != nil { try? place(number, &state) }
+      }
+      return touched.compactMap { number in
+        state.watchers[number].map { ($0, !changed.contains(number)) }
+      }
+    }
+    for (watcher, isCreation) in told where !(isCreation && Self.isBeingWritten(watcher.path)) {
+      watcher.onChange()
+    }
+  }
+
+  /// Whether the new file is empty: when its writer closes it, there is another event.
+  private static func isBeingWritten(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    return status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && status.st_size == 0
+  }
+
+  private func forget(_ watch: Int32, _ state: inout State) {
+    state.uses[watch] = nil
+    for number in state.watchers.keys where state.watchers[number]?.names.removeValue(forKey: watch) != nil {
+      state.watchers[number]?.points = []
+    }
+  }
+
+  private static func concerns(_ event: InotifyEvent, _ watcher: Watcher) -> Bool {
+    guard let names = watcher.names[event.watch] else { return false }
+    return event.name == nil || names.contains(event.name)
+  }
+}
+
+/// `IN_MASK_ADD`: adds to an existing watch of the directory.
+private let IN_MASK_ADD_BIT: UInt32 = 0x2000_0000

@@ -1,10 +1,10 @@
-/// Bytes that are added at the end and taken from the front, in memory that is used again and again.
+/// Bytes that are added at the end and taken from the front, in memory that is reused.
 struct ByteBuffer: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
   private var start = 0
   private var end = 0
 
-  /// Memory beyond this is given back once it is empty.
+  /// A larger buffer is released once it is empty.
   private static let keptCapacity = 1_048_576
 
   init() {

@@ -6,7 +6,7 @@ struct ByteScanner {
     rest = bytes[...]
   }
 
-  /// Takes one byte when it is this one.
+  /// Takes the next byte if it is this character.
   mutating func skip(_ character: Unicode.Scalar) -> Bool {
     guard rest.first == UInt8(ascii: character) else { return false }
     rest.removeFirst()
@@ -29,8 +29,8 @@ struct ByteScanner {
     return count > 0 ? number : nil
   }
 
-  /// Takes a revision that is not ``Revision/none``; `nil`: there is none, or none that is to be believed. As the scripts
-  /// have it, so that both mean the same by whatever somebody has put there.
+  /// Takes a revision that is not ``Revision/none``; `nil`: there is none, or it is not plausible. The scripts use the
+  /// same rule, so that both read hand-written data alike.
   mutating func revision() -> Revision? {
     guard rest.first != UInt8(ascii: "0"), let number = number(), number <= Revision.largest.rawValue else {
       return nil
@@ -38,7 +38,7 @@ struct ByteScanner {
     return Revision(number)
   }
 
-  /// Takes exactly so many lower-case hexadecimal digits; `nil`: they are not there.
+  /// Takes exactly this many lower-case hexadecimal digits; `nil`: they are not there.
   mutating func hexadecimal(digits: Int) -> UInt64? {
     guard rest.count >= digits else { return nil }
     var number: UInt64 = 0

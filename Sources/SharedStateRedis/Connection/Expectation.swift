@@ -1,22 +1,22 @@
-/// What a reply, or a confirmation, that is still to come belongs to.
+/// A reply, or a confirmation, that is still to come, and what it belongs to.
 enum Expectation {
   case pong(id: UInt64)
   case role(id: UInt64)
-  /// The server's era, and the count of evictions behind it.
+  /// The server's era, followed by the count of evictions.
   case era
   case evictions(id: UInt64)
   case tracking(id: UInt64)
-  /// The same, of what is asked for only, which takes another right: that comes behind it.
+  /// Tracking of requested keys only, which requires one more permission: that reply comes next.
   case selectiveTracking
   case rightToTrackNext(id: UInt64)
-  /// The answer tells nothing that is not known already.
+  /// A reply that contains nothing new.
   case ignored
   case values(PendingRead)
   /// The parts of summaries, in this order: each length, all metas, all numbers of listeners.
   case length(PendingSummaries)
   case metas(PendingSummaries)
   case listeners(PendingSummaries)
-  /// How many of the keys of a read that MGET had nothing for are there.
+  /// How many keys of a read exist for which MGET returned nothing.
   case existing(PendingRead, indices: [Int])
   /// The type of one key of a read.
   case type(PendingRead, index: Int)
@@ -24,13 +24,13 @@ enum Expectation {
   case value(PendingRead, index: Int)
   /// The SET of a large document, in front of its commit.
   case staging
-  /// A commit, by its place in the batch that it came in: it is too large to be copied for nothing.
+  /// A commit, by its index in its batch, because a commit is too large to be copied needlessly.
   case commit(batch: [RedisRequest], index: Int, attempt: ScriptAttempt)
-  /// Restores, by their places.
+  /// Restores, by their indices.
   case restores(batch: [RedisRequest], indices: Range<Int>, attempt: ScriptAttempt)
   case confirmations(id: UInt64, isSubscription: Bool, missing: Int)
 
-  /// The most that the reply may be.
+  /// The upper bound of the reply.
   var bound: ReplyBound {
     switch self {
     case .pong, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .existing, .type, .staging, .length:
@@ -46,17 +46,17 @@ enum Expectation {
   }
 }
 
-/// How often a script was tried, and how.
+/// How a script was tried, and how often.
 struct ScriptAttempt {
-  /// The script's source was sent with it, so that the server knows the script when it has answered.
+  /// Whether the script's source was sent, so that the server knows the script once it has answered.
   var isBySource = false
   /// How often the server did not know the script.
   var unknownScripts = 0
-  /// Whether the server has refused it once.
+  /// Whether the server has refused the script once.
   var wasRefused = false
-  /// How often the staged document was gone.
+  /// How often the staged document was missing.
   var lostStagings = 0
 
-  /// A server that loses every staged document at once would keep a commit going for ever.
+  /// Limits the attempts with a server that loses every staged document at once.
   static let maximumLostStagings = 3
 }

@@ -1,8 +1,8 @@
-/// What is said on a new connection before it is of use: the commands, and what their replies mean.
+/// Prepares a new connection for use: sends the commands, and interprets their replies.
 package struct Handshake {
   private enum Step {
     case authenticate, select, name, clientID, role, commitScript, restoreScript
-    /// INFO, with all sections that are wanted, or with one of them.
+    /// INFO, with all required sections, or with one of them.
     case information, section
   }
 
@@ -11,10 +11,10 @@ package struct Handshake {
   private var steps: ArraySlice<Step> = []
   private let formatter: RedisFormatter
 
-  /// Adds all commands at once: they need one round trip.
+  /// Adds all commands at once, so that they need one round trip.
   ///
-  /// - Parameter digests: What the scripts are known by, as an earlier handshake with the same server was told. A server
-  ///   that does not know them any more says so when they are used.
+  /// - Parameter digests: The digests of the scripts that an earlier handshake with the same server returned. A server
+  ///   that does not know a script any more says so when the script is used.
   package init(
     configuration: RedisConfiguration,
     purpose: ConnectionPurpose,
@@ -78,7 +78,7 @@ package struct Handshake {
   /// Whether every command is answered.
   package var isDone: Bool { steps.isEmpty }
 
-  /// The most that the next reply may be.
+  /// The upper bound of the next reply.
   package var bound: ReplyBound {
     switch steps.first {
     case .role: .role
@@ -88,10 +88,10 @@ package struct Handshake {
   }
 
   /// Takes the reply to the next command.
-  /// - Throws: ``RedisSharedStateError``: what keeps the connection from being of use.
+  /// - Throws: ``RedisSharedStateError``: the reason why the connection cannot be used.
   package mutating func handle(_ reply: RedisReplyView) throws(RedisSharedStateError) {
     guard let step = steps.popFirst() else {
-      throw .protocolViolation(reason: "the handshake was answered with more than was asked")
+      throw .protocolViolation(reason: "the handshake received more replies than it sent commands")
     }
     if reply.kind == .error { return try handle(error: reply.string, step) }
     switch step {
@@ -99,7 +99,7 @@ package struct Handshake {
       guard reply.count > 0 else { throw .protocolViolation(reason: "the answer to ROLE has an unknown form") }
       guard reply[0].isEqual(to: "master") else { throw .notPrimary }
     case .clientID:
-      guard reply.kind == .integer else { throw .protocolViolation(reason: "the answer to CLIENT ID is no number") }
+      guard reply.kind == .integer else { throw .protocolViolation(reason: "the answer to CLIENT ID is not a number") }
       facts.clientID = reply.integer
     case .information, .section:
       take(ServerInfo(reply.string))
@@ -112,7 +112,7 @@ package struct Handshake {
     }
   }
 
-  /// A section that was not asked for tells nothing.
+  /// Keeps the facts of sections that this INFO does not contain.
   private mutating func take(_ info: ServerInfo) {
     facts.runID = info.runID ?? facts.runID
     facts.clock = info.clock ?? facts.clock
@@ -142,7 +142,7 @@ package struct Handshake {
     let error = RedisSharedStateError(errorReply: error, operation: operation)
     switch (step, error) {
     case (.authenticate, .serverError(code: "ERR")):
-      // The server has no password, or knows no users.
+      // The server has no password, or does not support users.
       throw .authenticationFailed
     case (.select, .serverError(code: "ERR")):
       throw .invalidURL(reason: "the server has no database of its number")
@@ -153,7 +153,7 @@ package struct Handshake {
       for section in ["server", "replication", "stats"] { askForInfo(.section, [section]) }
     case (_, .serverError(code: "ERR")),
       (_, _) where error.code == .permissionDenied:
-      // All of these can be done without.
+      // The connection works without these.
       break
     default:
       throw error

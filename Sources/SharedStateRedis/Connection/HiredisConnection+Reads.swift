@@ -1,4 +1,4 @@
-/// Reads: MGET, and what tells an absent key from one of another type.
+/// Reads: MGET, and the commands that distinguish an absent key from one of another type.
 extension HiredisConnection {
   func handleValues(of read: PendingRead, _ reply: RedisReplyView) throws(RedisSharedStateError) {
     if let failure = Self.failure(reply, "MGET") { return answer(read.id, failure) }
@@ -41,7 +41,7 @@ extension HiredisConnection {
 
   func handleListeners(of pending: PendingSummaries, _ reply: RedisReplyView) throws(RedisSharedStateError) {
     var listeners = [Int?](repeating: nil, count: pending.count)
-    // Who may not ask for their number does without it.
+    // Without the permission to ask, the numbers of listeners stay unknown.
     if reply.kind != .error {
       guard reply.kind == .array, reply.count == 2 * pending.count else { throw Self.unknownReply("PUBSUB NUMSUB") }
       listeners = (0..<pending.count).map { Int(clamping: reply[2 * $0 + 1].integer) }
@@ -95,20 +95,20 @@ extension HiredisConnection {
   }
 }
 
-/// A read request whose values are not all known yet: MGET says nil for an absent key and for another type alike.
+/// A read request whose values are not all known yet: MGET returns nil both for an absent key and for another type.
 final class PendingRead {
   let id: UInt64
   let keys: [KeyNames]
-  /// The most that each of the replies may be that bring values.
+  /// The upper bound of each reply that contains values.
   let bound: ReplyBound
   var values: [StoredValue] = []
-  /// How many commands behind the MGET have not been answered.
+  /// How many commands after the MGET have not been answered.
   var outstanding = 0
   var failure: RedisSharedStateError?
-  /// How often a key that was absent turned out to be a string meanwhile.
+  /// How often a key that was absent had become a string in the meantime.
   private var rereads = 0
 
-  /// A key that comes and goes faster than it can be looked at counts as absent in the end.
+  /// A key that appears and disappears faster than it can be read counts as absent in the end.
   private static let maximumRereads = 64
 
   init(id: UInt64, keys: [KeyNames], bound: ReplyBound) {
@@ -134,7 +134,7 @@ final class PendingSummaries {
   let id: UInt64
   let count: Int
   var metas: [Meta?] = []
-  /// One for each key; `nil`: it holds another type.
+  /// One for each key; `nil`: the key holds another type.
   var lengths: [Int?] = []
   var failure: RedisSharedStateError?
 
@@ -143,7 +143,7 @@ final class PendingSummaries {
     self.count = count
   }
 
-  /// The answer, once everything else has come.
+  /// The answer, once all other parts have arrived.
   func reply(_ listeners: [Int?]) -> RedisReply {
     if let failure { return .failure(failure) }
     return .summaries(

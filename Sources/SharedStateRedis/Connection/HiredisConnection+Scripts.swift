@@ -1,6 +1,6 @@
 import SharedState
 
-/// Commits and restores: what the scripts are given, and what they answer.
+/// Commits and restores: the arguments of the scripts, and their replies.
 extension HiredisConnection {
   func addCommit(
     _ commit: Commit,
@@ -22,7 +22,7 @@ extension HiredisConnection {
     expectations.append(.restores(batch: batch, indices: indices, attempt: attempt))
   }
 
-  /// The restores from here on that the script is given together: of one kind, and large ones come alone.
+  /// The restores, from `start`, that one call of the script handles: all of one kind. Large ones are sent alone.
   static func restores(in batch: [RedisRequest], from start: Int) -> Range<Int> {
     var values: Set<Name> = []
     var isLasting: Bool?
@@ -72,7 +72,7 @@ extension HiredisConnection {
     }
   }
 
-  /// Needed only where it is sent once more.
+  /// The commit of a request, needed only when it is sent again.
   private func commit(of request: RedisRequest) -> Commit {
     guard case .commit(let commit) = request.command else {
       fatalError("The answer to a commit is expected at the place of another request.")
@@ -92,7 +92,8 @@ extension HiredisConnection {
     }
     if let failure = Self.failure(reply, "EVALSHA") {
       guard indices.count > 1 else { return answer(batch[indices.lowerBound].id, failure) }
-      // One of them is the reason. Those that were put back before it are so already, which does no harm.
+      // One of the restores is the reason. The ones before it have taken effect already, and repeating them does no
+      // harm.
       for index in indices { addRestores(batch, index..<index + 1, ScriptAttempt()) }
       return
     }
@@ -105,7 +106,8 @@ extension HiredisConnection {
     }
   }
 
-  /// What may not be done may be the announcement alone, which comes last: then the script tells when it is run again.
+  /// The attempt after a permission error. Possibly only the announcement, which comes last, was refused; then a second
+  /// run of the script answers that the operation has taken effect.
   private func attemptAfterRefusal(_ reply: RedisReplyView, _ attempt: ScriptAttempt) -> ScriptAttempt? {
     guard !attempt.wasRefused, Self.error(reply, "EVALSHA")?.code == .permissionDenied else { return nil }
     var attempt = attempt
@@ -114,13 +116,13 @@ extension HiredisConnection {
     return attempt
   }
 
-  /// What to try when the server has answered that it does not know the script; `nil`: it has answered something else.
+  /// The attempt after the server has answered that it does not know the script; `nil`: it has answered something else.
   private func nextAttempt(after reply: RedisReplyView, _ attempt: ScriptAttempt) -> ScriptAttempt? {
     if attempt.isBySource { isScriptUnderWay = false }
     guard !attempt.isBySource, Self.error(reply, "EVALSHA") == .serverError(code: "NOSCRIPT") else { return nil }
     var attempt = attempt
     attempt.unknownScripts += 1
-    // Of many commits that the server did not know the script of, one brings it along.
+    // When many commits fail because the script is unknown, only one sends the source.
     attempt.isBySource = attempt.unknownScripts > 1 || !isScriptUnderWay
     if attempt.isBySource { isScriptUnderWay = true }
     return attempt

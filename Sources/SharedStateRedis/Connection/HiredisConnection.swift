@@ -1,34 +1,34 @@
 /// A connection to a Redis server: pairs replies with requests, over a ``RedisStream``.
 package final class HiredisConnection: RedisConnection {
-  /// What the connection talks over.
+  /// The stream of commands and replies.
   package let stream: RedisStream
   package let facts: ServerFacts
   private let purpose: ConnectionPurpose
   private let waker: Waker
   let encoder: RequestEncoder
 
-  /// Whether the values that are looked at are to be tracked; those that scripts read are not.
+  /// Whether summarized values are tracked; values that scripts read are not.
   private var tracksReads = false
-  /// Why they are not.
+  /// Why tracking was refused.
   private var trackingFailure: RedisReply?
-  /// The era that the server has named, until it has told the rest of its vitals.
+  /// The era that the server has reported, until the rest of its vitals arrives.
   private var era: Era?
   var expectations = Queue<Expectation>()
-  /// What has arrived, and was not returned yet.
+  /// The events that have arrived and were not returned yet.
   private var events: [RedisEvent] = []
-  /// Why the document of the commit that is answered next could not be staged.
+  /// Why the document of the next commit to be answered could not be staged.
   var stagingFailure: RedisSharedStateError?
-  /// The source of the script was sent, so that its digest will do for every command behind it.
+  /// Whether the source of the script was sent, so that its digest is enough for every later command.
   var isScriptUnderWay = false
 
   package private(set) var hasHeard = false
-  /// How many bytes had arrived when something was heard last.
+  /// How many bytes had arrived when ``hasHeard`` was last set.
   private var heardBytes = 0
 
-  /// Commands are sent when there are so many bytes of them, so that the server works while we encode the others.
+  /// Commands of this many bytes are sent at once, so that the server works on them while the others are encoded.
   private static let writeBytes = 262_144
-  /// So much of a reply counts as something heard: a large one may take its time on a slow network, and one that drips
-  /// may not.
+  /// This much of a reply counts as progress: a large reply may take long on a slow network, but one that arrives byte
+  /// by byte may not.
   private static let heardPiece = 1 << 20
 
   /// Takes over a stream whose handshake is done.
@@ -73,7 +73,7 @@ package final class HiredisConnection: RedisConnection {
     repeat {
       readiness = try stream.receive(until: deadline, waker: waker, handle)
       if stream.receivedBytes - heardBytes >= Self.heardPiece { hear() }
-      // A part of a reply is no reason to return, and the deadline or a wake-up is.
+      // A part of a reply is no reason to return; the deadline or a wake-up is.
     } while events.isEmpty && !readiness.contains(.woken) && Instant.now < deadline
     return events
   }
@@ -111,7 +111,7 @@ package final class HiredisConnection: RedisConnection {
         encoder.trackNext()
         expectations.append(.selectiveTracking)
         expectations.append(.rightToTrackNext(id: id))
-        // A script that came next would be tracked.
+        // Otherwise the keys of a script that comes next would be tracked.
         encoder.ping()
         expectations.append(.ignored)
       } else {
@@ -147,8 +147,8 @@ package final class HiredisConnection: RedisConnection {
 
   private func addSummary(of keys: [KeyNames], _ id: UInt64) {
     if tracksReads {
-      // Before anything is looked at, so that whatever is written afterwards is told. That it is allowed is known since
-      // tracking was turned on.
+      // Before anything is read, so that every later write is reported. The permission was checked when tracking was
+      // turned on.
       encoder.trackNext()
       expectations.append(.ignored)
       if keys.count > 1 {
@@ -169,7 +169,7 @@ package final class HiredisConnection: RedisConnection {
   }
 
   func requirePurpose(_ required: ConnectionPurpose) {
-    // What a subscribed connection pushes cannot be told apart from the answer to a read.
+    // A message that is pushed on a subscribed connection cannot be distinguished from the reply to a read.
     precondition(purpose == required, "Send this request on a connection whose purpose is \(required).")
   }
 
@@ -185,9 +185,9 @@ package final class HiredisConnection: RedisConnection {
     expectNext()
   }
 
-  /// The next reply may be as large as what it answers.
+  /// Bounds the next reply by the request that it answers.
   private func expectNext() {
-    // What is pushed comes in between, whatever was asked.
+    // Messages are pushed to a subscriber at any time, so its bound is always the same.
     guard purpose == .writer else { return }
     stream.bound = expectations.first?.bound ?? .word
   }
@@ -195,7 +195,7 @@ package final class HiredisConnection: RedisConnection {
   private func match(_ reply: RedisReplyView) throws(RedisSharedStateError) {
     if purpose == .subscriber, reply.kind == .array, try handlePush(reply) { return }
     guard let expectation = expectations.popFirst() else {
-      throw .protocolViolation(reason: "a reply came that nothing had asked for")
+      throw .protocolViolation(reason: "a reply arrived without a request")
     }
     switch expectation {
     case .pong(let id):
@@ -253,10 +253,10 @@ package final class HiredisConnection: RedisConnection {
     if kind.isEqual(to: "message"), push.count == 3 {
       if push[1].isEqual(to: KeyNames.invalidationChannel) {
         switch push[2].kind {
-        // A key that is no UTF-8 is no value's: repaired, it might have the name of one.
+        // A key that is not UTF-8 belongs to no value. A repaired text might be the name of one.
         case .array: events.append(.invalidated((0..<push[2].count).compactMap { push[2][$0].text }))
         case .null: events.append(.invalidated(nil))
-        // Whoever may publish on this channel can write anything but these two.
+        // A client that may publish on this channel can send anything except these two kinds.
         default: events.append(.message(channel: push[1].string, payload: push[2].data))
         }
         return true

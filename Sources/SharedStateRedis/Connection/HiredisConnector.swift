@@ -13,9 +13,9 @@ package struct HiredisConnector: RedisConnector {
     waker: Waker,
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
-    // The waker is not watched here, and so keeps what it was told for the first `receive`: a wake-up does not say
-    // whether it is about stopping or about ordinary work, and ordinary work must not end an attempt.
-    // Its descriptor is made now all the same, so that nobody finds out only after the handshake that there is none left.
+    // The waker is not watched here, and so keeps a wake-up for the first `receive`: a wake-up does not say whether it
+    // is about stopping or about ordinary work, and ordinary work must not end an attempt. Its descriptor is made now,
+    // so that a lack of descriptors is noticed before the handshake, not after it.
     _ = try waker.descriptor
     let start = Instant.now
     let dialer = SocketDialer(
@@ -37,9 +37,9 @@ package struct HiredisConnector: RedisConnector {
     )
   }
 
-  /// Says what has to be said first, and hears all answers.
+  /// Sends the commands of the handshake, and handles all replies.
   ///
-  /// - Throws: As ``connect(purpose:waker:deadline:)``.
+  /// - Throws: The errors of ``connect(purpose:waker:deadline:)``.
   package func shakeHands(
     over stream: RedisStream,
     _ purpose: ConnectionPurpose,
@@ -57,7 +57,7 @@ package struct HiredisConnector: RedisConnector {
       stream.bound = handshake.bound
     }
     while !handshake.isDone {
-      // Looked at whatever arrives: a server that goes on sending is no reason to wait for longer.
+      // The deadline is checked even when data arrives: a server that keeps sending must not extend it.
       guard Instant.now < deadline, try !receive(from: stream, until: deadline, handle).isEmpty else {
         throw .timedOut(operation: "the handshake")
       }
@@ -74,7 +74,7 @@ package struct HiredisConnector: RedisConnector {
       return try stream.receive(until: deadline, waker: nil, handle)
     } catch {
       guard case .disconnected(let reason) = error.cause, stream.receivedBytes == 0 else { throw error }
-      // A server for TLS hangs up without a word.
+      // A server that expects TLS closes the connection without an answer.
       throw .disconnected(reason: "\(reason), before any answer; a server that expects TLS does that")
     }
   }

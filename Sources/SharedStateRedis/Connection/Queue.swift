@@ -1,4 +1,4 @@
-/// First in, first out, in memory that is used again and again.
+/// A first-in, first-out queue that reuses its memory.
 struct Queue<Element> {
   private var elements: [Element?] = []
   private var head = 0
@@ -7,13 +7,13 @@ struct Queue<Element> {
     self.elements = elements
   }
 
-  /// How many elements there are.
+  /// The number of elements.
   var count: Int { elements.count - head }
 
-  /// The elements, the first one first.
+  /// All elements, in order.
   var all: [Element] { elements[head...].compactMap(\.self) }
 
-  /// The element that is next.
+  /// The next element.
   var first: Element? {
     head < elements.count ? elements[head] : nil
   }

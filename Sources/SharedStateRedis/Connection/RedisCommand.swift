@@ -1,13 +1,13 @@
 internal import CHiredis
 package import Foundation
 
-/// One command, in the making: its arguments, behind one another, in memory that is used again and again.
+/// A command under construction: its arguments, one after the other, in memory that is reused.
 package struct RedisCommand: ~Copyable {
-  /// The arguments, without anything in between.
+  /// The arguments, without separators.
   private var arguments = ByteBuffer()
   private var lengths: [Int] = []
   private var pointers: [UnsafePointer<CChar>?] = []
-  /// A document stays where it is: its place among the arguments, and its bytes.
+  /// A document that is not copied: its index among the arguments, and its bytes.
   private var document: (index: Int, data: Data)?
 
   init() {}
@@ -37,13 +37,13 @@ package struct RedisCommand: ~Copyable {
     }
   }
 
-  /// Adds bytes, whatever they are.
+  /// Adds arbitrary bytes.
   package mutating func argument(_ bytes: UnsafeRawBufferPointer) {
     arguments.append(bytes)
     lengths.append(bytes.count)
   }
 
-  /// Adds a large document, without copying it; a command has one at the most.
+  /// Adds a large document without copying it; a command has at most one.
   package mutating func argument(_ data: Data) {
     precondition(document == nil, "A command has one document at the most.")
     document = (lengths.count, data)
@@ -55,7 +55,7 @@ package struct RedisCommand: ~Copyable {
     data.withUnsafeBytes { argument($0) }
   }
 
-  /// Encodes the command, and starts anew.
+  /// Encodes the command, and starts a new one.
   mutating func encode(into output: inout ByteBuffer) {
     if let (index, data) = document.take() {
       data.withUnsafeBytes { encode(document: $0, index, into: &output) }

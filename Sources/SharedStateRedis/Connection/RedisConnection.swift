@@ -1,28 +1,28 @@
 package import Foundation
 
-/// One connection to one server: a batch of typed requests in, typed replies and pushed messages out.
+/// One connection to one server: takes batches of typed requests, and returns typed replies and pushed messages.
 ///
 /// A connection is used by one thread at a time, and only its ``Waker`` may be used from anywhere: see
-/// ``OpenConnection``. Once a method has thrown, the connection is of no further use but to be closed.
+/// ``OpenConnection``. Once a method has thrown, the connection can only be closed.
 package protocol RedisConnection: AnyObject {
-  /// What the server has told about itself while the connection was opened.
+  /// The facts that the server reported while the connection was opened.
   var facts: ServerFacts { get }
 
-  /// Starts sending a batch of requests, as one write where that is possible.
+  /// Starts sending a batch of requests, in one write where possible.
   ///
-  /// Returns without waiting for anything. What the server does not take at once is sent by ``receive(until:)``.
+  /// Returns without waiting. ``receive(until:)`` sends the data that the server does not accept at once.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   func send(_ requests: [RedisRequest]) throws(RedisSharedStateError)
 
-  /// Waits until something has arrived, the waker was woken, or the deadline has passed, and returns what has arrived.
+  /// Waits until something has arrived, the waker was woken, or the deadline has passed, and returns the events so far.
   ///
-  /// Messages keep their order. Replies keep the order of their requests, except that a request which needed a second
-  /// round trip (an unknown script, a type to be asked for) is answered later.
+  /// Messages keep their order. Replies keep the order of their requests, except that a request that needs a second
+  /// round trip (for an unknown script, or for the type of a key) is answered later.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/protocolViolation``.
   func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent]
 
-  /// Whether the last ``receive(until:)`` has received something that is whole, or a large part of something that is
-  /// larger. A few bytes are no sign that a server gets on.
+  /// Whether the last ``receive(until:)`` has received a complete reply or message, or a large part of one. A few bytes
+  /// do not show that a server makes progress.
   var hasHeard: Bool { get }
 
   /// Closes the connection. Closing twice does nothing.
@@ -31,11 +31,12 @@ package protocol RedisConnection: AnyObject {
 
 /// Opens connections to one server.
 package protocol RedisConnector: Sendable {
-  /// Opens a connection that is ready for use: authenticated, named, on its database, and known to be to a primary.
+  /// Opens a connection that is ready for use: authenticated, named, on its database, and to a primary.
   ///
-  /// Blocks the calling thread until then, at the longest until the deadline. A wake-up in the meantime does not end
-  /// it, and is kept for the connection's first ``RedisConnection/receive(until:)``.
-  /// - Throws: ``RedisSharedStateError``: the cases of reaching, authenticating, permission and role.
+  /// Blocks the calling thread until then, but no longer than until the deadline. A wake-up in the meantime does not
+  /// end the wait, and is kept for the connection's first ``RedisConnection/receive(until:)``.
+  /// - Throws: ``RedisSharedStateError``: the server cannot be reached, refuses the credentials or an operation, or is
+  ///   no primary.
   func connect(
     purpose: ConnectionPurpose,
     waker: Waker,
@@ -43,7 +44,7 @@ package protocol RedisConnector: Sendable {
   ) throws(RedisSharedStateError) -> any RedisConnection
 }
 
-/// What a connection is for; it is also the last part of its name in CLIENT LIST.
+/// The purpose of a connection; also the last part of its name in CLIENT LIST.
 package enum ConnectionPurpose: String, Hashable, Sendable, CaseIterable {
   case writer
   case subscriber
@@ -55,29 +56,29 @@ package struct RedisRequest: Sendable {
     case ping
     /// Answered like a ping by a primary, and with ``RedisSharedStateError/Code/notPrimary`` by a replica.
     case role
-    /// What tells whether the server may have lost something.
+    /// Reads the facts that show whether the server may have lost data.
     case vitals
-    /// Invalidations of keys go to the connection with this number, from now on: of all keys with the prefix, or of
-    /// every key that this connection has read since.
+    /// From now on, sends invalidations to the connection with this number: of all keys with the prefix, or of every
+    /// key that this connection summarizes from then on.
     case track(redirect: Int64, prefix: String?)
-    /// What is known of some values without their documents. From then on each of these values is tracked, where tracking
-    /// is asked for key by key.
+    /// Reads summaries of some values, without their documents. From then on each of these values is tracked, where
+    /// tracking is requested key by key.
     case summarize([KeyNames])
-    /// Values and metas of some keys, each pair read at one moment.
+    /// Reads values and metas of some keys, each pair at one moment.
     case read([KeyNames])
-    /// The commit script.
+    /// Runs the commit script.
     case commit(Commit)
-    /// The restore script; answered as a commit is.
+    /// Runs the restore script; answered like a commit.
     case restore(Restore)
-    /// Answered once every one of the channels is confirmed.
+    /// Answered once all channels are confirmed.
     case subscribe([String])
     case unsubscribe([String])
   }
 
   package let id: UInt64
   package let command: Command
-  /// The most that the reply may be; `nil`: as much as such a command is answered with at all. What exceeds it ends the
-  /// connection. Of restores that are sent together the first one's counts.
+  /// The upper bound of the reply; `nil`: the largest reply to such a command. A larger reply ends the connection. Of
+  /// restores that are sent together, the bound of the first one counts.
   package let bound: ReplyBound?
 
   package init(id: UInt64, command: Command, bound: ReplyBound? = nil) {
@@ -90,7 +91,7 @@ package struct RedisRequest: Sendable {
 package enum RedisEvent: Sendable {
   case reply(id: UInt64, RedisReply)
   case message(channel: String, payload: Data)
-  /// These keys were written or deleted by somebody; `nil`: any key may have been.
+  /// Another client has written or deleted these keys; `nil`: any key may have changed.
   case invalidated([String]?)
 }
 
@@ -109,19 +110,19 @@ package enum RedisReply: Sendable {
   case failure(RedisSharedStateError)
 }
 
-/// What is known of a stored value without its document. Its parts are read one after the other.
+/// What is known about a stored value without its document. Its parts are read one after the other.
 package struct StoredSummary: Hashable, Sendable {
   package var meta: Meta?
-  /// How many bytes the document has, 0 where there is none; `nil`: the key holds another Redis type.
+  /// The size of the document in bytes, 0 where there is none; `nil`: the key holds another Redis type.
   package var length: Int?
-  /// How many connections listen to the channel of the value; `nil`: the server does not tell.
+  /// How many connections listen to the channel of the value; `nil`: the server does not report it.
   package var listeners: Int?
 
   package init(meta: Meta?, length: Int?, listeners: Int? = nil) {
     (self.meta, self.length, self.listeners) = (meta, length, listeners)
   }
 
-  /// What a server tells of a value that is known.
+  /// The summary of a known value.
   package init(of stored: StoredValue, listeners: Int? = nil) {
     let length: Int? =
       switch stored.content {
@@ -134,14 +135,14 @@ package struct StoredSummary: Hashable, Sendable {
   }
 }
 
-/// What is stored under a name.
+/// The value that is stored under a name, and its meta.
 package struct StoredValue: Hashable, Sendable {
   package enum Content: Hashable, Sendable {
     case absent
     case document(Data)
-    /// A document that is too large to be read; how many bytes it has.
+    /// A document that is too large to be read, and its size in bytes.
     case oversized(Int)
-    /// The key holds another Redis type, whose name this is.
+    /// The key holds another Redis type, with this name.
     case otherType(String)
 
     package var document: Data? { if case .document(let document) = self { document } else { nil } }
@@ -159,38 +160,38 @@ package struct StoredValue: Hashable, Sendable {
     self.content = content
   }
 
-  /// ``Revision/none`` for a value that was written by something else.
+  /// ``Revision/none`` for a value that another program has written.
   package var revision: Revision { meta?.revision ?? .none }
 
   package var document: Data? { content.document }
 
-  /// Whether the value is not there although its meta says that there is one.
+  /// Whether the value is missing although its meta says that there is one.
   package var isGone: Bool { content == .absent && meta?.kind == .set }
 }
 
 /// A change on its way into Redis.
 package struct Commit: Sendable {
   package enum Content: Sendable {
-    /// The document, and whether it is announced with the change or has to be read because it is large.
+    /// The document. A large one is not sent with the announcement of the change, but has to be read.
     case document(Data, isLarge: Bool)
     /// Leaves a tombstone.
     case deleted
-    /// The document that is there gets a revision, because somebody wrote it without one. One of more bytes than the
-    /// limit is announced by reference.
+    /// Gives a revision to the stored document, which was written without one. A document of more bytes than the limit
+    /// is announced by reference.
     case adopted(inlineLimit: Int)
-    /// The same, of what somebody has deleted: there must be nothing.
+    /// Gives a revision to a deletion that was made without one. There must be no value.
     case adoptedDeletion
   }
 
   package enum Condition: Hashable, Sendable {
-    /// Write whatever is there.
+    /// Writes in any case.
     case unconditional
-    /// Only when the stored revision is this one (``Revision/none``: there is no meta).
+    /// Writes only if the stored revision is this one (``Revision/none``: there is no meta).
     case revision(Revision)
-    /// Only when the stored revision is this one, and also when the key has another type, which is then replaced.
+    /// Writes only if the stored revision is this one, and replaces a key of another type.
     case replacing(Revision)
 
-    /// The revision that is taken to be there.
+    /// The revision that is expected to be stored.
     package var expected: Revision {
       switch self {
       case .unconditional: .none
@@ -205,15 +206,15 @@ package struct Commit: Sendable {
   /// The highest revision that the committing replica has ever seen.
   package var floor: Revision
   package var operation: Operation
-  /// Who writes: label, host, process and nonce, without spaces.
+  /// The writer: label, host, process and nonce, without spaces.
   package var writer: String
-  /// How long the value lives, in milliseconds; 0: for ever, or as long as somebody else has said.
+  /// How long the value lives, in milliseconds; 0: for ever, or as long as another writer has set.
   package var timeToLive: UInt64
-  /// What the expected version includes; `nil`: whatever it may be.
+  /// The lineage of the expected version; `nil`: any.
   package var seen: Lineage?
-  /// What the new version includes; `nil`: it names no lines.
+  /// The lineage of the new version; `nil`: it names no lines.
   package var lineage: Lineage.Draft?
-  /// The document that is expected, where the revision does not tell for certain, or there is none.
+  /// The document that is expected, where there is no revision, or the revision does not identify it for certain.
   package var basis: Data?
 
   package init(
@@ -241,10 +242,10 @@ package struct Commit: Sendable {
   }
 }
 
-/// A state that the server has lost, on its way back: with the revision, the parent and the writer that it had.
+/// A state that the server has lost and gets back, with its original revision, parent and writer.
 ///
-/// It takes effect only where just what is expected is stored. It makes no new revision, so any number of services may
-/// restore at once, in any order.
+/// It takes effect only where exactly the expected state is stored. It makes no new revision, so any number of services
+/// may restore at once, in any order.
 package struct Restore: Hashable, Sendable {
   package var names: KeyNames
   /// A document, or nothing.
@@ -252,15 +253,15 @@ package struct Restore: Hashable, Sendable {
   package var meta: Meta
   /// Whether the document is announced by reference.
   package var isLarge: Bool
-  /// The meta that is expected to be there, most often none.
+  /// The meta that is expected to be stored, usually none.
   package var expected: Meta?
-  /// The document that is expected where no meta is.
+  /// The document that is expected where there is no meta.
   package var basis: Data?
 
-  /// Whether it puts back a value that does not expire where nothing is expected.
+  /// Whether it restores a value that does not expire, where nothing is expected to be stored.
   var isLasting: Bool { meta.kind == .set && meta.expiry == 0 && expected == nil && basis == nil }
 
-  /// How it is announced.
+  /// The announcement.
   var message: ChangeMessage {
     let content: ChangeMessage.Content =
       switch self.content {
@@ -294,19 +295,19 @@ package struct Restore: Hashable, Sendable {
   }
 }
 
-/// What a server tells about itself; `nil` for what its access control does not let us ask.
+/// The facts that a server reports about itself; `nil` where its access control does not allow asking.
 package struct ServerFacts: Hashable, Sendable {
   /// The number of this connection, for redirecting invalidations to it.
   package var clientID: Int64?
-  /// Another one after every restart, so that it tells whether a server may have lost something.
+  /// Different after every restart, which shows whether a server may have lost data.
   package var runID: String?
-  /// What tells whether it may have lost something.
+  /// Shows whether the server may have lost data.
   package var vitals: Vitals?
   /// The server's clock, in microseconds since 1970.
   package var clock: UInt64?
-  /// How many clients are connected to it.
+  /// How many clients are connected to the server.
   package var clients: Int?
-  /// How long it has taken to open this connection.
+  /// How long opening this connection took.
   package var opening: Duration?
 
   package init(
@@ -325,10 +326,10 @@ package struct ServerFacts: Hashable, Sendable {
 }
 
 package enum CommitReply: Hashable, Sendable {
-  /// The commit took effect, now or when it was first tried.
+  /// The commit took effect, now or in an earlier attempt.
   case committed(revision: Revision, parent: Revision)
-  /// The revision has moved on: this is what is there now. `hasForgotten`: the operation may have been
-  /// applied all the same, because so many others have committed since, or what was remembered is gone.
+  /// The revision has moved on, and this value is stored now. `hasForgotten`: the operation may have been applied all
+  /// the same, because so many others have committed since, or the list of remembered operations is gone.
   case conflict(StoredValue, hasForgotten: Bool = false)
   /// The key holds another Redis type, and nothing was written.
   case wrongType(String)

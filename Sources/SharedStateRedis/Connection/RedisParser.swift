@@ -1,26 +1,26 @@
 internal import CHiredis
 
-/// Parses replies (RESP2) out of the bytes that arrive, in pieces of any size, within a bound.
+/// Parses RESP2 replies from bytes that arrive in pieces of any size, within a bound.
 package final class RedisParser {
-  /// The most that the reply may be that is arriving, or that comes next.
+  /// The upper bound of the reply that is arriving, or that comes next.
   package var bound: ReplyBound {
     didSet { limitArrays() }
   }
 
   private let reader: UnsafeMutablePointer<redisReader>
-  /// What the reader asks before it makes an array. It holds on to it.
+  /// The limits that the reader checks before it makes an array. It keeps a pointer to them.
   private let limits: UnsafeMutablePointer<shared_state_reply_limits>
-  /// The reply that was returned last: it lives until the next one is asked for.
+  /// The reply that was returned last; valid until the next one is requested.
   private var current: UnsafeMutableRawPointer?
-  /// How many bytes were added since the last reply that was complete has ended.
+  /// How many bytes were added since the end of the last complete reply.
   private var fedBytes = 0
 
-  /// An empty buffer of the reader that is larger is given back.
+  /// The reader releases a larger buffer when it is empty.
   private static let keptCapacity = 262_144
-  /// No length of a string has more digits, with its end.
+  /// The length of a string, with its line end, has no more digits than this.
   private static let lengthBytes = 24
 
-  /// Makes a parser that has seen nothing.
+  /// Makes a parser.
   package init(bound: ReplyBound = .largest) {
     guard let reader = redisReaderCreate() else { fatalError("hiredis has no memory for a reader.") }
     reader.pointee.maxbuf = Self.keptCapacity
@@ -38,11 +38,11 @@ package final class RedisParser {
     limits.deallocate()
   }
 
-  /// How many bytes wait to be parsed: a string is, once it has arrived as a whole.
+  /// How many bytes wait to be parsed. A string is parsed once it has arrived as a whole.
   package var bufferedBytes: Int { Int(reader.pointee.len - reader.pointee.pos) }
 
-  /// Adds bytes. Small pieces, each followed by ``next()`` until it is `nil`, are fast: the reader moves what it has
-  /// not parsed to the front of its buffer time and again.
+  /// Adds bytes. Use small pieces, each followed by ``next()`` until it is `nil`: the reader often moves the bytes that
+  /// it has not parsed to the front of its buffer.
   /// - Throws: ``RedisSharedStateError/Code/protocolViolation``.
   package func feed(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) {
     let result = redisReaderFeed(reader, bytes.assumingMemoryBound(to: CChar.self).baseAddress, bytes.count)
@@ -51,7 +51,7 @@ package final class RedisParser {
   }
 
   /// The next complete reply, valid until this is called again; `nil`: more bytes are needed.
-  /// - Throws: ``RedisSharedStateError/Code/protocolViolation``, also for what exceeds the bound.
+  /// - Throws: ``RedisSharedStateError/Code/protocolViolation``, also for a reply that exceeds the bound.
   package func next() throws(RedisSharedStateError) -> RedisReplyView? {
     if let previous = current {
       current = nil
@@ -69,8 +69,7 @@ package final class RedisParser {
     return RedisReplyView(current.assumingMemoryBound(to: redisReply.self))
   }
 
-  /// Looks at how far the reply has come, and how far it will come at the least. It takes the same time however much of it
-  /// there is.
+  /// Checks the size of an incomplete reply, and its announced minimum size, in constant time.
   private func checkPart() throws(RedisSharedStateError) {
     guard fedBytes <= bound.bytes else { throw tooLong }
     let buffered = bufferedBytes
@@ -82,10 +81,10 @@ package final class RedisParser {
     }
   }
 
-  /// What the string says that is waited for; `nil`: a line is, or it has not said it yet.
+  /// The announced length of the incomplete string; `nil`: a line is incomplete, or the length has not arrived yet.
   private var announcedLength: Int? {
-    // Whatever ends with its line is parsed as soon as that is there, and a string is not. Half of the end of a line is
-    // none: it stands within an error, or is where a number was split.
+    // A reply that ends with its line is parsed as soon as the line is complete; a string is not. Half a line end does
+    // not count: it stands within an error, or a number was split there.
     let start = UnsafeRawPointer(reader.pointee.buf.advanced(by: Int(reader.pointee.pos)))
     var scanner = ByteScanner(UnsafeRawBufferPointer(start: start, count: min(bufferedBytes, Self.lengthBytes)))
     guard let length = scanner.number(), scanner.skip("\r"), scanner.skip("\n") else { return nil }
@@ -97,19 +96,19 @@ package final class RedisParser {
   }
 
   private var tooLong: RedisSharedStateError {
-    .protocolViolation(reason: "a reply has more than the \(bound.bytes) bytes that it may have")
+    .protocolViolation(reason: "a reply has more than the allowed \(bound.bytes) bytes")
   }
 
-  /// hiredis quotes one byte of what arrived at the most.
+  /// hiredis quotes at most one byte of the input.
   private var violation: RedisSharedStateError {
     if limits.pointee.exceeds_elements != 0 {
-      return .protocolViolation(reason: "a reply has more than the \(bound.elements) elements that it may have")
+      return .protocolViolation(reason: "a reply has more than the allowed \(bound.elements) elements")
     }
     if limits.pointee.exceeds_depth != 0 {
       return .protocolViolation(reason: "a reply has arrays that are nested more than \(bound.depth) deep")
     }
     let text = withUnsafeBytes(of: &reader.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-    // What a server that expects TLS says when it hears something else begins with this byte.
+    // The alert that a server sends when it expects TLS begins with this byte.
     if text.contains(#"got "\x15""#) {
       return .protocolViolation(reason: "it speaks TLS, which is not supported yet; use a port without it")
     }

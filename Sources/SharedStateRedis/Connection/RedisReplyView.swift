@@ -1,7 +1,7 @@
 internal import CHiredis
 package import Foundation
 
-/// Looks at a reply inside the parser's memory. Valid until the parser is asked for the next one.
+/// A view of a reply in the parser's memory. Valid until the parser returns the next reply.
 package struct RedisReplyView {
   /// The types of RESP2.
   package enum Kind {
@@ -22,27 +22,27 @@ package struct RedisReplyView {
     case REDIS_REPLY_ERROR: .error
     case REDIS_REPLY_INTEGER: .integer
     case REDIS_REPLY_ARRAY: .array
-    // RESP3, which later releases of hiredis know, is never asked for.
+    // RESP3, which later releases of hiredis support, is never requested.
     default: .null
     }
   }
 
-  /// The number of an integer; of no meaning for everything else.
+  /// The value of an integer; meaningless for all other types.
   package var integer: Int64 { reply.pointee.integer }
 
-  /// The bytes of a string, a status or an error; empty for everything else.
+  /// The bytes of a string, a status or an error; empty for all other types.
   package var bytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: reply.pointee.str, count: reply.pointee.str == nil ? 0 : reply.pointee.len)
   }
 
-  /// ``bytes`` as text, repaired where it is no UTF-8.
+  /// ``bytes`` as text, repaired where they are not UTF-8.
   package var string: String { String(decoding: bytes, as: UTF8.self) }
-  /// ``bytes`` as text; `nil` where it is no UTF-8.
+  /// ``bytes`` as text; `nil` where they are not UTF-8.
   package var text: String? { String(validating: bytes, as: UTF8.self) }
   /// A copy of ``bytes``.
   package var data: Data { Data(bytes) }
 
-  /// The number of elements of an array; 0 for everything else.
+  /// The number of elements of an array; 0 for all other types.
   package var count: Int { kind == .array ? Int(reply.pointee.elements) : 0 }
 
   /// An element of an array.
@@ -63,7 +63,7 @@ package struct RedisReplyView {
 extension RedisSharedStateError {
   /// Reads a server's error reply; `operation` is the name of the command that was refused.
   ///
-  /// Of the text nothing but the code is kept, because it may quote arguments.
+  /// Only the code of the text is kept, because the rest may quote arguments.
   package init(errorReply: String, operation: String) {
     let code = Self.code(of: errorReply)
     switch code {
@@ -74,18 +74,20 @@ extension RedisSharedStateError {
     }
   }
 
-  /// A server that answers with such a revision would end all counting.
+  /// After such a revision, no higher one could be counted.
   static let unbelievableRevision = RedisSharedStateError.protocolViolation(
-    reason: "a commit was answered with a revision beyond belief"
+    reason: "a commit was answered with an implausible revision"
   )
 
   private static func code(of errorReply: String) -> String {
     let words = errorReply.split(separator: " ")
-    // What a script may not do is told as an ordinary error, in other words by 7.0 than by later releases …
+    // A permission error within a script is reported as an ordinary error. The text of 7.0 differs from later releases
+    // …
     if errorReply.contains("The user executing the script can't") || errorReply.contains("ACL failure in script") {
       return "NOPERM"
     }
-    // … and until 6.2 every error within a script is: "ERR Error running script (call to f_…): @user_script:1: -CODE …".
+    // … and up to 6.2, every error in a script looks like "ERR Error running script (call to f_…): @user_script:1:
+    // -CODE …".
     let isNested = errorReply.hasPrefix("ERR Error running script")
     let code = isNested ? words.first { $0.hasPrefix("-") }?.dropFirst() ?? "ERR" : words.first ?? "ERR"
     let isCode = code.utf8.allSatisfy {

@@ -1,23 +1,24 @@
-/// Commands out and replies in, over one transport. It knows no command and pairs nothing up.
+/// Sends commands and receives replies over one transport. It knows no commands, and does not match replies with them.
 package final class RedisStream {
   /// Takes one reply, which is valid until it returns.
   package typealias Handler = (RedisReplyView) throws(RedisSharedStateError) -> Void
 
-  /// What carries the bytes; closed when the stream is released.
+  /// Carries the bytes; closed when the stream is released.
   package let transport: any Transport
-  /// Where commands are put, for ``flush()`` to send them.
+  /// Holds the commands that ``flush()`` sends.
   package let formatter = RedisFormatter()
   private let parser = RedisParser()
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
-  /// How many bytes have arrived, altogether.
+  /// How many bytes have arrived in total.
   package private(set) var receivedBytes = 0
-  /// The last read filled the buffer, so that there is probably more.
+  /// Whether the last read filled the buffer, so that there is probably more.
   private var expectsMore = false
 
-  /// What hiredis is fed at once: it moves what is left of it at every kilobyte that it has parsed.
+  /// The size of the pieces that are fed to hiredis, which moves the rest of a piece after every kilobyte that it
+  /// parses.
   private static let pieceBytes = 16_384
 
-  /// The most that the reply may be that comes next. Set it between two replies.
+  /// The upper bound of the next reply. Set it between two replies.
   package var bound: ReplyBound {
     get { parser.bound }
     set { parser.bound = newValue }
@@ -33,7 +34,7 @@ package final class RedisStream {
     buffer.deallocate()
   }
 
-  /// Sends as much as is taken at once: it never waits. ``receive(until:waker:_:)`` sends the rest.
+  /// Sends as much as the transport accepts, without waiting. ``receive(until:waker:_:)`` sends the rest.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   package func flush() throws(RedisSharedStateError) {
     while !formatter.isEmpty {
@@ -43,26 +44,26 @@ package final class RedisStream {
     }
   }
 
-  /// Waits until something arrives, the waker is woken, or the deadline has passed; handles what has arrived, and says
-  /// what ended the wait. Empty: the deadline.
+  /// Waits until something arrives, the waker is woken, or the deadline has passed; handles the replies that have
+  /// arrived, and returns what ended the wait. Empty: the deadline.
   ///
-  /// What could not be sent yet is sent as soon as it is taken: a server that waits for us to read never waits for ever.
-  /// The handler may add commands. It returns after each piece that arrives, so whoever waits for more looks at the clock
-  /// in between.
+  /// Unsent commands are sent as soon as the transport accepts them, even while replies are read, so that neither side
+  /// waits for ever for the other to read. The handler may add commands. The method returns after each piece that
+  /// arrives, so that a caller that waits for more can check the clock in between.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/protocolViolation``.
   package func receive(
     until deadline: Instant,
     waker: Waker?,
     _ handle: Handler
   ) throws(RedisSharedStateError) -> Readiness {
-    // More is there, most likely. To look at the waker takes no system call.
+    // More data is probably there. Checking the waker takes no system call.
     if expectsMore, !(waker?.isWoken ?? false), try read(handle) > 0 {
       try flush()
       return .readable
     }
     let wanted: Readiness = formatter.isEmpty ? .readable : [.readable, .writable]
     let readiness = try transport.wait(for: wanted, waker: waker, until: deadline)
-    // First, so that what a server says before it hangs up is heard.
+    // Reading comes first, so that the last words of a server before it closes the connection are handled.
     if readiness.contains(.readable) { try read(handle) }
     if !readiness.isEmpty { try flush() }
     return readiness

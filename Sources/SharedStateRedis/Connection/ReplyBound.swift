@@ -1,10 +1,10 @@
-/// The most that a reply may be, by what was asked. What exceeds it ends the connection, before it is in memory.
+/// The upper bound of a reply, depending on the request. A larger reply ends the connection before it is in memory.
 package struct ReplyBound: Hashable, Sendable {
-  /// How many bytes it has as it is sent, altogether.
+  /// The number of bytes of the whole reply, as it is sent.
   package let bytes: Int
-  /// How many elements its arrays have, altogether.
+  /// The number of elements of all arrays together.
   package let elements: Int
-  /// How many arrays are within one another.
+  /// How deep arrays are nested.
   package let depth: Int
 
   /// Makes a bound.
@@ -12,47 +12,47 @@ package struct ReplyBound: Hashable, Sendable {
     (self.bytes, self.elements, self.depth) = (bytes, elements, depth)
   }
 
-  /// A status, an error, or whatever else has no end yet: no line of a server's is longer, and one that does not end is
-  /// looked through again for each piece of it that arrives.
+  /// The longest line, such as a status or an error. No server sends a longer one, and an incomplete line is searched
+  /// again for each piece of it that arrives.
   package static let lineBytes = 16_384
-  /// The longest string that a server has unless it is told otherwise, and what stands around it.
+  /// The longest string that a server allows by default, with its framing.
   private static let stringBytes = 536_870_912 + 65_536
-  /// What a key may have unless its options say otherwise, and what stands around it.
+  /// The largest value that a key's options allow by default, with its framing.
   private static let valueBytes = 1_048_576 + 65_536
 
-  /// What a meta, or a channel, has unless somebody has written it by hand, and what stands around it.
+  /// The size of a meta, or a channel, with its framing, unless it was written by hand.
   private static let metaBytes = 4_096
-  /// How much more may have come between a summary and its value.
+  /// How much a value may have grown between its summary and the read.
   private static let growthBytes = 4 << 20
 
-  /// Anything that a Redis server answers unless it is told otherwise.
+  /// Any reply of a Redis server with default settings.
   package static let largest = ReplyBound(bytes: 4 * stringBytes, elements: 1 << 24, depth: 7)
-  /// A word, a number or an error. Nothing else is taken from a server that has not let us in yet.
+  /// A word, a number or an error. Before authentication, a server may send nothing else.
   package static let word = ReplyBound(bytes: 4_096)
   /// ROLE has an element for each replica, with three elements.
   package static let role = ReplyBound(bytes: 262_144, elements: 16_384, depth: 3)
   /// INFO has a line for each replica.
   package static let information = ReplyBound(bytes: 262_144)
-  /// What comes to a subscriber: messages, of which a server keeps less than that for a slow one, and the names of keys,
-  /// as many as were written together.
+  /// Data that is pushed to a subscriber: messages, of which a server keeps less than this for a slow client, and the
+  /// names of keys that were written together.
   package static let push = ReplyBound(bytes: 64 << 20, elements: 1 << 20, depth: 2)
 
-  /// What is stored for some keys: any of them may have the longest string that there is, but not all of them at once.
+  /// The stored values of some keys: each may have the longest possible string, but not all of them at once.
   package static func values(of keys: Int) -> ReplyBound {
     ReplyBound(bytes: stringBytes + keys * valueBytes, elements: 2 * keys, depth: 1)
   }
 
-  /// The same, where all their documents together are known to have had so many bytes a moment ago. They may grow.
+  /// The stored values of some keys, whose documents together had this many bytes a moment ago. They may have grown.
   package static func values(of keys: Int, bytes: Int) -> ReplyBound {
     ReplyBound(bytes: 2 * bytes + growthBytes + keys * metaBytes, elements: 2 * keys, depth: 1)
   }
 
-  /// What stands beside some values, or the channels that they have.
+  /// The metas, or the channels, of some values.
   package static func metas(of keys: Int) -> ReplyBound {
     ReplyBound(bytes: growthBytes + keys * metaBytes, elements: 2 * keys, depth: 1)
   }
 
-  /// What a script answers to some commits, each with a few elements, which may be what is stored instead.
+  /// The reply of a script to some commits: each has a few elements, which may include the stored value.
   package static func commits(_ count: Int) -> ReplyBound {
     ReplyBound(bytes: stringBytes + count * valueBytes, elements: 8 * count, depth: 2)
   }

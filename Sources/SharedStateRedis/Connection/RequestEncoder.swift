@@ -3,7 +3,7 @@ import Foundation
 /// Turns requests into commands.
 struct RequestEncoder {
   let formatter: RedisFormatter
-  /// What the server knows the scripts by; `nil`: it is not known, and the source is sent each time.
+  /// The digests of the scripts; `nil`: a digest is not known, and the source is sent each time.
   let digests: ScriptDigests
 
   func ping() {
@@ -21,7 +21,7 @@ struct RequestEncoder {
     }
   }
 
-  /// Turns the tracking of keys on.
+  /// Turns on the tracking of keys.
   func track(redirect: Int64, prefix: String?) {
     formatter.add { command in
       command.argument("CLIENT")
@@ -34,13 +34,13 @@ struct RequestEncoder {
         command.argument("PREFIX")
         command.argument(prefix)
       } else {
-        // Otherwise what the scripts read would be tracked as well.
+        // Otherwise keys that scripts read would be tracked as well.
         command.argument("OPTIN")
       }
     }
   }
 
-  /// Has the keys of the next command tracked.
+  /// Tracks the keys of the next command.
   func trackNext() {
     formatter.add { command in
       command.argument("CLIENT")
@@ -49,7 +49,7 @@ struct RequestEncoder {
     }
   }
 
-  /// All values, each followed by its meta.
+  /// Reads all values, each followed by its meta.
   func read(_ keys: some Collection<KeyNames>) {
     formatter.add { command in
       command.argument("MGET")
@@ -67,7 +67,7 @@ struct RequestEncoder {
     }
   }
 
-  /// How many of the values are there, whatever they are.
+  /// Asks how many of the values exist, of any type.
   func exist(_ values: some Sequence<String>) {
     formatter.add { command in
       command.argument("EXISTS")
@@ -82,7 +82,7 @@ struct RequestEncoder {
     }
   }
 
-  /// How many connections listen to each of the channels.
+  /// Asks how many connections listen to each of the channels.
   func listeners(to keys: [KeyNames]) {
     formatter.add { command in
       command.argument("PUBSUB")
@@ -100,7 +100,7 @@ struct RequestEncoder {
 
   /// Stages a large document; does nothing for every other commit.
   ///
-  /// - Returns: whether there is anything to stage.
+  /// - Returns: Whether there is anything to stage.
   func stage(_ commit: Commit) -> Bool {
     guard case .document(let document, isLarge: true) = commit.content else { return false }
     formatter.add { command in
@@ -223,7 +223,7 @@ struct RequestEncoder {
   }
 }
 
-/// Encodes commands, behind one another, into one buffer.
+/// Encodes commands, one after the other, into one buffer.
 package final class RedisFormatter {
   private var output = ByteBuffer()
   private var command = RedisCommand()
@@ -244,7 +244,7 @@ package final class RedisFormatter {
     command.encode(into: &output)
   }
 
-  /// Forgets bytes that were sent.
+  /// Removes bytes that were sent.
   package func removeFirst(_ count: Int) {
     output.removeFirst(count)
   }

@@ -1,4 +1,4 @@
-/// What a server answers to INFO: lines of names and values.
+/// The reply of a server to INFO: lines of names and values.
 struct ServerInfo {
   private let text: String
 
@@ -6,22 +6,22 @@ struct ServerInfo {
     self.text = text
   }
 
-  /// Another one after every restart.
+  /// Different after every restart.
   var runID: String? { field("run_id") }
 
-  /// Which reign of a primary it is.
+  /// Different after every change of the primary.
   var era: Era? { field("master_replid").flatMap { Era(replicationID: $0) } }
 
-  /// How many keys it has thrown away for want of memory.
+  /// How many keys the server has evicted because memory was short.
   var evictions: UInt64? { field("evicted_keys").flatMap { UInt64($0) } }
 
-  /// How many clients are connected to it.
+  /// How many clients are connected to the server.
   var clients: Int? { field("connected_clients").flatMap { Int($0) } }
 
-  /// Its clock, in microseconds since 1970.
+  /// The server's clock, in microseconds since 1970.
   var clock: UInt64? { field("server_time_usec").flatMap { UInt64($0) } }
 
-  /// A server that is asked often is answered at length: only the bytes are looked at.
+  /// Searches the bytes, because INFO is long and is read often.
   private func field(_ name: String) -> String? {
     var rest = text.utf8[...]
     while !rest.isEmpty {

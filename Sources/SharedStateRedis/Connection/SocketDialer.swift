@@ -2,14 +2,14 @@ import Glibc
 
 /// Opens sockets to one endpoint.
 package struct SocketDialer: Sendable {
-  /// Where to.
+  /// The address of the server.
   package let endpoint: RedisEndpoint
-  /// After how long without traffic the kernel asks whether the other side is there.
+  /// How long a connection may be without traffic before the kernel sends a keep-alive probe.
   package let keepAlive: Duration
-  /// How long sent bytes may stay unacknowledged before the kernel gives the connection up.
+  /// How long sent bytes may stay unacknowledged before the kernel gives up the connection.
   package let acknowledgementTimeout: Duration
 
-  /// Makes a dialer; the durations are rounded down to seconds and milliseconds, and matter for TCP only.
+  /// Makes a dialer. The durations are rounded down to seconds and milliseconds, respectively, and matter for TCP only.
   package init(
     endpoint: RedisEndpoint,
     keepAlive: Duration = .seconds(10),
@@ -22,8 +22,8 @@ package struct SocketDialer: Sendable {
 
   /// Connects, trying every address of the host in turn.
   ///
-  /// Blocks until the deadline at the longest, but for the look-up of a host name, which the system's resolver
-  /// bounds by itself.
+  /// Blocks no longer than until the deadline, except for the look-up of a host name, which the system's resolver
+  /// limits by itself.
   /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/timedOut``.
   package func dial(until deadline: Instant) throws(RedisSharedStateError) -> SocketTransport {
     switch endpoint {
@@ -50,7 +50,7 @@ package struct SocketDialer: Sendable {
     let addresses = Array(sequence(first: list, next: { $0?.pointee.ai_next }).prefix { $0 != nil }.compactMap(\.self))
     var failure = RedisSharedStateError.unreachable(reason: "the host has no address")
     for (index, address) in addresses.enumerated() {
-      // An address that never answers must not use up the time of those behind it.
+      // An address that never answers must not use up the time of the later ones.
       let share = Instant.now.duration(to: deadline) / (addresses.count - index)
       do {
         return try dial(address.pointee, until: .now.advanced(by: share))
@@ -93,13 +93,13 @@ package struct SocketDialer: Sendable {
     }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
 
-    // A non-blocking connect to a full queue fails at once and cannot be polled for. The kernel waits, with a limit.
+    // A non-blocking connect to a full queue fails at once and cannot be polled for. So the kernel waits, with a limit.
     let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     let transport = SocketTransport(descriptor: try Self.descriptor(socket(AF_UNIX, type, 0)))
     let descriptor = transport.descriptor
     var code: CInt
     repeat {
-      // A limit of zero would mean none.
+      // A limit of zero would mean no limit.
       let milliseconds = Int(max(1, deadline.pollTimeout()))
       Self.set(
         SOL_SOCKET,
@@ -136,14 +136,14 @@ package struct SocketDialer: Sendable {
     Self.set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, CUnsignedInt(clamping: max(1_000, milliseconds)), of: descriptor)
   }
 
-  /// Sets an option. A kernel that does not know it is no reason not to connect.
+  /// Sets an option. A kernel that does not know it can be used nevertheless.
   private static func set<Value: BitwiseCopyable>(_ level: CInt, _ option: CInt, _ value: Value, of descriptor: CInt) {
     var value = value
     setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Value>.size))
   }
 
-  /// Where nobody listens on a port of the range that the system gives to clients, a client can be given the very
-  /// port that it connects to, and is then connected to itself.
+  /// A port without a listener may lie in the range that the system assigns to clients. A client can then be assigned
+  /// the very port that it connects to, and is connected to itself.
   private static func isConnectedToItself(_ descriptor: CInt) -> Bool {
     var (own, other) = (sockaddr_storage(), sockaddr_storage())
     let length = socklen_t(MemoryLayout<sockaddr_storage>.size)

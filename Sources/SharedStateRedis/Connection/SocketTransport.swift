@@ -1,23 +1,23 @@
 import Glibc
 
-/// Carries the bytes of one connection, and owns its file descriptor. TLS is to be another one of these.
+/// Carries the bytes of one connection, and owns its file descriptor. TLS would be another conforming type.
 ///
-/// It belongs to the thread that opened it. Nothing but ``wait(for:waker:until:)`` blocks.
+/// It belongs to the thread that opened it. Only ``wait(for:waker:until:)`` blocks.
 package protocol Transport: AnyObject {
-  /// Reads what is there, at the most as much as fits; 0: nothing is there yet.
+  /// Reads the bytes that have arrived, at most as many as fit; 0: none have arrived yet.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``, also when the other side has closed.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisSharedStateError) -> Int
 
-  /// Writes as much as can be taken now; 0: nothing at present.
+  /// Writes as much as the socket accepts now; 0: nothing at present.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   func write(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) -> Int
 
-  /// Blocks until one of the wanted things is possible, the waker was woken, or the deadline has passed, and says
-  /// which; empty: the deadline. The waker is cleared when it was woken.
+  /// Blocks until one of the wanted operations is possible, the waker was woken, or the deadline has passed, and
+  /// returns which; empty: the deadline. A waker that was woken is cleared.
   ///
-  /// A broken connection is readable and writable, so that the next attempt tells why.
+  /// A broken connection is readable and writable, so that the next attempt reports the reason.
   /// - Throws: ``RedisSharedStateError/Code/unreachable`` and ``RedisSharedStateError/Code/disconnected``: the
-  ///   system lacks what it takes to wait.
+  ///   system lacks the resources to wait.
   func wait(
     for wanted: Readiness,
     waker: Waker?,
@@ -28,9 +28,9 @@ package protocol Transport: AnyObject {
   func close()
 }
 
-/// What a ``Transport`` is ready for.
+/// The operations that a ``Transport`` is ready for.
 package struct Readiness: OptionSet, Sendable {
-  /// One bit for each thing.
+  /// One bit for each operation.
   package let rawValue: UInt8
 
   /// Makes a set of its bits.
@@ -38,11 +38,11 @@ package struct Readiness: OptionSet, Sendable {
     self.rawValue = rawValue
   }
 
-  /// Bytes, or the end, can be read.
+  /// Bytes, or the end of the stream, can be read.
   package static let readable = Readiness(rawValue: 1)
   /// Bytes can be written.
   package static let writable = Readiness(rawValue: 2)
-  /// Somebody woke the waker.
+  /// The waker was woken.
   package static let woken = Readiness(rawValue: 4)
 }
 
@@ -50,7 +50,7 @@ package struct Readiness: OptionSet, Sendable {
 package final class SocketTransport: Transport {
   /// Negative once closed.
   package private(set) var descriptor: CInt
-  /// The socket and the waker, as `poll` wants them: side by side, and made only once.
+  /// The socket and the waker, side by side as `poll` requires, and allocated only once.
   private let watched: UnsafeMutablePointer<pollfd>
 
   /// Takes over a connected, non-blocking descriptor.
@@ -78,7 +78,7 @@ package final class SocketTransport: Transport {
 
   package func write(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) -> Int {
     while true {
-      // Without the flag, writing to a server that has gone kills the process.
+      // Without the flag, writing to a closed connection kills the process.
       let count = send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
       if count >= 0 { return count }
       let code = errno
@@ -125,7 +125,7 @@ package final class SocketTransport: Transport {
     descriptor = -1
   }
 
-  /// The system's text for an error number, and what to do where somebody has to do something.
+  /// The system's text for an error number, with advice where a person has to act.
   package static func text(of code: CInt) -> String {
     // The C library's text is a constant, or belongs to the thread.
     let text = String(cString: strerror(code))

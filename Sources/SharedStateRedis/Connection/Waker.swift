@@ -9,16 +9,16 @@ import Synchronization
   import Musl
 #endif
 
-/// Wakes one thread that waits here, or in `poll` with the waker's descriptor, from any thread.
+/// Wakes, from any thread, one thread that waits here, or in `poll` with the waker's descriptor.
 ///
 /// Waking twice before the thread looks is the same as waking once. The descriptor is made only when its thread asks
-/// for it, so that the many stores of a test suite that have no socket need none; until then a condition does.
+/// for it, so that the many stores of a test suite that have no socket need none. Until then, a condition is used.
 package final class Waker: Sendable {
   private let wasWoken = Atomic(false)
-  /// An `eventfd`, closed at the end; negative as long as there is none. Only the thread that waits makes it.
+  /// An `eventfd`, closed at the end; negative as long as there is none. Only the waiting thread makes it.
   private let event = Atomic<CInt>(-1)
   private let condition = NSCondition()
-  /// What a task waits for, where a test's world takes the place of threads.
+  /// Wakes a task, where a test's world replaces the threads.
   private let alarm: Alarm?
 
   package init(on schedule: (any Schedule)? = nil) {
@@ -30,7 +30,7 @@ package final class Waker: Sendable {
     if event >= 0 { close(event) }
   }
 
-  /// Becomes readable when somebody calls ``wake()``. Only the thread that waits may ask for it.
+  /// Becomes readable after a call of ``wake()``. Only the waiting thread may ask for it.
   /// - Throws: ``RedisSharedStateError/Code/unreachable``: the process has no descriptor left.
   package var descriptor: CInt {
     get throws(RedisSharedStateError) {
@@ -39,13 +39,13 @@ package final class Waker: Sendable {
       let made = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
       guard made >= 0 else { throw .unreachable(reason: SocketTransport.text(of: errno)) }
       event.store(made, ordering: .sequentiallyConsistent)
-      // Who has woken already may not have seen it.
+      // A thread that has woken already may not have seen the descriptor.
       if isWoken { eventfd_write(made, 1) }
       return made
     }
   }
 
-  /// Whether somebody has woken since this was cleared last.
+  /// Whether there was a wake-up since the waker was last cleared.
   package var isWoken: Bool { wasWoken.load(ordering: .sequentiallyConsistent) }
 
   package func wake() {
@@ -61,16 +61,17 @@ package final class Waker: Sendable {
     }
   }
 
-  /// Forgets the wake-ups so far. What they were for is to be looked at afterwards.
+  /// Forgets the wake-ups so far. Look for their reasons only afterwards.
   package func clear() {
     let event = event.load(ordering: .relaxed)
     var count: eventfd_t = 0
-    // Emptied before the flag falls: whoever wakes in between has nothing to write, and is looked at all the same.
+    // Emptied before the flag is cleared: a wake-up in between writes nothing, and the caller looks for its reason
+    // anyway.
     if event >= 0 { eventfd_read(event, &count) }
     _ = wasWoken.exchange(false, ordering: .sequentiallyConsistent)
   }
 
-  /// Blocks until somebody wakes, or the deadline passes; then forgets the wake-ups so far.
+  /// Blocks until a wake-up or the deadline, then forgets the wake-ups so far.
   package func wait(until deadline: Instant) {
     let event = event.load(ordering: .relaxed)
     if event >= 0 {
@@ -86,14 +87,14 @@ package final class Waker: Sendable {
     clear()
   }
 
-  /// The same for a task in a test's world; the wake-ups so far are not forgotten.
+  /// Waits as a task in a test's world; the wake-ups so far are not forgotten.
   func wait(until deadline: Instant) async {
     await alarm?.wait(until: deadline.onSchedule) { isWoken }
   }
 }
 
 extension Instant {
-  /// The time left, as `poll` wants it: milliseconds, rounded up so that a wait never ends early.
+  /// The time left in milliseconds, as `poll` requires, rounded up so that a wait never ends early.
   package func pollTimeout(now: Instant = .now) -> CInt {
     let left = now.duration(to: self)
     guard left > .zero else { return 0 }

@@ -1,9 +1,9 @@
 import SharedStateDependencies
 
-/// One reign of one primary: it ends when the server restarts, or when another one takes its place.
+/// One reign of one primary. It ends when the server restarts, or when another server takes its place.
 ///
-/// A server names it itself, by the first 8 digits of its replication id. Where a service may not ask for that, each of
-/// its sessions counts as an era of its own.
+/// The server names its era by the first 8 digits of its replication ID. If a service may not ask for that, each of its
+/// sessions counts as an era of its own.
 package struct Era: Hashable, Sendable, CustomStringConvertible {
   fileprivate let number: UInt32
 
@@ -11,20 +11,21 @@ package struct Era: Hashable, Sendable, CustomStringConvertible {
     self.number = number
   }
 
-  /// Reads a replication id; `nil` when it has another form.
+  /// Reads a replication ID; `nil` if it has another form.
   package init?(replicationID: String) {
     let digits = replicationID.prefix(8)
     guard digits.utf8.count == 8, let number = UInt32(digits, radix: 16) else { return nil }
     self.number = number
   }
 
-  /// Another one, for a server that counts its reigns.
+  /// The next era, for a server that counts its reigns.
   var next: Era { Era(number &+ 1) }
 
   package var description: String { hexadecimal(UInt64(number), digits: 8) }
 }
 
-/// Names a line of history: made of the operation that opened it and of the era, so that no other one has it.
+/// Names a line of history. It is derived from the operation that opened the line and from the era, so no other line
+/// has it.
 package struct LineID: Hashable, Sendable, CustomStringConvertible {
   private let number: UInt64
 
@@ -32,9 +33,10 @@ package struct LineID: Hashable, Sendable, CustomStringConvertible {
     self.number = number
   }
 
-  /// The line that an operation opens in an era: it may be sent to two servers, and both may do it.
+  /// The line that an operation opens in an era. The era matters because the operation may be sent to two servers, and
+  /// both may apply it.
   ///
-  /// A writer's nonce is random, and so is what FNV-1a makes of it.
+  /// A writer's nonce is random, and so is its FNV-1a hash.
   package init(openedBy operation: Operation, in era: Era) {
     var mixer = SplitMix64(seed: FNV1a.hash(of: operation.writer) &+ operation.number &* 0x9E37_79B9_7F4A_7C15)
     mixer = SplitMix64(seed: mixer.next() ^ UInt64(era.number))

@@ -1,19 +1,20 @@
 import Foundation
 
-/// What becomes of two histories of one value: of what a server has lost, and of what was written there since.
+/// How two histories of one value are reconciled: the one that a server has lost, and the one written there since.
 enum Fork {
-  /// What is to be stored.
+  /// One content is stored whole.
   case whole(Outcome)
-  /// Both histories have a document, and it is known what these are made of.
+  /// Both histories have a document, and their common base is known.
   case merge(Documents)
 
-  /// The documents of two histories, to be put together where the type is known.
+  /// The documents of two histories, to be merged where the type is known.
   struct Documents: Hashable, Sendable {
-    /// What both are made of; `nil`: they have nothing in common.
+    /// The common base of both; `nil` if they have none.
     let base: Data?
-    /// What is stored. Of one leaf it wins: that is what the server has accepted while nobody knew better.
+    /// The stored document. It wins each conflict over one leaf, because the server has accepted it while no service
+    /// knew better.
     let stored: Data
-    /// What the server has lost.
+    /// The document that the server has lost.
     let held: Data
 
     init(base: Data?, stored: Data, held: Data) {
@@ -21,23 +22,24 @@ enum Fork {
     }
   }
 
-  /// What a fork has come to.
+  /// The result of reconciling a fork.
   struct Outcome: Hashable, Sendable {
     let content: StoredValue.Content
-    /// What it includes of what was held, as far as the key's policy says, so that nobody need merge it again.
+    /// The lineage of the held version, if the result counts as including it, so that no service merges it again.
     let included: Lineage?
   }
 
-  /// What has come of documents that were put together, or did not go together.
+  /// The result of merging documents, or of the failure to merge them.
   struct Merged: Hashable, Sendable {
     let documents: Documents
     let outcome: Outcome
   }
 
-  /// - Parameter isMerged: Whether what both have is put together; otherwise what is stored wins, whole.
+  /// - Parameter isMerged: Whether the documents are merged. Otherwise the stored one wins whole.
   ///
-  /// What both are made of has to be remembered; where it is not, what is stored is kept whole, and a service that
-  /// remembers it can still merge. A deletion is not merged: half of a document is of no use to anybody.
+  /// A merge requires that the common base is remembered. If it is not, the stored document is kept whole, and a
+  /// service that remembers the base can still merge. A deletion is not merged, because half of a document is of no
+  /// use.
   init(stored: StoredValue, held: Held, memory: Memory, isMerged: Bool) {
     guard isMerged, let document = stored.document, let heldDocument = held.content.document,
       let base = Self.base(stored.meta?.lineage, held.meta?.lineage, memory)
@@ -48,7 +50,7 @@ enum Fork {
     self = .merge(Documents(base: base, stored: document, held: heldDocument))
   }
 
-  /// What both histories are made of, which may be nothing; `nil`: it is forgotten.
+  /// The common base of both histories, which may be none; `nil` if it is forgotten.
   private static func base(_ stored: Lineage?, _ held: Lineage?, _ memory: Memory) -> Data?? {
     guard let stored, let held else { return .some(nil) }
     let common = stored.commonRevision(with: held)

@@ -1,23 +1,25 @@
-/// What a version of a value includes of what was written before it, on this server and on those that it has replaced.
+/// The earlier writes that a version of a value includes, on this server and on those that it has replaced.
 ///
-/// A revision tells the order of writes on one server. It cannot tell what a write was made of once a server has lost
-/// something: a clock that is ahead makes the larger number, not the later change. So a version names the *line* that it
-/// belongs to, an unbroken history on one server, and for each line before it the newest revision that it includes.
+/// A revision tells the order of writes on one server. Once a server has lost data, a revision cannot tell what a write
+/// was based on: a clock that is ahead yields the larger number, not the later change. So a version names the *line*
+/// that it belongs to, an unbroken history on one server, and for each earlier line the newest revision that it
+/// includes.
 ///
-/// It is stored behind the writer in ``Meta``, and announced in the header of a ``ChangeMessage``:
-/// `|1 <era> <line>=<revision>[,<line>=<revision>…][,*=<revision>]`, the version's own line first.
+/// The lineage is stored behind the writer in ``Meta``, and announced in the header of a ``ChangeMessage``: `|1 <era>
+/// <line>=<revision>[,<line>=<revision>…][,*=<revision>]`, with the version's own line first.
 ///
-/// No digest of the document stands beside it. It would tell two things, and both are known without. Whether a message is
-/// true: nothing is given back, or built on, because of a message before the document itself was read, or was named in
-/// the commit as what is expected. And whether somebody has edited the document: a service compares it with the one that
-/// it remembers of the version; one that remembers none takes what it finds, as it would a version that it has never
-/// seen. The model of the lines finds no violation without a digest either. So no commit computes one, none makes the meta
-/// longer, and who writes the value by hand has nothing to keep in step.
+/// There is no digest of the document beside it. A digest would answer two questions that are answered without it. The
+/// first is whether a message is true: no service restores a version, or commits on top of it, because of a message
+/// alone. The document is read first, or the commit names it as the expected one. The second is whether a client has
+/// edited the document: a service compares the document with the one that it remembers for the version. A service that
+/// remembers none takes the document as it is, as it would a version that it has never seen. The model of the lines
+/// finds no violation without a digest either. So no commit computes one, meta stays shorter, and a client that writes
+/// the value by hand has nothing to keep in step.
 package struct Lineage: Hashable, Sendable {
-  /// An unbroken history on one server: made by the commit that opened it, and continued by every one behind it.
+  /// An unbroken history on one server, opened by one commit and continued by every commit based on it.
   package struct Line: Hashable, Sendable {
     package let id: LineID
-    /// The newest revision of the line that is included.
+    /// The newest included revision of the line.
     package var revision: Revision
 
     package init(id: LineID, revision: Revision) {
@@ -26,19 +28,20 @@ package struct Lineage: Hashable, Sendable {
     }
   }
 
-  /// The era of the server that it was written on; `nil`: it was put back, so that nothing continues its line.
+  /// The era of the server that it was written on; `nil` if the version was restored, so that no commit continues its
+  /// line.
   package private(set) var era: Era?
-  /// The version's own line; `nil`: whoever wrote it knows no lines.
+  /// The version's own line; `nil` if the writer knows no lines.
   package private(set) var own: Line?
   /// The other lines. Most values have none, and then nothing is allocated.
   private var others: [Line] = []
-  /// What is presumed to be included of lines that are not named.
+  /// The newest revision presumed to be included of lines that are not named.
   package private(set) var rest: Revision
 
-  /// More lines than that are not told apart.
+  /// The largest number of lines in a lineage. Older lines are summed up in `rest`.
   package static let maximumLines = 8
 
-  /// What a version includes that names no lines: everything with a smaller number.
+  /// The lineage of a version that names no lines. It includes every version with a smaller revision, and itself.
   package init(unknownAt revision: Revision) {
     rest = revision
   }
@@ -60,14 +63,14 @@ package struct Lineage: Hashable, Sendable {
     own?.id == id ? own : others.first { $0.id == id }
   }
 
-  /// The same, put back by somebody who has it.
+  /// The lineage of the same version after a restoration.
   package var closed: Lineage {
     var closed = self
     closed.era = nil
     return closed
   }
 
-  /// Whether a version is included, presumably where its line is not named.
+  /// Whether a version is included, for certain or, if its line is not named, presumably.
   package func covers(_ version: Version) -> Bool {
     guard let line = line(version.line) else { return version.revision <= rest }
     return line.revision >= version.revision
@@ -78,7 +81,7 @@ package struct Lineage: Hashable, Sendable {
     line(version.line).map { $0.revision >= version.revision } ?? false
   }
 
-  /// The newest revision of a line that both name; ``Revision/none``: they have no line in common.
+  /// The newest common revision of a line that both name; ``Revision/none`` if they have no line in common.
   package func commonRevision(with other: Lineage) -> Revision {
     var common = Revision.none
     for line in lines {
@@ -92,14 +95,15 @@ package struct Lineage: Hashable, Sendable {
   package struct Draft: Hashable, Sendable {
     package let era: Era
     package let line: LineID
-    /// Everything that it includes beside its own line.
+    /// The lines that it includes besides its own.
     private var others: [Line] = []
     private var rest = Revision.none
 
-    /// Continues the line of what a commit is made of when that was written in this era, and opens one otherwise: also
-    /// behind ``Revision/largest``, because numbers only grow within a line.
+    /// Continues the parent's line if that was written in this era, and opens a new one otherwise. A new line is also
+    /// opened after ``Revision/largest``, because revisions only grow within a line.
     ///
-    /// - Parameter parent: What it is made of; `nil`: of nothing, so that it claims to include nothing.
+    /// - Parameter parent: The lineage of the version that the commit is based on; `nil` if there is none, so that the
+    ///   commit claims to include nothing.
     package init(continuing parent: Lineage?, era: Era, opening line: LineID) {
       let isContinued = parent?.era == era && parent?.own?.revision != .largest
       self.era = era
@@ -107,7 +111,7 @@ package struct Lineage: Hashable, Sendable {
       if let parent { include(parent) }
     }
 
-    /// Includes what another version includes.
+    /// Includes everything that another version includes.
     package mutating func include(_ lineage: Lineage) {
       rest = max(rest, lineage.rest)
       if let own = lineage.own { include(own) }
@@ -129,7 +133,7 @@ package struct Lineage: Hashable, Sendable {
       }
     }
 
-    /// What the commit has made, once its revision is known.
+    /// The lineage of the new version, once its revision is known.
     package func made(_ revision: Revision) -> Lineage {
       Lineage(era: era, own: Line(id: line, revision: revision), others: others, rest: rest)
     }
@@ -149,21 +153,21 @@ package struct Lineage: Hashable, Sendable {
   }
 }
 
-/// Names one version of a value: numbers alone repeat after a failover.
+/// Identifies one version of a value. Revisions alone may repeat after a failover.
 package struct Version: Hashable, Sendable {
-  /// `nil`: whoever wrote it knows no lines.
+  /// `nil` if the writer knows no lines.
   package let line: LineID?
   package let revision: Revision
 }
 
-/// How what is stored and what a service holds are related.
+/// How the stored version is related to the one that a service holds.
 package enum Kinship: Hashable, Sendable {
   case same
-  /// What is stored includes what is held.
+  /// The stored version includes the held one.
   case descendant
-  /// What is held includes what is stored.
+  /// The held version includes the stored one.
   case ancestor
-  /// Neither includes the other: the server has lost something, and somebody has written since.
+  /// Neither includes the other: the server has lost data, and a client has written since.
   case fork
 
   package init(of stored: Meta, to held: Meta) {
@@ -173,7 +177,8 @@ package enum Kinship: Hashable, Sendable {
     }
     switch (stored.lineage.covers(held.version), held.lineage.covers(stored.version)) {
     case (true, true):
-      // At least one of them is presumed only: then what is certain counts, and otherwise what is stored.
+      // At least one of the two is only presumed. The certain one counts, and if there is none, the stored version
+      // counts.
       self = held.lineage.names(stored.version) && !stored.lineage.names(held.version) ? .ancestor : .descendant
     case (true, false): self = .descendant
     case (false, true): self = .ancestor
@@ -182,20 +187,20 @@ package enum Kinship: Hashable, Sendable {
   }
 }
 
-// MARK: The text
+// MARK: Text
 
 extension Lineage {
-  /// What stands between the writer and the lineage.
+  /// The text between the writer and the lineage.
   static let mark = " |1 "
 
-  /// The text behind the writer; empty where there are no lines.
+  /// The text behind the writer; empty if there are no lines.
   package var text: String {
     guard let own else { return "" }
     let text = "\(Self.mark)\(era.map(\.description) ?? "-") \(own.id)=\(own.revision)"
     return others.isEmpty && rest == .none ? text : text + Self.text(of: others, rest)
   }
 
-  /// Reads the text; `nil` when it is not written exactly as ``text`` writes it.
+  /// Reads the text; `nil` if it differs from what ``text`` writes.
   init?(_ bytes: UnsafeRawBufferPointer.SubSequence) {
     var scanner = ByteScanner(UnsafeRawBufferPointer(rebasing: bytes))
     for character in Self.mark.unicodeScalars { guard scanner.skip(character) else { return nil } }
@@ -224,14 +229,14 @@ extension Lineage {
     self.init(era: era, own: own, others: others, rest: rest)
   }
 
-  /// Takes the lineage off what stands behind the expiry, or the kind, of a meta or a message.
+  /// Splits the last part of a meta or a message into the writer and the lineage.
   ///
-  /// - Returns: The writer, and the lineage of a version with this revision.
+  /// - Returns: The writer, and the lineage of the version with this revision.
   static func split(
     _ bytes: UnsafeRawBufferPointer.SubSequence,
     revision: Revision
   ) -> (writer: String, lineage: Lineage) {
-    // A writer has no space.
+    // A writer contains no space.
     if let end = bytes.firstIndex(of: UInt8(ascii: " ")), end > bytes.startIndex, let lineage = Lineage(bytes[end...]),
       lineage.own?.revision == revision
     {

@@ -1,38 +1,38 @@
 import Foundation
 
-/// The documents that a service remembers of one value: what two histories have in common is merged by it.
+/// The documents of earlier versions of one value, which serve as the common base when two histories are merged.
 struct Memory: Sendable {
   struct Entry: Hashable, Sendable {
     let version: Version
-    /// `nil`: it was deleted.
+    /// `nil` if the value was deleted.
     let document: Data?
 
-    /// What it takes, about.
+    /// The approximate size in memory.
     var bytes: Int { 64 + (document?.count ?? 0) }
   }
 
   static let maximumEntries = 16
   static let maximumDocumentBytes = 8_192
 
-  /// The newest last.
+  /// The entries, the newest last.
   private(set) var entries: [Entry] = []
   private(set) var bytes = 0
   private var growth = Growth()
 
-  /// How much more is remembered than before.
+  /// The growth of a memory, which may be negative.
   struct Growth: Hashable, Sendable {
     var entries = 0
     var bytes = 0
   }
 
-  /// What has come since this was asked last; `nil`: nothing.
+  /// Takes the growth since the last call; `nil` if there was none.
   mutating func takeGrowth() -> Growth? {
     guard growth != Growth() else { return nil }
     defer { growth = Growth() }
     return growth
   }
 
-  /// Remembers a version, and forgets the oldest of too many.
+  /// Remembers a version, and forgets the oldest one if there are too many.
   mutating func remember(_ meta: Meta, _ content: StoredValue.Content) {
     switch content {
     case .document(let document) where document.count <= Self.maximumDocumentBytes:
@@ -56,7 +56,7 @@ struct Memory: Sendable {
     growth.bytes += bytes - before.bytes
   }
 
-  /// Forgets the document that is remembered longest. Returns how many bytes that frees.
+  /// Forgets the oldest entry. Returns how many bytes that frees.
   @discardableResult
   mutating func forgetOldest() -> Int {
     guard !entries.isEmpty else { return 0 }
@@ -65,32 +65,32 @@ struct Memory: Sendable {
     return freed
   }
 
-  /// Whether a document is one that a version includes.
+  /// Whether a remembered document belongs to a version that the lineage includes.
   func includes(_ document: Data, in lineage: Lineage) -> Bool {
     entries.contains { $0.document == document && lineage.covers($0.version) }
   }
 
-  /// The document of a version, as far as it is remembered.
+  /// The document of a version; the outer `nil` if the version is not remembered.
   func document(of version: Version) -> Data?? {
     entries.last { $0.version == version }?.document
   }
 
-  /// The newest version that both lineages include.
+  /// The newest remembered version that both lineages include.
   func newestCommon(_ first: Lineage, _ second: Lineage) -> Entry? {
     entries.filter { first.covers($0.version) && second.covers($0.version) }
       .max { $0.version.revision < $1.version.revision }
   }
 }
 
-/// The newest version of a value for which there is evidence: it was read from the server, or the server has said that
-/// it was made.
+/// The newest version of a value with evidence: it was read from the server, or the server has confirmed a commit of
+/// it.
 ///
-/// Only this is ever given back to a server. A message is news, and never evidence.
+/// Only this version is ever restored. A message is news, and never evidence.
 struct Held: Hashable, Sendable {
-  /// `nil`: nothing was stored, or nobody knows under which revision.
+  /// `nil` if nothing was stored, or its revision is unknown.
   private(set) var meta: Meta?
   private(set) var content = StoredValue.Content.absent
-  /// How the server was, at the latest, when the version was seen last; `nil`: on another connection it was not asked.
+  /// The server's vitals when the version was seen last, or earlier ones; `nil` if they were not asked for then.
   private(set) var sighting: Vitals?
 
   init() {}
@@ -101,14 +101,14 @@ struct Held: Hashable, Sendable {
 
   var revision: Revision { meta?.revision ?? .none }
 
-  /// It was seen once more.
+  /// Notes that the version was seen once more.
   mutating func seen(with vitals: Vitals?) {
     sighting = vitals
   }
 
-  /// The version that is to be given back to a server that has lost it; `nil`: there is none.
+  /// The version to restore on a server that has lost it; `nil` if there is none.
   ///
-  /// A meta without its document tells that there was one, and not which.
+  /// A meta without its document tells that there was a document, but not which one.
   var restorable: Meta? {
     guard let meta else { return nil }
     switch content {

@@ -1,61 +1,61 @@
 import Foundation
 
-/// What a service does about what it has found stored, given what it holds.
+/// How a service reacts to a stored value, given the version that it holds.
 ///
 /// Checked by a model of failovers, evictions, forgeries and foreign edits: see the article AcknowledgedSurvives.
 enum Verdict: Hashable, Sendable {
-  /// It counts, and is what is held from now on.
+  /// The stored value counts, and is held from now on.
   case follow
-  /// It is shown, and what is held stays what is held.
+  /// The stored value is shown. The held version stays.
   case show
-  /// Nothing is to be done: what is held may be committed upon.
+  /// Nothing is done. Commits may be based on the held version.
   case leave
-  /// Somebody has written or deleted it without a revision: it gets one.
+  /// The value was written or deleted without a revision: it is given one.
   case adopt
-  /// The server has lost what is held: it is given back.
+  /// The server has lost the held version: it is restored.
   case restore
-  /// The server has lost what is held, and somebody has written since: both are merged.
+  /// The server has lost the held version, and a client has written since: both are merged.
   case merge
-  /// Everybody has lost what is stored but its meta: what is held is given back above it.
+  /// Only the meta of the stored version is left anywhere: the held version is written back above it.
   case giveBack
-  /// Somebody else may know better: it is looked at again after a while.
+  /// Another service may know better: the value is looked at again after a grace period.
   case wait(Grace)
 }
 
-/// How long a service waits for those who know better.
+/// How long a service waits for others that may know better.
 package enum Grace: Hashable, Sendable, CaseIterable {
-  /// As long as others take to look.
+  /// As long as other services take to look at the value.
   case moment
-  /// As long as everybody takes to look at everything.
+  /// As long as every service takes to look at everything.
   case antiEntropy
 }
 
-/// What there is to judge by.
+/// The facts that lead to a verdict.
 struct Findings: Sendable {
   let stored: StoredValue
   let held: Held
   let memory: Memory
-  /// How the server is, at the earliest, after this was found.
+  /// The server's vitals after the stored value was found, or later ones; `nil` if the server does not tell.
   let vitals: Vitals?
-  /// How it was when a message told of what has turned out to be stored; `nil`: no message has.
+  /// The server's vitals when a message announced the version that is stored; `nil` if no message has.
   let told: Vitals?
-  /// Whether a message has told of this version with another document.
+  /// Whether a message has announced this version with another document.
   let isEdited: Bool
-  /// Whether this is the first look on a connection.
+  /// Whether this is the first look at the value on a connection.
   let isFirst: Bool
-  /// What was waited for in vain.
+  /// The grace period that has ended without a change.
   var grace: Grace?
 
   private var sighting: Vitals? { told ?? held.sighting }
 
-  /// Whether the server is the one on which it was seen.
+  /// Whether the era is the one in which the version was seen.
   private var isSameEra: Bool {
     guard let vitals, let sighting else { return true }
-    // A server that does not tell names another era on each connection.
+    // A server that does not reveal its vitals has another era on each connection.
     return vitals.evictions == nil || vitals.era == sighting.era
   }
 
-  /// Whether the server has not thrown anything away since what is held was seen. One that does not tell is believed.
+  /// Whether the server has evicted nothing since the version was seen. One that does not tell is trusted.
   private var isUnmoved: Bool {
     guard let vitals, let sighting else { return true }
     return isSameEra && vitals.evictions == sighting.evictions
@@ -71,27 +71,27 @@ struct Findings: Sendable {
     return verdict(about: meta)
   }
 
-  /// Nothing is held.
+  /// The verdict if nothing is held.
   private var verdictOfNewcomer: Verdict {
     if isEdited || isKnownOtherwise { return .adopt }
     if let meta = stored.meta {
-      // It was there when a message told of it.
+      // The document was there when a message announced it, and was not evicted: a client has deleted it.
       return stored.isGone && meta.expiry == 0 && told != nil && isUnmoved ? .adopt : .follow
     }
     switch stored.content {
     case .document: return mayBeKnownToOthers ? .wait(.moment) : .adopt
-    // What is made of nothing is in the way of those who give back what was evicted.
+    // A commit based on nothing would get in the way of a service that restores an evicted version.
     case .absent, .oversized, .otherType: return mayBeKnownToOthers ? .wait(.moment) : .follow
     }
   }
 
-  /// Something is held, and stored is something without a meta, or nothing at all.
+  /// The verdict if a version is held, and a document without a meta, or nothing at all, is stored.
   private var verdictWithoutMeta: Verdict {
     switch stored.content {
     case .absent, .oversized, .otherType:
-      // It has expired, or was thrown away before anybody here had seen it.
+      // It has expired, or was evicted before this service saw it.
       guard held.restorable != nil else { return .leave }
-      // A FLUSHALL deletes, also what others have written since this was held.
+      // A FLUSHALL counts as a deletion, even of versions written after the held one.
       return !isFirst && isUnmoved ? .adopt : .restore
     case .document(let document):
       if isOwn(document) { return .restore }
@@ -112,7 +112,7 @@ struct Findings: Sendable {
     case .descendant:
       return isEdited || isKnownOtherwise ? .adopt : .follow
     case .ancestor:
-      // An edit of what the server has left.
+      // The older document left on the server was edited.
       if isKnownOtherwise { return .merge }
       return self.held.restorable == nil ? .adopt : .restore
     case .fork:
@@ -120,7 +120,7 @@ struct Findings: Sendable {
     }
   }
 
-  /// A meta says that there is a value, and there is none.
+  /// The verdict if a meta describes a value that is missing.
   private func verdictOfGone(_ meta: Meta, _ kinship: Kinship) -> Verdict {
     guard let lost = held.restorable else {
       if kinship == .ancestor { return .leave }
@@ -128,41 +128,41 @@ struct Findings: Sendable {
     }
     if kinship == .ancestor { return .restore }
     if isUnmoved, kinship != .fork {
-      // It has expired by itself, or somebody has deleted it.
+      // It has expired, or a client has deleted it.
       return meta.expiry == 0 ? .adopt : .follow
     }
     if kinship == .same { return lost.kind == .set ? .restore : .follow }
     return grace == .antiEntropy ? .giveBack : .wait(.antiEntropy)
   }
 
-  /// Whether what was found gone is there again, as it was.
+  /// Whether the missing document is stored again, unchanged.
   private var isGivenBack: Bool {
     guard let meta = stored.meta, let document = stored.document else { return false }
     return memory.document(of: meta.version) == document
   }
 
-  /// Whether the document of the stored version is known, and is another one: then somebody has edited it.
+  /// Whether the remembered document of the stored version differs from the stored one: a client has edited it.
   private var isKnownOtherwise: Bool {
     guard let meta = stored.meta, let known = memory.document(of: meta.version) else { return false }
     return stored.document.map { $0 != known } ?? false
   }
 
-  /// Whether a document is, or was, what is held.
+  /// Whether a document is the held one, or one from its history.
   private func isOwn(_ document: Data) -> Bool {
     guard let meta = held.meta else { return false }
     return held.content == .document(document) || memory.includes(document, in: meta.lineage)
   }
 
-  /// Whether others may know what this service does not.
+  /// Whether other services may know a version that this one does not.
   private var mayBeKnownToOthers: Bool {
     grace != .moment && vitals?.evictions.map { $0 > 0 } ?? false
   }
 }
 
-/// What tells whether a server may have lost something: which reign it is in, and how many keys it has thrown away.
+/// The facts that tell whether a server may have lost data: its era, and how many keys it has evicted.
 package struct Vitals: Hashable, Sendable {
   package var era: Era
-  /// How many keys the server has evicted; `nil`: it does not tell.
+  /// How many keys the server has evicted; `nil` if it does not tell.
   package var evictions: UInt64?
 
   package init(era: Era = Era(0), evictions: UInt64? = nil) {
@@ -170,7 +170,7 @@ package struct Vitals: Hashable, Sendable {
     self.evictions = evictions
   }
 
-  /// The later one of two that one server may have told.
+  /// The later one of two vitals of one server.
   func later(_ other: Vitals?) -> Vitals {
     guard let other, other.era == era, let count = other.evictions, let evictions, count > evictions else {
       return self

@@ -1,22 +1,22 @@
-/// What one connection was asked and has not answered yet, with a deadline for each, as a pure value.
+/// The unanswered requests of one connection, with a deadline for each, as a pure value.
 ///
-/// A connection that owes an answer and has said nothing for too long counts as broken, and so does one that stays
-/// silent after a PING: a write that succeeds into the kernel's buffer proves nothing. One that is still answering what
-/// was asked earlier is only busy; to give it up would ask everything again.
+/// A connection counts as broken if it owes an answer and has been silent for too long, and also if it stays silent
+/// after a PING: a write that succeeds into the kernel's buffer proves nothing. A connection that is still answering
+/// earlier requests is only busy. Giving it up would mean sending all requests again.
 package struct Exchange<Request: Sendable>: Sendable {
   private var pending: [UInt64: Request] = [:]
   /// The numbers of requests in the order of their deadlines, answered ones among them.
   private var order: [(id: UInt64, deadline: Instant)] = []
   private var firstUnanswered = 0
   package private(set) var lastHeard: Instant
-  /// When somebody has seen last whether something had arrived.
+  /// When the connection was last checked for input.
   private var lastLooked: Instant?
   private var nextID: UInt64 = 1
 
   private let timeout: Duration
   private let keepAlive: Duration
 
-  /// A connection that was opened just now.
+  /// Begins with a connection that was opened just now.
   package init(openedAt now: Instant, timeout: Duration, keepAlive: Duration) {
     lastHeard = now
     self.timeout = timeout
@@ -26,10 +26,10 @@ package struct Exchange<Request: Sendable>: Sendable {
   /// How many requests are unanswered.
   package var count: Int { pending.count }
 
-  /// The requests that are unanswered.
+  /// The unanswered requests.
   package var unanswered: some Sequence<Request> { pending.values }
 
-  /// Notes a request that is about to be sent.
+  /// Registers a request that is about to be sent, and returns its number.
   package mutating func register(_ request: Request, now: Instant) -> UInt64 {
     defer { nextID += 1 }
     pending[nextID] = request
@@ -37,13 +37,13 @@ package struct Exchange<Request: Sendable>: Sendable {
     return nextID
   }
 
-  /// Somebody has looked, and something had arrived, be it a large part of an answer, or nothing.
+  /// The connection was checked for input. `hasHeard`: bytes had arrived, even if only a part of an answer.
   package mutating func looked(hasHeard: Bool, now: Instant) {
     lastLooked = now
     if hasHeard { lastHeard = now }
   }
 
-  /// An answer arrived. Returns the request; `nil` when there is none of this number.
+  /// An answer arrived. Returns its request; `nil` if no request has this number.
   package mutating func answered(_ id: UInt64) -> Request? {
     let request = pending.removeValue(forKey: id)
     while firstUnanswered < order.count, pending[order[firstUnanswered].id] == nil { firstUnanswered += 1 }
@@ -57,18 +57,19 @@ package struct Exchange<Request: Sendable>: Sendable {
     return request
   }
 
-  /// Whether an answer is overdue. Who was busy has to look first: it may be there.
+  /// Whether an answer is overdue. Only time up to the last check for input counts: a thread that was busy may find the
+  /// answer there.
   package func isOverdue(now: Instant) -> Bool {
     guard firstUnanswered < order.count else { return false }
     return max(order[firstUnanswered].deadline, lastHeard + timeout) <= lastLooked ?? now
   }
 
-  /// Whether it is time to ask whether anybody is there.
+  /// Whether it is time for a PING.
   package func needsPing(now: Instant) -> Bool {
     pending.isEmpty && lastHeard + keepAlive <= now
   }
 
-  /// When to look at the two questions above again.
+  /// When ``isOverdue(now:)`` or ``needsPing(now:)`` may become true.
   package var nextDeadline: Instant {
     guard firstUnanswered < order.count else { return lastHeard + keepAlive }
     return max(order[firstUnanswered].deadline, lastHeard + timeout)

@@ -2,20 +2,20 @@ import SharedStateDependencies
 
 /// A moment of the continuous clock.
 ///
-/// `ContinuousClock.Instant` says the same, but the compiler does not know how large it is: whatever contains one is laid
-/// out, copied and compared by looking that up while the program runs. All that waits for something contains one.
+/// `ContinuousClock.Instant` means the same, but the compiler does not know its size. Code has to look up the layout at
+/// run time to copy or compare a type that contains one, and everything that waits for a deadline contains one.
 package struct Instant: Comparable, Hashable, Sendable {
   private let elapsed: Duration
 
   private static let beginning = ContinuousClock.now
 
-  /// The present moment: in a test's world that of its schedule.
+  /// The present moment. In a test's world, the moment of its schedule.
   package static var now: Instant {
     if let schedule = Schedules.current { return Instant(elapsed: schedule.now) }
     return Instant(elapsed: beginning.duration(to: .now))
   }
 
-  /// A moment that is over on every clock.
+  /// A moment before the start of every clock.
   static let past = Instant(elapsed: .seconds(-1))
 
   /// The same moment on the schedule of a test's world.

@@ -1,11 +1,11 @@
 import Foundation
 import SharedState
 
-/// What arrives: replies and messages.
+/// Arrivals: replies and messages.
 extension LinkState {
-  /// Replies and messages arrived on a connection, or nothing did.
+  /// A connection was checked for input. Replies and messages arrived, or nothing did.
   ///
-  /// - Parameter hasHeard: Whether a part of something arrived, at least.
+  /// - Parameter hasHeard: Whether bytes arrived, even if they are only a part of a reply or a message.
   package mutating func arrived(
     _ events: [RedisEvent],
     hasHeard: Bool = false,
@@ -32,7 +32,7 @@ extension LinkState {
 
   mutating func announced(_ payload: Data, on channel: String, now: Instant) {
     guard let ids = channels[Name(channel)] else {
-      // What is published there is no invalidation.
+      // A message published on that channel is not an invalidation.
       if channel == "\(KeyNames.invalidationChannel)" { effects.append(.malformedMessage(channel: channel)) }
       return
     }
@@ -80,7 +80,7 @@ extension LinkState {
       told(nil, to: ids, epoch: epoch, now: now)
     case (.ping, .failure(let error)) where error.code == .permissionDenied,
       (.unsubscribe, .failure(let error)) where error.code == .permissionDenied:
-      // An answer is all that it takes to see that somebody is there, and what is not wanted any more is ignored.
+      // Any answer proves that the server is there, and messages on a channel that is not used any more are ignored.
       break
     case (.track, .tracking):
       guard tracking == .requested else { return }
@@ -128,10 +128,10 @@ extension LinkState {
       apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, now: now)
       turnedDown(id, now: now)
     case (_, .failure(let error)):
-      // Without listening and reading there is no telling what is stale: start again, later.
+      // Without subscriptions and reads, nothing tells what is stale. Start again later.
       failed(epoch: epoch, error: error, now: now)
     default:
-      failed(epoch: epoch, error: .protocolViolation(reason: "an answer of another kind than was asked for"), now: now)
+      failed(epoch: epoch, error: .protocolViolation(reason: "the answer does not match the request"), now: now)
     }
   }
 
@@ -148,7 +148,7 @@ extension LinkState {
   ) {
     guard let (actions, isUpdateOutdated) = members[id]?.stored(value, read: number, vitals) else { return }
     var error: RedisSharedStateError?
-    // What comes too late is asked for again.
+    // A read that is out of date is repeated.
     let isReadAgain = actions.contains(.read)
     if isReadAgain {
       error = conflicted(id, with: value, .read, now: now)
@@ -173,7 +173,7 @@ extension LinkState {
       switch repair {
       case .edit: error = conflicted(id, with: nil, now: now)
       case .loss:
-        // What somebody has asked for is still turned down, for all that is known.
+        // A write that the program has requested may still be turned down.
         if !(members[id]?.replica.isWanted ?? false) { succeeded(id, .commit) }
         repaired(id, now: now)
       case nil: succeeded(id, .commit)
@@ -191,15 +191,15 @@ extension LinkState {
 }
 
 extension LinkState.Member {
-  /// Why a value was repaired. That it was does not say that it need not be once more.
+  /// Why a value was repaired. A repair may have to be made again.
   fileprivate enum Cause {
-    /// Somebody has edited it.
+    /// A client has edited it.
     case edit
-    /// The server has lost something.
+    /// The server has lost data.
     case loss
   }
 
-  /// What is to be done about a reply to a commit, and why that one was made if it was a repair that took effect.
+  /// The actions for a reply to a commit, and the cause of the repair if the commit was one that took effect.
   fileprivate mutating func committed(
     _ reply: CommitReply,
     _ operation: Operation,
@@ -213,7 +213,7 @@ extension LinkState.Member {
     return (actions, repairs.adoptedOver == repair.stored.revision ? .loss : .edit)
   }
 
-  /// What is to be done about a message, and whether to look whether it is true.
+  /// The actions for a message, and whether the message has to be confirmed by a look.
   fileprivate mutating func announced(
     _ message: ChangeMessage,
     _ vitals: Vitals,
@@ -223,7 +223,7 @@ extension LinkState.Member {
     return (actions, replica.isToBeConfirmed)
   }
 
-  /// What is to be done about what is stored, and whether updates have to run again because of it.
+  /// The actions for a stored value, and whether it makes updates run again.
   fileprivate mutating func stored(
     _ value: StoredValue,
     read number: UInt64,

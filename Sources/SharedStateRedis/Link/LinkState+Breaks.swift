@@ -1,48 +1,48 @@
 import SharedState
 
-/// Commits at which connections break: none of them keeps any other from being stored.
+/// Commits at which connections break. None of them may keep the others from being stored.
 ///
-/// A server, or a proxy, may end the connection whenever it is sent one certain value. Who sends everything again at
-/// once never gets further than that. So a commit that was under way at two breaks in a row is sent alone, behind all
-/// others. When the connection breaks at it then, it is the reason: that is told, and it is sent again after growing
-/// pauses. It was under way by chance, most likely, when it is answered.
+/// A server or a proxy may end the connection whenever it receives one certain value. A service that resends all
+/// commits at once would never get past that value. So a commit that was under way at two breaks in a row is sent
+/// alone, after all others. If the connection breaks at it again, it is the cause: that is reported, and the commit is
+/// sent again after growing pauses. If it is answered, it was most likely under way by chance.
 extension LinkState {
   struct Breaks: Sendable {
     struct Culprit: Sendable {
       /// How often the connection broke while nothing else was under way.
       var count = 0
       var brokeAt: Instant
-      /// When it is sent again; `nil`: that is being done.
+      /// When it is sent again; `nil` if that is being done.
       var retryAt: Instant?
     }
 
-    /// From so many breaks in a row on, a commit is sent alone.
+    /// The number of breaks in a row after which a commit is sent alone.
     static let suspectAfter = 2
-    /// How long the others, and then the suspects, may keep each other waiting.
+    /// How long the other commits and the suspects may keep each other waiting in turn.
     static let turn = Duration.milliseconds(100)
     /// The longest pause.
     static let longestPause = Duration.seconds(60)
-    /// What those are told who wait for such a value.
+    /// The error for the waiters of such a value.
     static let error = RedisSharedStateError.protocolViolation(
-      reason: "it ends the connection each time that this change is sent"
+      reason: "it closes the connection each time this change is sent"
     )
 
-    /// At how many breaks in a row a commit of each value was under way.
+    /// For each value, at how many breaks in a row a commit of it was under way.
     private var counts: [ReplicaID: Int] = [:]
     private(set) var culprits: [ReplicaID: Culprit] = [:]
-    /// What the last connections broke at, and that no answer has come to since.
+    /// The values at whose commits the last connections broke, and that have had no answer since.
     private var owed: Set<ReplicaID> = []
-    /// What is to be sent alone.
+    /// The suspects to be sent alone.
     var queue = Queue<ReplicaID>()
-    /// The one that was.
+    /// The suspect that was sent alone and is not answered.
     private(set) var alone: ReplicaID?
-    /// When it is the suspects' turn, if the others are not done before, and when the first of them was sent then.
+    /// When the suspects' turn comes at the latest, and when the first of them was sent in it.
     private var turnAt: Instant?
     private var turnBegan: Instant?
 
-    /// Whether there is nothing to look after.
+    /// Whether there is no suspect and no commit to watch.
     var isEmpty: Bool { counts.isEmpty && alone == nil }
-    /// Whether all of it was answered, or is not tried for the moment.
+    /// Whether every owed answer has arrived. A commit that is pausing does not count.
     var isDone: Bool { owed.isEmpty }
     var isPausing: Bool { culprits.values.contains { $0.retryAt != nil } }
     var nextRetry: Instant? { culprits.isEmpty ? nil : culprits.values.compactMap(\.retryAt).min() }
@@ -53,8 +53,8 @@ extension LinkState {
 
     /// The connection broke while these commits were under way.
     ///
-    /// - Parameter pause: The first one.
-    /// - Returns: The one that is the reason.
+    /// - Parameter pause: The first pause of a culprit.
+    /// - Returns: The culprit, if there is one.
     mutating func broke(at ids: [ReplicaID], pause: Duration, jitter: Double, now: Instant) -> ReplicaID? {
       forgetConnection()
       for id in ids { counts[id, default: 0] += 1 }
@@ -67,14 +67,14 @@ extension LinkState {
       return id
     }
 
-    /// The commit is sent.
+    /// A commit was sent.
     mutating func sent(_ id: ReplicaID, now: Instant) {
       guard isSuspect(id) else { return }
       alone = id
       turnBegan = turnBegan ?? now
     }
 
-    /// The server has answered a commit, or nobody wants it any more.
+    /// Forgets a value: its commit was answered, or its replica is gone.
     mutating func forget(_ id: ReplicaID) {
       guard !isEmpty else { return }
       counts[id] = nil
@@ -87,15 +87,17 @@ extension LinkState {
       forget(id)
     }
 
-    /// The connection is closed, and nobody misses it.
+    /// Forgets the order of sending on a closed connection.
     mutating func forgetConnection() { (queue, alone, turnAt, turnBegan) = (Queue(), nil, nil, nil) }
 
-    /// Whether a commit that is ready has to wait: for those under way, or for the one that has to be alone.
+    /// Whether a commit that is ready has to wait: a suspect for the commits under way, and any commit for a suspect
+    /// that is sent alone.
     func holdsBack(_ id: ReplicaID, commitsUnderWay: Int) -> Bool {
       alone != nil || commitsUnderWay > 0 && isSuspect(id)
     }
 
-    /// Whether nothing else is sent, so that suspects are not kept waiting for ever. By turns.
+    /// Whether it is the suspects' turn, in which no other commit is sent. Turns alternate, so that suspects do not
+    /// wait for ever.
     mutating func isTurn(at now: Instant) -> Bool {
       guard queue.first != nil else {
         (turnAt, turnBegan) = (nil, nil)
@@ -108,7 +110,7 @@ extension LinkState {
       return at <= now
     }
 
-    /// Those whose pause is over.
+    /// Takes the values whose pause is over.
     mutating func takeRetries(now: Instant) -> [ReplicaID] {
       guard let next = nextRetry, next <= now else { return [] }
       let due = culprits.filter { $0.value.retryAt.map { $0 <= now } ?? false }.keys.sorted()
@@ -116,7 +118,7 @@ extension LinkState {
       return due
     }
 
-    /// Somebody asks for it. Not more often than a connection that cannot be opened is tried.
+    /// The program asks for a value: shortens its pause, but not below the longest pause between attempts to connect.
     mutating func hurry(_ id: ReplicaID, pause: Duration) -> Bool {
       guard let culprit = culprits[id], let retryAt = culprit.retryAt, culprit.brokeAt + pause < retryAt else {
         return false
@@ -126,11 +128,11 @@ extension LinkState {
     }
   }
 
-  /// Notes what was under way when the connection broke, before that is forgotten.
+  /// Notes which commits were under way when the connection broke, before they are forgotten.
   ///
-  /// - Returns: The value that is the reason.
+  /// - Returns: The value whose commit broke it, if that is known.
   mutating func noteBreak(_ error: RedisSharedStateError, now: Instant) -> ReplicaID? {
-    // That it is no primary it has answered.
+    // The server has answered that it is not a primary, so no commit broke the connection.
     guard error != .notPrimary else {
       breaks.forgetConnection()
       return nil
@@ -143,23 +145,23 @@ extension LinkState {
     return breaks.broke(at: ids, pause: configuration.backoff.base * 10, jitter: jitter, now: now)
   }
 
-  /// The server has done what it was asked for. The next failure is the first one again once it has also done what the
-  /// connection broke at before.
+  /// The server has answered a request as expected. The next failure counts as the first one again once the commits at
+  /// which the connection broke are answered as well.
   mutating func served(epoch: UInt64) {
     hasServed = true
     if breaks.isDone { session.succeeded(epoch: epoch) }
   }
 
-  /// There is something to commit.
+  /// Queues a replica that has something to commit.
   mutating func queueCommit(of id: ReplicaID) {
-    // What there is to commit is asked for again when the pause is over.
+    // When the pause is over, the replica asks to commit again.
     guard !(members[id]?.isCommitQueued ?? true), !isCommitPausing(id) else { return }
     members[id]?.isCommitQueued = true
     if breaks.isSuspect(id) { breaks.queue.append(id) } else { commitQueue.append(id) }
     wake(.writer)
   }
 
-  /// Sends the next one that has to be alone; whether there is one.
+  /// Sends the next suspect. Returns whether there is one.
   mutating func takeSuspect(into work: inout Work, now: Instant) -> Bool {
     while work.count < Self.commitsInOneBatch, let id = breaks.queue.popFirst() {
       members[id]?.isCommitQueued = false

@@ -2,97 +2,99 @@ import Foundation
 import HeapModule
 import SharedState
 
-/// Finding out what nobody announces: edits without a revision, expired values, lost messages.
+/// Detects changes that are not announced: edits without a revision, expired values, lost messages.
 ///
-/// An invalidation says that a key was written, by whomever. Most often a message explains it, which comes from the same
-/// server at the same moment. Then one service has to look whether an edit hides behind it: the one that has made the
-/// change. The others look once within a second, by a summary, which is also what confirms the message; a large document
-/// some of them read, by chance, in case that the author is gone. What no message explains is looked at at once. What is
-/// to be looked at is collected for a moment, and asked for in one batch at a time, with a pause behind it that grows
-/// with what came. What was written here waits in a queue of its own, so that who writes much is told soon what others do
-/// to the rest.
+/// An invalidation says that some client has written a key. In most cases a message explains it: both come from the
+/// same server at the same moment. Then one service has to check whether an edit hides behind the invalidation: the one
+/// that made the change. The others check once within a second, by a summary, which also confirms the message. Some of
+/// them, by chance, read even a large document, in case the author is gone. A write that no message explains is checked
+/// immediately. Checks are collected for a moment and sent in one batch at a time, with a pause after it that grows
+/// with the size of the answer. Values written here wait in a queue of their own, so that a service that writes much
+/// soon learns of edits to the others.
 extension LinkState {
-  /// Whether the server tells which keys were written.
+  /// Whether the server reports which keys were written.
   enum Tracking: Sendable {
     case off
-    /// Not answered yet: no channel is subscribed to before.
+    /// Requested but not answered. No channel is subscribed to before the answer.
     case requested
     case on
-    /// Not allowed, or not known to the server.
+    /// Not permitted, or unknown to the server.
     case refused
   }
 
-  /// How much is to be known of a value that is looked at. The larger one includes the smaller.
+  /// How much a look has to find out. A larger case includes the smaller ones.
   enum Check: Comparable, Sendable {
-    /// Nothing any more: since it was put in the queue a message has explained what was written.
+    /// Nothing any more: since the value was queued, a message has explained the write.
     case nothing
-    /// Whether its meta and its length are what a message has told.
+    /// Whether its meta and its length are as a message has announced.
     case explained
-    /// Whether they are what they were. A small document is read as well.
+    /// Whether its meta and its length are unchanged. A small document is read as well.
     case summary
-    /// What somebody has written to it, unless a message explains that.
+    /// The document that was written, unless a message explains the write.
     case edit
-    /// What is stored.
+    /// The stored document.
     case document
   }
 
   struct Checks: Sendable {
     /// How long invalidations are collected.
     static let pause = Duration.milliseconds(40)
-    /// What checks may cost, at the most.
+    /// The bandwidth of checks, at most.
     static let bytesPerSecond = 16 << 20
-    /// How many values that were written here are compared, at the most.
+    /// How many values written here are checked each second, at most.
     static let ownPerSecond = 5_000
-    /// How much later than after the configured time a value may be compared with what is stored.
+    /// The random delay of anti-entropy, as a part of the configured interval.
     static let antiEntropyJitter = 0.0625..<0.125
-    /// How many times, in the time between two looks at a value, there is one at those whose turn it is.
+    /// How many times in an anti-entropy interval the values that are due are searched for, at most.
     static let antiEntropySlices = 64.0
-    /// How long nobody is asked to look at everything, after somebody was.
+    /// The shortest time between two looks at all values.
     static let pauseBehindWhole = Duration.seconds(2)
-    /// How long one message explains an invalidation that comes behind it.
+    /// How long a message explains the invalidations that arrive after it.
     static let explanation = Duration.milliseconds(40)
-    /// How long after a message a value is looked at, at the latest, and how long after the last look at the earliest.
+    /// How long after a message a value is looked at, at the latest, and how long after its last look, at the earliest.
     static let plan = Duration.milliseconds(950)
     /// How many of the services that listen to a value compare its document, on average.
     static let documentReaders = 4.0
 
     var queue = Queue<ReplicaID>()
-    /// What was most likely written here: so that nothing else waits behind it.
+    /// Values that were most likely written here. They have a queue of their own, so that no other value waits behind
+    /// them.
     var ownQueue = Queue<ReplicaID>()
-    /// Of which a summary will do, behind all others.
+    /// Values for which a summary is enough. They come after all others.
     var summaryQueue = Queue<ReplicaID>()
-    /// Not before.
+    /// The earliest moment of the next batch.
     var nextAt: Instant?
-    /// The same, for what was most likely written here.
+    /// The earliest moment of the next batch of values that were most likely written here.
     var nextOwnAt: Instant?
-    /// Whether the last batch was of those.
+    /// Whether the last batch was from `ownQueue`.
     var wasOwn = false
-    /// When everything may be looked at because any key may have been written.
+    /// The earliest moment of the next look at all values.
     var wholeAt: Instant?
-    /// Whether it is to be.
+    /// Whether all values have to be looked at, because any key may have been written.
     var isWholeDue = false
     var isUnderWay = false
-    /// When to look again for values that were not read for long.
+    /// When to search again for values that were not read for long.
     var antiEntropyAt: Instant?
-    /// The looks that messages ask for, the first one first; some of them are out of date.
+    /// The looks that messages require, the earliest first. Some entries are out of date.
     var plan = Heap<Due>()
-    /// What is to be checked after a while, and was not put in its place yet.
+    /// Checks requested after a delay that are not in `expiries` yet.
     var requested: [ReplicaID: Duration] = [:]
-    /// What expires, the first one first: one for each value, at the latest when it did so when it was put here.
+    /// The expiring values, the earliest first. One entry for each value, with the expiry known when the entry was
+    /// made.
     var expiries = Heap<Due>()
-    /// When each of them expires by now.
+    /// The present expiry of each of them.
     var expiryTimes: [ReplicaID: Instant] = [:]
 
-    /// Whether nothing is to be looked at now.
+    /// Whether no look is due, planned or under way.
     var isAtRest: Bool {
       queue.first == nil && ownQueue.first == nil && summaryQueue.first == nil && !isUnderWay && !isWholeDue
         && plan.isEmpty
     }
-    /// How many places that takes.
+    /// How many entries the expiries take up.
     var rememberedExpiries: Int { expiries.count + requested.count }
   }
 
-  /// A moment at which something is to be done about a value.
+  /// A moment at which a value is due.
   struct Due: Comparable, Sendable {
     let at: Instant
     let id: ReplicaID
@@ -100,13 +102,13 @@ extension LinkState {
     static func < (lhs: Due, rhs: Due) -> Bool { lhs.at < rhs.at }
   }
 
-  /// Keys were written, by whomever; `nil`: any key may have been.
+  /// Some client has written keys; `nil` if any key may have been written.
   mutating func invalidated(_ keys: [String]?, now: Instant) {
     guard let keys else {
       checks.isWholeDue = true
       return takeWhole(now: now)
     }
-    // The keys that belong to a value end with its hash tag, and no name contains a brace.
+    // The other keys of a value end with its hash tag, and no name contains a brace.
     for key in keys where key.utf8.last != UInt8(ascii: "}") {
       let channel = KeyNames.channel(namespace: configuration.namespace, value: key, database: configuration.database)
       for id in channels[Name(channel)] ?? [] where members[id]?.replica.policy.detectsForeignEdits ?? false {
@@ -121,7 +123,7 @@ extension LinkState {
     }
   }
 
-  /// Looks at everything, but not without end when a neighbour empties a database again and again.
+  /// Looks at all values, with a pause in between in case a neighbour empties a database again and again.
   private mutating func takeWhole(now: Instant) {
     guard checks.isWholeDue else { return }
     guard checks.wholeAt.map({ $0 <= now }) ?? true else { return wake(.writer) }
@@ -130,13 +132,13 @@ extension LinkState {
     for id in members.ids { checkSummary(of: id, now: now) }
   }
 
-  /// A message has come: it explains what is written at the same moment.
+  /// A message has arrived. It explains the writes of the same moment.
   mutating func explained(_ id: ReplicaID, now: Instant) {
     guard members[id]?.explain(at: now) ?? false else { return }
     planLook(at: id, now: now)
   }
 
-  /// Looks at a value within a second, once for all that happens to it until then.
+  /// Plans a look at a value within a second, one for all events until then.
   mutating func planLook(at id: ReplicaID, now: Instant) {
     let part = Double.random(in: 0..<1, using: &random)
     guard let at = members[id]?.planLook(part, now: now) else { return }
@@ -152,11 +154,11 @@ extension LinkState {
     }
   }
 
-  /// Looks whether a value is as expected: by its summary, where that tells enough.
+  /// Checks whether a value is as expected, by its summary if that tells enough.
   private mutating func checkSummary(of id: ReplicaID, _ check: Check = .summary, now: Instant) {
     let small = check == .explained ? 0 : configuration.smallDocument
     guard let chance = members[id]?.chanceOfDocument(small: small) else { return }
-    // Without invalidations an edit of the same length shows in nothing else.
+    // Without invalidations, only the document shows an edit of the same length.
     let isTold = tracking == .on && Double.random(in: 0..<1, using: &random) >= chance
     guard isTold, !isForbidden(id) else { return self.check(id, .document, now: now) }
     guard members[id]?.queueSummary(check) ?? false else { return }
@@ -170,7 +172,7 @@ extension LinkState {
   mutating func check(_ id: ReplicaID, _ check: Check, now: Instant) {
     guard !isForbidden(id), members[id]?.queueCheck(check) ?? false else { return }
     if checks.queue.first == nil {
-      // Of many services that hear of one edit, the first to look gives it a revision, and the others hear of that.
+      // Of many services that learn of one edit, the first to look gives it a revision, and the others learn of that.
       let pause = Checks.pause * Double.random(in: 0.5..<1.1, using: &random)
       checks.nextAt = max(checks.nextAt ?? now, now + pause)
       wake(.writer)
@@ -178,7 +180,7 @@ extension LinkState {
     checks.queue.append(id)
   }
 
-  /// Not at once what is looked at anyway.
+  /// Queues a check of a value that was most likely written here, unless it is about to be looked at anyway.
   private mutating func checkOwn(_ id: ReplicaID, now: Instant) {
     guard members[id]?.queueOwnCheck() ?? false else { return }
     if checks.ownQueue.first == nil {
@@ -194,7 +196,7 @@ extension LinkState {
     takeOverdue(now: now)
     takeWhole(now: now)
     guard !checks.isUnderWay, checks.nextAt.map({ $0 <= now }) ?? true else { return }
-    // By turns where both are due, so that neither waits for ever.
+    // The two queues take turns if both are due, so that neither waits for ever.
     let own = checks.wasOwn ? nil : takeOwnLooks(now: now)
     let other = own == nil ? takeLooks(for: .check, now: now) : nil
     guard let looks = own ?? other ?? takeOwnLooks(now: now) ?? takeLooks(for: .summary, now: now) else { return }
@@ -211,13 +213,13 @@ extension LinkState {
     return looks
   }
 
-  /// Anti-entropy: what has just been read, for whatever reason, need not be compared yet.
+  /// Anti-entropy: checks the values that were not read, for any reason, within the last interval.
   private mutating func takeOverdue(now: Instant) {
     guard checks.antiEntropyAt.map({ $0 <= now }) ?? true else { return }
     var next = now + configuration.antiEntropy
     for id in members.ids {
       guard let overdueAt = members[id]?.overdueAt(configuration.antiEntropy) else {
-        // Its first read is under way, and may have to be followed by a look soon.
+        // Its first read is under way, and the next look may be due soon after it.
         next = now
         continue
       }
@@ -227,10 +229,10 @@ extension LinkState {
       }
       members[id]?.antiEntropyPart = 1
       checkSummary(of: id, now: now)
-      // A right that was missing may be there by now.
+      // A missing permission may have been granted by now.
       members[id]?.replica.mayMend = true
     }
-    // Services that were started together are not to ask together for ever.
+    // Services that were started together must not stay in step for ever.
     let jitter = configuration.antiEntropy * Double.random(in: Checks.antiEntropyJitter, using: &random)
     checks.antiEntropyAt = max(next, now + configuration.antiEntropy / Checks.antiEntropySlices) + jitter
   }
@@ -245,7 +247,7 @@ extension LinkState {
       checks.expiries.removeMin()
       guard let at = checks.expiryTimes[expiry.id] else { continue }
       if at > now {
-        // It was written again.
+        // The value was written again.
         checks.expiries.insert(Due(at: at, id: expiry.id))
       } else {
         checks.expiryTimes[expiry.id] = nil
@@ -254,7 +256,7 @@ extension LinkState {
     }
   }
 
-  /// Nobody wants to know any more when a value expires.
+  /// Forgets when a value expires.
   mutating func forgetExpiry(of id: ReplicaID) {
     checks.requested[id] = nil
     checks.expiryTimes[id] = nil
@@ -262,14 +264,14 @@ extension LinkState {
     checks.expiries = Heap(checks.expiryTimes.map { Due(at: $1, id: $0) })
   }
 
-  /// A batch was answered: the more it brought, the longer the next one waits.
+  /// A batch was answered. The more bytes it brought, the longer the next one waits.
   mutating func checked(bytes: Int, now: Instant) {
     checks.isUnderWay = false
     let seconds = Double(bytes) / Double(Checks.bytesPerSecond)
     checks.nextAt = now + max(Checks.pause, .seconds(1) * seconds)
   }
 
-  /// When there is something to check.
+  /// When the next check may be due.
   var nextCheck: Instant? {
     var moments = [checks.expiries.min?.at, checks.antiEntropyAt, checks.plan.min?.at]
     if !checks.isUnderWay {
@@ -281,10 +283,10 @@ extension LinkState {
     return moments.compactMap(\.self).min()
   }
 
-  /// Asks the server to tell which keys are written, if anybody wants to know.
+  /// Asks the server to report which keys are written, if any replica detects foreign edits.
   mutating func askForTracking() {
     guard tracking == .off, detecting > 0, let facts = facts[.subscriber] else { return }
-    // Without its number nobody can be told to send the invalidations there.
+    // Without its client ID, invalidations cannot be redirected to the subscriber.
     guard facts.clientID != nil else { return trackingRefused(.permissionDenied(operation: "CLIENT ID")) }
     tracking = .requested
     subscriptionQueue.append(.subscribeInvalidations)
@@ -311,40 +313,40 @@ extension LinkState {
 }
 
 extension LinkState.Member {
-  /// Notes that something is to be looked at; `false`: it is in the queue already.
+  /// Queues a check; `false` if the value is in the queue already.
   fileprivate mutating func queueCheck(_ check: LinkState.Check) -> Bool {
     defer { queuedCheck = max(queuedCheck ?? check, check) }
     return queuedCheck == nil
   }
 
-  /// The same, where a summary will do.
+  /// Queues a check for which a summary is enough; `false` if the value is about to be looked at already.
   fileprivate mutating func queueSummary(_ check: LinkState.Check) -> Bool {
     guard !isCheckDue else { return false }
     defer { queuedSummary = max(queuedSummary ?? check, check) }
     return queuedSummary == nil
   }
 
-  /// The same, where it was most likely written here.
+  /// Queues a check of a value that was most likely written here; `false` if it is about to be looked at already.
   fileprivate mutating func queueOwnCheck() -> Bool {
     guard !isCheckDue, !isOwnCheckQueued else { return false }
     isOwnCheckQueued = true
     return true
   }
 
-  /// Whether it is looked at soon.
+  /// Whether a check is queued that no message has explained.
   var isCheckDue: Bool { queuedCheck.map { $0 > .nothing } ?? false }
 
-  /// When it is to be looked at again.
+  /// When it is due for anti-entropy; `nil` if its first read is still to come.
   fileprivate func overdueAt(_ interval: Duration) -> Instant? {
     lookedAt.map { $0 + interval * antiEntropyPart }
   }
 
-  /// Whether a message that has just come tells who has written it.
+  /// Whether a message that has just arrived explains the write.
   fileprivate func isExplained(at now: Instant) -> Bool {
     announcedAt.map { now < $0 + LinkState.Checks.explanation } ?? false
   }
 
-  /// A message has come. Returns whether it explains what was about to be looked at.
+  /// A message has arrived. Returns whether it explains a write that was about to be looked at.
   fileprivate mutating func explain(at now: Instant) -> Bool {
     announcedAt = now
     guard queuedCheck == .edit else { return false }
@@ -352,7 +354,7 @@ extension LinkState.Member {
     return true
   }
 
-  /// - Returns: When to look; `nil`: that is planned already, or it is looked at anyway.
+  /// - Returns: When to look; `nil` if a look is planned or queued already.
   fileprivate mutating func planLook(_ part: Double, now: Instant) -> Instant? {
     guard plannedLook == nil, !isCheckDue else { return nil }
     let interval = LinkState.Checks.plan
@@ -367,9 +369,9 @@ extension LinkState.Member {
     return true
   }
 
-  /// How probable it is to be that the document is read whatever its summary tells.
+  /// The probability with which the document is read whatever its summary tells.
   ///
-  /// - Parameter small: Up to how many bytes it is read behind any summary.
+  /// - Parameter small: The size, in bytes, up to which a document is read after any summary.
   fileprivate func chanceOfDocument(small: Int) -> Double {
     guard replica.policy.detectsForeignEdits else { return 1 }
     guard replica.size > small else { return 0 }

@@ -1,5 +1,5 @@
 extension LinkState {
-  /// How a link deals with its server.
+  /// The configuration of a link.
   package struct Configuration: Sendable {
     package var backoff: RedisConfiguration.Backoff
     package var requestTimeout: Duration
@@ -11,9 +11,10 @@ extension LinkState {
     package var nonce: String
     package var namespace: String
     package var database: Int
-    /// After how long a value that was not read meanwhile is compared with what is stored.
+    /// The interval after which a value that was not read meanwhile is compared with the stored one.
     package var antiEntropy: Duration
-    /// Up to how many bytes a document is read whatever its summary tells: that costs as little as the summary.
+    /// The size, in bytes, up to which a document is read whatever its summary tells. Such a read costs as little as
+    /// the summary.
     package var smallDocument: Int
     /// Whether the link rests, without threads and connections, while it has no replica.
     package var restsWhenUnused: Bool
@@ -48,15 +49,15 @@ extension LinkState {
   }
 }
 
-/// Something for each of the two connections of a link, or nothing; found without hashing.
+/// An optional element for each of the two connections of a link, found without hashing.
 package struct PerConnection<Element> {
   private var writer: Element?
   private var subscriber: Element?
 
-  /// Has nothing for either.
+  /// Creates a pair without elements.
   package init() {}
 
-  /// What belongs to the connection for this purpose.
+  /// The element of the connection for this purpose.
   package subscript(purpose: ConnectionPurpose) -> Element? {
     _read {
       switch purpose {
@@ -72,7 +73,7 @@ package struct PerConnection<Element> {
     }
   }
 
-  /// What there is.
+  /// The elements that exist.
   package var values: [Element] { [writer, subscriber].compactMap(\.self) }
 }
 

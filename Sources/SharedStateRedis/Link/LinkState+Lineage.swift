@@ -1,57 +1,59 @@
-/// What the replicas need to tell a loss from a deletion: how the server is, time for others, and a memory with a bound.
+/// Support for telling a loss from a deletion: the server's vitals, grace periods for other services, and a bounded
+/// memory.
 extension LinkState {
-  /// Replicas that wait for those who may know better.
+  /// Replicas that wait for other services that may know better.
   struct Waits: Sendable {
-    /// Not put in their place yet.
+    /// Requested waits that are not queued yet.
     var requested: [(Grace, ReplicaID)] = []
     var moments = Queue<(at: Instant, ReplicaID)>()
     var intervals = Queue<(at: Instant, ReplicaID)>()
 
-    /// How long others take to look, most likely.
+    /// How long other services most likely take to look at a value.
     static let moment = Duration.seconds(1)
 
     var next: Instant? { [moments.first?.at, intervals.first?.at].compactMap(\.self).min() }
   }
 
-  /// The documents that all replicas remember together.
+  /// The documents that the memories of all replicas hold together.
   struct Memories: Sendable {
     static let maximumBytes = 16 << 20
 
     var bytes = 0
-    /// Whose document is the oldest: each replica as often as it remembers one.
+    /// The replicas in the order of their remembered documents, the oldest first: one entry for each document.
     var order = Queue<ReplicaID>()
-    /// How many of those are gone, at the most.
+    /// How many entries belong to replicas that are gone, at most.
     var departed = 0
   }
 
-  /// How long what is known of evictions counts as new.
+  /// How long reported vitals count as new.
   static let vitalsInterval = Duration.seconds(1)
 
-  /// The server's clock, in microseconds since 1970; `nil`: it is not known.
+  /// The server's clock, in microseconds since 1970; `nil` if it is not known.
   func serverClock(at now: Instant) -> UInt64? {
     clock.map { $0.server &+ UInt64(clamping: (now - $0.at).wholeMicroseconds) }
   }
 
-  /// Begins anew with a server. One that does not tell its era has another one for each session.
+  /// Begins with the vitals of a new connection. A server that does not reveal its era has another one for each
+  /// session.
   mutating func beginVitals(_ facts: ServerFacts?, now: Instant) {
     vitals = facts?.vitals ?? Vitals(era: Era(UInt32.random(in: .min ... .max, using: &random)))
     vitalsAt = vitals.evictions == nil ? nil : now + Self.vitalsInterval
     if vitals.evictions == nil { vitalsRefused() }
     clock = facts?.clock.map { ($0, now) }
-    // They were told before anything was subscribed to.
+    // They were reported before any channel was subscribed to.
     (announcedVitals, hearing) = (vitals, nil)
   }
 
-  /// Whether the server has told more on one connection than the messages on the other one are known to be behind.
+  /// Whether the writer's connection knows newer vitals than the messages are known to follow.
   var isHearingBehind: Bool { announcedVitals != vitals && hearing != vitals && session.phase == .connected }
 
-  /// Whatever the server had sent before it was asked has arrived.
+  /// The subscriber's PING was answered, so every message that the server had sent before it has arrived.
   mutating func heard(_ vitals: Vitals) {
     if hearing == vitals { hearing = nil }
     if vitals.era == self.vitals.era { announcedVitals = vitals }
   }
 
-  /// A replica remembers more than before. Of too much, what is oldest is forgotten.
+  /// A replica remembers more than before. If all of it is too much, the oldest documents are forgotten.
   mutating func remembered(_ growth: Memory.Growth, by id: ReplicaID) {
     memories.bytes += growth.bytes
     for _ in 0..<max(0, growth.entries) { memories.order.append(id) }
@@ -60,7 +62,7 @@ extension LinkState {
     }
   }
 
-  /// A replica is gone, with what it remembers.
+  /// A replica is gone, and its memory with it.
   mutating func forgetMemory(of replica: Replica) {
     memories.bytes -= replica.memory.bytes
     memories.departed += replica.memory.entries.count
@@ -70,7 +72,7 @@ extension LinkState {
     (memories.order, memories.departed) = (order, 0)
   }
 
-  /// Asks how the server is, where somebody needs to know, or where there is something to send that may be lost.
+  /// Asks for the vitals if a replica needs them, or if the last ones are old and there are requests to send.
   mutating func takeVitals(into work: inout Work, now: Instant) {
     for (grace, id) in waits.requested {
       switch grace {
@@ -103,11 +105,11 @@ extension LinkState {
     effects.append(.vitalsRefused)
   }
 
-  /// The server has told how it is; `nil`: it does not tell any more.
+  /// The server has reported its vitals; `nil` if it no longer does.
   mutating func told(_ vitals: Vitals?, to ids: [ReplicaID], epoch: UInt64, now: Instant) {
     if let vitals {
       guard vitals.era == self.vitals.era else {
-        // Another reign has begun, without a break: everything is to be found out again.
+        // A new era has begun without a break of the connection, so everything has to be read again.
         return failed(epoch: epoch, error: .disconnected(reason: "another primary has taken over"), now: now)
       }
       self.vitals = vitals

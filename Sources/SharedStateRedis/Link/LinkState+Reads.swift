@@ -1,29 +1,30 @@
 import SharedState
 
-/// Reading what is stored, in two steps: what tells how large a value is, and whether it is known already; then the
-/// documents, as many at a time as there is room for. So it costs no more than its length if somebody stores a huge value,
-/// and a server need not keep the same documents for many services at once.
+/// Reads values in two steps. A summary tells how large a value is, and whether it is known already. Then the documents
+/// are read, as many at a time as there is room for. So a huge value that a client has stored costs no more than the
+/// query of its length, and a server need not keep the same documents in its buffers for many services at once.
 extension LinkState {
-  /// One value of which a summary is asked for.
+  /// A value whose summary is requested.
   struct Look: Sendable {
     let id: ReplicaID
-    /// The number of the read that it is, if the summary tells enough.
+    /// The number of the read that the summary answers if it tells enough.
     let number: UInt64
     let check: Check
   }
 
-  /// A value that is read without being shared.
+  /// A read of a value that is not shared.
   struct OnceRead: Sendable {
     let names: KeyNames
     let waiter: WaiterID
-    /// A larger document is not read.
+    /// The largest document that is read, in bytes.
     let maximumBytes: Int
   }
 
-  /// Whose documents are to be read, and how many bytes of them are on their way.
+  /// The queues of documents to be read, and the bytes of documents under way.
   struct Documents: Sendable {
     var bytesUnderWay = 0
-    /// Those that somebody waits for, those that boxes are behind of, and those that are checked, in this order.
+    /// One queue for each priority: documents that a caller waits for, documents that a box lacks, and documents to be
+    /// checked.
     var queues = [Queue<ReplicaID>](repeating: Queue(), count: Priority.allCases.count)
     var once = Queue<(waiter: WaiterID, names: KeyNames, bytes: Int)>()
 
@@ -38,19 +39,19 @@ extension LinkState {
     }
   }
 
-  /// Why values are looked at.
+  /// Why a value is looked at.
   enum Reason {
     /// The box is behind.
     case update
-    /// Nobody has told of what may have happened.
+    /// A change may have happened that no message has announced.
     case check
-    /// What was written was most likely written here.
+    /// The value was most likely written here.
     case ownCheck
-    /// Whether everything is still as it was.
+    /// A summary is enough to see whether the value is unchanged.
     case summary
   }
 
-  /// What a summary is assumed to cost, in bytes.
+  /// The assumed cost of a summary, in bytes.
   static let bytesOfSummary = 100
 
   mutating func takeReads(into work: inout Work, now: Instant) {
@@ -63,7 +64,7 @@ extension LinkState {
     takeDocuments(into: &work, now: now)
   }
 
-  /// Values that the server has refused together with others are asked for in requests of their own.
+  /// Looks at values that the server has refused together with others, in requests of their own.
   private mutating func takeSuspects(into work: inout Work, now: Instant) {
     while let ids = suspects.popFirst() {
       var batch = LookBatch()
@@ -85,13 +86,13 @@ extension LinkState {
     }
   }
 
-  /// The first values of a queue, as many as one answer may bring; `nil` when there are none.
+  /// Takes the first values of a queue, as many as one answer may carry; `nil` if there are none.
   mutating func takeLooks(for reason: Reason, now: Instant) -> LookBatch? {
     var batch = LookBatch()
     var bytes = 0
     while batch.looks.count < Self.keysInOneRead, bytes < Self.bytesInOneRead, let id = takeFirst(for: reason) {
       look(at: id, for: reason, in: &batch, now: now)
-      // What is checked is read in its turn, so that a batch of it is not to be endless.
+      // A check may read the documents afterwards, so a batch of checks is bounded.
       if reason != .update { bytes += members[id]?.size ?? 0 }
     }
     return batch.isEmpty ? nil : batch
@@ -115,7 +116,7 @@ extension LinkState {
     request(.summarize(batch.looks, isCheck: isCheck), .summarize(batch.names), on: .writer, into: &work, now: now)
   }
 
-  /// The summaries of some values have come: what is known is not read.
+  /// Summaries have arrived. A document that is known already is not read.
   mutating func summarized(_ looks: [Look], _ summaries: [StoredSummary], isCheck: Bool, now: Instant) {
     var bytes = looks.count * Self.bytesOfSummary
     for (look, summary) in zip(looks, summaries) {
@@ -148,7 +149,7 @@ extension LinkState {
     while let batch = takeDocuments(now: now) { read(batch, into: &work, now: now) }
   }
 
-  /// As many as one answer may bring, and as there is room for.
+  /// Takes as many documents as one answer may carry and as there is room for.
   private mutating func takeDocuments(now: Instant) -> Batch? {
     var batch = Batch()
     while batch.ids.count < Self.keysInOneRead, let queue = documents.firstQueue,
@@ -170,7 +171,7 @@ extension LinkState {
     return batch.ids.isEmpty ? nil : batch
   }
 
-  /// Values whose documents are asked for at once.
+  /// Values whose documents are read in one request.
   private struct Batch {
     private(set) var ids: [ReplicaID] = []
     private(set) var names: [KeyNames] = []
@@ -190,7 +191,7 @@ extension LinkState {
     request(.read(reads, bytes: batch.bytes), command, bound: bound, on: .writer, into: &work, now: now)
   }
 
-  /// Documents have come.
+  /// Documents have arrived.
   mutating func arrived(_ values: [StoredValue], of reads: [(id: ReplicaID, number: UInt64)], now: Instant) {
     for (read, value) in zip(reads, values) {
       members[read.id]?.isReadAlone = false
@@ -198,7 +199,7 @@ extension LinkState {
     }
   }
 
-  /// The server lets us see the lengths of some values, and one of the documents it does not.
+  /// The server permits the lengths of some values, but refuses one of the documents.
   mutating func refused(documentsOf ids: [ReplicaID], _ error: RedisSharedStateError, now: Instant) {
     guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
     for id in ids {
@@ -207,7 +208,7 @@ extension LinkState {
     }
   }
 
-  /// The summary of a value that nobody shares has come.
+  /// The summary of a value that is not shared has arrived.
   mutating func summarized(_ read: OnceRead, _ summary: StoredSummary) {
     guard waiters[read.waiter] != nil else { return }
     let bytes = summary.length ?? 0
@@ -224,7 +225,7 @@ extension LinkState {
     restIfUnused()
   }
 
-  /// Those who wait for what was asked of the server.
+  /// The waiters whose read of a value that is not shared has begun.
   var onceReadsUnderWay: [WaiterID] {
     let asked = exchanges.values.flatMap(\.unanswered).compactMap { request -> WaiterID? in
       switch request {
@@ -237,13 +238,13 @@ extension LinkState {
   }
 }
 
-// What is asked of a member with each read is asked while it is changed: to read a part of it copies it.
+// These are mutating methods, because reading a part of a member in the table would copy the member with each read.
 extension LinkState.Member {
   fileprivate var size: Int { replica.size }
 
   fileprivate mutating func beginRead() -> UInt64 { replica.beginRead() }
 
-  /// What is to be known; `nil`: nothing any more.
+  /// Takes the value out of its queue. `check` is `nil` if there is nothing left to check.
   fileprivate mutating func leaveQueue(
     for reason: LinkState.Reason,
     now: Instant
@@ -262,7 +263,7 @@ extension LinkState.Member {
     return (names, check)
   }
 
-  /// What is stored, as far as a summary tells and that is enough.
+  /// The stored value, if the summary tells enough; `nil` if the document has to be read.
   fileprivate mutating func known(_ summary: StoredSummary, _ check: LinkState.Check, small: Int) -> StoredValue? {
     listeners = summary.listeners ?? 1
     if let length = summary.length, length > replica.policy.maximumBytes {
@@ -272,7 +273,7 @@ extension LinkState.Member {
     return isEnough ? replica.stored(as: summary) : nil
   }
 
-  /// Notes that the document is to be read. Returns whether somebody waits for it; `nil`: it is in a queue already.
+  /// Queues the document for reading. Returns whether a load or an update waits for it; `nil` if it is queued already.
   fileprivate mutating func queueDocument(_ bytes: Int) -> Bool? {
     defer { queuedDocument = bytes }
     return queuedDocument == nil ? replica.isAwaited : nil

@@ -11,7 +11,7 @@ extension LinkState {
     for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
   }
 
-  /// Closes the connections while nobody uses them, where that is wanted.
+  /// Closes the connections if the link is not in use and is configured to rest then.
   mutating func restIfUnused() {
     guard configuration.restsWhenUnused, members.isEmpty, waiters.isEmpty, session.phase != .idle else { return }
     session.rest()
@@ -45,7 +45,7 @@ extension LinkState {
     commitBytesUnderWay = 0
   }
 
-  /// Nothing more is to be done; everybody who waits is told.
+  /// Stops the link. All waiters are told.
   package mutating func stop() {
     guard session.phase != .stopped else { return }
     session.stop()
@@ -65,7 +65,7 @@ extension LinkState {
     for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
   }
 
-  /// What the thread of a connection does next.
+  /// Returns what the thread of a connection does next.
   package mutating func instruction(
     for purpose: ConnectionPurpose,
     now: Instant
@@ -73,7 +73,7 @@ extension LinkState {
     expireWaiters(now: now)
     let epoch = session.epoch
     var instruction = session.instruction(for: purpose, now: now)
-    // The other thread is waiting for the end of the pause as well; whoever is first begins for both.
+    // The other thread is waiting for the end of the pause as well. The first one to get here begins for both.
     if session.epoch != epoch { for other in ConnectionPurpose.allCases where other != purpose { wake(other) } }
     if case .wait(let until) = instruction, purpose == .writer {
       let deadline = nextExpiry.map { min($0, until) } ?? until
@@ -100,7 +100,7 @@ extension LinkState {
       keepAlive: keepAlive.interval
     )
     guard Set(self.facts.values.compactMap(\.runID)).count < 2 else {
-      // What is announced by one server says nothing about what is read from another.
+      // An announcement by one server says nothing about a value read from another.
       let error = RedisSharedStateError.disconnected(reason: "the two connections lead to different servers")
       return failed(epoch: epoch, error: error, now: now)
     }
@@ -110,10 +110,10 @@ extension LinkState {
       mayRestore: lastConnected.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true
     )
     beginVitals(self.facts[.writer], now: now)
-    // Before everything else, so that nothing is announced or read that is not tracked.
+    // This comes before everything else, so that no value is announced or read without being tracked.
     askForTracking()
-    // Each service has its own order, so that when a server has lost everything they do not all give back the same at
-    // the same time, not even once one has come to where another is.
+    // Each service has its own order. So when a server has lost everything, the services do not all restore the same
+    // values at the same time, not even after one has caught up with another.
     let ids = members.ids
     let stretches = stride(from: 0, to: ids.count, by: RestoreScript.maximumValues).shuffled(using: &random)
     for first in stretches {
@@ -124,7 +124,7 @@ extension LinkState {
     }
     for id in ids {
       members[id]?.replica.connected(circumstances)
-      // Of what is read at once now, not all is to be looked at at once again, by many services.
+      // All values are read at once now. Many services must not look at all of them at once again an interval later.
       members[id]?.antiEntropyPart = Double.random(in: 0..<1, using: &random)
     }
     connectedAt = now
@@ -133,7 +133,7 @@ extension LinkState {
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }
 
-  /// A server that closes idle connections is asked something before it does.
+  /// Learns how soon a server closes idle connections, so that a PING is sent before that.
   private mutating func learnFromEnd(_ error: RedisSharedStateError, epoch: UInt64, now: Instant) {
     guard error.code == .disconnected, session.phase == .connected, epoch == session.epoch,
       let exchange = exchanges[.writer], exchange.count == 0
@@ -146,10 +146,10 @@ extension LinkState {
   package mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: Instant) {
     let jitter = Double.random(in: 0..<1, using: &random)
     let known = session.phase == .connected ? nil : session.lastError
-    // Of a connection that does nothing of what it is for, nothing was heard that counts.
+    // Signs of life on a connection that has served no purpose do not count.
     if session.phase == .connected, epoch == session.epoch, hasServed {
       lastConnected = exchanges.values.map(\.lastHeard).min() ?? lastConnected
-      // One that has lasted for longer than any pause need not be waited for.
+      // A connection that lasted for longer than any pause counts as a success.
       if let connectedAt, connectedAt + configuration.backoff.cap <= now { session.succeeded(epoch: epoch) }
     }
     learnFromEnd(error, epoch: epoch, now: now)
@@ -161,7 +161,7 @@ extension LinkState {
     if session.refusal != nil { refuseWaiters() }
     let culprit = noteBreak(error, now: now)
     forgetConnections()
-    // A hundred thousand shares need not be told again of every attempt that fails for the same reason.
+    // A hundred thousand shares need not hear of every attempt that fails for the same reason.
     for id in known == error ? [] : members.ids {
       members[id]?.isCommitQueued = false
       members[id]?.isReadQueued = false

@@ -1,41 +1,41 @@
 import HeapModule
 import SharedState
 
-/// Whatever the server answers that makes us ask again, for one value: how often that may go on, and after which pauses.
+/// Answers to requests for one value that make the link try again: how often, and after which pauses.
 ///
-/// The first few times are immediate: services that change one value at the same time conflict, and each conflict tells
-/// something new. The more of them come in a row, the longer the pauses are, and shorter is the patience with an answer
-/// that says the same again. In the end those who wait are told what the server does. What the server does not permit is
-/// told at once, and tried again rarely, or when somebody asks for it.
+/// The first few retries are immediate: services that change one value at the same time conflict, and each conflict
+/// tells something new. The more setbacks occur in a row, the longer the pauses get. Setbacks that tell nothing new use
+/// up the patience sooner. In the end the waiters are told how the server behaves. A missing permission is reported at
+/// once, and the request is retried rarely, or when the program asks for it.
 extension LinkState {
   struct Setback: Sendable {
-    /// What is asked for again.
+    /// The kind of request that is retried.
     enum Kind: Sendable {
       case subscription, read, commit
-      /// What nobody here has asked for: giving back what the server has lost.
+      /// A write that the program has not requested: restoring what the server has lost.
       case repair
     }
 
     var kind: Kind
-    /// How many answers in a row have made us ask again, and how many of the last ones have told nothing new.
+    /// How many setbacks there were in a row, and how many of the last ones told nothing new.
     var count = 0
     var repetitions = 0
-    /// What the last one has told to be stored, and the highest revision that any of them has told.
+    /// The stored value reported by the last one, and the highest revision reported by any of them.
     private(set) var stored: StoredValue?
     private var highest = Revision.none
-    /// How often those who wait were told. It goes into requests of its own from then on.
+    /// How often the waiters were told. From the first time on, the value is requested on its own.
     var refusals = 0
-    /// When those who wait were told last.
+    /// When the waiters were told last.
     var toldAt: Instant?
-    /// When to ask again; `nil`: that is being done.
+    /// When to retry; `nil` if no pause is running.
     var retryAt: Instant?
-    /// When the last one came, or its pause was over.
+    /// When the last setback occurred, or when its pause ends.
     var lastAt: Instant
 
     var isTold: Bool { refusals > 0 }
     var isPausing: Bool { retryAt != nil }
 
-    /// Hearing of a value, committing it and repairing it have setbacks of their own: none waits for another.
+    /// Hearing of a value, committing it and repairing it have separate setbacks, so that none waits for another.
     struct Key: Hashable, Sendable {
       enum Concern: Hashable, Sendable {
         case hearing, commit, repair
@@ -55,7 +55,7 @@ extension LinkState {
       }
     }
 
-    /// When to ask again.
+    /// The moment of a retry.
     struct Retry: Comparable, Sendable {
       let at: Instant
       let key: Key
@@ -68,9 +68,9 @@ extension LinkState {
       lastAt = now
     }
 
-    /// One more answer has made us ask again.
+    /// Counts a setback.
     ///
-    /// - Parameter stored: What it tells to be stored; `nil`: what was asked for has taken effect.
+    /// - Parameter stored: The stored value that the answer told; `nil` if the request has taken effect.
     mutating func count(_ stored: StoredValue?, now: Instant) {
       count += 1
       repetitions = isNew(stored) ? 0 : repetitions + 1
@@ -78,20 +78,21 @@ extension LinkState {
       highest = max(highest, stored?.revision ?? .none)
     }
 
-    /// One more answer, which tells nothing of what is stored.
+    /// Counts a setback whose answer tells nothing about the stored value.
     mutating func countRepetition(now: Instant) {
       count += 1
       repetitions += 1
       lastAt = now
     }
 
-    /// Whoever commits makes a higher revision. Who writes without one makes another document, at least.
+    /// Whether an answer tells something new. A commit makes a higher revision, and a write without a revision at least
+    /// another document.
     private func isNew(_ stored: StoredValue?) -> Bool {
       guard let stored, self.stored != nil || highest > .none else { return true }
       return stored.meta == nil ? stored != self.stored : stored.revision > highest
     }
 
-    /// The connection has ended. Another server may have other numbers.
+    /// The connection has ended. Another server may have other revisions.
     mutating func forgetConnection() {
       retryAt = nil
       highest = .none
@@ -99,39 +100,41 @@ extension LinkState {
   }
 
   struct Patience {
-    /// How many answers in a row may make us ask again at once: with something new, and with the same.
+    /// How many setbacks in a row are retried at once: those that tell something new, and those that do not.
     static let newAnswers = 32
     static let repetitions = 2
-    /// After how many those who wait are told.
+    /// After how many setbacks the waiters are told.
     static let toldAfter = (newAnswers: 128, repetitions: 8)
-    /// The first pause, and the longest one while nobody was told.
+    /// The first pause, and the longest one before the waiters are told.
     static let pause = Duration.milliseconds(1)
     static let longestPause = Duration.milliseconds(100)
-    /// The longest one after that, and how much of it there is at least for each value that is refused.
+    /// The longest pause after the waiters were told. With many refused values it is `pauseForEachValue` for each of
+    /// them, if that is longer.
     static let longestPauseAfterRefusal = Duration.seconds(60)
-    /// After how many refusals who asks waits for the longest pause of those who were not told, at the most.
+    /// After how many refusals a request of the program no longer leads to an immediate retry, but to one
+    /// `longestPause` after the waiters were told.
     static let hurries = 8
     static let pauseForEachValue = Duration.milliseconds(10)
-    /// After how long without a setback the next one is the first one again.
+    /// After how long without a setback the next one counts as the first.
     static let memory = Duration.seconds(1)
-    /// How often one value is repaired at once, the first pause before it is again, the longest one, and after how long
-    /// without a repair the next one is the first one again.
+    /// How often one value is repaired without a pause, the first and the longest pause before further repairs, and
+    /// after how long without a repair the next one counts as the first.
     static let repairs = 8
     static let pauseBeforeRepair = Duration.seconds(1)
     static let longestPauseBeforeRepair = Duration.seconds(60)
     static let memoryOfRepairs = Duration.seconds(60)
   }
 
-  /// How often a value was repaired in a row, on this connection.
+  /// The repairs of a value in a row on this connection.
   struct Repairs: Sendable {
     var count = 0
     var lastAt: Instant?
-    /// The revision that an adoption has found last: where the next one finds it again, the server does not keep what
-    /// it is given.
+    /// The revision that the last adoption found. If the next one finds it again, the server does not keep what it is
+    /// given.
     var adoptedOver: Revision?
   }
 
-  /// The server does not do for a value what it was asked for, and somebody has to change something first.
+  /// The server refuses a request for a value until a person changes something.
   mutating func refused(
     _ id: ReplicaID,
     _ kind: Setback.Kind,
@@ -143,7 +146,7 @@ extension LinkState {
     apply(members[id]?.replica.refused(error, isUnread: kind != .commit), to: id)
   }
 
-  /// After a refusal, of which those who wait were told.
+  /// Pauses after a refusal that was reported to the waiters.
   mutating func pauseAfterRefusal(of id: ReplicaID, _ kind: Setback.Kind, now: Instant) {
     let key = Setback.Key(id, kind)
     var setback = setbacks[key] ?? Setback(kind, now: now)
@@ -156,10 +159,10 @@ extension LinkState {
     wait(min(pause, longest) * jitter, with: setback, for: key, now: now)
   }
 
-  /// An answer has made what was to be done pointless, and tells that this is stored.
+  /// Counts a conflict: the stored value has made a request pointless.
   ///
-  /// - Parameter stored: `nil`: that has taken effect, and something else is to be done.
-  /// - Returns: What to tell those who wait, once it was taken in.
+  /// - Parameter stored: The stored value; `nil` if the request has taken effect, but something else has to be done.
+  /// - Returns: An error to report to the waiters once the answer was processed; `nil` to tell them nothing.
   mutating func conflicted(
     _ id: ReplicaID,
     with stored: StoredValue?,
@@ -176,20 +179,20 @@ extension LinkState {
       setbacks[key] = setback
       pauseAfterRefusal(of: id, kind, now: now)
       return isRepeated
-        ? .protocolViolation(reason: "it turns down what it is asked for, because of what was there before")
-        : .timedOut(operation: "a change, because others were always faster")
+        ? .protocolViolation(reason: "it rejects the request again and again with the same answer")
+        : .timedOut(operation: "a change that conflicted with other changes every time")
     }
     pause(setback, key, now: now)
     return nil
   }
 
-  /// What has happened of this kind, unless it is so long ago that the next setback is the first one again.
+  /// The present setback of this kind, or a new one if the last was too long ago to count.
   private func remembered(_ key: Setback.Key, _ kind: Setback.Kind, now: Instant) -> Setback {
     guard let setback = setbacks[key], setback.lastAt + Patience.memory >= now else { return Setback(kind, now: now) }
     return setback
   }
 
-  /// Asks again at once the first few times, then after growing pauses.
+  /// Retries at once the first few times, and then after growing pauses.
   private mutating func pause(_ setback: Setback, _ key: Setback.Key, now: Instant) {
     let excess = max(setback.repetitions - Patience.repetitions, setback.count - Patience.newAnswers)
     guard excess >= 0 else { return setbacks[key] = setback }
@@ -197,8 +200,8 @@ extension LinkState {
     wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: key, now: now)
   }
 
-  /// What was asked for is refused, and is not asked for again by itself. Whoever is told may do so at once, and others
-  /// with him: that is slowed down as well.
+  /// A request was refused and is not retried by itself. The waiters that are told may repeat it at once, and many may
+  /// do so, so repeated requests are slowed down as well.
   mutating func turnedDown(_ id: ReplicaID, now: Instant) {
     let key = Setback.Key(id, .commit)
     guard members[id] != nil, !(setbacks[key]?.isPausing ?? false) else { return }
@@ -207,8 +210,8 @@ extension LinkState {
     pause(setback, key, now: now)
   }
 
-  /// A value was repaired. The server may lose it again, for as long as its memory is too small, or somebody removes what
-  /// stands beside a value: then it is repaired ever more rarely, unless somebody here asks for the value.
+  /// A value was repaired. The server may lose it again while its memory is too small, or while a client removes the
+  /// meta. Then the value is repaired ever more rarely, unless the program here asks for it.
   mutating func repaired(_ id: ReplicaID, now: Instant) {
     guard let count = members[id]?.countRepair(now: now) else { return }
     let excess = count - Patience.repairs
@@ -219,22 +222,23 @@ extension LinkState {
     wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: Setback.Key(id, .repair), now: now)
   }
 
-  /// The server has done what it was asked for.
+  /// A request was answered as expected.
   mutating func succeeded(_ id: ReplicaID, _ kind: Setback.Kind) {
     let key = Setback.Key(id, kind)
     guard !setbacks.isEmpty, let setback = setbacks[key], setback.kind == kind else { return }
     setbacks[key] = nil
-    // What was put off until then need not wait any more.
+    // Requests that were put off need not wait any more.
     if setback.isPausing { resume(setback, of: id) }
   }
 
-  /// Nobody is left to ask again for.
+  /// Forgets the setbacks of a value whose replica is gone.
   mutating func forgetSetbacks(of id: ReplicaID) {
     guard !setbacks.isEmpty else { return }
     for kind in [Setback.Kind.read, .commit, .repair] { setbacks[Setback.Key(id, kind)] = nil }
   }
 
-  /// Somebody asks for something that is tried again rarely: a program that does so in a loop not all the time.
+  /// The program asks for a value that is retried rarely: retries it sooner, but with a limit in case the program asks
+  /// in a loop.
   mutating func hurry(_ id: ReplicaID) {
     if !breaks.isEmpty, breaks.hurry(id, pause: configuration.backoff.cap) { wake(.writer) }
     guard !setbacks.isEmpty else { return }
@@ -278,7 +282,7 @@ extension LinkState {
     } else {
       retries.insert(Setback.Retry(at: now + pause, key: key))
     }
-    // It watches the time.
+    // The writer's thread watches the deadlines.
     wake(.writer)
   }
 
@@ -288,7 +292,7 @@ extension LinkState {
     resume(setback, of: key.id)
   }
 
-  /// Goes on with what was put off.
+  /// Continues with a request that was put off.
   private mutating func resume(_ setback: Setback, of id: ReplicaID) {
     switch setback.kind {
     case .subscription:
@@ -303,13 +307,13 @@ extension LinkState {
     }
   }
 
-  /// The box is behind, or somebody wants to know.
+  /// Queues a read, because the box is behind or the program asks for the value.
   mutating func queueRead(of id: ReplicaID) {
     guard !(members[id]?.isReadQueued ?? true) else { return }
     let key = Setback.Key(id, .read)
     if let setback = setbacks.isEmpty ? nil : setbacks[key] {
       guard !setback.isPausing else { return }
-      // Nobody else is to be refused because of it.
+      // No other value may be refused because of this one.
       if setback.isTold {
         members[id]?.isReadQueued = true
         suspects.append([id])
@@ -321,7 +325,7 @@ extension LinkState {
     wake(.writer)
   }
 
-  /// Values whose request was refused: one of them is the reason, which is found by halves.
+  /// A request for several values was refused because of one of them. Halves the request to find it.
   mutating func split(_ ids: [ReplicaID], _ error: RedisSharedStateError, now: Instant) {
     guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
     suspects.append(Array(ids[..<(ids.count / 2)]))
@@ -329,7 +333,7 @@ extension LinkState {
     wake(.writer)
   }
 
-  /// The same, of channels.
+  /// A request for several channels was refused because of one of them. Halves the request to find it.
   mutating func split(channels names: [String], _ error: RedisSharedStateError, now: Instant) {
     guard names.count > 1 else {
       for id in names.flatMap({ channels[Name($0)] ?? [] }) { refused(id, .subscription, error, now: now) }
@@ -340,12 +344,12 @@ extension LinkState {
     wake(.subscriber)
   }
 
-  /// Whether a commit is to be asked for again later.
+  /// Whether a commit is pausing.
   func isCommitPausing(_ id: ReplicaID) -> Bool {
     if !breaks.isEmpty, breaks.isPausing(id) { return true }
     guard !setbacks.isEmpty else { return false }
     if setbacks[Setback.Key(id, .commit)]?.isPausing ?? false { return true }
-    // A repair waits, unless something else is to be written, which needs it.
+    // A repair waits, unless the program has requested a write, which depends on it.
     return setbacks[Setback.Key(id, .repair)]?.isPausing ?? false && !(members[id]?.replica.isWanted ?? false)
   }
 
@@ -354,10 +358,10 @@ extension LinkState {
     !setbacks.isEmpty && setbacks[Setback.Key(id, .subscription)]?.kind == .subscription
   }
 
-  /// Whether anything is to be tried again later.
+  /// Whether any value has a pause running.
   var isPausing: Bool { setbacks.values.contains(where: \.isPausing) || breaks.isPausing }
 
-  /// Whether nothing is heard of a value because the server does not permit that.
+  /// Whether the server does not permit reading a value or its channel.
   func isForbidden(_ id: ReplicaID) -> Bool {
     !setbacks.isEmpty && setbacks[Setback.Key(id, .read)]?.isTold ?? false
   }

@@ -1,9 +1,9 @@
 import HeapModule
 package import SharedState
 
-/// Those who wait for a replica, or for an answer, each until a deadline.
+/// Waiters for a replica or for an answer, each with a deadline.
 extension LinkState {
-  /// A deadline of waiters that were made one after the other: those of one flush, or a single one.
+  /// The deadline of consecutive waiters: those of one flush, or a single one.
   struct Expiry: Comparable, Sendable {
     let deadline: Instant
     var waiters: Range<WaiterID>
@@ -11,7 +11,7 @@ extension LinkState {
     static func < (lhs: Expiry, rhs: Expiry) -> Bool { lhs.deadline < rhs.deadline }
   }
 
-  /// Somebody wants the present value of a replica, with this stamp, to be kept.
+  /// Requests to save the present value of a replica, which has this stamp.
   package mutating func save(
     _ id: ReplicaID,
     stamp: UInt64 = .max,
@@ -25,7 +25,7 @@ extension LinkState {
     return waiter
   }
 
-  /// Somebody wants to change what is stored for a replica, in one step.
+  /// Requests an atomic update of a replica's stored value.
   package mutating func update(
     _ id: ReplicaID,
     within timeout: Duration? = nil,
@@ -36,7 +36,7 @@ extension LinkState {
     return waiter
   }
 
-  /// Somebody wants to delete what is stored for a replica, and the local changes up to a stamp.
+  /// Requests to delete a replica's stored value, and the local changes up to a stamp.
   package mutating func reset(
     _ id: ReplicaID,
     stamp: UInt64,
@@ -48,7 +48,7 @@ extension LinkState {
     return waiter
   }
 
-  /// Somebody wants what is stored for a replica to be shown.
+  /// Requests to load a replica's stored value.
   package mutating func load(
     _ id: ReplicaID,
     within timeout: Duration? = nil,
@@ -59,14 +59,14 @@ extension LinkState {
     return waiter
   }
 
-  /// Somebody wants to see what is stored under a name, without sharing it.
+  /// Requests to read the value stored under a name, without sharing it.
   package mutating func read(
     _ names: KeyNames,
     maximumBytes: Int,
     now: Instant
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: nil, operation: "reading", now: now)
-    // Without a connection nothing else shortens the queue.
+    // Without a connection, nothing else shortens the queue.
     while let oldest = readOnceQueue.first, waiters[oldest.waiter] == nil { _ = readOnceQueue.popFirst() }
     readOnceQueue.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes))
     start()
@@ -75,7 +75,8 @@ extension LinkState {
     return waiter
   }
 
-  /// Somebody wants every change so far to be acknowledged until a deadline: one waiter for each replica that has one.
+  /// Requests that every change so far is acknowledged before a deadline. Returns one waiter for each replica with a
+  /// pending change.
   package mutating func flush(until deadline: Instant) -> [WaiterID] {
     var flushed: [WaiterID] = []
     let first = nextWaiterID
@@ -97,27 +98,27 @@ extension LinkState {
     return flushed
   }
 
-  /// Whether a change was given up, and no flush has told so.
+  /// Whether a change was given up that no flush has reported.
   package var hasGivenUp: Bool { !givenUp.isEmpty }
 
-  /// A change was made of a share that no replica will ever send. The log has it once for each time that a flush tells.
+  /// Notes a change that no replica will ever send. It is logged once until a flush reports it.
   package mutating func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
     if !givenUp.contains(Name(name)) { effects.append(.incident(name: name, .gaveUp(error))) }
     givenUp.insert(Name(name))
   }
 
-  /// What a flush that has ended throws because of what was given up; see ``GivenUpChanges/take(with:)``.
+  /// Takes the error that a flush throws for changes that were given up; see ``GivenUpChanges/take(with:)``.
   package mutating func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? { givenUp.take(with: heard) }
 
-  /// Somebody has stopped waiting.
+  /// A waiter has stopped waiting.
   package mutating func forget(_ waiter: WaiterID) {
     guard let (replica, _) = waiters.removeValue(forKey: waiter) else { return }
     if let replica { members[replica]?.replica.forget(waiter: waiter) }
   }
 
-  /// Somebody has stopped waiting for an atomic update.
+  /// A caller has stopped waiting for an atomic update.
   ///
-  /// - Returns: Whether it may take effect all the same, or has.
+  /// - Returns: Whether the update may still take effect, or already has.
   package mutating func cancelUpdate(_ waiter: WaiterID) -> Bool {
     guard let (id, _) = waiters[waiter] else { return true }
     let isUnderWay = id.flatMap { members[$0]?.replica.isUnderWay(update: waiter) } ?? false
@@ -125,7 +126,7 @@ extension LinkState {
     return isUnderWay
   }
 
-  /// Does what a replica wants for somebody who has begun to wait for it.
+  /// Performs a replica's actions for a new waiter.
   private mutating func begin(_ waiter: WaiterID, of id: ReplicaID, _ actions: [Replica.Action]?) {
     apply(actions, to: id)
     hurry(id)
@@ -155,7 +156,7 @@ extension LinkState {
   private mutating func addExpiry(of added: Range<WaiterID>, at deadline: Instant) {
     expiries.insert(Expiry(deadline: deadline, waiters: added))
     watch(deadline)
-    // Those who are done long before their deadline must not be kept behind somebody who waits for a long time.
+    // Entries of waiters that are done must not pile up behind a waiter with a distant deadline.
     guard expiryCount > 64 + 2 * waiters.count else { return }
     expiries = Heap(expiries.unordered.filter { $0.waiters.contains { waiters[$0] != nil } })
   }
@@ -180,7 +181,7 @@ extension LinkState {
     }
   }
 
-  /// The server refuses this service: nobody has to wait for longer. What was sent before may still be answered by then.
+  /// The server refuses this service, so waiting is pointless. Atomic updates that were sent may still be answered.
   mutating func refuseWaiters() {
     for waiter in waiters.keys.sorted() { refuse(waiter) }
   }
@@ -200,19 +201,19 @@ extension LinkState {
       return
     }
     forget(waiter)
-    // Why the server does not answer says more than that it does not.
+    // The reason why the server does not answer says more than the fact that it does not.
     let isCulprit = id.map(breaks.isPausing) ?? false
     let reason = isCulprit ? Breaks.error : session.phase == .connected ? nil : session.lastError
     effects.append(.resume([waiter], reason ?? .timedOut(operation: operation)))
   }
 
-  /// When the first of those who wait has waited for long enough.
+  /// The earliest deadline of a waiter.
   var nextExpiry: Instant? {
     guard let usual = waiterOrder.first?.deadline else { return expiries.min?.deadline }
     return expiries.min.map { min($0.deadline, usual) } ?? usual
   }
 
-  /// The writer's thread watches the deadlines: it need not be woken when it looks before this one anyway.
+  /// Makes the writer's thread watch a deadline. It need not be woken if it looks earlier anyway.
   private mutating func watch(_ deadline: Instant) {
     if writerLooksAt.map({ deadline < $0 }) ?? true { wake(.writer) }
   }

@@ -1,11 +1,11 @@
 import HeapModule
 import SharedState
 
-/// What is sent: subscriptions and commits, in batches and within bounds; what is read is in LinkState+Reads.swift.
+/// Sends subscriptions and commits, in batches and within bounds. Reads are in LinkState+Reads.swift.
 extension LinkState {
-  /// What the thread of a connection sends now, and how long it may wait for an answer afterwards.
+  /// Returns what the thread of a connection sends now, and how long it may wait for input afterwards.
   ///
-  /// - Returns: `nil` when the connection is to be closed: it is of another epoch, or owes an answer for too long.
+  /// - Returns: `nil` if the connection has to be closed: it is of another epoch, or an answer is overdue.
   package mutating func work(
     for purpose: ConnectionPurpose,
     epoch: UInt64,
@@ -36,19 +36,20 @@ extension LinkState {
     case .subscriber where needsPing || isHearingBehind:
       hearing = vitals
       request(.hearing(vitals), .ping, on: purpose, into: &work, now: now)
-    // A primary may have become a replica without closing anything.
+    // A primary may have become a replica without closing the connection.
     case .writer where needsPing && asksForRole: request(.role, .role, on: purpose, into: &work, now: now)
     case .writer where needsPing: request(.ping, .ping, on: purpose, into: &work, now: now)
     case .subscriber, .writer: break
     }
-    // A full batch has more behind it, most likely.
+    // After a full batch there is most likely more to send.
     if work.count < Self.commitsInOneBatch { work.waitUntil = beginWaiting(for: purpose, behind: work, now: now) }
     return work
   }
 
-  /// From now on a change has to wake the thread, also while it encodes and sends what it has just taken.
+  /// Marks the thread as waiting. From now on a change has to wake it, even while it encodes and sends the work it has
+  /// just taken.
   ///
-  /// - Returns: Until when there is nothing to do otherwise.
+  /// - Returns: Until when there is otherwise nothing to do.
   private mutating func beginWaiting(
     for purpose: ConnectionPurpose,
     behind work: Work,
@@ -57,7 +58,7 @@ extension LinkState {
     waiting[purpose] = ()
     var deadline = exchanges[purpose]?.nextDeadline ?? now
     guard purpose == .writer else { return deadline }
-    // What is to be encoded is not registered yet.
+    // The commits to be encoded have no deadline yet.
     if !work.encodings.isEmpty { deadline = min(deadline, now + configuration.requestTimeout) }
     if let at = waits.next { deadline = min(deadline, at) }
     if let retry = retries.min { deadline = min(deadline, retry.at) }
@@ -68,7 +69,7 @@ extension LinkState {
     return deadline
   }
 
-  /// What ``Work/encodings`` asked for is done. Returns what to send for it.
+  /// Takes the result of one of the ``Work/encodings``. Returns the request to send for it.
   package mutating func encoded(
     _ id: ReplicaID,
     _ encoded: Replica.Encoded,
@@ -85,21 +86,21 @@ extension LinkState {
     return commitRequest(for: id, now: now)
   }
 
-  /// What ``Work/encodings`` asked for has to wait, because a closure of the program's has the value.
+  /// One of the ``Work/encodings`` has to wait, because a closure of the program is using the value.
   package mutating func locked(_ id: ReplicaID) {
     endEncoding(of: id)
     apply(members[id]?.replica.locked(), to: id)
     wakeIfThereIsRoom()
   }
 
-  /// The closure has ended. It may be told before ``locked(_:)``.
+  /// The closure has ended. This call may come before ``locked(_:)``.
   package mutating func unlocked(_ id: ReplicaID) {
     apply(members[id]?.replica.unlocked(), to: id)
   }
 
   mutating func beginEncoding(of id: ReplicaID) -> Replica.Encoding? {
     guard let encoding = members[id]?.replica.beginEncoding() else { return nil }
-    // It has the size of what is stored, as far as is known.
+    // The new document is assumed to be as large as the stored one.
     let size = encoding.stored.content.size
     endEncoding(of: id)
     members[id]?.encodingSize = size
@@ -119,7 +120,7 @@ extension LinkState {
       && commitBytesUnderWay + encodingsUnderWay.bytes < Self.maximumCommitBytes
   }
 
-  /// A commit may have waited for room, and nothing else leads to it.
+  /// Wakes the writer's thread for a commit that may have waited for room, because nothing else does.
   private mutating func wakeIfThereIsRoom() {
     if commitQueue.first != nil && hasRoomForCommits || breaks.queue.first != nil { wake(.writer) }
   }
@@ -143,7 +144,7 @@ extension LinkState {
           now: now
         )
       case .subscribe:
-        // What is announced may be gone before it is read, and then only an invalidation tells.
+        // An announced value may be gone before it is read, and then only an invalidation tells.
         if tracking == .requested { return }
         while batch.count < Self.channelsInOneSubscribe, case .subscribe(let channel)? = subscriptionQueue.first {
           batch.append(channel)
@@ -207,9 +208,9 @@ extension LinkState {
   }
 }
 
-// What is asked of a member with each commit is asked while it is changed: to read a part of it copies it.
+// This is a mutating method, because reading a part of a member in the table would copy the member with each commit.
 extension LinkState.Member {
-  /// What to commit, if there is something, and the command for it.
+  /// Takes the next commit, if there is one, and the command for it.
   fileprivate mutating func takeCommit(
     _ nextOperation: Operation,
     _ vitals: Vitals,

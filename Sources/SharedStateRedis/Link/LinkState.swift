@@ -2,47 +2,47 @@ import HeapModule
 import SharedState
 import SharedStateDependencies
 
-/// Everything that one link decides, as a pure value: its session, its replicas, and what is to be sent next.
+/// All decisions of one link, as a pure value: its session, its replicas, and the requests to send next.
 ///
-/// The shell around it (``Link``) owns the lock, the threads and the connections. It hands in what happened, performs
-/// the ``Effect``s afterwards, and asks each connection's thread's next ``Work``.
+/// The shell around it (``Link``) owns the lock, the threads and the connections. It reports events, performs the
+/// ``Effect``s afterwards, and asks for the next ``Work`` of each connection's thread.
 package struct LinkState: Sendable {
   package typealias ReplicaID = UInt64
   package typealias WaiterID = UInt64
 
-  /// What the shell has to do, in this order, after it has given back the lock.
+  /// An action for the shell. The shell performs all effects in order, after it has released the lock.
   package enum Effect: Sendable {
-    /// Decode and show a state, and report with ``LinkState/delivered(_:to:outcome:)``.
+    /// Decode and show a state, then report the outcome with ``LinkState/delivered(_:to:outcome:)``.
     case show(ReplicaID, Replica.Delivery)
     case loading(ReplicaID, Bool)
     case loadError(ReplicaID, RedisSharedStateError?)
     case saveError(ReplicaID, RedisSharedStateError?)
     case settled(ReplicaID)
-    /// `of`: after everything that came before it for the same replica; `nil`: at once.
+    /// Resume waiters: after all earlier effects for the replica in `of`, or at once if it is `nil`.
     case resume([WaiterID], RedisSharedStateError?, of: ReplicaID? = nil)
     case answer(WaiterID, StoredValue)
-    /// The thread of this connection has something to do.
+    /// Wake the thread of this connection: it has something to do.
     case wake(ConnectionPurpose)
     case statusChanged
     case incident(name: String, Replica.Incident)
     case malformedMessage(channel: String)
-    /// The server has lost a value many times in a row, or what stands beside it.
+    /// The server has lost a value, or its meta, many times in a row.
     case losesAgain(name: String)
-    /// The server does not tell which keys were written.
+    /// The server does not report which keys were written.
     case trackingRefused(RedisSharedStateError)
-    /// The server, or something before it, closes connections that are idle: it is asked more often from now on.
+    /// The server, or a proxy in front of it, closes idle connections, so PINGs are sent more often from now on.
     case closesIdleConnections(askedAfter: Duration)
-    /// The server does not tell whether it has thrown keys away.
+    /// The server does not reveal whether it has evicted keys.
     case vitalsRefused
   }
 
-  /// What the thread of a connection does next while it is connected.
+  /// The next work of a connection's thread while it is connected.
   package struct Work: Sendable {
-    /// To be sent as they are.
+    /// Requests to send as they are.
     package var requests: [RedisRequest] = []
-    /// Their values are to be encoded, or their updates run, and handed to ``LinkState/encoded(_:_:now:)``.
+    /// Values to encode, or updates to run. The results go to ``LinkState/encoded(_:_:now:)``.
     package var encodings: [(id: ReplicaID, encoding: Replica.Encoding)] = []
-    /// Until when the thread may wait for something to arrive; already over when there is more to do.
+    /// Until when the thread may wait for input. A moment in the past if there is more to do.
     package var waitUntil: Instant
 
     var count: Int { requests.count + encodings.count }
@@ -51,9 +51,9 @@ package struct LinkState: Sendable {
   enum Request: Sendable {
     case ping
     case role
-    /// Those that have found something gone.
+    /// Asks for the server's vitals, for the replicas that have found a value missing.
     case vitals([ReplicaID])
-    /// A ping of the subscriber; what the writer's connection had told by then.
+    /// A PING on the subscriber, with the vitals that the writer's connection had reported by then.
     case hearing(Vitals)
     case track
     case subscribeInvalidations
@@ -75,24 +75,24 @@ package struct LinkState: Sendable {
     var queuedCheck: Check?
     var isOwnCheckQueued = false
     var queuedSummary: Check?
-    /// How many bytes its document has, which is to be read.
+    /// The size, in bytes, of the document that is queued for reading.
     var queuedDocument: Int?
-    /// Whether its document is asked for alone, because the server has refused it together with others.
+    /// Whether its document is read alone, because the server has refused it together with others.
     var isReadAlone = false
-    /// When it is looked at because of a message, or of what a message explains.
+    /// When it is looked at because of a message, or of a write that a message explains.
     var plannedLook: Instant?
-    /// When a message of it came last.
+    /// When the last message about it arrived.
     var announcedAt: Instant?
-    /// How many services listen to it, as far as is known.
+    /// How many services listen to it, as reported last.
     var listeners = 1
-    /// Whether a commit was sent since it was looked at, so that an invalidation is most likely our own.
+    /// Whether a commit was sent since the last look, so that an invalidation is most likely caused by it.
     var isCommittedSince = false
-    /// How much is being encoded for it, as far as is known before; `nil`: nothing is.
+    /// The expected size of the document that is being encoded, in bytes; `nil` if none is.
     var encodingSize: Int?
     var repairs = Repairs()
-    /// When it was looked at last; `nil`: the connection is new, and the first read is still to come.
+    /// When it was looked at last; `nil` if the connection is new and the first read is still to come.
     var lookedAt: Instant?
-    /// How much of the time between two looks the first one behind a new connection waits; then it is all of it.
+    /// The part of the anti-entropy interval until the first look on a new connection. It is 1 after that look.
     var antiEntropyPart = 1.0
   }
 
@@ -100,20 +100,20 @@ package struct LinkState: Sendable {
     case subscribeInvalidations
     case subscribe(String)
     case unsubscribe(String)
-    /// In a request of their own, because the server has refused them together with others.
+    /// In a request of its own, because the server has refused the channels together with others.
     case subscribeTogether([String])
   }
 
-  /// How much is asked of the server before it has answered: enough to keep it busy, and bounded.
+  /// Bounds of the requests without an answer: enough to keep the server busy.
   static let maximumCommits = 1_024
   static let maximumCommitBytes = 8 << 20
   static let commitsInOneBatch = 256
   static let keysInOneRead = 1_024
   static let bytesInOneRead = 1 << 20
-  /// How many bytes of documents are asked for at a time; a larger document is asked for alone.
+  /// How many bytes of documents are read at a time. A larger document is read alone.
   static let maximumReadBytes = 2 << 20
   static let channelsInOneSubscribe = 1_024
-  /// How long a commit that the server refused waits until it is tried again.
+  /// The pause after a refused commit until it is tried again.
   static let pauseAfterRefusal = Duration.seconds(2)
 
   package internal(set) var session: Session
@@ -126,72 +126,72 @@ package struct LinkState: Sendable {
   var subscribedChannels: Set<Name> = []
 
   var exchanges = PerConnection<Exchange<Request>>()
-  /// The threads that have nothing to do, and sleep until they are woken.
+  /// The threads that sleep until they are woken.
   var waiting = PerConnection<Void>()
 
-  /// What the servers behind the connections have told about themselves.
+  /// The facts reported by the servers behind the connections.
   var facts = PerConnection<ServerFacts>()
   var circumstances = Replica.Circumstances()
-  /// How the server was when it was asked last.
+  /// The server's vitals as reported last.
   var vitals = Vitals()
-  /// How it was, at the earliest, when it sent the messages that arrive now: those have another connection, and may have
-  /// been on their way for longer.
+  /// The server's vitals when it sent the messages that arrive now, or earlier ones. Messages arrive on another
+  /// connection, and may have been under way for longer.
   var announcedVitals = Vitals()
-  /// What messages are known to be behind of as soon as the subscriber's question is answered.
+  /// The value of `announcedVitals` as soon as the subscriber's PING is answered.
   var hearing: Vitals?
-  /// When it is to be asked again, if there is anything to do; `nil`: it does not tell.
+  /// When to ask for the vitals again, if there is anything to do; `nil` if the server does not reveal them.
   var vitalsAt: Instant?
-  /// Those that have found something gone, and need to know how the server is now.
+  /// The replicas that have found a value missing, and need the present vitals.
   var countQueue: [ReplicaID] = []
-  /// The difference between the server's clock and this one, in microseconds; `nil`: it is not known.
+  /// A reading of the server's clock, in microseconds since 1970, and when it was taken; `nil` if it is not known.
   var clock: (server: UInt64, at: Instant)?
-  /// Whether somebody has left whose commit may take effect yet.
+  /// Whether a replica has left whose commit may still take effect.
   private var hasUndecided = false
-  /// When a connection was last heard of.
+  /// When the server was last heard from on a connection that has ended.
   var lastConnected: Instant?
   var tracking = Tracking.off
   var isTrackingQueued = false
-  /// Once is enough, however often there is a new connection.
+  /// Whether the refusal was reported. Once is enough, however often the link reconnects.
   var hasToldTrackingRefused = false
   var hasToldVitalsRefused = false
-  /// How many replicas want to know of foreign edits.
+  /// How many replicas detect foreign edits.
   var detecting = 0
-  /// Whether the server lets itself be asked for its role.
+  /// Whether the server permits ROLE.
   var asksForRole = true
 
   var checks = Checks()
-  /// What a message has told of, and is to be looked at.
+  /// The replicas that have to confirm a message by a read.
   var confirmations = Queue<ReplicaID>()
   var subscriptionQueue = Queue<Subscription>()
   var readQueue = Queue<ReplicaID>()
   var readOnceQueue = Queue<OnceRead>()
   var documents = Documents()
   var commitQueue = Queue<ReplicaID>()
-  /// Read in a request of their own, because the server has refused them together with others.
+  /// Values to be read in a request of their own, because the server has refused them together with others.
   var suspects = Queue<[ReplicaID]>()
-  /// The values that something was asked for again, for as long as that goes on.
+  /// The setbacks that go on, by value.
   var setbacks: [Setback.Key: Setback] = [:]
-  /// When it is asked for, the first one first; some of them are out of date.
+  /// When to try again, the earliest first. Some entries are out of date.
   var retries = Heap<Setback.Retry>()
   var waits = Waits()
   var memories = Memories()
   var breaks = Breaks()
-  /// Whether the present connection has done anything of what it is for, and since when there is one.
+  /// Whether the present connection has served its purpose at least once, and since when it exists.
   var hasServed = false
   var connectedAt: Instant?
   var commitsUnderWay = 0
   var commitBytesUnderWay = 0
-  /// What was handed out to be encoded, and will be a commit under way.
+  /// The encodings that were handed out. Each one will be a commit under way.
   var encodingsUnderWay = (count: 0, bytes: 0)
   var nextOperation: UInt64 = 1
 
-  /// Who waits for what.
+  /// The replica and the operation that each waiter waits for.
   var waiters: [WaiterID: (replica: ReplicaID?, operation: String)] = [:]
-  /// The deadlines of those who wait for as long as it is usual, in their order, those who are done among them.
+  /// The deadlines of waiters with the default timeout, in order. Waiters that are done are still among them.
   var waiterOrder = Queue<(deadline: Instant, WaiterID)>()
-  /// The deadlines that callers have given themselves.
+  /// The deadlines chosen by callers.
   var expiries = Heap<Expiry>()
-  /// Until when the writer's thread waits at the longest, if it does.
+  /// Until when the writer's thread sleeps at most; `nil` if it has not slept yet.
   var writerLooksAt: Instant?
   var nextWaiterID: WaiterID = 1
 
@@ -206,19 +206,19 @@ package struct LinkState: Sendable {
     keepAlive = KeepAlive(interval: configuration.keepAlive)
   }
 
-  /// What there is to do now that the lock is about to be given back.
+  /// Takes the effects to perform once the lock is released.
   package mutating func takeEffects() -> [Effect] {
     defer { effects = [] }
     return effects
   }
 
-  /// Whether there is anything to do now.
+  /// Whether there are effects to perform.
   package var hasEffects: Bool { !effects.isEmpty }
 
-  /// Whether any local change is not acknowledged, and how many replicas have one.
+  /// How many replicas have a local change that is not acknowledged.
   package var pendingChanges: Int { members.elements.reduce(0) { $0 + ($1.replica.hasPendingChange ? 1 : 0) } }
 
-  /// How many atomic updates wait to be run or sent, and how many the server may have by now.
+  /// How many atomic updates wait to be run or sent, and how many were sent and may have reached the server.
   package var openUpdates: (waiting: Int, sent: Int) {
     members.elements.reduce((0, 0)) { sum, member in
       let (waiting, sent) = member.replica.openUpdates
@@ -226,17 +226,17 @@ package struct LinkState: Sendable {
     }
   }
 
-  /// The newest revision of a value that a share of it knows to be in Redis; `nil`: there is no share of it.
+  /// The newest revision that a share of the value knows to be in Redis; `nil` if there is no share of it.
   package func confirmedRevision(of names: KeyNames) -> Revision? {
     firstReplica(of: names).flatMap { members[$0]?.replica.confirmed.revision }
   }
 
   // MARK: Replicas
 
-  /// The replica of a name that was the first one of those that are there.
+  /// The oldest of the replicas of a name; `nil` if there is none.
   package func firstReplica(of names: KeyNames) -> ReplicaID? { channels[Name(names.channel)]?.first }
 
-  /// A share of a name has come to life.
+  /// Adds a replica for a new share of a name.
   ///
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``, without the place,
   ///   ``RedisSharedStateError/Code/stopped``.
@@ -255,7 +255,7 @@ package struct LinkState: Sendable {
     }
     var replica = Replica(name: name, policy: policy)
     replica.hasUndecided = hasUndecided
-    // What was given up before the name was shared anew counts until the value is saved, which is then told.
+    // A change given up before the name was shared anew still counts, until the value is saved, which is reported then.
     replica.hasSaveError = givenUp.contains(Name(name))
     let id = members.insert(Member(replica: replica, names: names, valueType: valueType))
     channels[channel, default: []].append(id)
@@ -277,7 +277,7 @@ package struct LinkState: Sendable {
     return id
   }
 
-  /// The last share of a name is gone, and has nothing left to save.
+  /// Removes the replica of a share that is gone and has nothing left to save.
   package mutating func leave(_ id: ReplicaID) {
     endEncoding(of: id)
     guard let member = members.remove(id) else { return }
@@ -363,7 +363,7 @@ package struct LinkState: Sendable {
     if let growth = members[id]?.replica.memory.takeGrowth() { remembered(growth, by: id) }
   }
 
-  /// Wakes the thread of a connection, if it is waiting.
+  /// Wakes the thread of a connection if it is sleeping.
   mutating func wake(_ purpose: ConnectionPurpose) {
     guard waiting[purpose] != nil else { return }
     waiting[purpose] = nil

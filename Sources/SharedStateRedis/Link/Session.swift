@@ -1,13 +1,13 @@
 /// The life of one link to one server, as a pure state machine: connecting, connected, backing off, stopped.
 ///
-/// A link has two connections, and losing either of them ends both: whatever was missed can only be found out by
-/// subscribing and reading everything again, which is also what the first connection does. An epoch numbers these
-/// passes, so that what an older connection still has to say is ignored.
+/// A link has two connections, and the loss of either ends both: only subscribing and reading everything again reveals
+/// what was missed, as on the first connection. Each pass has an epoch number, so that late events of an older
+/// connection are ignored.
 package struct Session: Sendable {
   package enum Phase: Equatable, Sendable {
-    /// Nobody needs the server yet.
+    /// The server is not needed.
     case idle
-    /// The connections for these purposes are still to be opened.
+    /// The connections for the missing purposes have yet to be opened.
     case connecting(missing: Set<ConnectionPurpose>)
     case connected
     case backingOff(until: Instant)
@@ -19,17 +19,18 @@ package struct Session: Sendable {
   /// How many attempts in a row have failed.
   package private(set) var failures = 0
   package private(set) var lastError: RedisSharedStateError?
-  /// Whether the last attempt was refused, so that the next one will be, too, unless a person changes something.
+  /// Whether the last attempt was refused. The next one will be refused as well, unless a person changes something.
   private var isRefused = false
-  /// How many attempts in a row have ended because the server is no primary: it answers everything but commits.
+  /// How many attempts in a row have ended because the server is not a primary. Such a server answers everything but
+  /// commits.
   private var demotions = 0
   private let backoff: RedisConfiguration.Backoff
-  /// How long the server needs until all of its clients are back, as the connections have shown.
+  /// The estimated time that the server needs until all of its clients are back.
   private var fleet = Duration.zero
 
-  /// What a server needs for each client that comes back.
+  /// The estimated time that a server needs for each client that comes back.
   static let timeForEachClient = Duration.microseconds(500)
-  /// A server that is slow to open a connection has so many others to open.
+  /// How many connections a slow server is assumed to be opening at the same time.
   static let openingsAtOnce = 20
 
   package init(backoff: RedisConfiguration.Backoff) {
@@ -42,18 +43,19 @@ package struct Session: Sendable {
     case connect(epoch: UInt64)
     /// The connection of this epoch is open: exchange requests, replies and messages.
     case serve(epoch: UInt64)
-    /// There is nothing to do, until somebody needs the server.
+    /// There is nothing to do until the server is needed.
     case exit
   }
 
-  /// Why nobody needs to wait for a connection: the server refuses this service, or cannot be asked at all, until a person
-  /// changes something; `nil`: there is a connection, or an attempt to make one.
+  /// Why waiting for a connection is pointless: until a person changes something, the server refuses this service or
+  /// cannot be asked at all. `nil` if there is a connection, or an attempt to make one.
   package var refusal: RedisSharedStateError? {
     guard isRefused, case .backingOff = phase else { return nil }
     return lastError
   }
 
-  /// What the thread of a connection does next. A thread that holds a connection of another epoch closes it first.
+  /// Returns what the thread of a connection does next. A thread that holds a connection of another epoch closes it
+  /// first.
   package mutating func instruction(for purpose: ConnectionPurpose, now: Instant) -> Instruction {
     if case .backingOff(let until) = phase, until <= now { begin() }
     switch phase {
@@ -65,7 +67,7 @@ package struct Session: Sendable {
     }
   }
 
-  /// Somebody needs the server.
+  /// The server is needed.
   package mutating func start() {
     guard phase == .idle else { return }
     begin()
@@ -73,7 +75,7 @@ package struct Session: Sendable {
 
   /// A connection is open.
   ///
-  /// - Returns: Whether both are open now, so that everything has to be subscribed to and read.
+  /// - Returns: Whether both are open now, so that every channel has to be subscribed to and every value read.
   package mutating func connected(_ purpose: ConnectionPurpose, epoch: UInt64) -> Bool {
     guard epoch == self.epoch, case .connecting(var missing) = phase else { return false }
     missing.remove(purpose)
@@ -85,13 +87,13 @@ package struct Session: Sendable {
     return true
   }
 
-  /// A connection has shown how many clients there are, and how slow the server is.
+  /// Learns from a new connection how many clients the server has, and how slow it is.
   package mutating func noteLoad(_ facts: ServerFacts) {
     if let clients = facts.clients { fleet = Self.timeForEachClient * clients }
     if let opening = facts.opening { fleet = max(fleet, opening * Self.openingsAtOnce) }
   }
 
-  /// The server has done what it was asked for, so the next failure is the first one again.
+  /// The server has answered a request as expected, so the next failure counts as the first one again.
   ///
   /// Opening a connection does not count: a server that accepts connections and refuses everything else is retried with
   /// growing pauses.
@@ -103,7 +105,7 @@ package struct Session: Sendable {
 
   /// A connection could not be opened, or broke.
   ///
-  /// - Parameter random: From 0 up to, not including, 1.
+  /// - Parameter random: From 0 up to, but not including, 1.
   /// - Returns: Whether this ended the present epoch.
   package mutating func failed(
     epoch: UInt64,
@@ -119,7 +121,7 @@ package struct Session: Sendable {
       demotions = error == .notPrimary ? demotions + 1 : 0
       failures = max(failures + 1, demotions)
       lastError = error
-      // What comes later than that may be about a single answer.
+      // On an open connection the error may concern a single answer.
       isRefused = error.isPermanent && phase != .connected
       let delay = backoff.delay(failures: failures, isPermanent: error.isPermanent, fleet: fleet, random: random)
       phase = .backingOff(until: now + delay)
@@ -127,17 +129,17 @@ package struct Session: Sendable {
     }
   }
 
-  /// Nobody needs the server at the moment: both connections are closed until somebody does.
+  /// The server is not needed at the moment. Both connections are closed until it is.
   package mutating func rest() {
     guard phase != .stopped else { return }
     epoch += 1
     phase = .idle
-    // What went wrong says nothing about the server that is asked next time.
+    // Past failures say nothing about the server that is connected to next time.
     (failures, demotions) = (0, 0)
     lastError = nil
   }
 
-  /// Nobody needs the server any more.
+  /// The server is never needed again.
   package mutating func stop() {
     phase = .stopped
   }
@@ -149,28 +151,28 @@ package struct Session: Sendable {
 }
 
 extension RedisConfiguration.Backoff {
-  /// How long to wait before the next attempt: exponential, capped, with full jitter, and from the start as long as a
-  /// fleet of this size needs.
+  /// The pause before the next attempt: an exponential back-off with a cap and full jitter. It starts with the time
+  /// that a fleet of this size needs.
   ///
-  /// The wait is a random part of the cap for the attempt, so that many services that lost the same server do not come
-  /// back at the same moment. Source: "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+  /// The pause is a random part of the bound for the attempt, so that many services that lost the same server do not
+  /// come back at the same moment. Source: "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
   /// - Parameters:
-  ///   - fleet: How long the server needs for all of its clients, as it has shown.
+  ///   - fleet: The estimated time that the server needs for all of its clients.
   ///   - failures: How many attempts in a row have failed, at least 1.
-  ///   - isPermanent: Whether somebody has to change something first, so that there is no hurry.
-  ///   - random: From 0 up to, not including, 1.
+  ///   - isPermanent: Whether a person has to change something first, so that there is no hurry.
+  ///   - random: From 0 up to, but not including, 1.
   package func delay(failures: Int, isPermanent: Bool, fleet: Duration = .zero, random: Double) -> Duration {
-    // Half the cap at the least, so that a permanent error is never retried in a hurry.
+    // At least half the cap, so that a permanent error is never retried in a hurry.
     if isPermanent { return cap * (0.5 + random / 2) }
     let doublings = min(max(failures - 1, 0), 30)
     return min(cap, max(fleet, base * (1 << doublings))) * random
   }
 }
 
-/// How long a connection may be silent before it is asked whether anybody is there, as a pure value.
+/// How long a connection may be silent before it is sent a PING, as a pure value.
 ///
-/// Servers and proxies close connections that are idle for too long. What they allow is learned from two connections
-/// that ended alike: one alone may have ended for any reason.
+/// Servers and proxies close connections that are idle for too long. Their limit is learned from two connections that
+/// ended alike, because a single one may have ended for any reason.
 package struct KeepAlive: Hashable, Sendable {
   package private(set) var interval: Duration
   private var lastIdle: Duration?
@@ -181,9 +183,9 @@ package struct KeepAlive: Hashable, Sendable {
     self.interval = interval
   }
 
-  /// The other end has closed a connection that was idle for so long.
+  /// The other end has closed a connection after this idle time.
   ///
-  /// - Returns: Whether it is asked more often from now on.
+  /// - Returns: Whether the interval is shorter from now on.
   package mutating func closed(afterIdle idle: Duration) -> Bool {
     defer { lastIdle = idle }
     guard let lastIdle, idle < interval, idle >= Self.shortest else { return false }

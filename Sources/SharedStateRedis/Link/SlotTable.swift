@@ -1,12 +1,12 @@
-/// Elements by number, side by side in memory: found without hashing, and changed where they are.
+/// Elements by number, side by side in memory: found without hashing, and changed in place.
 ///
-/// A dictionary moves an element out and back in for every change, which costs more than most changes when the element
-/// is as large as a replica. Numbers are not used again: they are made of the slot and of how often it has been filled
+/// A dictionary moves an element out and back in for every change. If the element is as large as a replica, that costs
+/// more than most changes. Numbers are not reused: a number combines the slot with how often the slot has been filled
 /// and emptied.
 package struct SlotTable<Element> {
   private var slots: [Element?] = []
-  /// How often each slot has been filled and emptied: odd while there is an element. Beside the elements, so that
-  /// finding one does not copy it.
+  /// How often each slot has been filled and emptied: odd while it holds an element. Stored apart from the elements, so
+  /// that finding one does not copy it.
   private var turns: [UInt32] = []
   private var free: [Int] = []
 
@@ -35,7 +35,7 @@ package struct SlotTable<Element> {
     return id(of: index)
   }
 
-  /// Removes an element; `nil` when there is none of this number.
+  /// Removes and returns an element; `nil` if none has this number.
   package mutating func remove(_ id: UInt64) -> Element? {
     guard let index = index(of: id) else { return nil }
     turns[index] &+= 1
@@ -43,8 +43,8 @@ package struct SlotTable<Element> {
     return slots[index].take()
   }
 
-  /// The element of a number; `nil` when there is none. Change it through optional chaining; to add and to remove one
-  /// there are methods.
+  /// The element with a number; `nil` if there is none. Change it through optional chaining. Use the methods to insert
+  /// and remove elements.
   package subscript(id: UInt64) -> Element? {
     _read {
       if let index = index(of: id) {

@@ -1,28 +1,28 @@
 package import Foundation
 package import SharedState
 
-/// Makes the documents that are committed out of values: merged with what others have written, and kept to the key's
-/// rules.
+/// Encodes values into the documents that are committed, merged with the changes of other services and checked against
+/// the key's rules.
 package struct DocumentCoder<Value>: Sendable {
   package typealias Coded<Success> = Result<Success, RedisSharedStateError>
   private typealias Checked<Success> = Result<Success, Refusal>
 
-  /// Why there is no document.
+  /// Why a value could not become a document.
   private struct Refusal: Error {
     let error: RedisSharedStateError
-    /// Whether the value is right by itself, and not together with what is stored.
+    /// Whether the value is valid by itself but not together with the stored document.
     var isOfMerge = false
   }
 
-  /// What a key asks of a value, beside that it can be encoded and decoded.
+  /// A key's requirements of a value, besides that it can be encoded and decoded.
   package struct Rules: Sendable {
     /// The key's name.
     package var name: String
     /// The largest document that is sent, in bytes.
     package var maximumBytes: Int
-    /// What comes of what one side has removed and the other changed.
+    /// The outcome for an element that one side has removed and the other has changed.
     package var removal: RemovalPolicy
-    /// Why a value is not to be shared; `nil`: it is.
+    /// Why a value must not be shared; `nil` if it may be.
     package var refusal: @Sendable (Value) -> RedisSharedStateError?
 
     package init(
@@ -44,9 +44,10 @@ package struct DocumentCoder<Value>: Sendable {
   private let rules: Rules
 
   /// - Parameters:
-  ///   - encode: Makes a document, of whatever size.
-  ///   - decode: Reads a document.
-  ///   - form: Makes the same document as `encode`, and says what the type knows of it; `nil`: nothing is known.
+  ///   - encode: Encodes a value into a document of any size.
+  ///   - decode: Decodes a document.
+  ///   - form: Encodes the same document as `encode`, with the facts that the type knows about it; `nil` if it knows
+  ///     none.
   package init(
     encode: @escaping @Sendable (Value) -> Coded<Data>,
     decode: @escaping @Sendable (Data) -> Coded<Value>,
@@ -59,7 +60,7 @@ package struct DocumentCoder<Value>: Sendable {
     self.rules = rules
   }
 
-  /// Reads a document whose value is to be shown.
+  /// Decodes a document whose value is to be shown.
   package func accept(_ document: Data) -> Coded<Value> {
     decode(document).flatMap { value in rules.refusal(value).map { .failure($0) } ?? .success(value) }
   }
@@ -88,7 +89,7 @@ package struct DocumentCoder<Value>: Sendable {
     checkedDocument(of: value).flatMap { mine in
       let whole = Replica.Documents(encoded: mine, merged: mine)
       guard encoding.isMerged, let theirs = stored(encoding, default: initialValue) else { return .success(whole) }
-      // What is stored is what this service has made itself, so that there is nothing to be merged with.
+      // The stored document was made by this service, so there is nothing to merge with.
       if case .encoded(theirs, _) = encoding.base { return .success(whole) }
       let base: Base? =
         switch encoding.base {
@@ -100,17 +101,18 @@ package struct DocumentCoder<Value>: Sendable {
     }
   }
 
-  /// What a local change is merged with; `nil`: with nothing, so that all of it is sent.
+  /// The document that a local change is merged with; `nil` if there is none, so that the change is sent whole.
   private func stored(_ encoding: Replica.Encoding, default initialValue: Value) -> Data? {
     if let document = encoding.stored.content.document { return document }
-    // Only what was changed is sent, and none of what was never stored.
+    // Only the change is sent, and nothing of the base that was never stored.
     return encoding.isBaseWithdrawn ? try? encode(initialValue).get() : nil
   }
 
-  /// Runs atomic updates one after the other on what is stored.
+  /// Runs atomic updates one after the other on the stored value.
   ///
-  /// Where the rules are broken, they run once more, and each is judged by itself.
-  /// - Parameter update: Runs one, and says whether it has changed anything; it had better not when it throws.
+  /// If the result breaks the rules, they run once more and each one is judged by itself.
+  /// - Parameter update: Runs one update and returns whether it has changed the value. It should leave the value
+  ///   unchanged if it throws.
   package func documents(
     default initialValue: Value,
     _ encoding: Replica.Encoding,
@@ -158,7 +160,7 @@ package struct DocumentCoder<Value>: Sendable {
     return encoded
   }
 
-  /// - Returns: `nil`: nothing has changed.
+  /// - Returns: `nil` if nothing has changed.
   private func documents(
     from before: Value,
     to value: Value,
@@ -189,12 +191,12 @@ package struct DocumentCoder<Value>: Sendable {
     return .valueTooLarge(name: rules.name, bytes: document.count, maximumBytes: rules.maximumBytes)
   }
 
-  /// What a local change is a change of.
+  /// The value that a local change is based on.
   private struct Base {
     let value: Value
-    /// The value, as it is encoded here.
+    /// The value as this service encodes it.
     let document: Data
-    /// What was stored when it was read; `nil`: nothing.
+    /// The document stored when the value was read; `nil` if there was none.
     let stored: Data?
   }
 
@@ -216,20 +218,21 @@ package struct DocumentCoder<Value>: Sendable {
 
   /// Applies the difference between two of our own documents to a stored one.
   ///
-  /// Two changes that are right by themselves need not be so together. Then the later one, which is this, is refused:
-  /// what is stored was acknowledged.
+  /// Two changes that are valid by themselves need not be valid together. In that case the later one, which is this
+  /// one, is refused, because the stored one was acknowledged.
   private func merge(_ value: Value, _ mine: Data, base: Base, onto theirs: Data) -> Checked<Replica.Documents> {
     let whole = Replica.Documents(encoded: mine, merged: mine)
-    // Nobody else has written anything, and there are no fields but ours.
+    // No other client has written, and there are no unknown fields.
     if base.document == theirs { return .success(whole) }
     guard let outcome = try? outcome(of: value, mine, base, onto: theirs) else { return .success(whole) }
-    // With nothing of theirs in it, it is better sent as ours, so that the next change need not be merged.
+    // The result has nothing of theirs in it. Sent as our own document, it saves the next change a merge.
     if outcome.isChanged, isSame(outcome.document, mine) { return .success(whole) }
     guard outcome.isChanged else {
       let isReflected = normalized(theirs).map { isSame($0, mine) } ?? false
       return .success(Replica.Documents(encoded: mine, merged: theirs, isReflected: isReflected))
     }
-    // Whoever may write more has done so, and is not to be hindered by those who add nothing to it.
+    // A service with a higher limit may have stored a larger document. A change that does not make it larger is
+    // allowed.
     if outcome.document.count > theirs.count, let error = sizeError(of: outcome.document) {
       return .failure(Refusal(error: error, isOfMerge: true))
     }
@@ -259,7 +262,7 @@ package struct DocumentCoder<Value>: Sendable {
 
   // MARK: Two histories
 
-  /// Puts together what a server has lost and what was written there since, whichever fields are known here.
+  /// Merges the document that a server has lost with the one written there since, whichever fields are known here.
   func merged(_ fork: Fork.Documents) -> Replica.Encoded {
     Replica.Encoded(stamp: 0, result: merge(fork).map { Replica.Documents(encoded: $0, merged: $0) })
   }
@@ -268,7 +271,7 @@ package struct DocumentCoder<Value>: Sendable {
     let merged: Data
     do {
       let stored = try formed(reading: fork.stored)
-      // Where no type tells an enum from a struct, two objects out of nothing are structs.
+      // Without a type that tells an enum from a struct, two objects without a base are merged as structs.
       let nothing = stored.forms == nil ? Data("{}".utf8) : nil
       let base = try (fork.base ?? nothing).map { try formed(reading: $0) }
       merged =
@@ -288,7 +291,7 @@ package struct DocumentCoder<Value>: Sendable {
     return accept(merged).map { _ in merged }
   }
 
-  /// A stored document, with what the type knows of it.
+  /// A stored document, with the facts that the type knows about it.
   private func formed(reading document: Data) throws -> FormedDocument {
     let parsed = try JSONDocument(parsing: document)
     guard let value = try? decode(document).get(), let own = form(value) else {
@@ -297,7 +300,7 @@ package struct DocumentCoder<Value>: Sendable {
     return FormedDocument(parsed, like: own)
   }
 
-  /// The same value need not be the same bytes: the order of keys is the encoder's.
+  /// Whether two documents have the same value. Their bytes may differ, because the encoder decides the order of keys.
   private func isSame(_ document: Data, _ other: Data) -> Bool {
     if document == other { return true }
     guard let document = try? JSONDocument(parsing: document), let other = try? JSONDocument(parsing: other) else {

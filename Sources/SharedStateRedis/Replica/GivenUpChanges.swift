@@ -1,8 +1,9 @@
 package import SharedState
 
-/// The values of which a change was given up, until a flush has told so, or a later change of the value is saved.
+/// The values with a change that was given up. A value stays here until a flush reports it, or until a later change of
+/// it is saved.
 package struct GivenUpChanges: Sendable {
-  /// How many names are kept; of further changes only how many there were.
+  /// How many names are kept. Further changes are only counted.
   package static let maximumNames = 1_000
 
   private var names: Set<Name> = []
@@ -10,12 +11,12 @@ package struct GivenUpChanges: Sendable {
 
   package init() {}
 
-  /// Whether there is nothing to tell.
+  /// Whether there is nothing to report.
   package var isEmpty: Bool { names.isEmpty && further == 0 }
 
   func contains(_ name: Name) -> Bool { names.contains(name) }
 
-  /// A change was given up.
+  /// Notes that a change of a value was given up.
   mutating func insert(_ name: Name) {
     if names.count < Self.maximumNames {
       names.insert(name)
@@ -24,15 +25,15 @@ package struct GivenUpChanges: Sendable {
     }
   }
 
-  /// What was given up is outdated: the value is saved.
+  /// Forgets a value that was saved: the change that was given up is outdated.
   mutating func remove(_ name: Name) {
     names.remove(name)
   }
 
-  /// What a flush throws for all of it, which then counts as told.
+  /// Takes the error that a flush throws for all changes that were given up. They count as reported from then on.
   ///
-  /// - Parameter heard: What the flush was told of itself; another one may have told of it as well.
-  /// - Returns: ``RedisSharedStateError/Code/changesGivenUp``; `nil`: nothing was given up.
+  /// - Parameter heard: The names reported to this flush itself. Another flush may have reported them as well.
+  /// - Returns: ``RedisSharedStateError/Code/changesGivenUp``; `nil` if nothing was given up.
   package mutating func take(with heard: Set<Name>) -> RedisSharedStateError? {
     let told = names.union(heard)
     guard !told.isEmpty || further > 0 else { return nil }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What the server answers to a commit.
+/// The server's answers to commits.
 extension Replica {
-  /// The reply to a commit.
+  /// The server has replied to a commit.
   ///
-  /// - Parameter vitals: How the server was when it was asked last, before this reply.
+  /// - Parameter vitals: The server's vitals as reported last, before this reply.
   package mutating func committed(
     _ reply: CommitReply,
     operation: Operation,
@@ -13,7 +13,7 @@ extension Replica {
     guard inFlight?.operation == operation, let job = inFlight.take() else { return [] }
     switch reply {
     case .committed(let revision, let parent):
-      // The server refuses what is older than that. It does not remember restorings.
+      // The server refuses older operations of this service from now on. It does not remember restorations.
       if !job.isRestoring { hasUndecided = false }
       return accepted(job, revision, parent, vitals) + advance()
     case .conflict(let stored, let hasForgotten): return conflicted(job, stored, hasForgotten, vitals) + advance()
@@ -25,7 +25,7 @@ extension Replica {
     }
   }
 
-  /// - Parameter made: The meta that was seen beside what it has made; `nil`: only the reply tells.
+  /// - Parameter made: The stored meta that shows the commit's effect; `nil` if only the reply tells of it.
   private mutating func accepted(
     _ job: Job,
     _ revision: Revision,
@@ -35,14 +35,14 @@ extension Replica {
   ) -> [Action] {
     raiseFloor(to: revision)
     if case .repair(let repair) = job.purpose { return mended(repair, job, revision, parent) }
-    // Behind the largest number the next one is smaller, and what was read in between can tell only by being read.
+    // After the largest revision the next one is smaller. Only a read can tell what came in between.
     var actions: [Action] = revision < parent ? [.read] : []
     func isLatest(beside known: Revision) -> Bool { revision >= known || parent == known }
-    // What was read after a lost reply is newer than what the commit has made, also of the same revision.
+    // A version read after a lost reply is newer than the commit's, even one with the same revision.
     let isSame = revision == held.revision
     let isOvertaken =
       job.isInterrupted && (!isLatest(beside: held.revision) || isSame && job.content != held.content)
-    // What was thrown away before anybody had read it, its author has. What expires has done so, most likely.
+    // A document that was evicted before anyone read it is known to its author. One with an expiry most likely expired.
     let isGone =
       isOvertaken && held.restorable == nil && held.meta?.kind == .set
       && (held.meta?.expiry == 0 || vitals != job.sighting)
@@ -51,7 +51,7 @@ extension Replica {
     let isCertain = made != nil || !job.isRedrafted || isKnown || seen != nil
     let made = made ?? (isKnown ? held.meta : nil) ?? seen ?? madeMeta(job, revision, parent)
     if !isCertain {
-      // It may have been made by what was sent first, and with what that included.
+      // It may have been made by the first sending, with the lineage of that.
       actions.append(.read)
     } else if isLatest(beside: held.revision) && !isOvertaken || isGone {
       hold(made, job.content, job.sighting)
@@ -76,14 +76,14 @@ extension Replica {
       if isNewest, job.isReflected {
         sight = .reflected
       } else if sight == .reflected {
-        // It was what the box had before this change.
+        // The box showed the state before this change.
         sight = .unknown
       }
       return actions + saved() + finish(job.waiters) + settle(stamp: stamp)
     case .reset(let stamp):
-      // What was changed after it is a change of the default.
+      // A change made after the reset is a change of the default value.
       reflect(.defaultValue, at: revision)
-      // The box still has what was changed before.
+      // The box still has the value from before the reset.
       if sight == .reflected { sight = .unknown }
       finished += job.waiters.save.sorted()
       return actions + saved() + resume(job.waiters.flush.sorted(), nil) + settle(stamp: stamp)
@@ -93,7 +93,7 @@ extension Replica {
     }
   }
 
-  /// What a restoring, an adoption, a merge or a giving back has come to.
+  /// A restoration, an adoption or a merge has taken effect, or a version was written back above an empty meta.
   private mutating func mended(_ repair: Repair, _ job: Job, _ revision: Revision, _ parent: Revision) -> [Action] {
     switch repair.kind {
     case .restore:
@@ -102,7 +102,7 @@ extension Replica {
       if revision == confirmed.revision { (left, self.meta, isMetaCertain) = (nil, meta, true) }
       return [.report(.restored(revision))]
     case .adopt:
-      // What was adopted is in the message, unless that is lost or still on its way.
+      // The message carries the adopted document, unless it is lost or still on its way.
       guard confirmed.revision != revision || news != nil else {
         return [.report(.adopted(revision))]
       }
@@ -117,13 +117,13 @@ extension Replica {
         news = nil
         actions += confirm(job.content, revision, meta)
       }
-      // Whether it expires, and when, only the server knows.
+      // Only the server knows whether and when it expires.
       isMetaCertain = false
       return [.report(.merged(revision))] + actions
     }
   }
 
-  /// What a commit that was sent with two lineages has made, where what came after it includes one of them.
+  /// The meta made by a commit that was sent with two lineages, if a later version includes one of them.
   private func includedMeta(_ job: Job, _ revision: Revision, _ parent: Revision) -> Meta? {
     let metas = [job.earlierLineage, job.lineage].compactMap(\.self).map { lineage in
       var meta = madeMeta(job, revision, parent)
@@ -152,21 +152,22 @@ extension Replica {
   ) -> [Action] {
     let known = [stored.meta, held.meta].compactMap { $0 }
     if !hasUndecided, let made = known.first(where: { job.hasMade($0, writer: policy.writer) }) {
-      // It is our own: it took effect, and the server that has it now, or has lost it since, has not kept its operation.
+      // This is our own version: the commit took effect, and the server that has it now, or has lost it since, has not
+      // kept its operation.
       return accepted(job, made.revision, made.parent, vitals, made: made)
         + look(at: stored, question: job.question, vitals: vitals)
     }
     var isUnread = false
-    // The answer does not bring it, and its reader may.
+    // The answer leaves out the document, but a read may bring it.
     if case .oversized(let bytes) = stored.content { isUnread = bytes <= policy.maximumBytes }
     let isOutdated = isUnread || job.evidence != evidence && !isNewer(stored)
     let actions = isOutdated ? [.read] : look(at: stored, question: job.question, vitals: vitals)
     switch job.purpose {
     case .repair(let refused):
       guard refused.kind == .restore, refused.stored == stored, news == nil else { return actions }
-      // What was lost has expired by now. Of nothing nobody need be told.
+      // The lost version has expired by now. If nothing is stored, there is nothing to announce.
       if stored.meta == nil, stored.content == .absent { return follow(stored, vitals) }
-      // What the server has left is what counts, once it has a revision.
+      // The version left on the server counts once it has a revision.
       let actions = show(stored)
       repair = Repair(kind: .adopt, stored: stored)
       return actions
@@ -186,27 +187,28 @@ extension Replica {
         hasSaveError = true
         return actions + [.saveError(error)] + finish(job.waiters, error)
       }
-      // What comes behind the largest number has a smaller one.
+      // A version after the largest revision has a smaller one.
       let isLater = stored.revision >= job.expected || stored.revision != .none && job.expected == .largest
       guard policy.conflict == .reject, isLater else { return actions + putBack(job, nil) }
       return actions + rollBack(stamp: stamp, job.waiters, local: encoded, stored: stored.document)
     }
   }
 
-  /// Whether what is stored tells that a commit has not taken effect.
+  /// Whether the stored value proves that a commit has not taken effect.
   private func isDecided(_ job: Job, by stored: StoredValue, _ hasForgotten: Bool, _ vitals: Vitals) -> Bool {
     guard job.isInterrupted else { return true }
     let isSameServer = job.runID != nil && job.runID == circumstances.runID
-    // What was made of nothing, and has lost its revision since, cannot be told from what somebody wrote without one.
+    // A version made where nothing was stored, and that has lost its revision since, looks like a write without a
+    // revision.
     let mayBeEvicted = job.expected == .none && vitals.evictions != job.sighting?.evictions
-    // Something else was written where nothing was, and nothing was thrown away since.
+    // Another document was written where nothing was stored, and no key was evicted since.
     let isWrittenOver = stored.content != .absent && vitals.evictions != nil && vitals == job.sighting
-    // What the script remembers it finds by the order of the numbers, which ends there.
+    // The script finds remembered operations by the order of revisions, which ends at the largest one.
     let isOrdered = job.expected < .largest
     return (stored.meta != nil || isWrittenOver) && isSameServer && !hasForgotten && !mayBeEvicted && isOrdered
   }
 
-  /// The local changes up to the stamp yield to what others have done.
+  /// Lets the local changes up to the stamp yield to a remote change.
   mutating func rollBack(stamp: UInt64, _ waiters: Waiters, local: Data, stored: Data?) -> [Action] {
     rollBack(stamp: stamp, waiters, .conflict(name: name, local: local, stored: stored))
   }
@@ -219,9 +221,9 @@ extension Replica {
     return told + settle(stamp: stamp)
   }
 
-  /// What was not committed is to be committed later, in another form.
+  /// Queues the content of a job that was not committed, to be committed later in another form.
   ///
-  /// - Parameter error: Why it cannot be committed without somebody's doing; updates end with it.
+  /// - Parameter error: Why it cannot be committed until a person changes something. Atomic updates fail with it.
   mutating func putBack(_ job: Job, _ error: RedisSharedStateError?) -> [Action] {
     switch job.purpose {
     case .change(let stamp, _, _):
@@ -242,15 +244,15 @@ extension Replica {
   mutating func putBack(changeUpTo stamp: UInt64, _ waiters: Waiters) {
     isDirty = true
     var waiting = waiters
-    // What was to be kept before it is to be deleted now.
+    // The reset deletes the value that was to be saved.
     if let reset, reset.stamp >= stamp { waiting.isSave = false }
     self.waiters.merge(waiting)
-    // A reset is committed first now: who waits for both waits for this.
+    // The reset is committed first now, so a waiter for both waits for this change.
     self.waiters.flush.formUnion(reset?.waiters.flush ?? [])
     reset?.waiters.flush = []
   }
 
-  /// Whether what an earlier connection had has taken effect, a refusal does not tell.
+  /// Fails the atomic updates. A refusal does not tell whether an earlier sending of the job has taken effect.
   private func refuse(_ job: Job, _ error: RedisSharedStateError) -> [Action] {
     resume(job.updates, job.isInterrupted ? .outcomeUnknown(name: name) : error)
   }
@@ -262,14 +264,14 @@ extension Replica {
     self.reset = reset
   }
 
-  /// The server refused a commit. A local change is tried again later, unchanged; everything else is given up.
+  /// The server refused a commit. A local change is tried again later, unchanged; any other job is given up.
   package mutating func commitRefused(_ error: RedisSharedStateError, operation: Operation) -> [Action] {
     guard var job = inFlight, job.operation == operation else { return [] }
     switch job.purpose {
     case .repair(let repair):
       giveUp(job)
       guard !error.isPermanent else {
-        // Others will do it. What is stored is shown.
+        // Another service will make the repair. The stored value is shown.
         mayMend = false
         return [.read] + advance()
       }
@@ -286,7 +288,7 @@ extension Replica {
       job.isSent = false
       isPausing = true
       hasSaveError = true
-      // Those who wait for a later snapshot, and updates, are told as well: they would have to wait behind this one.
+      // Waiters for a later snapshot and updates are told as well: they would have to wait behind this change.
       let refused = job.waiters.takeAll() + waiters.takeAll() + updates + job.waiters.updates + waiters.updates
       (updates, job.waiters.updates, waiters.updates) = ([], [], [])
       inFlight = job
@@ -294,14 +296,14 @@ extension Replica {
     }
   }
 
-  /// The server does not do what is asked of it for this value. Tells everybody who waits; what was changed here is kept,
-  /// and sent once the server takes it.
+  /// The server refuses requests for this value. Tells all waiters. Local changes are kept, and sent once the server
+  /// accepts them.
   ///
-  /// - Parameter isUnread: Whether it does not even say what is stored.
+  /// - Parameter isUnread: Whether the server refuses reads as well.
   package mutating func refused(_ error: RedisSharedStateError, isUnread: Bool) -> [Action] {
     var actions: [Action] = []
     if isUnread {
-      // Whoever may not see what is there does not write over it.
+      // A service that may not read the value does not overwrite it.
       if phase == .live { phase = .reading }
       hasLoadStatus = true
       let loading = loadWaiters.keys.sorted()
@@ -333,7 +335,7 @@ extension Replica {
     return advance()
   }
 
-  /// A snapshot is kept: tells those who waited for it, but for those who wait for everything while a reset is to follow.
+  /// A snapshot is saved. Resumes its waiters, except those of a flush if a reset is still to be committed.
   mutating func finish(_ waiters: Waiters) -> [Action] {
     guard reset != nil else { return finish(waiters, nil) }
     var told = waiters
@@ -342,25 +344,25 @@ extension Replica {
     return finish(told, nil)
   }
 
-  /// A snapshot is dealt with: tells those who waited for it, and lets the updates run that had to come after it.
+  /// A snapshot is saved or has failed. Resumes its waiters, and lets the updates run that had to come after it.
   mutating func finish(_ waiters: Waiters, _ error: RedisSharedStateError?) -> [Action] {
     updates += waiters.updates
     return resume(waiters.all, error)
   }
 
-  /// The same, where it was given up.
+  /// A snapshot was given up. Resumes its waiters with the error, and lets the updates run that had to come after it.
   mutating func finish(_ waiters: Waiters, givenUp error: RedisSharedStateError) -> [Action] {
     updates += waiters.updates
     return outcomes(of: waiters, givenUp: error).flatMap { resume($0.waiters, $0.error) }
   }
 
-  /// Local changes up to the stamp are not sent any more. Says so, once for each.
+  /// Gives up the local changes up to the stamp, and reports it once for each stamp.
   mutating func giveUp(stamp: UInt64, _ error: RedisSharedStateError) -> [Action] {
     defer { (hasSaveError, givenUp) = (true, (stamp, error)) }
     return givenUp?.stamp == stamp ? [.saveError(error)] : [.saveError(error), .report(.gaveUp(error))]
   }
 
-  /// Who waits for everything is told which value it was, and who waits for this one, why.
+  /// The errors of a change that was given up: the reason for each save, and the name of the value for each flush.
   private func outcomes(
     of waiters: Waiters,
     givenUp error: RedisSharedStateError
@@ -368,13 +370,13 @@ extension Replica {
     [(waiters.save.sorted(), error), (waiters.flush.sorted(), .changesGivenUp(names: [name], further: 0))]
   }
 
-  /// Local changes up to the stamp are dealt with.
+  /// Marks the local changes up to the stamp as settled.
   mutating func settle(stamp: UInt64) -> [Action] {
     settledStamp = max(settledStamp, stamp)
     return hasPendingChange ? [] : [.settled]
   }
 
-  /// The value is kept: says so, if it was said that it is not.
+  /// The value is saved. Clears the save error, if there is one.
   mutating func saved() -> [Action] {
     defer { (hasSaveError, givenUp) = (false, nil) }
     return hasSaveError ? [.saveError(nil)] : []

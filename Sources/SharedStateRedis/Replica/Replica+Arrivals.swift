@@ -1,15 +1,15 @@
 import Foundation
 
-/// What the server says, and what came of showing it.
+/// Messages and reads from the server, and the outcome of showing them.
 extension Replica {
-  /// No message is believed whose revision is further than this ahead of the server's clock.
+  /// How far ahead of the server's clock the revision of a message may be, in microseconds.
   private static let believableLead: UInt64 = 86_400_000_000
 
   /// A change was announced.
   ///
   /// - Parameters:
-  ///   - vitals: How the server was when it was asked last, before this message was handled.
-  ///   - clock: The server's, in microseconds since 1970; `nil`: it is not known.
+  ///   - vitals: The server's vitals as reported last, before this message was handled.
+  ///   - clock: The server's clock, in microseconds since 1970; `nil` if it is not known.
   package mutating func announced(
     _ message: ChangeMessage,
     vitals: Vitals = Vitals(),
@@ -22,16 +22,16 @@ extension Replica {
     if message.version == held.meta?.version, held.restorable != nil { return restored() }
     let isGivenBack = meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
     guard message.revision > confirmed.revision || isGivenBack, includesHeld(message) else {
-      // Of another history than ours, which only what is stored can tell, or newer with a smaller number.
+      // The message is of a history other than ours, which only a read can judge, or newer with a smaller revision.
       let isKnown = held.meta?.lineage.covers(message.version) ?? false
       return !isLater(message) && (isKnown || includesHeld(message) && !isDoubted) ? [] : [.confirm]
     }
     var actions: [Action] = []
     if isVerified, isMissed {
-      // What is missing is older than this message, but others may have been lost as well.
+      // The missed change is older than this message, but other messages may have been lost as well.
       actions += [.report(.missedMessage), .read]
     } else if isGivenBack {
-      // Or its first message has come later than the answer that it was evicted.
+      // Or the message was on its way when a read already found the value evicted.
       actions.append(.read)
     }
     let kind: Meta.Kind = message.content == .deleted ? .deleted : .set
@@ -45,7 +45,7 @@ extension Replica {
     )
     switch message.content {
     case .document(let document) where document.count > policy.maximumBytes:
-      // Nobody who keeps to the limit has made it.
+      // No service that keeps to the limit has made it.
       return actions + [.confirm]
     case .document(let document):
       actions += tell(.document(document), meta, vitals)
@@ -53,7 +53,7 @@ extension Replica {
     case .deleted:
       actions += tell(.absent, meta, vitals)
     case .reference:
-      // Most likely the echo of our own commit: wait for its reply, which tells.
+      // This is most likely the echo of our own commit. Wait for the reply, which tells.
       guard isCommitUnderWay else { return actions + [.read] }
       announcedByReference = max(announcedByReference, message.revision)
       return actions
@@ -61,7 +61,7 @@ extension Replica {
     return actions + advance()
   }
 
-  /// Whether a message tells of something newer than what is shown, although its number is smaller.
+  /// Whether a message announces a newer version than the one shown, although its revision is smaller.
   private func isLater(_ message: ChangeMessage) -> Bool {
     guard message.revision < confirmed.revision, includesHeld(message) else { return false }
     guard let meta else { return true }
@@ -72,9 +72,9 @@ extension Replica {
     held.meta.map { message.lineage.covers($0.version) } ?? true
   }
 
-  /// Shows what a message has told.
+  /// Takes an announced version as news, and shows it.
   private mutating func tell(_ content: StoredValue.Content, _ meta: Meta, _ vitals: Vitals) -> [Action] {
-    // The server may have become another one since it was asked.
+    // Another primary may have taken over since the vitals were reported.
     let sighting = Vitals(era: meta.lineage.era ?? vitals.era, evictions: vitals.evictions)
     var earlier = news?.earlier ?? []
     if let news, let told = self.meta { earlier.append(Told(version: told.version, vitals: news.vitals)) }
@@ -83,23 +83,23 @@ extension Replica {
     return confirm(content, meta.revision, meta)
   }
 
-  /// What is held was announced once more: somebody else was faster to restore what the server had lost.
+  /// The held version was announced once more: another service was faster to restore it.
   private mutating func restored() -> [Action] {
     guard !isVerified || repair?.kind == .restore || absence != nil || wait != nil else { return [] }
     if repair?.kind == .restore { repair = nil }
     (left, absence, wait) = (nil, nil, nil)
     isMetaCertain = false
-    // What was asked before the restoring may be answered after its message.
+    // A question asked before the restoration may be answered after its message.
     evidence += 1
     return advance()
   }
 
-  /// What is stored, where a summary tells that it is what is held, or what a message has told; `nil`: the document has
+  /// The stored value, if its summary shows that it is the held version or the announced one; `nil` if the document has
   /// to be read.
   ///
-  /// A document of the same length may be another one, which somebody has written without a revision. The link sees to
-  /// that: it reads documents by chance, small ones also where no message tells of them, and all where somebody has written
-  /// and no message tells who.
+  /// A document of the same length may still be another one, written without a revision. The link covers that case: it
+  /// reads documents by chance, small ones also when no message announces them, and every one that was written without
+  /// a message that explains it.
   func stored(as summary: StoredSummary) -> StoredValue? {
     guard let stored = summary.meta, let known = meta, left == nil, summary.length == confirmed.content.size,
       confirmed.content.document != nil, summary.length != 0,
@@ -111,16 +111,19 @@ extension Replica {
     return StoredValue(meta: stored, content: confirmed.content)
   }
 
-  /// What is stored, as the answer to a read with this number.
+  /// A read was answered.
   ///
-  /// - Parameter vitals: How the server was when it was asked last, before this answer.
+  /// - Parameters:
+  ///   - stored: The stored value.
+  ///   - number: The number of the read.
+  ///   - vitals: The server's vitals as reported last, before this answer.
   package mutating func stored(_ stored: StoredValue, read number: UInt64, vitals: Vitals = Vitals()) -> [Action] {
     var read = Read(number: number, question: questions, evidence: evidence)
     while let first = reads.first, first.number <= number {
       read = first
       reads.removeFirst()
     }
-    // Of two answers that overtook each other either may be the newer one.
+    // If two answers arrive out of order, either may be the newer one.
     let isOvertaken = number < answeredRead && State(revision: stored.revision, content: stored.content) != confirmed
     answeredRead = max(answeredRead, number)
     let isFirst = !isVerified
@@ -138,22 +141,22 @@ extension Replica {
         isUpdateOutdated = true
       }
     }
-    // Whoever was away has not counted the time.
+    // The expiry timer does not run without a connection.
     let isExpiring = isFirst && policy.timeToLive > 0 && stored.content != .absent
     return actions + (isExpiring ? [.readLater(milliseconds: policy.timeToLive)] : []) + advance()
   }
 
-  /// The server has told how many keys it has thrown away, after something was found gone.
+  /// The server has told how many keys it has evicted, after a value was found missing.
   ///
-  /// - Parameter vitals: `nil`: it does not tell any more.
+  /// - Parameter vitals: `nil` if the server no longer tells.
   package mutating func counted(_ vitals: Vitals?) -> [Action] {
     guard let absence = absence.take() else { return [] }
-    // Something else was told, or found, since.
+    // A message or a read has told something else since.
     guard news == nil, evidence == absence.evidence else { return [.read] + advance() }
     return judge(absence.stored, absence.isFirst, vitals, told: absence.told) + advance()
   }
 
-  /// Those who may have known better have had their time.
+  /// The grace period for other services is over.
   package mutating func graceEnded(_ grace: Grace) -> [Action] {
     guard wait?.grace == grace else { return [] }
     wait?.isOver = true
@@ -166,7 +169,7 @@ extension Replica {
     if outcome == .shown {
       let base = delivery.state.content.document.map { Base.stored($0) } ?? .defaultValue
       reflect(base, at: delivery.state.revision)
-      // What came in meanwhile is there already.
+      // A newer state that arrived meanwhile changes nothing.
       if delivery.state != confirmed, changesNothing(after: delivery.state.content) {
         baseRevision = confirmed.revision
         sight = .reflected
@@ -183,14 +186,14 @@ extension Replica {
     return actions + advance()
   }
 
-  /// What is stored cannot be read, so the last good value stays.
+  /// The stored document cannot be read, so the box keeps the last readable value.
   mutating func hold(unreadable error: RedisSharedStateError) -> [Action] {
     let isKnown = confirmed.content.document != nil && left == nil && meta?.revision == confirmed.revision
     let author = isKnown ? meta?.writer : nil
     let error = error.written(by: author.flatMap { $0.hasPrefix(Meta.foreignMark) ? nil : $0 })
     sight = .unreadable(error)
     hasLoadStatus = true
-    // An edit gets its revision later.
+    // The same content is logged once, even if an edit gets its revision later.
     guard reportedUnreadable != confirmed.content else { return [] }
     reportedUnreadable = confirmed.content
     return [.report(.undecodable(isKnown ? confirmed.revision : nil, error))]
@@ -198,7 +201,7 @@ extension Replica {
 
   // MARK: -
 
-  /// Whether an answer tells at least as much as what is held.
+  /// Whether an answer is at least as new as the held version.
   func isNewer(_ stored: StoredValue) -> Bool {
     guard let held = held.meta else { return true }
     guard let meta = stored.meta else { return false }
@@ -209,11 +212,11 @@ extension Replica {
     }
   }
 
-  /// Compares what is stored with what is held.
+  /// Compares the stored value with the held version.
   ///
   /// - Parameters:
-  ///   - question: The number of the question that this is the answer to.
-  ///   - isFirst: Whether this is the first answer of a connection, so that it may be another server by now.
+  ///   - question: The number of the question that this answers.
+  ///   - isFirst: Whether this is the first answer on a connection, so that the server may be another one.
   mutating func look(
     at stored: StoredValue,
     question: UInt64,
@@ -221,7 +224,7 @@ extension Replica {
     vitals: Vitals
   ) -> [Action] {
     raiseFloor(to: stored.revision)
-    // A message that was not true hides no gap any more.
+    // A false message no longer hides a gap.
     if let heard, question > heard.after { self.heard = nil }
     var isEdited = false
     var actions: [Action] = []
@@ -233,7 +236,7 @@ extension Replica {
       wait = Wait(grace: .moment, stored: stored)
       return [.wait(.moment)]
     case .undecided(let isOlder):
-      // Who wants to know what is stored is not told of something else.
+      // An explicit load must not end with an answer from before the announcement.
       guard !isOlder, !loadWaiters.isEmpty else { return [] }
       for waiter in loadWaiters.keys { loadWaiters[waiter] = sentReads + 1 }
       return [.read]
@@ -243,7 +246,7 @@ extension Replica {
       actions = revisions.map { .report(.withdrawn($0)) }
       if let earlier { told = earlier }
     }
-    // What was decided about it is on its way already.
+    // The repair for this stored value is under way already.
     var mending: Repair? = nil
     if case .repair(let repair)? = inFlight?.purpose, isCommitUnderWay { mending = repair }
     if stored == mending?.stored || stored == repair?.stored {
@@ -252,7 +255,7 @@ extension Replica {
     }
     let told = told.flatMap { told -> Vitals? in
       guard told.version == stored.meta?.version else { return nil }
-      // It may have been read since.
+      // It may have been read after the message.
       return told.vitals.later(held.restorable?.version == told.version ? held.sighting : nil)
     }
     if isAboutEvictions(stored, vitals, told) {
@@ -262,7 +265,7 @@ extension Replica {
     return actions + judge(stored, isFirst, vitals, told: told, isEdited: isEdited)
   }
 
-  /// Whether it matters if the server has thrown something away until now, and is not known yet.
+  /// Whether the verdict depends on evictions that the server may not have reported yet.
   private func isAboutEvictions(_ stored: StoredValue, _ vitals: Vitals, _ told: Vitals?) -> Bool {
     guard let evictions = vitals.evictions else { return false }
     switch stored.content {
@@ -299,21 +302,21 @@ extension Replica {
   }
 
   private enum Settlement {
-    /// There are no news, or none any more.
+    /// There is no news, or no longer any.
     case none
-    /// What is stored was asked for before the message, and tells nothing of it; whether it is older.
+    /// The read was sent before the message arrived, and says nothing about it; whether the stored version is older.
     case undecided(isOlder: Bool)
-    /// The server may have lost them with its reign, and whoever has made them may give them back.
+    /// The server may have lost the news in a failover, and its author may restore it.
     case doubted
-    /// They are true.
+    /// The news is true.
     case confirmed(Told)
-    /// They were, and somebody has written another document since.
+    /// The news was true, and the document was edited since.
     case edited
-    /// They are not, nor are some of those that were told before them; one of those may be.
+    /// The news is false, and so are some versions announced before it. One of the earlier ones may be true.
     case withdrawn([Revision], Told?)
   }
 
-  /// Confirms what a message has told, or takes it back.
+  /// Confirms the news, or withdraws it.
   private mutating func settleNews(
     by stored: StoredValue,
     question: UInt64,
@@ -333,7 +336,7 @@ extension Replica {
     let isOlder = stored.meta.map { told.lineage.covers($0.version) } ?? true
     guard question > news.after else { return .undecided(isOlder: isOlder) }
     if !isTrue, news.isOwn, isOlder {
-      // It was made, and the server has lost it since.
+      // Our own commit took effect, and the server has lost it since.
       self.news = nil
       hold(told, confirmed.content, news.vitals)
       return .none
@@ -342,7 +345,7 @@ extension Replica {
       let isLoss = isFirst && vitals.era != news.vitals.era
       if wait.map({ $0.grace == .moment && !$0.isOver }) ?? isLoss { return .doubted }
     }
-    // The one case in which a box goes back: what it shows is nobody's.
+    // This is the one case in which a box goes back: it shows a version that does not exist.
     self.news = nil
     (confirmed, meta, left) = (State(revision: held.revision, content: held.content), held.meta, nil)
     sight = .unknown
@@ -355,7 +358,7 @@ extension Replica {
     )
   }
 
-  /// What the key's policy makes of a verdict.
+  /// The verdict as the key's policy and the server's permissions allow it.
   private func adapted(_ verdict: Verdict, to stored: StoredValue) -> Verdict {
     let mayRestore = policy.dataLoss == .reseed && circumstances.mayRestore
     if !mayMend {
@@ -369,17 +372,17 @@ extension Replica {
     switch verdict {
     case .restore, .giveBack, .wait(.antiEntropy):
       let isDeleted = policy.dataLoss == .adoptServer && stored.isGone && stored.meta?.expiry == 0
-      // What is left without its revision gets another one.
+      // A document that has lost its revision gets another one.
       let isUnversioned = stored.meta == nil && stored.document != nil
       if !mayRestore { return (isDeleted || isUnversioned) && policy.detectsForeignEdits ? .adopt : .follow }
     case .merge: if !mayRestore { return stored.meta == nil ? .adopt : .follow }
-    // The edit is shown, and stays without a revision, as long as there is one beside it.
+    // The edit is shown. It stays without a revision of its own for as long as a meta is stored beside it.
     case .adopt: if !policy.detectsForeignEdits, stored.meta != nil || held.meta == nil { return .follow }
     case .follow, .show, .leave, .wait(.moment): break
     }
-    // Nobody is to wait for long with a change of his own.
+    // A local change must not wait for a whole anti-entropy interval.
     if verdict == .wait(.antiEntropy), hasPendingChange { return wait?.isOver ?? false ? .giveBack : .wait(.moment) }
-    // What came after it was seen to be gone, so that it would go back: it gets a revision of its own.
+    // A later version was confirmed and is gone. Restoring the held one would go back, so it gets a new revision.
     let isLater = news == nil && confirmed.revision > held.revision
     if verdict == .restore, isLater, stored.document == nil, held.content.document != nil { return .giveBack }
     return verdict
@@ -397,7 +400,7 @@ extension Replica {
       return show(stored)
     case .leave:
       repair = nil
-      // An edit that was shown has been thrown away before it had a revision.
+      // An edit that is shown was evicted before it had a revision.
       let isEdited = held.restorable == nil && news == nil && confirmed.content.document != nil
       if isEdited, stored.content == .absent { return show(stored) }
       left = stored.meta == meta ? nil : Left(meta: stored.meta)
@@ -408,12 +411,12 @@ extension Replica {
       repair = Repair(kind: .adopt, stored: stored)
       return actions
     case .restore:
-      // An edit may have been shown meanwhile, and has been thrown away with the rest.
+      // An edit may have been shown meanwhile, and was evicted with the rest.
       let isShown = news != nil || confirmed == State(revision: held.revision, content: held.content)
       let actions = isShown ? [] : confirm(held.content, held.revision, held.meta)
       repair = Repair(kind: .restore, stored: stored)
       guard !isShown else { return reportLoss(of: stored) }
-      // The box has it, if it was made here, and nothing else was shown since.
+      // The box has the held version if it was made here and no other state was shown since.
       let isReflected = baseRevision == held.revision && held.content.document == reflected && !isBaseWithdrawn
       if case .encoded = base, isReflected { sight = .reflected }
       return reportLoss(of: stored) + actions
@@ -432,7 +435,7 @@ extension Replica {
     }
   }
 
-  /// Whether the server has lost what only a message had told, so that nobody here can give it back.
+  /// Whether the server has lost a version that this service cannot restore, because only a message had told of it.
   private func isLostUnread(_ stored: StoredValue) -> Bool {
     guard confirmed.revision > held.revision else { return false }
     if stored.document != nil { return news == nil && stored.revision < confirmed.revision }
@@ -440,11 +443,11 @@ extension Replica {
     return stored.meta.map { $0.kind == .set && $0.expiry == 0 && $0.revision == confirmed.revision } ?? true
   }
 
-  /// What is stored is what counts, and what is held.
+  /// Takes the stored value as the held version, and shows it.
   mutating func follow(_ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
     repair = nil
     hold(stored.meta, stored.content, vitals)
-    // Something newer was announced since it was asked for.
+    // A newer version was announced after the read was sent.
     guard news == nil else { return [] }
     if stored.meta == nil, policy.dataLoss == .reseed { return show(stored) }
     let isKnown = stored.revision == confirmed.revision && stored.content == confirmed.content && unreadable == nil
@@ -453,7 +456,7 @@ extension Replica {
     return []
   }
 
-  /// What is stored is shown, and not held: it has no revision of its own.
+  /// Shows the stored value without holding it, because it has no revision of its own.
   mutating func show(_ stored: StoredValue) -> [Action] {
     let revision = max(stored.revision, confirmed.revision)
     let expected = Left(meta: stored.meta)
@@ -471,18 +474,18 @@ extension Replica {
     return [.report(.lostHistory(confirmed: held.revision, stored: stored.revision))]
   }
 
-  /// There is evidence for a version.
+  /// Holds a version for which there is evidence.
   mutating func hold(_ meta: Meta?, _ content: StoredValue.Content, _ vitals: Vitals?) {
     if held.meta?.version != meta?.version || held.content != content { evidence += 1 }
     held = Held(meta, content, seenWith: vitals)
     if let meta { memory.remember(meta, content) }
   }
 
-  /// Something else than before is in Redis.
+  /// Takes another state as the confirmed one.
   mutating func confirm(_ content: StoredValue.Content, _ revision: Revision, _ meta: Meta?) -> [Action] {
     (self.meta, isMetaCertain) = (meta, true)
     left = nil
-    // What a repair was for has been overtaken.
+    // A newer version makes the repair pointless.
     if revision > confirmed.revision { repair = nil }
     let before = confirmed
     confirmed = State(revision: revision, content: content)
@@ -494,18 +497,18 @@ extension Replica {
     return policy.timeToLive > 0 && content != .absent ? [.readLater(milliseconds: policy.timeToLive)] : []
   }
 
-  /// Whether the confirmed state is the same as the one before it, so that nobody has to be told of it.
+  /// Whether the confirmed state equals the one before it, so that there is nothing to show.
   private func changesNothing(after content: StoredValue.Content) -> Bool {
-    // Where nothing was, a tombstone that was put in the place of a lost one deletes nothing.
+    // A tombstone that replaces a lost one, where nothing was stored, deletes nothing.
     let isReplaced = content == .absent && meta?.writer.hasPrefix(Meta.foreignMark) ?? false
     let isYielding = hasPendingChange && meta?.kind == .deleted && baseRevision != .none && !isReplaced
     return content == confirmed.content && !isYielding
   }
 
-  /// Whether it is known when what this service commits expires: otherwise the server computes that by its own clock.
+  /// Whether the expiry of this service's commits is known. Otherwise the server computes it by its own clock.
   var isExpiryCertain: Bool { policy.timeToLive == 0 }
 
-  /// When a value of this revision expires, if nobody says otherwise: its time to live after it was made.
+  /// When a value of this revision expires by default: its time to live after it was made. In milliseconds since 1970.
   func expectedExpiry(of revision: Revision) -> UInt64 {
     policy.timeToLive == 0 ? 0 : revision.rawValue / 1_000 + policy.timeToLive
   }

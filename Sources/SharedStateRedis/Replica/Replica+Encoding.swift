@@ -1,55 +1,56 @@
 package import Foundation
 
-/// Making documents of what is to be committed.
+/// Encoding the documents to be committed.
 extension Replica {
-  /// A snapshot to be encoded, atomic updates to be run, or two histories to be merged, without the lock.
+  /// A snapshot to be encoded, atomic updates to be run, or two histories to be merged, all without the lock.
   package struct Encoding: Sendable {
-    /// The histories to be merged; `nil`: there are none, and a snapshot or updates are to be encoded.
+    /// The histories to be merged; `nil` if a snapshot or updates are to be encoded.
     var fork: Fork.Documents?
-    /// The atomic updates to be applied to what is stored; none: the local change is to be encoded.
+    /// The atomic updates to be applied to the stored value; empty if the local change is to be encoded.
     package var updates: [UInt64]
-    /// What the local change is a change of.
+    /// The base of the local change.
     package var base: Base
-    /// Whether that turned out never to have been stored, so that only what differs from it is kept.
+    /// Whether the base turned out never to have been stored, so that only the difference from it is kept.
     package var isBaseWithdrawn = false
-    /// What it is committed on top of.
+    /// The state that it is committed on top of.
     package var stored: State
-    /// What the server is expected to have beside it.
+    /// The meta that the server is expected to have.
     var expected: Meta?
-    /// What this service held when it was begun.
+    /// The lineage of the held version when the encoding began.
     var held: Lineage?
-    /// The document that the server has to be asked for as well, because nothing else tells that it has it.
+    /// The document that the commit has to expect as well, because nothing else proves that the server has it.
     var basis: Data?
-    /// Whether what others have changed meanwhile, and fields that nobody here knows, are kept.
+    /// Whether the changes of other services, and fields unknown to this one, are kept.
     package var isMerged: Bool
-    /// Whether what is stored cannot be read, and is replaced on request.
+    /// Whether the stored document cannot be read and is replaced on request.
     var isReplacement: Bool
-    /// The updates that nobody waits for any more since it was begun.
+    /// The updates whose callers have stopped waiting since the encoding began.
     var forgotten: Set<UInt64> = []
-    /// Whether a closure of the program's that had the value has ended since it was begun.
+    /// Whether a closure of the program that was using the value has ended since the encoding began.
     var isUnlocked = false
 
-    /// Whether it is about the local change.
+    /// Whether it encodes the local change.
     var isOfChange: Bool { fork == nil && updates.isEmpty }
   }
 
-  /// An encoding that waits for a snapshot, because a closure of the program's had the value.
+  /// An encoding that waits for a snapshot, because a closure of the program was using the value.
   struct Postponement: Sendable {
-    /// Whether the closure still has it.
+    /// Whether the closure is still using the value.
     var isLocked: Bool
-    /// Those who waited when it was begun: the snapshot is newer than that. It may be older than what came later.
+    /// The waiters when the encoding began. The snapshot will be newer than their changes, but maybe older than those
+    /// of later waiters.
     var waiters: Waiters
   }
 
-  /// What came of an ``Encoding``.
+  /// The result of an ``Encoding``.
   package struct Encoded: Sendable {
-    /// The local mutations that the snapshot holds.
+    /// The stamp of the snapshot.
     package var stamp: UInt64
-    /// `nil`: the updates have changed nothing.
+    /// `nil` if the updates have changed nothing.
     package var result: Result<Documents?, RedisSharedStateError>
-    /// The updates that break the key's rules, and are not part of the result.
+    /// The updates that break the key's rules. The result does not include them.
     package var refused: [UInt64: RedisSharedStateError] = [:]
-    /// Whether the change is right by itself, and not together with what is stored, so that it gives way to that.
+    /// Whether the change is valid by itself but not together with the stored document, so that it yields to that.
     package var givesWay = false
 
     package init(stamp: UInt64, result: Result<Documents?, RedisSharedStateError>) {
@@ -58,16 +59,16 @@ extension Replica {
     }
   }
 
-  /// A value, as documents.
+  /// The documents of one value.
   package struct Documents: Hashable, Sendable {
     /// The value as this service encodes it.
     package var encoded: Data
-    /// What is sent: with what others have changed, and with fields that are not known here.
+    /// The document to send: with the changes of other services, and with fields unknown to this one.
     package var merged: Data
-    /// Whether what is sent decodes to the same value, so that there is nothing to show once it is acknowledged.
+    /// Whether the sent document decodes to the same value, so that there is nothing to show once it is acknowledged.
     package var isReflected: Bool
 
-    /// - Parameter isReflected: `nil`: when what is sent is the value as it is encoded here.
+    /// - Parameter isReflected: `nil` to compare the two documents.
     package init(encoded: Data, merged: Data, isReflected: Bool? = nil) {
       self.encoded = encoded
       self.merged = merged
@@ -75,9 +76,9 @@ extension Replica {
     }
   }
 
-  /// Whether a snapshot is to be taken now, or updates are to be run.
+  /// Begins an encoding if a snapshot can be taken or updates can be run now.
   ///
-  /// - Returns: What to encode for ``encoded(_:operation:)``; `nil`: nothing.
+  /// - Returns: The work whose result ``encoded(_:operation:)`` expects; `nil` if there is none.
   package mutating func beginEncoding() -> Encoding? {
     guard mayBeginCommit, inFlight == nil, showing == nil else { return nil }
     if let repair {
@@ -91,7 +92,7 @@ extension Replica {
       encoding = makeEncoding(of: updates)
       updates = []
     } else if let postponed, !postponed.isLocked, mayCommit {
-      // Another one has to follow it, so that the replica stays dirty.
+      // The replica stays dirty, because another snapshot has to follow this one.
       encodingWaiters = postponed.waiters
       self.postponed = nil
       encoding = makeEncoding(of: [])
@@ -117,7 +118,7 @@ extension Replica {
     )
   }
 
-  /// A closure of the program's has the value, so that there is no snapshot yet: it is taken after ``unlocked()``.
+  /// A closure of the program is using the value, so the snapshot is taken after ``unlocked()``.
   package mutating func locked() -> [Action] {
     guard let encoding, encoding.isOfChange else { return [] }
     self.encoding = nil
@@ -135,7 +136,7 @@ extension Replica {
     return advance()
   }
 
-  /// The snapshot is encoded, or cannot be; the updates have run; the histories are merged, or do not go together.
+  /// The encoding has ended: a snapshot is encoded, updates have run, or histories are merged, with success or not.
   package mutating func encoded(_ encoded: Encoded, operation: Operation) -> [Action] {
     guard let encoding else { return [] }
     self.encoding = nil
@@ -145,10 +146,10 @@ extension Replica {
   }
 
   private mutating func finish(merge encoded: Encoded, of documents: Fork.Documents) -> [Action] {
-    // What was found, or is held, may have become something else.
+    // The stored value or the held version may have changed meanwhile.
     if let repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
       let merged = try? encoded.result.get()?.merged
-      // Of two that do not go together what is stored stays, and a service that knows better may still merge.
+      // If the two cannot be merged, the stored document stays. A service that knows more may still merge them.
       let outcome = Fork.Outcome(
         content: .document(merged ?? documents.stored),
         included: merged.flatMap { _ in held.meta?.lineage }
@@ -167,7 +168,7 @@ extension Replica {
     let stamp = encoded.stamp
     switch encoded.result {
     case .success where stamp <= settledStamp && !encodingWaiters.isSave:
-      // It was reported twice. Committing it again would overwrite what others have written since.
+      // The change was reported twice. Committing it again would overwrite later writes of other services.
       let error = givenUp.flatMap { $0.stamp >= settledStamp ? $0.error : nil }
       let told =
         error.map { [.saveError($0)] + finish(encodingWaiters, givenUp: $0) } ?? saved() + finish(encodingWaiters)
@@ -194,29 +195,30 @@ extension Replica {
       guard isCertain(encoding.stored) else { return encodeAgain(stamp: stamp) }
       return rollBack(stamp: stamp, encodingWaiters, error) + advance()
     case .failure(let error):
-      // The change stays in the box and is given up here; a later one may well be sent.
+      // The change stays in the box and is given up here. A later one may well be sent.
       let told = giveUp(stamp: stamp, error) + finish(encodingWaiters, givenUp: error)
       return told + settle(stamp: stamp) + advance()
     }
   }
 
-  /// Whether a local change has to yield to what was stored since it was made, so that the server need not be asked.
+  /// Whether a local change has to yield to a version stored since it was made, without asking the server.
   private func isOvertaken(_ encoding: Encoding) -> Bool {
     switch policy.conflict {
     case .lastWriteWins: false
-    // Somebody without revisions may have written over the tombstone since.
+    // A client that knows no revisions may have overwritten the tombstone since.
     case .merge: confirmed.revision > baseRevision && meta?.kind == .deleted && confirmed.content == .absent
-    // What has come in while it was encoded may turn out unreadable, which it would have to wait for.
+    // A state that arrived during the encoding does not count: it may turn out unreadable, and the change would have to
+    // wait.
     case .reject: encoding.stored.revision > baseRevision
     }
   }
 
-  /// Whether this is stored, as far as is known, and not only what a message has told.
+  /// Whether a state is known to be stored, and not merely announced.
   private func isCertain(_ stored: State) -> Bool {
     news == nil && stored == State(revision: storedRevision, content: confirmed.content)
   }
 
-  /// A local change would yield to what may not be stored: it is encoded once more when that is known.
+  /// Encodes a local change once more later: it would yield to a state that may not be stored.
   private mutating func encodeAgain(stamp: UInt64) -> [Action] {
     putBack(changeUpTo: stamp, encodingWaiters)
     guard news != nil else { return advance() }

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// What is on its way into Redis.
+/// Commits on their way to Redis.
 extension Replica {
-  /// A commit that the server has not answered yet. It survives the connection, and is tried again unchanged.
+  /// A commit that the server has not answered yet. It survives the connection and is sent again unchanged.
   struct Job: Sendable {
     enum Purpose: Sendable {
       case change(stamp: UInt64, encoded: Data, isReplacement: Bool)
@@ -11,14 +11,14 @@ extension Replica {
       case repair(Repair)
     }
 
-    /// What is to be stored, so that it takes effect.
+    /// The stored value that the commit requires to take effect.
     struct Expectation: Sendable {
-      /// What is stored under the revision that is expected.
+      /// The content stored under the expected revision.
       var content = StoredValue.Content.absent
       var meta: Meta?
-      /// The document, where nothing else tells that it is the server's.
+      /// The expected document, if nothing else proves that the server has it.
       var basis: Data?
-      /// What it is made of, where nothing is expected to be stored.
+      /// The lineage that the commit is based on if no meta is expected.
       var held: Lineage?
 
       init() {}
@@ -26,7 +26,7 @@ extension Replica {
       init(_ encoding: Encoding) {
         (content, meta, basis) = (encoding.stored.content, encoding.expected, encoding.basis)
         held = encoding.held
-        // What cannot be read is replaced whatever it is.
+        // An unreadable document is replaced whatever it is.
         if encoding.isReplacement { basis = nil }
       }
     }
@@ -36,41 +36,41 @@ extension Replica {
     var content: StoredValue.Content
     var condition: Commit.Condition
     var expectation = Expectation()
-    /// What it includes, once it was sent; `nil`: it has not been.
+    /// The lineage that it was sent with; `nil` before it is sent.
     var lineage: Lineage.Draft?
-    /// What it included when it was sent first, where it was sent again with another one.
+    /// The lineage of the first sending, if it was sent again with another one.
     var earlierLineage: Lineage.Draft?
-    /// Whether the box shows what is sent.
+    /// Whether the box shows the sent document.
     var isReflected = false
-    /// Whether the present connection has it.
+    /// Whether it was sent on the present connection.
     var isSent = false
-    /// Whether an earlier connection had it, so that it may have taken effect.
+    /// Whether it was sent on an earlier connection, so that it may have taken effect.
     var isInterrupted = false
-    /// The server that had it first.
+    /// The run ID of the server that it was sent to first.
     var runID: String?
-    /// How the server was, at the latest, when it was sent first.
+    /// The server's vitals when it was sent first, or earlier ones.
     var sighting: Vitals?
-    /// The highest revision that was known when it was sent first: what it makes is higher.
+    /// The highest revision known when it was sent first. The revision that it makes is higher.
     var floor = Revision.none
-    /// How many questions were asked before it.
+    /// Its number among the questions asked.
     var question: UInt64 = 0
-    /// What was held when it was sent.
+    /// The count of the replica's `evidence` when it was sent.
     var evidence: UInt64 = 0
     var waiters = Waiters()
     var updates: [UInt64] = []
 
-    /// Whether what it has made has to be read.
+    /// Whether it was sent with two lineages, so that its version has to be read.
     var isRedrafted: Bool { earlierLineage != nil }
 
-    /// The local mutations that it carries; `nil`: it is no local change.
+    /// The stamp of the local change that it carries; `nil` if it carries none.
     var stamp: UInt64? {
       if case .change(let stamp, _, _) = purpose { stamp } else { nil }
     }
 
-    /// The revision that it takes to be there.
+    /// The revision that it expects to be stored.
     var expected: Revision { condition.expected }
 
-    /// Whether the box holds something because of which a remote state must not be shown.
+    /// Whether it commits a local change or a reset, which a remote state must not cover in the box.
     var isLocalChange: Bool {
       switch purpose {
       case .change, .reset: true
@@ -78,12 +78,12 @@ extension Replica {
       }
     }
 
-    /// Whether it puts back what was lost, which the server does not remember.
+    /// Whether it is a restoration, which the server does not remember.
     var isRestoring: Bool {
       if case .repair(let repair) = purpose { repair.kind == .restore } else { false }
     }
 
-    /// Whether it need not be sent, because nobody waits for it any more; a repair is thought about anew.
+    /// Whether it need not be sent: no caller waits for its updates any more, or its repair has to be judged anew.
     var isAbandoned: Bool {
       switch purpose {
       case .change, .reset: false
@@ -92,10 +92,10 @@ extension Replica {
       }
     }
 
-    /// Whether this was made by it, on a connection that broke before it said so.
+    /// Whether this commit made a version on a connection that broke before the reply.
     ///
-    /// An earlier share of this process may have made another version of the same parent, which a server has again after
-    /// a failover; but not in a line that this commit has opened.
+    /// An earlier share of this process may have made another version from the same parent, and a server may have that
+    /// version again after a failover. It cannot be in a line that this commit has opened.
     func hasMade(_ meta: Meta, writer: String) -> Bool {
       let isAbove = meta.revision > floor || meta.revision < meta.parent
       let lines = [lineage, earlierLineage].compactMap { $0?.line }
@@ -103,18 +103,18 @@ extension Replica {
       return isInterrupted && meta.writer == writer && meta.parent == expected && isAbove && isOfItsLine
     }
 
-    /// Whether it may be made anew where something else was made of this revision: it has not taken effect, as far as can
-    /// be seen.
+    /// Whether it may be made anew on another version of this revision, because as far as can be seen it has not taken
+    /// effect.
     func isUndone(at revision: Revision) -> Bool {
       switch purpose {
       case .change: !isInterrupted || expected == revision
-      // What the broken connection still brings would be another effect.
+      // The broken connection may still deliver it, and the updates would take effect twice.
       case .updates: !isInterrupted
       case .reset, .repair: false
       }
     }
 
-    /// What it is when the connection breaks.
+    /// The job after its connection has broken.
     var interrupted: Job {
       var job = self
       job.isInterrupted = isInterrupted || isSent
@@ -123,14 +123,14 @@ extension Replica {
     }
   }
 
-  /// What a commit needs, apart from the names.
+  /// The parts of a commit, apart from the names.
   package struct Draft: Sendable {
     package enum Content: Sendable {
       case document(Data)
       case deleted
-      /// What is there gets a revision, or that nothing is.
+      /// Gives a revision to the stored document, or to its absence.
       case adopted(isDeletion: Bool)
-      /// What was lost is put back where this is found.
+      /// Restores a lost version over this stored value.
       case restored(StoredValue.Content, Meta, over: StoredValue)
     }
 
@@ -138,9 +138,9 @@ extension Replica {
     package var condition: Commit.Condition
     package var floor: Revision
     package var operation: Operation
-    /// What the expected version includes.
+    /// The lineage of the expected version.
     package var seen: Lineage?
-    /// What the new version includes; `nil`: nothing new is made.
+    /// The lineage of the new version; `nil` if no new version is made.
     package var lineage: Lineage.Draft?
     package var basis: Data?
 
@@ -153,9 +153,10 @@ extension Replica {
     }
   }
 
-  /// The commit to send, new or again; `nil` when there is none, it has been sent, or it has to wait.
+  /// Takes the commit to send, a new one or one sent before; `nil` if there is none, it has been sent, or it has to
+  /// wait.
   ///
-  /// - Parameter vitals: How the server was when it was asked last.
+  /// - Parameter vitals: The server's vitals as reported last.
   package mutating func takeDraft(vitals: Vitals = Vitals(), nextOperation: () -> Operation) -> Draft? {
     guard mayBeginCommit, showing == nil else { return nil }
     if let repair, isPointless(repair) { self.repair = nil }
@@ -186,12 +187,12 @@ extension Replica {
     if case .repair(let repair) = job.purpose { !job.isSent && isPointless(repair) } else { false }
   }
 
-  /// Whether nothing is held any more of what was to be given back.
+  /// Whether the version to be restored is no longer held.
   private func isPointless(_ repair: Repair) -> Bool {
     held.restorable == nil && (repair.kind == .restore || repair.kind == .giveBack)
   }
 
-  /// Says what a commit includes, and what it writes where that depends on it.
+  /// Sets the lineage of a commit, and its content if that depends on the lineage.
   private func draft(_ job: inout Job, in era: Era) {
     let line = LineID(openedBy: job.operation, in: era)
     let held = held.meta?.lineage
@@ -219,15 +220,15 @@ extension Replica {
     }
   }
 
-  /// What a change is made of; `nil`: of nothing.
+  /// The lineage of the version that a change is based on; `nil` if it is based on none.
   private func parentLineage(of job: Job) -> Lineage? {
     guard let meta = job.expectation.meta else { return job.expectation.held }
-    // Somebody else has what that was, and may give it back. What expires is over.
+    // Another service has the missing document, and may restore it. An expired one does not come back.
     let isUnknown = meta.kind == .set && meta.expiry == 0 && job.expectation.content == .absent
     return isUnknown && held.restorable == nil ? nil : meta.lineage
   }
 
-  /// What becomes of two histories.
+  /// How the stored and the held history are reconciled.
   func fork(of repair: Repair) -> Fork {
     Fork(stored: repair.stored, held: held, memory: memory, isMerged: policy.conflict == .merge)
   }
@@ -236,22 +237,22 @@ extension Replica {
     if case .whole(let outcome) = fork(of: repair) { outcome } else { nil }
   }
 
-  /// Whether two histories are still to be merged, without the lock.
+  /// Whether two histories have yet to be merged, without the lock.
   private func awaitsMerge(_ repair: Repair) -> Bool {
     guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return false }
     return repair.merged?.documents != documents
   }
 
-  /// Whether a broken connection may still bring a commit of which nothing was heard.
+  /// Whether a commit without a reply may still take effect.
   var mayTakeEffectYet: Bool { hasUndecided || inFlight.map { $0.isSent || $0.isInterrupted } ?? false }
 
-  /// Nothing is to be heard any more of a commit.
+  /// Gives up a commit: its reply is no longer of interest.
   mutating func giveUp(_ job: Job) {
     inFlight = nil
     if job.isInterrupted { hasUndecided = true }
   }
 
-  /// What needs no encoding.
+  /// Begins a job that needs no encoding: a repair or a reset.
   private mutating func beginJob(_ nextOperation: () -> Operation) {
     if let repair {
       if awaitsMerge(repair) { return }
@@ -294,10 +295,10 @@ extension Replica {
     return .deleted
   }
 
-  /// What is written beside what is given back.
+  /// The meta to write beside a restored version.
   func restoredMeta(over stored: StoredValue) -> Meta? {
     guard var meta = held.meta else { return nil }
-    // Only the value was lost: what is beside it stays.
+    // Only the value was lost. Its meta is still stored, and stays.
     if let stored = stored.meta, stored.version == meta.version { return stored }
     meta.lineage = meta.lineage.closed
     return meta

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the program wants, and those who wait for it.
+/// Requests of the program, and their waiters.
 extension Replica {
   /// A local mutation was made since the last snapshot.
   package mutating func changed() -> [Action] {
@@ -8,11 +8,11 @@ extension Replica {
     return advance()
   }
 
-  /// Somebody wants the present value to be kept, whether it has changed or not.
+  /// Requests to save the present value, whether or not it has changed.
   ///
   /// - Parameters:
-  ///   - stamp: The box's stamp: a commit under way that carries it, or a later one, will do.
-  ///   - replacingUnreadable: Whether it takes the place of what cannot be read.
+  ///   - stamp: The box's stamp. A commit under way with this stamp or a later one satisfies the request.
+  ///   - replacingUnreadable: Whether to replace a stored document that cannot be read.
   package mutating func save(
     waiter: UInt64,
     stamp: UInt64 = .max,
@@ -31,7 +31,7 @@ extension Replica {
     return advance()
   }
 
-  /// Somebody wants to change what is stored, in one step that nobody comes between.
+  /// Requests an atomic update of the stored value.
   package mutating func update(waiter: UInt64) -> [Action] {
     if isDirty {
       waiters.updates.append(waiter)
@@ -42,38 +42,39 @@ extension Replica {
     } else {
       updates.append(waiter)
     }
-    // Nothing more can begin before what is under way has ended. Thousands may come in the meantime.
+    // Nothing more can begin before the encoding or the commit has ended. Thousands of updates may come in the
+    // meantime.
     return encoding == nil && !isCommitUnderWay ? advance() : []
   }
 
-  /// Somebody wants what is stored to be deleted, and with it the local changes up to a stamp.
+  /// Requests to delete the stored value, and with it the local changes up to a stamp.
   package mutating func reset(waiter: UInt64, stamp: UInt64) -> [Action] {
     var reset = self.reset ?? Reset(stamp: stamp, waiters: Waiters())
     reset.stamp = max(reset.stamp, stamp)
     reset.waiters.save.insert(waiter)
     self.reset = reset
-    // Those who wait for a change before it are told once it turns out to be settled. There is nothing else to save.
+    // Waiters for a change before the reset are resumed once it turns out to be settled. There is nothing else to save.
     waiters.isSave = false
     postponed?.waiters.isSave = false
     return advance()
   }
 
-  /// Somebody wants what is stored.
+  /// Requests to load the stored value.
   package mutating func load(waiter: UInt64) -> [Action] {
     loadWaiters[waiter] = sentReads + 1
     hasLoadStatus = true
     return [.loading(true)] + (phase == .reading || phase == .live ? [.read] : [])
   }
 
-  /// Somebody waits until every change so far is acknowledged.
+  /// Requests to be told when every change so far is acknowledged.
   ///
-  /// - Returns: Whether there is one to wait for.
+  /// - Returns: Whether there is a change to wait for.
   package mutating func flush(waiter: UInt64) -> Bool {
     guard hasPendingChange else { return false }
     if isDirty {
       waiters.flush.insert(waiter)
     } else if encoding?.isOfChange ?? false {
-      // The snapshot may hold what was changed since the reset was asked for.
+      // The snapshot may hold a change made after the reset was requested.
       encodingWaiters.flush.insert(waiter)
     } else if reset != nil {
       reset?.waiters.flush.insert(waiter)
@@ -83,7 +84,7 @@ extension Replica {
     return true
   }
 
-  /// Somebody has stopped waiting.
+  /// A waiter has stopped waiting.
   package mutating func forget(waiter: UInt64) {
     waiters.remove(waiter)
     encodingWaiters.remove(waiter)
@@ -96,7 +97,8 @@ extension Replica {
     reset?.waiters.remove(waiter)
   }
 
-  /// What was run is not sent with the effect of somebody who has stopped waiting: the others run again.
+  /// Drops an update whose caller has stopped waiting. Updates that have run with it but were not sent run again
+  /// without it.
   private mutating func forget(update waiter: UInt64) {
     if encoding?.updates.contains(waiter) ?? false { encoding?.forgotten.insert(waiter) }
     guard let job = inFlight, job.updates.contains(waiter) else { return }
@@ -106,16 +108,16 @@ extension Replica {
     inFlight = nil
   }
 
-  /// Whether somebody's atomic update was sent, and may take effect or have taken effect.
+  /// Whether an atomic update was sent, so that it may take effect or has taken effect.
   package func isUnderWay(update waiter: UInt64) -> Bool { updatesUnderWay.contains(waiter) }
 
-  /// The atomic updates that were sent, and may take effect or have taken effect.
+  /// The atomic updates that were sent, so that they may take effect or have taken effect.
   package var updatesUnderWay: [UInt64] {
     guard let inFlight, inFlight.isSent || inFlight.isInterrupted else { return finished }
     return finished + inFlight.updates
   }
 
-  /// How many atomic updates wait to be run or sent, and how many the server may have by now.
+  /// How many atomic updates wait to be run or sent, and how many were sent and may have reached the server.
   package var openUpdates: (waiting: Int, sent: Int) {
     let isSent = inFlight.map { $0.isSent || $0.isInterrupted } ?? false
     let taken = inFlight?.updates.count ?? 0

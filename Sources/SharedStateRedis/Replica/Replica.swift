@@ -1,20 +1,20 @@
 package import Foundation
 
-/// What one service knows of one value in Redis, as a pure state machine: what is confirmed, what is on its way.
+/// What one service knows of one value in Redis, as a pure state machine: the confirmed state and the pending changes.
 ///
-/// The value that the program sees lives in its box; a replica knows it by its stamp, the count of local
-/// mutations. Events go in, actions come out. There is no I/O, no lock, no clock in here.
+/// The box holds the value that the program sees. A replica identifies that value by its stamp, the count of local
+/// mutations. Events go in, actions come out. There is no I/O, no lock and no clock in here.
 ///
-/// Two rules make a box converge without ever going back. A remote state is confirmed only when it is newer than the
-/// confirmed one, whatever order messages and replies come in. And it is shown only when the box's stamp is the
-/// settled one, so that it never replaces a local change that the server has not acknowledged; the change commits, and
-/// the newest confirmed state is shown after it. Effects are suppressed by revision, not by sender.
+/// Two rules make a box converge without ever going back. First, a remote state is confirmed only if it is newer than
+/// the confirmed one, in whatever order messages and replies arrive. Second, it is shown only if the box's stamp is the
+/// settled one, so it never replaces a local change that the server has not acknowledged. The change is committed
+/// first, and the newest confirmed state is shown after it. Echoes are suppressed by revision, not by sender.
 package struct Replica: Sendable {
   package enum Phase: Equatable, Sendable {
     case offline
-    /// Not listening to the channel yet.
+    /// Not subscribed to the channel yet.
     case subscribing
-    /// Listening, and about to learn what is there.
+    /// Subscribed, and waiting for the first read.
     case reading
     case live
   }
@@ -33,42 +33,42 @@ package struct Replica: Sendable {
   /// A state to be decoded and shown.
   package struct Delivery: Hashable, Sendable {
     package var state: State
-    /// Show it only if the box's stamp is this one; `nil`: a local change is on its way, so show nothing, and only
-    /// find out whether the state can be decoded.
+    /// Show it only if the box has this stamp. `nil`: a local change is pending, so show nothing and only find out
+    /// whether the state can be decoded.
     package var stamp: UInt64?
-    /// Show it only if nothing with a higher number was shown.
+    /// Show it only if no delivery with a higher number was shown.
     package var sequence: UInt64
-    /// Whether it is what was stored all along, and not a change.
+    /// Whether the box has not been up to date yet, so that this is the initial value and not a change.
     package var isInitial = false
   }
 
   package enum DeliveryOutcome: Hashable, Sendable {
     case shown
-    /// A local change that was not acknowledged is in the way. The state can be decoded.
+    /// A local change that is not acknowledged prevented it. The state can be decoded.
     case superseded
-    /// Something newer was shown before.
+    /// A newer state was shown before.
     case outdated
     case unreadable(RedisSharedStateError)
   }
 
   package enum Action: Hashable, Sendable {
-    /// Decode and show a state, and tell ``Replica/delivered(_:outcome:)`` how it went.
+    /// Decode and show a state, then report the outcome to ``Replica/delivered(_:outcome:)``.
     case show(Delivery)
-    /// Ask for what is stored.
+    /// Read the stored value.
     case read
-    /// Ask for what is stored, once so much time is over: the value has expired then.
+    /// Read the stored value after this time, when it will have expired.
     case readLater(milliseconds: UInt64)
-    /// Ask for what is stored within about a second: a message has told of something, or has made it likely.
+    /// Read the stored value within about a second: a message has announced a change, or has made one likely.
     case confirm
-    /// Ask how many keys the server has thrown away, and call ``Replica/counted(_:)`` with the answer.
+    /// Ask how many keys the server has evicted, and call ``Replica/counted(_:)`` with the answer.
     case count
-    /// Call ``Replica/graceEnded(_:)`` after a while.
+    /// Call ``Replica/graceEnded(_:)`` when the grace period is over.
     case wait(Grace)
     /// There is something to commit: call ``Replica/takeDraft(nextOperation:)`` and ``Replica/beginEncoding()``.
     case commit
-    /// Everything local is acknowledged, or given up: the box need not be kept any longer.
+    /// Every local change is acknowledged or given up, so the box need not be kept any longer.
     case settled
-    /// The server refused the commit, and it is to be tried again later: call ``Replica/retry()`` then.
+    /// The server refused the commit. Call ``Replica/retry()`` later to try it again.
     case retryLater
     case loading(Bool)
     case loadError(RedisSharedStateError?)
@@ -77,51 +77,51 @@ package struct Replica: Sendable {
     case report(Incident)
   }
 
-  /// What somebody who watches over the services wants to know.
+  /// An event for the logs and metrics of an operator.
   package enum Incident: Hashable, Sendable {
-    /// The server does not have any more what it had confirmed.
+    /// The server has lost the version that it had confirmed.
     case lostHistory(confirmed: Revision, stored: Revision)
-    /// This service has given the server back what it had lost.
+    /// This service has restored the version that the server had lost.
     case restored(Revision)
-    /// This service has given a revision to what somebody wrote without one.
+    /// This service has adopted an edit that was made without a revision.
     case adopted(Revision)
-    /// A message has told of what the server does not have, and the box has gone back.
+    /// A message has announced a version that the server does not have, and the box has gone back.
     case withdrawn(Revision)
-    /// This service has put together what the server had lost and what was written there since.
+    /// This service has merged the version that the server had lost with the writes made since.
     case merged(Revision)
-    /// A message was lost on its way.
+    /// A message was lost in transit.
     case missedMessage
-    /// A local change is not sent any more; this is why.
+    /// A local change was given up for this reason.
     case gaveUp(RedisSharedStateError)
-    /// What is stored cannot be read; it may have no revision.
+    /// The stored document cannot be decoded. It may have no revision.
     case undecodable(Revision?, RedisSharedStateError)
   }
 
-  /// What the box has to do with the confirmed state.
+  /// How the box relates to the confirmed state.
   enum Sight: Hashable, Sendable {
-    /// The box shows it, but for local changes that came after it.
+    /// The box shows it, apart from local changes made after it.
     case reflected
-    /// It was not decoded yet.
+    /// It has not been decoded yet.
     case unknown
-    /// It can be decoded, and a local change was in the way of showing it when only this stamp was acceptable.
+    /// It can be decoded, but a local change prevented showing it when the box had to have this stamp.
     case blocked(stamp: UInt64?)
     case unreadable(RedisSharedStateError)
   }
 
-  /// Where the value in the box comes from, without the local changes that are not acknowledged.
+  /// The value in the box without the local changes that are not acknowledged.
   package enum Base: Hashable, Sendable {
     case defaultValue
     /// A document that was decoded.
     case stored(Data)
-    /// A document as this service encodes it, and what was stored for it.
+    /// A document as this service encodes it, and the document that was stored for it.
     case encoded(Data, stored: Data)
   }
 
-  /// What is known of the circumstances of a connection.
+  /// Facts about a connection that decide how replicas deal with data loss.
   package struct Circumstances: Hashable, Sendable {
-    /// `nil`: the server does not tell.
+    /// `nil`: the server does not reveal it.
     package var runID: String?
-    /// Whether the last connection was not so long ago that tombstones may have expired since.
+    /// Whether the last connection is recent enough that no tombstone can have expired since.
     package var mayRestore = true
 
     package init(runID: String? = nil, mayRestore: Bool = true) {
@@ -130,23 +130,23 @@ package struct Replica: Sendable {
     }
   }
 
-  /// What the server is to be told although nobody has changed anything here.
+  /// A write that repairs the server's state without a local change.
   struct Repair: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
-      /// Somebody wrote or deleted the value without a revision: it gets one.
+      /// The value was written or deleted without a revision: give it one.
       case adopt
-      /// The server has lost what is held.
+      /// The server has lost the held version: restore it.
       case restore
-      /// The same, and somebody has written since.
+      /// The server has lost the held version, and another client has written since: merge both.
       case merge
-      /// Everybody has lost what is stored, but its meta.
+      /// Only the meta of the stored version is left anywhere: write the held version above it.
       case giveBack
     }
 
     let kind: Kind
-    /// What was found: the repair takes effect only where that is still stored.
+    /// The stored value that was found. The repair takes effect only if it is still stored.
     let stored: StoredValue
-    /// What a merge has come to.
+    /// The result of a merge.
     var merged: Fork.Merged?
 
     init(kind: Kind, stored: StoredValue) {
@@ -155,46 +155,48 @@ package struct Replica: Sendable {
     }
   }
 
-  /// What only a message has told of. The box shows it, and nothing is ever restored because of it.
+  /// An announced version that no read has confirmed. The box shows it, but it is never the source of a restoration.
   struct News: Hashable, Sendable {
-    /// How many questions were asked by then: the answer to a later one tells whether it is true.
+    /// How many questions had been asked by then. The answer to a later one tells whether the news is true.
     let after: UInt64
-    /// How the server was, at the latest, when it was announced.
+    /// The server's vitals when it was announced, or earlier ones.
     let vitals: Vitals
-    /// Whether it is what a commit of our own has made, of which only the revision is certain.
+    /// Whether our own commit made it. Only its revision is certain then.
     var isOwn = false
-    /// Whether a local change gives way to them if they are true.
+    /// Whether a local change yields to the news if it is true.
     var isDecisive = false
-    /// What was told before, and was not confirmed until this came, the newest one last: it may be what is true.
+    /// Versions announced before and not confirmed when this one arrived, the newest last. One of them may be the true
+    /// one.
     var earlier: [Told] = []
 
     static let maximumEarlier = 4
   }
 
-  /// A revision that a message has told of, whatever became of that.
+  /// A revision that a message has announced, whether or not the message was true.
   struct Heard: Hashable, Sendable {
     let revision: Revision
-    /// How many questions were asked by then: the answer to a later one tells what there is of it.
+    /// How many questions had been asked by then. The answer to a later one tells whether the revision exists.
     let after: UInt64
   }
 
-  /// What is looked at again after a while, because somebody else may know better.
+  /// A stored value that is looked at again after a grace period, because another service may know better.
   struct Wait: Hashable, Sendable {
     let grace: Grace
     let stored: StoredValue
     var isOver = false
   }
 
-  /// Those who wait for one snapshot to be acknowledged. Sets, because thousands may stop waiting one by one.
+  /// The waiters for the acknowledgement of one snapshot. Sets, because thousands may stop waiting one by one.
   struct Waiters: Sendable {
     var save: Set<UInt64> = []
-    /// Those of `save` who want it to take the place of what cannot be read.
+    /// The waiters in `save` that want to replace an unreadable document.
     var replacing: Set<UInt64> = []
-    /// Those who wait for changes made so far, and do not ask for more than that.
+    /// The waiters that want only the changes made so far to be acknowledged.
     var flush: Set<UInt64> = []
-    /// Atomic updates that are to run after it.
+    /// Atomic updates to run after the snapshot.
     var updates: [UInt64] = []
-    /// Whether anybody asked for it, waiting or not, so that it is committed although nothing has changed.
+    /// Whether a save was requested, so that the snapshot is committed even if nothing has changed. It stays set when
+    /// the waiter stops waiting.
     var isSave = false
 
     var all: [UInt64] { save.union(flush).sorted() }
@@ -214,13 +216,13 @@ package struct Replica: Sendable {
       isSave = isSave || other.isSave
     }
 
-    /// Hands over everybody who waits to be told of it.
+    /// Removes and returns all waiters except the updates.
     mutating func takeAll() -> [UInt64] {
       defer { (save, replacing, flush) = ([], [], []) }
       return all
     }
 
-    /// Hands over those whose save has to fail where there is something that cannot be read.
+    /// Removes and returns the waiters whose save fails because the stored document cannot be read.
     mutating func takeSaves() -> [UInt64] {
       guard replacing.isEmpty else { return [] }
       defer { (save, isSave) = ([], false) }
@@ -232,145 +234,145 @@ package struct Replica: Sendable {
   package let policy: ReplicaPolicy
   package internal(set) var phase = Phase.offline
   var circumstances = Circumstances()
-  /// Whether a read has told what is stored since the connection was made.
+  /// Whether a read was answered since the connection was made.
   var isVerified = false
 
-  /// The newest state known to be in Redis, whether it is shown yet or not.
+  /// The newest state known to be in Redis, whether or not it is shown yet.
   package internal(set) var confirmed = State(revision: .none, content: .absent)
-  /// What was stored beside it: parent, writer and expiry.
+  /// The meta of the confirmed state: parent, writer and expiry.
   var meta: Meta?
-  /// Whether it is what the server has: a message of another service does not tell the expiry.
+  /// Whether `meta` matches the server's exactly. It may not: a message of another service carries no expiry.
   var isMetaCertain = true
-  /// What the server has, where it is not the confirmed state: nothing is left of a deletion or an expiry, somebody has
-  /// written without a revision, or it has lost what cannot be given back.
+  /// What the server has if that is not the confirmed state: nothing is left of a deletion or an expiry, a client has
+  /// written without a revision, or the server has lost a version that cannot be restored.
   var left: Left?
-  /// What there is evidence for. The confirmed state may be more than that: news, or an edit without a revision.
+  /// The version with evidence. The confirmed state may be newer: an announcement, or an edit without a revision.
   var held = Held()
   var news: News?
-  /// Counts what is held: an answer to a question that was asked before may be out of date.
+  /// Counts the changes of `held`: the answer to a question asked before the last one may be out of date.
   var evidence: UInt64 = 0
-  /// The newest version of which a message has told rightly.
+  /// The newest version that a message has announced correctly.
   var told: Told?
   var memory = Memory()
-  /// What was found gone, until the server has told whether it has thrown something away.
+  /// A value that was found missing, until the server has told whether it has evicted keys.
   var absence: Absence?
   var wait: Wait?
-  /// Whether the server lets this service write what nobody has asked for; found out by trying, on each connection and
-  /// at anti-entropy.
+  /// Whether the server permits this service to make repairs. Found out by trying, on each connection and at
+  /// anti-entropy.
   var mayMend = true
   var sight = Sight.reflected
-  /// The highest revision for which there is evidence. What is close to the end of the numbers counts only while it is
-  /// held.
+  /// The highest revision with evidence. One close to the largest revision counts only while it is held.
   package var floor: Revision { max(highest, held.revision) }
   private var highest = Revision.none
-  /// The highest revision that a message has told of since the server was asked.
+  /// The highest revision that a message has announced since the server was asked.
   var heard: Heard?
-  /// The newest change that was announced without its document, while a commit of our own was under way.
+  /// The newest change that was announced without its document while our own commit was under way.
   var announcedByReference = Revision.none
 
   var base = Base.defaultValue
-  /// The revision that the box reflects.
+  /// The revision of `base`.
   var baseRevision = Revision.none
-  /// Whether the box has what only a message has told, and nobody has stored, because a local change or a save kept it
+  /// Whether the box holds an announced version that was never stored, because a local change or a save kept the box
   /// from going back.
   var isBaseWithdrawn = false
-  /// What the last local change was sent as, where that decodes to what the box had.
+  /// The document sent for the last local change, if it decodes to the value in the box.
   var reflected: Data?
 
   var isDirty = false
   var postponed: Postponement?
   var encoding: Encoding?
   var inFlight: Job?
-  /// Whether a commit that was cut off was given up. What a broken connection still brings is not another one's effect.
+  /// Whether a commit was given up while its outcome was unknown. The broken connection may still deliver it, which
+  /// must not be taken for the effect of another commit.
   var hasUndecided = false
   var repair: Repair?
-  /// The revision that this service's last adoption made, and the read that tells what it is if the message does not.
+  /// The revision made by this service's last adoption, and the read that reveals its content if the message does not.
   var adopted: (revision: Revision, read: UInt64) = (.none, 0)
-  /// Whether the server has just refused a commit.
+  /// Whether the pause after a refused commit is still running.
   var isPausing = false
-  /// The local mutations that the server has acknowledged, or that were given up.
+  /// The stamp up to which local mutations are acknowledged or given up.
   var settledStamp: UInt64 = 0
 
   /// Counts the deliveries.
   var sequence: UInt64 = 0
-  /// Whether the box has been up to date, so that what is shown from now on is a change.
+  /// Whether the box has been up to date once, so that everything shown from now on is a change.
   var isLoaded = false
-  /// The delivery whose outcome is awaited; until then nothing is committed, because it may turn out unreadable.
+  /// The delivery whose outcome is awaited. Until then nothing is committed, because the state may be unreadable.
   var showing: UInt64?
 
-  /// Those who wait for the next snapshot.
+  /// The waiters for the next snapshot.
   var waiters = Waiters()
-  /// Those who wait for the snapshot that is being encoded. Who comes later may have changed the value since.
+  /// The waiters for the snapshot that is being encoded. A later waiter may have changed the value since.
   var encodingWaiters = Waiters()
-  /// Atomic updates that have not run, and that no local change has to be committed before.
+  /// Atomic updates that have not run and need not wait for a local change to be committed.
   var updates: [UInt64] = []
-  /// Atomic updates that have changed nothing, and are to be told so once a read says that nobody else has.
+  /// Atomic updates that have changed nothing. They succeed once a read confirms that the state they saw is stored.
   var verification: Verification?
-  /// Whether the last ones of those have to run again.
+  /// Whether the last verified updates have to run again.
   var isUpdateOutdated = false
-  /// Deleting what is stored, and who wants that.
+  /// A requested deletion of the stored value, and its waiters.
   var reset: Reset?
-  /// Those who are told once what they did is shown.
+  /// The waiters that are resumed once their change is shown.
   var finished: [UInt64] = []
-  /// Those whose changes have yielded to what others have done, who are told once that is shown.
+  /// The waiters whose changes have yielded to a remote change. They are resumed once that is shown.
   var yielded: [(waiters: [UInt64], error: RedisSharedStateError)] = []
-  /// Explicit loads, and which read has to be answered for each: an earlier one may not have seen what they ask for.
+  /// For each explicit load, the read that has to be answered. An earlier one may have missed what the load asks for.
   var loadWaiters: [UInt64: UInt64] = [:]
   var sentReads: UInt64 = 0
   var answeredRead: UInt64 = 0
-  /// The reads that are not answered.
+  /// The reads without an answer.
   var reads: [Read] = []
-  /// Counts what the server was asked, by reads and by commits.
+  /// Counts the questions sent to the server: reads and commits.
   var questions: UInt64 = 0
 
   /// Whether `isLoading` or `loadError` is set, so that it has to be cleared once the value is up to date.
   var hasLoadStatus = true
-  /// The `loadError` that was told last.
+  /// The `loadError` that was reported last.
   var toldUnreadable: RedisSharedStateError?
-  /// What the log has had of that last.
+  /// The unreadable content that was logged last.
   var reportedUnreadable: StoredValue.Content?
   var hasSaveError = false
-  /// The local mutations that were given up last, and why, while nothing was saved since.
+  /// The stamp and the reason of the last change that was given up; `nil` once the value is saved.
   var givenUp: (stamp: UInt64, error: RedisSharedStateError)?
 
-  /// What is in the place of the confirmed state; no meta: nothing, or what was written without a revision.
+  /// What is stored in place of the confirmed state. Without a meta it is nothing, or a write without a revision.
   struct Left: Hashable, Sendable {
     let meta: Meta?
   }
 
-  /// A version that was there when a message told of it.
+  /// A version that was stored when a message announced it.
   struct Told: Hashable, Sendable {
     let version: Version
-    /// How the server was then, at the latest.
+    /// The server's vitals then, or earlier ones.
     let vitals: Vitals
   }
 
   struct Absence: Hashable, Sendable {
     let stored: StoredValue
     let isFirst: Bool
-    /// How the server was when a message told that it was there.
+    /// The server's vitals when a message announced the value.
     let told: Vitals?
-    /// What was held when it was found.
+    /// The count of `evidence` when the absence was found.
     let evidence: UInt64
   }
 
   struct Read: Hashable, Sendable {
     let number: UInt64
     let question: UInt64
-    /// What was held when it was sent.
+    /// The count of `evidence` when it was sent.
     let evidence: UInt64
   }
 
   struct Verification: Sendable {
     var updates: [UInt64]
-    /// What they saw.
+    /// The state that the updates saw.
     var state: State
     /// The read that has to be answered.
     var read: UInt64
   }
 
   struct Reset: Sendable {
-    /// The local mutations that were made before it.
+    /// The stamp of the last local mutation before it.
     var stamp: UInt64
     var waiters: Waiters
   }
@@ -380,7 +382,7 @@ package struct Replica: Sendable {
     self.policy = policy
   }
 
-  /// Whether a local change has not been acknowledged.
+  /// Whether a local change, or a reset, is not acknowledged.
   package var hasPendingChange: Bool {
     isDirty || encoding?.isOfChange ?? false || inFlight?.isLocalChange ?? false || reset != nil
   }
@@ -388,70 +390,70 @@ package struct Replica: Sendable {
   /// The size of the confirmed document, in bytes.
   package var size: Int { confirmed.content.size }
 
-  /// Whether somebody waits to be told what is stored.
+  /// Whether a load or an atomic update waits for a read.
   var isAwaited: Bool { !loadWaiters.isEmpty || verification != nil }
 
-  /// Whether a message has told of something that is to be looked at: the reply to a commit of our own tells as well.
+  /// Whether an announced version has to be confirmed by a look. The reply to our own commit confirms its echo as well.
   var isToBeConfirmed: Bool { news != nil && !(isCommitUnderWay && meta?.writer == policy.writer) }
 
-  /// Whether something is to be written for which somebody has asked.
+  /// Whether the program has requested a write.
   var isWanted: Bool { hasPendingChange || !updates.isEmpty }
 
-  /// What the server is told at the moment although nobody has changed anything here.
+  /// The repair that is being committed.
   var repairUnderWay: Repair? {
     if case .repair(let repair)? = inFlight?.purpose { repair } else { nil }
   }
 
-  /// Whether a remote state has not found its way into the box.
+  /// Whether a remote state has not reached the box yet.
   package var isBehind: Bool { showing != nil || sight == .unknown || announcedByReference > confirmed.revision }
 
-  /// What the server is to be found with.
+  /// The meta that the server is expected to have.
   var expectedMeta: Meta? { (left ?? Left(meta: meta)).meta }
 
-  /// The revision that the server is to be found with.
+  /// The revision that the server is expected to have.
   var storedRevision: Revision { expectedMeta?.revision ?? .none }
 
-  /// Whether it is known what a commit is to be based on, and none is being made.
+  /// Whether the base of a commit is known, and no commit is being encoded.
   var mayBeginCommit: Bool {
     phase == .live && encoding == nil && !isAdoptedUnknown && absence == nil && wait == nil && !isNewsUntold
   }
 
-  /// Whether a commit has to wait until it is known what the server has: in the script it can only be told by a document.
+  /// Whether a commit has to wait for a read. An announced version can be expected in the script only by its document.
   private var isNewsUntold: Bool { news.map { $0.isOwn || $0.isDecisive || confirmed.content == .absent } ?? false }
 
-  /// Whether what is stored is about to be shown together with what the server had lost.
+  /// Whether the stored version is about to be merged with the lost one. The result is shown then.
   private var isMerging: Bool {
     if case .repair(let repair)? = inFlight?.purpose, repair.kind == .merge { return true }
     return repair?.kind == .merge && !isPausing
   }
 
-  /// Whether the server may have lost what a message has told, and may be given it back.
+  /// Whether the server may have lost an announced version that another service may restore.
   var isDoubted: Bool { news != nil && wait != nil }
 
-  /// Whether what this service has adopted is not known yet.
+  /// Whether the content of this service's last adoption is not known yet.
   var isAdoptedUnknown: Bool { adopted.revision > confirmed.revision && adopted.read > answeredRead }
 
-  /// Whether the server is being asked, so that what it announces may be our own.
+  /// Whether a commit was sent and not answered, so that an announcement may be its echo.
   var isCommitUnderWay: Bool { inFlight?.isSent ?? false }
 
-  /// Why what is stored cannot be read; a local change waits while it is there.
+  /// Why the stored document cannot be read. A local change waits for as long as it is there.
   var unreadable: RedisSharedStateError? {
     if case .unreadable(let error) = sight { error } else { nil }
   }
 
-  /// There is evidence for a revision.
+  /// Raises the floor to a revision with evidence.
   mutating func raiseFloor(to revision: Revision) {
     if revision <= .largestFloor { highest = max(highest, revision) }
   }
 
-  /// The box has this, without the local changes that are not acknowledged.
+  /// Notes that the box has this base, apart from the local changes that are not acknowledged.
   mutating func reflect(_ base: Base, at revision: Revision) {
     (self.base, baseRevision, isBaseWithdrawn) = (base, revision, false)
   }
 
   // MARK: The connection
 
-  /// The link is connected: subscribe to the channel.
+  /// The link is connected, and subscribes to the channel next.
   package mutating func connected(_ circumstances: Circumstances) {
     phase = .subscribing
     isPausing = false
@@ -459,9 +461,10 @@ package struct Replica: Sendable {
     self.circumstances = circumstances
   }
 
-  /// The channel is subscribed to, so that nothing can be missed from now on: read.
+  /// The channel is subscribed to: no change can be missed from now on, so read.
   ///
-  /// Also when it was before: a share that was dropped and made again in the meantime has unsubscribed in between.
+  /// That holds even for a channel that was subscribed to before: a share that was dropped and made again has
+  /// unsubscribed in between.
   package mutating func subscribed() -> [Action] {
     if phase == .subscribing { phase = .reading }
     return [.read]
@@ -475,15 +478,15 @@ package struct Replica: Sendable {
     return sentReads
   }
 
-  /// The connection is gone. What the box shows may be stale from now on, and says so.
+  /// The connection is gone. The box may be stale from now on, and its `loadError` says so.
   package mutating func disconnected(_ error: RedisSharedStateError) -> [Action] {
     phase = .offline
     isVerified = false
     reads = []
-    // All of it is found out again.
+    // The next connection finds all of it out again.
     (repair, absence, wait) = (nil, nil, nil)
     hasLoadStatus = true
-    // Everything is read again anyway.
+    // The next connection reads everything again anyway.
     announcedByReference = .none
     if let verification {
       updates = verification.updates + updates
@@ -496,9 +499,9 @@ package struct Replica: Sendable {
     return [.loadError(error)] + advance()
   }
 
-  // MARK: What is next
+  // MARK: The next step
 
-  /// What there is to do now: showing comes first, because it may turn out that nothing may be committed.
+  /// Returns what to do now. Showing comes first, because the state may turn out unreadable, which forbids a commit.
   mutating func advance() -> [Action] {
     guard showing == nil else { return [] }
     var actions: [Action] = []
@@ -513,13 +516,14 @@ package struct Replica: Sendable {
   }
 
   private mutating func nextDelivery() -> Delivery? {
-    // What came in meanwhile is most likely the echo of our own commit. If it is not, it is looked at after the reply.
+    // A state that arrived meanwhile is most likely the echo of our own commit. If not, the reply is followed by a
+    // look.
     guard !isCommitUnderWay else { return nil }
-    // What is about to be merged is shown then.
+    // The result of the merge is shown instead.
     if isMerging { return nil }
     switch sight {
     case .reflected, .unreadable: return nil
-    // Not before what was in the way is dealt with.
+    // Not before the local change that prevented it is settled.
     case .blocked(let stamp): guard !hasPendingChange, stamp != settledStamp else { return nil }
     case .unknown: break
     }
@@ -533,8 +537,8 @@ package struct Replica: Sendable {
     )
   }
 
-  /// Whether what the box holds is to be kept, although its stamp may be the settled one: an unchanged value is saved.
-  /// A change that is not on its way has another stamp, unless it was given up, as one before a reset.
+  /// Whether the box has to keep its value although its stamp may be the settled one: an unchanged value is being
+  /// saved. A change that is not under way has another stamp, unless it was given up or precedes a reset.
   private var isSavePending: Bool {
     let isAsked = waiters.isSave || encodingWaiters.isSave || postponed?.waiters.isSave ?? false
     return isAsked || reset != nil || inFlight?.isLocalChange ?? false
@@ -554,30 +558,30 @@ package struct Replica: Sendable {
     return refused + (mayCommit ? [.commit] : waitUntilReadable())
   }
 
-  /// Whether a commit that is not under way is to be made anew, after what has to come first.
+  /// Whether a commit that is not under way has to be made anew, on a new base or after something else.
   private func isOutdated(_ job: Job) -> Bool {
-    // What was changed since a reset was asked for is kept, so it comes after that.
+    // A change made after the reset was requested is kept, so it is committed after the reset.
     if let reset, let stamp = job.stamp, stamp > reset.stamp, !job.isInterrupted { return true }
     if maySend(job) {
       guard unreadable == nil else { return !job.isLocalChange && !job.isInterrupted }
-      // What it is based on was edited, or has expired.
+      // Its base was edited, or has expired.
       if let repair, repair.kind != .restore, job.isUndone(at: repair.stored.revision) { return true }
       let isEdited = job.expected == storedRevision && job.expectation.content != confirmed.content
       return isEdited && job.isUndone(at: storedRevision)
     }
-    // It may have taken effect, and its operation stands for what it was then.
+    // It may have taken effect, and its operation identifies exactly that content.
     if mayCommit { return true }
     if let reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
-    // A server that has lost something does not remember the job either, so that it may as well be made anew.
+    // A server that has lost data does not remember the job either, so it may as well be made anew.
     return repair.map { $0.kind != .adopt || !job.isInterrupted } ?? false
   }
 
-  /// What was stored may have become something else, or unreadable, while a commit of it was being made.
+  /// Makes the commit anew if the stored value has changed, or became unreadable, while it was being encoded.
   mutating func remadeIfOutdated() -> [Action] {
     if let inFlight, isOutdated(inFlight) || !maySend(inFlight) { advance() } else { [] }
   }
 
-  /// The local change waits. Whoever wants it to be kept is told that it is not.
+  /// Lets the local change wait, and fails the saves that wait for it.
   private mutating func waitUntilReadable() -> [Action] {
     guard let unreadable else { return [] }
     hasSaveError = true
@@ -585,7 +589,7 @@ package struct Replica: Sendable {
     return [.saveError(unreadable)] + resume(refused, unreadable)
   }
 
-  /// What cannot be read cannot be updated either.
+  /// Fails the atomic updates if the stored document cannot be read.
   private mutating func refuseUpdates() -> [Action] {
     guard let unreadable, verification == nil else { return [] }
     let refused = updates + (inFlight?.waiters.updates ?? []) + waiters.updates
@@ -594,18 +598,18 @@ package struct Replica: Sendable {
     return resume(refused, unreadable)
   }
 
-  /// A local change that does not replace what cannot be read waits while it is there.
+  /// Whether a job may be sent. A local change waits behind an unreadable document unless it replaces that.
   func maySend(_ job: Job) -> Bool {
     guard case .change(_, _, let isReplacement) = job.purpose, unreadable != nil else { return true }
     return isReplacement && mayCommit
   }
 
-  /// A local change may be sent when what is stored can be read, or somebody asked to replace it.
+  /// Whether a local change may be sent: the stored document can be read, or a save asks to replace it.
   var mayCommit: Bool {
     unreadable == nil || [waiters, postponed?.waiters, inFlight?.waiters].contains { !($0?.replacing.isEmpty ?? true) }
   }
 
-  /// The box is up to date, or what is stored cannot be read: says so, once nothing is on its way into the box.
+  /// Reports that the box is up to date, or that the stored document cannot be read, once no delivery is pending.
   private mutating func loaded() -> [Action] {
     guard phase == .live, sight != .unknown, absence == nil, !isDoubted, !isMerging else { return [] }
     isLoaded = true

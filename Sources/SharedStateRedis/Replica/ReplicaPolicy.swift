@@ -1,14 +1,14 @@
-/// How a replica deals with its value, decided when the share is made.
+/// The rules for a replica, fixed when the share is made.
 package struct ReplicaPolicy: Hashable, Sendable {
   package var conflict: ConflictPolicy
   package var dataLoss: DataLossPolicy
-  /// In milliseconds; 0: the value does not expire.
+  /// In milliseconds; 0 if the value does not expire.
   package var timeToLive: UInt64
-  /// Whether edits that were made without a revision get one.
+  /// Whether edits made without a revision get one.
   package var detectsForeignEdits: Bool
-  /// A larger document is neither read nor taken from a message.
+  /// The largest document that is read, or taken from a message, in bytes.
   package var maximumBytes: Int
-  /// How this service signs its commits.
+  /// The writer that this service names in its commits.
   package var writer: String
 
   package init(
@@ -28,21 +28,21 @@ package struct ReplicaPolicy: Hashable, Sendable {
   }
 }
 
-/// What becomes of a local change when somebody else has changed the value at the same time.
+/// What happens to a local change when another client has changed the value at the same time.
 public enum ConflictPolicy: Hashable, Sendable, CaseIterable {
-  /// Both changes are kept where they are changes of different fields; of two changes of one field the later commit
-  /// wins. Fields that this service does not know are never touched.
+  /// Both changes are kept if they are to different fields. If they are to the same field, the later commit wins.
+  /// Fields unknown to this service are never touched.
   case merge
-  /// The later commit wins, whole.
+  /// The later commit wins and replaces the whole value.
   case lastWriteWins
   /// The local change is rolled back, and `saveError` is a ``RedisSharedStateError/Code/conflict``.
   case reject
 }
 
-/// What to do when a server has lost what it had acknowledged.
+/// What to do when a server has lost a version that it had acknowledged.
 public enum DataLossPolicy: Hashable, Sendable, CaseIterable {
-  /// The newest value that any live service has seen is written back, with its revision.
+  /// The newest value that any live service has seen is written back with its revision.
   case reseed
-  /// What the server has, or has not, is what counts, although it is older.
+  /// The server's state counts, even if it is older or empty.
   case adoptServer
 }

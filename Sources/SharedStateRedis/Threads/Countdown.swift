@@ -1,7 +1,7 @@
 import SharedState
 import Synchronization
 
-/// Waits for many outcomes, which may come before anybody knows how many there are.
+/// Waits for many outcomes, some of which may come before their number is known.
 final class Countdown: Sendable {
   private struct State {
     /// Below zero for outcomes that came before they were counted.
@@ -20,12 +20,13 @@ final class Countdown: Sendable {
 
   private let state = Mutex(State())
 
-  /// The values of which the outcome is that a change was given up.
+  /// The values whose outcome was that a change was given up.
   var givenUp: Set<Name> { state.withLock { $0.givenUp } }
 
-  /// Returns once there were so many outcomes. Call it once.
+  /// Returns after this number of outcomes. Call it once.
   ///
-  /// - Throws: The first error but for ``RedisSharedStateError/Code/changesGivenUp``, once there are all outcomes; what ``end(with:)`` was given; `CancellationError`.
+  /// - Throws: After all outcomes, the first error other than ``RedisSharedStateError/Code/changesGivenUp``; the error
+  ///   that was passed to ``end(with:)``; `CancellationError`.
   func wait(for count: Int) async throws {
     try await withCancellableContinuation { continuation in
       update { state in
@@ -35,7 +36,7 @@ final class Countdown: Sendable {
     }
   }
 
-  /// One outcome.
+  /// Takes one outcome.
   func finishOne(_ result: Result<Void, RedisSharedStateError>) {
     update { state in
       state.left -= 1
@@ -48,7 +49,7 @@ final class Countdown: Sendable {
     }
   }
 
-  /// Gives up waiting.
+  /// Ends the wait with an error.
   func end(with error: RedisSharedStateError) {
     update { state in
       state.firstError = error

@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Looks at deadlines in the place of a thread that is busy, until it is ended.
+/// Watches deadlines in place of a busy thread, until it is ended.
 ///
-/// It is a thread: the timers of tasks need descriptors, and end the process where none is left.
+/// It is a thread of its own: the timers of tasks need file descriptors, and end the process when none is left.
 final class DeadlineWatch: Sendable {
-  /// Who begins to wait meanwhile does not wake it.
+  /// A new waiter does not wake the watch, so it looks again after this time.
   private static let longestPause = Duration.seconds(1)
 
   private let isOver = Atomic(false)
   private let waker = Waker()
 
-  /// - Parameter look: Does what is due, and returns when to look again; `nil`: nobody waits.
+  /// - Parameter look: Handles due deadlines, and returns when to look again; `nil`: there is no deadline.
   init(_ look: @escaping @Sendable () -> Instant?) {
     let thread = Thread { [self] in
       while !isOver.load(ordering: .acquiring) {

@@ -2,16 +2,16 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Looks after the stores when the program ends normally: sends what is pending where that is wanted, and says what was
+/// Handles a normal exit of the program: delivers the pending changes of stores that asked for it, and logs what was
 /// not delivered.
 ///
-/// A store with a change that is not delivered is alive, because its share is: see ``Link``.
+/// A store with an undelivered change is still alive, because the change keeps its share alive: see ``Link``.
 final class ExitWatch: Sendable {
   static let shared = ExitWatch()
 
   private struct Entry {
     weak var store: RedisStore?
-    /// For how long the end waits for the delivery; `nil`: not at all.
+    /// How long the exit waits for the delivery; `nil`: not at all.
     var timeout: Duration?
   }
 
@@ -29,7 +29,7 @@ final class ExitWatch: Sendable {
     _ = entries.withLock { $0.removeValue(forKey: store) }
   }
 
-  /// The end waits for what this store has to deliver.
+  /// Makes the exit wait for the delivery of this store's pending changes.
   func flush(_ store: RedisStore, within timeout: Duration) {
     entries.withLock { $0[ObjectIdentifier(store)]?.timeout = timeout }
   }
@@ -43,7 +43,7 @@ final class ExitWatch: Sendable {
     for (store, _) in stores { store.reportUndelivered() }
   }
 
-  /// The delivery of what one store has pending.
+  /// The delivery of one store's pending changes.
   private struct Delivery {
     private let deadline: Instant
     private let waiters: Int

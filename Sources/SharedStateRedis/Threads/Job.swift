@@ -1,17 +1,18 @@
-/// Something that is decided, and is done with the lock of the link given back, because it may call somebody else's code:
-/// what encodes and decodes values, atomic updates, deinitialisers, log handlers.
+/// A decided action that runs after the lock of the link was released, because it may call code of the program: coders,
+/// atomic updates, deinitialisers, log handlers.
 struct Job: Sendable {
-  /// Whose code it may call. What one owner's code holds up is that owner's own.
+  /// The owner of the code that a job may call. Slow code holds up only the jobs of its own owner.
   enum Owner: Hashable, Sendable {
     case value(LinkState.ReplicaID)
-    /// One who is not told in turn with what else there is for a value.
+    /// A waiter whose callback is not ordered with the other jobs of a value.
     case waiter(LinkState.WaiterID)
     case log
   }
 
-  /// An effect together with whom it concerns. References are released with it, never under the lock.
+  /// An effect together with its recipients. References are released with it, never under the lock.
   enum Task: @unchecked Sendable {
-    // `@unchecked Sendable` is right because a kept reference is only held here, to be released, and not used.
+    // `@unchecked Sendable` is right because the reference in `release` is only held here, to be released, and not
+    // used.
     case show(any ReplicaAttachment, LinkState.ReplicaID, Replica.Delivery)
     case encode((any ReplicaAttachment)?, LinkState.ReplicaID, Replica.Encoding, [LinkState.WaiterID: AtomicUpdate])
     case loading(any ReplicaAttachment, Bool, number: UInt64)
@@ -23,19 +24,19 @@ struct Job: Sendable {
     case log(@Sendable (LinkWatch) -> Void)
   }
 
-  /// What a task has led to, to be told to the state machines.
+  /// The result of a task, for the state machines.
   enum Outcome: Sendable {
     case shown(LinkState.ReplicaID, Replica.Delivery, Replica.DeliveryOutcome)
     case encoded(LinkState.ReplicaID, Replica.Encoded)
-    /// A closure of the program's has the value that was to be encoded.
+    /// A closure of the program holds the lock of the value that was to be encoded.
     case locked(LinkState.ReplicaID)
   }
 
-  /// `nil`: it calls nothing that could take long.
+  /// `nil`: the job calls nothing that could take long.
   let owner: Owner?
   let task: Task
 
-  /// Whether it makes an earlier one of the same owner pointless.
+  /// Whether this job makes an earlier one of the same owner pointless.
   func replaces(_ earlier: Job) -> Bool {
     switch (task, earlier.task) {
     case (.loading, .loading), (.loadError, .loadError), (.saveError, .saveError): true
@@ -44,17 +45,17 @@ struct Job: Sendable {
   }
 }
 
-/// What is to be done once the lock is given back.
+/// What remains to be done after the lock was released.
 struct Todo: Sendable {
   var jobs: [Job] = []
   var wakesWriter = false
   var wakesSubscriber = false
-  /// What is not to be done any more. It is released without the lock.
+  /// Jobs that are not to be done any more. They are released without the lock.
   var dropped: [Job] = []
 }
 
 extension Link {
-  /// Does what was decided, which may take as long as it likes.
+  /// Runs a task, which may take arbitrarily long.
   func perform(_ task: Job.Task) -> Job.Outcome? {
     switch task {
     case .show(let attachment, let id, let delivery):
@@ -81,7 +82,7 @@ extension Link {
 }
 
 extension Link.Guarded {
-  /// Finds out whom the effects concern.
+  /// Turns the effects into jobs for their recipients.
   mutating func takeEffects(into todo: inout Todo) {
     guard state.hasEffects else { return }
     for effect in state.takeEffects() {
@@ -110,7 +111,7 @@ extension Link.Guarded {
         todo.jobs.append(Job(owner: id.map { .value($0) } ?? waiting.first.map { .waiter($0) }, task: task))
       case .answer(let waiter, let stored):
         guard let callback = waiters.removeValue(forKey: waiter)?.callback else { continue }
-        // Keys that are built on one of Redis decode it there.
+        // The callbacks of keys that are built on a Redis key decode the document.
         todo.jobs.append(Job(owner: .waiter(waiter), task: .resume([callback], .success(stored))))
       case .wake(.writer): todo.wakesWriter = true
       case .wake(.subscriber): todo.wakesSubscriber = true

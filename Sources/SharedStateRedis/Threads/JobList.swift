@@ -1,58 +1,57 @@
 import Synchronization
 
-/// The jobs of one role, which its thread does one by one.
+/// The jobs of one role, which its thread runs one by one.
 ///
-/// It has a lock of its own, so that the thread does not compete for the link's with those who change values: that is
-/// taken once for a batch of jobs. Where both are taken, the link's comes first.
+/// The list has a lock of its own, so that its thread competes with callers that change values for the link's lock only
+/// once for each batch of jobs. Where both locks are taken, the link's comes first.
 final class JobList: Sendable {
   enum Next: Sendable {
     case job(Job)
-    /// What is to be told to the state machines, before the jobs that follow from it.
+    /// Outcomes for the state machines, to be reported before the jobs that follow from them.
     case report([Job.Outcome])
-    /// Somebody else goes on with the list. What the last job has led to is not in it.
+    /// Another thread has taken over the list. The outcome of the last job is not in it.
     case lost
   }
 
-  /// What takes too long.
+  /// Which jobs take too long.
   enum Delay: Sendable {
     case none
-    /// The job that the thread is doing.
+    /// The job that the thread is running.
     case ofOne
-    /// None by itself, and all of them together, so that others wait for them.
+    /// All jobs together, so that other work waits for them, but no single one.
     case ofMany
   }
 
   private struct Running: Sendable {
     let owner: Job.Owner?
-    /// How often it was seen.
+    /// How many ticks have found this job running.
     var ticks = 0
   }
 
   private struct State {
-    /// The number of the thread whose list it is.
+    /// The number of the thread that has the list.
     var turn: UInt64?
-    /// Bounded by what comes of one batch of replies.
+    /// Bounded by the jobs that one batch of replies leads to.
     var jobs = Queue<Job>()
     var outcomes: [Job.Outcome] = []
-    /// The job that the thread is doing.
     var running: Running?
-    /// How often jobs were seen since something was reported.
+    /// How many ticks have found a job running since the last report.
     var ticks = 0
-    /// How often jobs were seen since there was none left, whichever threads did them: many that take too long one by one
-    /// are too many as well.
+    /// How many ticks have found a job running since the list was last empty, on whichever threads: many slow jobs, one
+    /// after the other, hold up other work as well.
     var ticksOfAll = 0
   }
 
   private let state = Mutex(State())
 
-  /// Another thread goes on.
+  /// Gives the list to another thread.
   func begin(_ turn: UInt64) {
     state.withLock { $0.turn = turn }
   }
 
   /// Adds jobs.
   ///
-  /// - Returns: Whether there is anything to do: jobs, or what came of those that a thread has done before it lost the list.
+  /// - Returns: Whether there is anything to do: jobs, or outcomes of jobs that a thread ran before it lost the list.
   func append(_ jobs: [Job]) -> Bool {
     state.withLock { state in
       for job in jobs { state.jobs.append(job) }
@@ -60,13 +59,13 @@ final class JobList: Sendable {
     }
   }
 
-  /// What a thread does after a job.
+  /// The next step of a thread after a job.
   func next(for turn: UInt64, after outcome: Job.Outcome?) -> Next {
     state.withLock { state in
       guard state.turn == turn else { return .lost }
       state.running = nil
       if let outcome { state.outcomes.append(outcome) }
-      // Who waits for what was done does not have to wait for many others that take long.
+      // Outcomes are reported early, so that their waiters do not wait for many other slow jobs.
       let isSlow = state.ticks > 0 && !state.outcomes.isEmpty
       guard !isSlow, let job = state.jobs.popFirst() else {
         defer { (state.outcomes, state.ticks) = ([], 0) }
@@ -78,7 +77,7 @@ final class JobList: Sendable {
     }
   }
 
-  /// Notes that time has passed; what takes too long, or `nil`: the thread is in no job.
+  /// Notes that time has passed, and returns which jobs take too long; `nil`: the thread is not running a job.
   func tick() -> Delay? {
     state.withLock { state in
       guard let ticks = state.running?.ticks else { return nil }
@@ -90,8 +89,8 @@ final class JobList: Sendable {
     }
   }
 
-  /// Takes away the jobs that wait behind those that take too long together, but for those of the owner whose job is
-  /// being done: those are done in order, by the same thread.
+  /// Takes away the waiting jobs, when jobs take too long together. The jobs of the owner whose job is running stay:
+  /// the same thread runs them, in order.
   func takeRest() -> [Job] {
     state.withLock { state in
       let own = state.running?.owner
@@ -104,9 +103,9 @@ final class JobList: Sendable {
     }
   }
 
-  /// Takes the list away from a thread that is in a job.
+  /// Takes the list away from a thread that is running a job.
   ///
-  /// - Returns: Whose job it is, and what else is to be done for it; `nil`: it is in none any more.
+  /// - Returns: The owner of that job, and the owner's other jobs; `nil`: the thread is not running a job any more.
   func relieve() -> (owner: Job.Owner?, jobs: [Job])? {
     state.withLock { state in
       guard let running = state.running.take() else { return nil }

@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// The thread that notices, for all links of the process, that a thread is in somebody's code for too long.
+/// The thread that notices, for all links of the process, that a thread spends too long in the program's code.
 ///
-/// It ticks only while there is something to watch, and sleeps otherwise: to wake it takes one system call for each burst
-/// of activity.
+/// It ticks only while there are jobs to watch, and sleeps otherwise: waking it takes one system call for each burst of
+/// activity.
 final class JobWatch: Sendable {
   static let shared = JobWatch()
 
-  /// How often a job may be seen: somebody else takes over when it is seen more often.
+  /// How many ticks may find the same job running. After one more, another thread takes over.
   static let patience = 1
-  /// After how many ticks without any job nobody looks any more.
+  /// The number of ticks without any job after which a link is not watched any more.
   static let lingering = 10
-  /// Short against what anybody would notice, and long against what most code takes.
+  /// Shorter than a delay that anybody would notice, and longer than most code takes.
   private static let tick = Duration.milliseconds(10)
 
   private struct State {
@@ -24,7 +24,7 @@ final class JobWatch: Sendable {
   private let state = Mutex(State())
   private let waker = Waker()
 
-  /// Looks after a link until it has no more jobs.
+  /// Watches a link until it has no more jobs.
   func add(_ link: Link) {
     let (isFirst, wasAsleep) = state.withLock { state in
       state.added.append(link)

@@ -1,12 +1,12 @@
 import SharedStateDependencies
 
-/// The roles in a test's world: tasks that do what the threads do, one step at a time, and between steps the schedule
-/// decides who is next. What is sent takes its time in both directions.
+/// The roles in a test's world: tasks that do what the threads do, one step at a time. Between steps, the schedule
+/// decides which task runs next. Data takes time to travel in both directions.
 extension Link {
   /// In microseconds.
   private static let longestTravel: UInt64 = 1_000
 
-  /// The body of a task that has a role, until it ends or the schedule is over.
+  /// The body of a task that has a role. Runs until the role or the schedule ends.
   func run(_ purpose: ConnectionPurpose, _ turn: UInt64, on schedule: any Schedule) async {
     guard let waker = wakers[purpose] else { return }
     var report = Report.nothing
@@ -29,7 +29,7 @@ extension Link {
         return
       }
     }
-    // Whoever waits is told so.
+    // Resumes all waiters with an error.
     stop()
   }
 
@@ -79,7 +79,7 @@ extension Link {
     }
   }
 
-  /// As long as the seed says.
+  /// Waits for a time that the seed determines.
   private func travel(on schedule: any Schedule) async {
     let time = Duration.microseconds(schedule.randomNumber() % Self.longestTravel)
     await Alarm(on: schedule).wait(until: schedule.now + time) { false }

@@ -2,11 +2,11 @@ import Foundation
 import SharedStateDependencies
 import Synchronization
 
-/// The threads: each asks what is next, does it, and tells what came of it.
+/// The threads: each asks for its next step, performs it, and reports the result.
 extension Link {
-  /// What a thread does without the lock.
+  /// An action that a thread performs without the lock.
   enum Step: Sendable {
-    /// The jobs of the role.
+    /// Run the jobs of the role.
     case perform
     case wait(until: Instant)
     case connect(epoch: UInt64)
@@ -16,11 +16,11 @@ extension Link {
     case end
   }
 
-  /// What came of a step.
+  /// The result of a step.
   enum Report: Sendable {
     case nothing
     case done([Job.Outcome])
-    /// The thread has lost its role in a job of this owner.
+    /// The thread has lost its role during a job of this owner.
     case late(Job.Outcome?, Job.Owner?)
     case opened(OpenConnection)
     case failed(RedisSharedStateError, epoch: UInt64)
@@ -39,7 +39,7 @@ extension Link {
     guarded[purpose].turn = turn
     jobList(purpose).begin(turn)
     if let schedule {
-      // The writer says whose link it is, and then what differs from process to process.
+      // Only the part of the writer's name in front of "@" is the same in every process.
       let label = guarded.state.configuration.writer.prefix { $0 != "@" }
       return schedule.start("\(purpose.rawValue) of \(label)") { [self] in
         await run(purpose, turn, on: schedule)
@@ -62,7 +62,7 @@ extension Link {
     thread.start()
   }
 
-  /// The body of a thread that has a role, until it ends or has lost it.
+  /// The body of a thread that has a role. Runs until the thread ends or loses the role.
   private func run(_ purpose: ConnectionPurpose, _ turn: UInt64) {
     guard let waker = wakers[purpose] else { return }
     var report = Report.nothing
@@ -91,7 +91,7 @@ extension Link {
     let list = jobList(purpose)
     var (outcome, owner): (Job.Outcome?, Job.Owner?) = (nil, nil)
     while true {
-      // What a job holds is released before the next one: while the thread waits, nothing is kept.
+      // The references of a job are released before the next one, so that a waiting thread keeps nothing alive.
       switch list.next(for: turn, after: outcome) {
       case .job(let job):
         owner = job.owner
@@ -102,8 +102,8 @@ extension Link {
     }
   }
 
-  /// The end of a thread that has lost its role in a job, or the body of one that never had any: the jobs of one owner,
-  /// then of another one if it is to help.
+  /// The rest of a thread that has lost its role during a job, or the body of a helper, which never had a role. Runs
+  /// the jobs of one owner; a helper goes on with other owners.
   private func performLate(_ outcome: Job.Outcome?, of owner: Job.Owner?, isHelper: Bool = false) {
     var (outcome, owner) = (outcome, owner)
     while let (job, next) = nextLate(after: outcome, of: owner, isHelper: isHelper) {
@@ -120,7 +120,7 @@ extension Link {
   }
 
   private func connect(_ purpose: ConnectionPurpose, _ waker: Waker, epoch: UInt64) -> Report {
-    // In the place of the writer's thread, which looks at the deadlines otherwise.
+    // Replaces the writer's thread, which watches the deadlines when it is not connecting.
     let watch = purpose == .writer ? DeadlineWatch { [self] in expireWaiters() } : nil
     defer { watch?.end() }
     do throws(RedisSharedStateError) {
@@ -131,7 +131,7 @@ extension Link {
     }
   }
 
-  /// Tells those who have waited for long enough, and says when the next one has.
+  /// Resumes the waiters whose deadline has passed, and returns the next deadline.
   func expireWaiters() -> Instant? {
     update { guarded in
       guarded.state.expireWaiters(now: .now)
@@ -170,7 +170,7 @@ extension Link {
     return step
   }
 
-  /// What a thread without a role does next, and whose job that is. It tells of one value.
+  /// The next job of a thread without a role, and the owner of that job.
   private func nextLate(
     after outcome: Job.Outcome?,
     of owner: Job.Owner?,
@@ -179,11 +179,11 @@ extension Link {
     let (next, todo) = guarded.withLock { guarded -> ((Job, Job.Owner)?, Todo) in
       var todo = Todo()
       if let outcome { guarded.noteLate(outcome, &todo) }
-      // Nobody's code was called otherwise, and nothing has come of it.
+      // Without an owner, no code of the program was called, and there is nothing to set aside.
       if let owner {
         takeEffects(of: &guarded, into: &todo)
         guarded.setAside(&todo, behind: owner)
-        // Jobs of others may be among them: they do not change whose turn it is.
+        // Jobs of other owners may be among them. They do not change the owner that this thread works for.
         if let job = guarded.nextJob(ofSlow: owner) { return ((job, owner), todo) }
       }
       guard isHelper else { return (nil, todo) }
@@ -195,8 +195,8 @@ extension Link {
     return next
   }
 
-  /// What the thread that has a role does next. The jobs come first: who waits is told before anything else is done, and
-  /// what is shown may lead to more.
+  /// The next step of the thread that has a role. Jobs come first: waiters are resumed before anything else is done,
+  /// and showing a value may lead to more jobs.
   private func nextStep(for purpose: ConnectionPurpose, _ guarded: inout Guarded, _ todo: inout Todo) -> Step {
     while true {
       takeEffects(of: &guarded, into: &todo)
@@ -212,7 +212,7 @@ extension Link {
     }
   }
 
-  /// Looks for jobs that take too long, by themselves or together, once in a while.
+  /// Called at each tick: looks for jobs that take too long, alone or together, and hands the others to another thread.
   ///
   /// - Returns: Whether to look again.
   func checkJobs() -> Bool {
@@ -245,7 +245,7 @@ extension Link {
 }
 
 extension Link.Guarded {
-  /// Tells the state machines what came of a step.
+  /// Passes the result of a step to the state machines.
   fileprivate mutating func note(_ report: Link.Report, for purpose: ConnectionPurpose) {
     switch report {
     case .nothing, .late: break
@@ -263,7 +263,7 @@ extension Link.Guarded {
 
   fileprivate mutating func noteLate(_ outcome: Job.Outcome, _ todo: inout Todo) {
     note(outcome)
-    // What is to be sent for it now, the thread that has the role by now sends.
+    // The thread that has the role now sends the request.
     if case .encoded = outcome { todo.wakesWriter = true }
   }
 
@@ -272,12 +272,12 @@ extension Link.Guarded {
     case .shown(let id, let delivery, let outcome): state.delivered(delivery, to: id, outcome: outcome)
     case .locked(let id): state.locked(id)
     case .encoded(let id, let encoded):
-      // It is registered with the connection that is open now, whoever has encoded it.
+      // The request is registered with the connection that is open now, whichever thread has encoded it.
       if let request = state.encoded(id, encoded, now: .now) { self[.writer].requests.append(request) }
     }
   }
 
-  /// What the session wants; `nil`: there may be jobs now.
+  /// The step that the session calls for; `nil`: there may be jobs now.
   fileprivate mutating func nextMove(for purpose: ConnectionPurpose, _ todo: inout Todo) -> Link.Step? {
     let now = Instant.now
     let instruction = state.instruction(for: purpose, now: now)
@@ -289,7 +289,7 @@ extension Link.Guarded {
     switch instruction {
     case .exit:
       if state.hasEffects { return nil }
-      // Decided under the lock, so that whoever needs the server next starts a new thread.
+      // Decided under the lock, so that the next caller that needs the server starts a new thread.
       self[purpose].turn = nil
       return .end
     case .wait(let until): return state.hasEffects ? nil : .wait(until: until)
@@ -314,7 +314,7 @@ extension Link.Guarded {
 
   // MARK: The watch
 
-  /// There are jobs; whether somebody has to be told to look.
+  /// Notes that there are jobs, and returns whether ``JobWatch`` has to be told to watch.
   fileprivate mutating func beginWatch() -> Bool {
     batches &+= 1
     guard watched == nil else { return false }
@@ -322,7 +322,7 @@ extension Link.Guarded {
     return true
   }
 
-  /// Whether there was any job since somebody looked last, or a short while before.
+  /// Whether to go on watching: there was a job since the last tick, or within the last few ticks before it.
   fileprivate mutating func goesOnWatching(isBusy: Bool) -> Bool {
     guard let last = watched else { return false }
     let idleTicks = isBusy || last.batches != batches ? 0 : last.idleTicks + 1

@@ -6,14 +6,14 @@ import Synchronization
 /// The shell around ``LinkState``: holds its lock, performs its effects, and runs its threads.
 ///
 /// The lock guards the state machines and is held for their decisions only. Encoding, decoding, showing a value, and
-/// resuming whoever waits happen after it was given back: see ``Job``.
+/// resuming waiters happen after it was released: see ``Job``.
 package final class Link: Sendable {
   package typealias WaiterCallback = @Sendable (Result<StoredValue?, RedisSharedStateError>) -> Void
 
-  /// An object, because a weak reference is expensive to copy and to move. Guarded as the dictionary that holds it.
+  /// An object, because a weak reference is expensive to copy and to move. Guarded like the dictionary that holds it.
   final class Member {
     private(set) weak var attachment: (any ReplicaAttachment)?
-    /// The box, for as long as it has a change that is not acknowledged.
+    /// The box, as long as it has an unacknowledged change.
     var unsettled: AnyObject?
 
     init(attachment: any ReplicaAttachment) {
@@ -23,7 +23,7 @@ package final class Link: Sendable {
 
   struct Waiter {
     let callback: WaiterCallback
-    /// What is to be run first.
+    /// The atomic update that has to run first.
     var update: AtomicUpdate?
   }
 
@@ -31,24 +31,26 @@ package final class Link: Sendable {
     var state: LinkState
     var members: [LinkState.ReplicaID: Member] = [:]
     var waiters: [LinkState.WaiterID: Waiter] = [:]
-    /// What is done for each of the connections, by the thread that has its role.
+    // The work for each connection, done by the thread that has its role.
     var writer = Role()
     var subscriber = Role()
-    /// Those whose code has kept a thread for so long that another one took over its role, or whose jobs were too many.
+    /// Owners whose code kept a thread for so long that another one took over its role, or whose jobs wait for a
+    /// helper.
     var slow: [Job.Owner: SlowOwner] = [:]
     var backlog = Backlog()
     /// Numbers the threads.
     var lastTurn: UInt64 = 0
-    /// How often there were jobs.
+    /// How many batches of jobs there were.
     var batches: UInt64 = 0
-    /// What ``JobWatch`` has seen of that; `nil`: it does not look.
+    /// What ``JobWatch`` has seen of them; `nil`: it does not watch.
     var watched: (batches: UInt64, idleTicks: Int)?
-    /// Numbers what is told about a status, so that a thread that is late never overwrites what is newer.
+    /// Numbers the updates of a status, so that a late thread never overwrites a newer one.
     var lastNumber: UInt64 = 0
   }
 
   let guarded: Mutex<Guarded>
-  /// Shares that are gone. They have a lock of their own, because a share may be released anywhere, also under `guarded`.
+  /// Replicas whose share is gone. A lock of their own guards them, because a share may be released anywhere, even
+  /// under `guarded`.
   private let departures = Mutex<[LinkState.ReplicaID]>([])
 
   /// Whether a change has ever been given up; written with `guarded` held.
@@ -58,12 +60,12 @@ package final class Link: Sendable {
   let connector: any RedisConnector
   let connectTimeout: Duration
   let wakers: PerConnection<Waker>
-  /// What takes the place of the threads in a test's world.
+  /// Replaces the threads in a test's world.
   let schedule: (any Schedule)?
   let watch: LinkWatch
   let onStatusChange: @Sendable (_ session: Session, _ number: UInt64) -> Void
 
-  /// - Parameter onStatusChange: Is called from any thread, and maybe late: of two calls the one with the higher number
+  /// - Parameter onStatusChange: Called from any thread, and maybe late: of two calls, the one with the higher number
   ///   counts.
   package init(
     connector: any RedisConnector,
@@ -76,7 +78,7 @@ package final class Link: Sendable {
     self.connectTimeout = connectTimeout
     self.watch = watch
     self.onStatusChange = onStatusChange
-    // Whoever talks to another process blocks a thread.
+    // A connection to another process blocks a thread, which a schedule cannot do.
     let schedule = connector is InProcessConnector ? Schedules.current : nil
     self.schedule = schedule
     var wakers = PerConnection<Waker>()
@@ -115,13 +117,14 @@ package final class Link: Sendable {
     return try result.get()
   }
 
-  /// The share of a replica is gone. May be called from anywhere.
+  /// Notes that the share of a replica is gone. May be called from anywhere.
   package func leave(_ id: LinkState.ReplicaID) {
     departures.withLock { $0.append(id) }
     wakers[.writer]?.wake()
   }
 
-  /// A share has changed since its last snapshot. Its box is held until the server has acknowledged that.
+  /// Notes that a share has changed since its last snapshot. Its box is held until the server has acknowledged the
+  /// change.
   package func changed(_ id: LinkState.ReplicaID, keeping box: AnyObject) {
     let kept = Kept(box)
     update { guarded in
@@ -132,7 +135,7 @@ package final class Link: Sendable {
 
   // MARK: Waiting
 
-  /// Calls back once the present value of a replica, with this stamp, is kept.
+  /// Calls back once the server has acknowledged the present value of a replica, with this stamp.
   package func save(
     _ id: LinkState.ReplicaID,
     stamp: UInt64,
@@ -150,7 +153,7 @@ package final class Link: Sendable {
         within: timeout,
         now: .now
       )
-      // Not before it has been accepted: nothing would ever settle it.
+      // Only once the save is accepted: otherwise nothing would ever settle it.
       guarded.members[id]?.unsettled = kept.object
       return waiter
     }
@@ -168,7 +171,7 @@ package final class Link: Sendable {
     }
   }
 
-  /// Calls back once what was stored for a replica is deleted, and the box shows its default.
+  /// Calls back once the stored value of a replica is deleted, and the box shows its default.
   package func reset(
     _ id: LinkState.ReplicaID,
     stamp: UInt64,
@@ -184,7 +187,7 @@ package final class Link: Sendable {
     }
   }
 
-  /// Calls back once what is stored for a replica is shown.
+  /// Calls back once the box shows the stored value of a replica.
   package func load(
     _ id: LinkState.ReplicaID,
     within timeout: Duration?,
@@ -195,7 +198,7 @@ package final class Link: Sendable {
     }
   }
 
-  /// Calls back with what is stored under a name, but for a document that is larger than that.
+  /// Calls back with the stored value of a name, but only the size of a document that is larger than `maximumBytes`.
   package func read(
     _ names: KeyNames,
     maximumBytes: Int,
@@ -206,7 +209,7 @@ package final class Link: Sendable {
     }
   }
 
-  /// Calls back once for each change that is not acknowledged yet, at the deadline at the latest.
+  /// Calls back once for each change that is not acknowledged yet, no later than at the deadline.
   package func flush(
     until deadline: Instant,
     completion: @escaping WaiterCallback
@@ -218,14 +221,14 @@ package final class Link: Sendable {
     }
   }
 
-  /// What a flush that has ended throws because of what was given up, which then counts as told.
+  /// The error that a finished flush throws for changes that were given up. From then on they count as reported.
   package func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? {
-    // Who is told that all is kept does not compete for the lock with the thread that has told him.
+    // A flush without such changes does not compete for the lock with the thread that has resumed it.
     guard hasGivenUp.load(ordering: .acquiring) else { return nil }
     return guarded.withLock { $0.state.takeGivenUp(with: heard) }
   }
 
-  /// A change was made of a share that has no replica.
+  /// Notes a change of a share that has no replica.
   package func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
     update { $0.state.noteGivenUp(name, error) }
   }
@@ -242,7 +245,7 @@ package final class Link: Sendable {
 
   /// Stops waiting for an atomic update. The callback is not called any more.
   ///
-  /// - Returns: Whether it may take effect all the same, or has.
+  /// - Returns: Whether the update may have taken effect, or still may.
   package func cancelUpdate(_ waiter: LinkState.WaiterID) -> Bool {
     update { guarded in
       guarded.waiters[waiter] = nil
@@ -273,12 +276,12 @@ package final class Link: Sendable {
 
   // MARK: The session
 
-  /// Connects, if it has not been done.
+  /// Connects, unless that was done before.
   package func start() {
     update { $0.state.start() }
   }
 
-  /// Closes both connections. What is not acknowledged stays in the boxes and is not sent any more.
+  /// Closes both connections. Unacknowledged changes stay in the boxes and are not sent any more.
   ///
   /// - Returns: How many replicas have a change that was not acknowledged.
   @discardableResult
@@ -295,19 +298,19 @@ package final class Link: Sendable {
     guarded.withLock { $0.state.pendingChanges }
   }
 
-  /// The newest revision of a value that a share of it knows to be in Redis; `nil`: there is no share of it.
+  /// The newest revision of a value that is known to be in Redis; `nil`: there is no share of it.
   package func confirmedRevision(of names: KeyNames) -> Revision? {
     guarded.withLock { $0.state.confirmedRevision(of: names) }
   }
 
-  /// How many atomic updates wait to be run or sent, and how many the server may have by now.
+  /// How many atomic updates wait to be run or sent, and how many were sent and may have taken effect.
   package var openUpdates: (waiting: Int, sent: Int) {
     guarded.withLock { $0.state.openUpdates }
   }
 
   // MARK: Decisions
 
-  /// Lets the state machines decide, then performs what they decided without the lock, on this thread.
+  /// Lets the state machines decide, then performs their effects on this thread, without the lock.
   func update<Result: Sendable>(_ body: (inout Guarded) -> Result) -> Result {
     let departed = takeDepartures()
     let (result, todo) = guarded.withLock { guarded -> (Result, Todo) in
@@ -337,7 +340,7 @@ package final class Link: Sendable {
     }
   }
 
-  /// On the thread of a caller, whose own value this is about.
+  /// Runs on the thread of the caller, whose own value the jobs concern.
   private func perform(_ todo: Todo) {
     wake(todo)
     var next = todo.jobs
@@ -360,18 +363,18 @@ package final class Link: Sendable {
 
   func takeEffects(of guarded: inout Guarded, into todo: inout Todo) {
     guarded.takeEffects(into: &todo)
-    // While the lock is held: who finds that nothing is pending any more, and flushes, has to know.
+    // Set while the lock is held: a flush that finds nothing pending any more has to see it.
     if guarded.state.hasGivenUp { hasGivenUp.store(true, ordering: .releasing) }
   }
 
-  /// Before everything else, which may take long: a thread with something to send does not wait for who decodes.
+  /// Called before the jobs run, which may take long: a thread with something to send must not wait for a decoder.
   func wake(_ todo: Todo) {
     if todo.wakesWriter { wakers[.writer]?.wake() }
     if todo.wakesSubscriber { wakers[.subscriber]?.wake() }
   }
 }
 
-/// Carries a reference into the lock, where it is only kept.
+/// Carries a reference into the lock, where it is only stored.
 private struct Kept: @unchecked Sendable {
   // `@unchecked Sendable` is right because the object is only retained and released.
   let object: AnyObject

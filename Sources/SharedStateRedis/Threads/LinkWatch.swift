@@ -3,23 +3,23 @@ package import Logging
 package import Metrics
 import Synchronization
 
-/// Tells those who watch over the services of what happens on a link: in the log, and by counters.
+/// Reports the events of a link to operators, in the log and by counters.
 ///
-/// A name may be told, and an error; never a value or a password.
+/// Names and errors may appear; values and passwords never do.
 package final class LinkWatch: Sendable {
   private let logger: Logger
   private let isInProcess: Bool
-  /// Which connections are meant where a program has several stores, or a server several services.
+  /// Identifies the connections where a program has several stores, or a server several services.
   private let connection: Logger.Metadata
   private let metrics: (any MetricsFactory)?
   private let budget = Mutex(LogBudget())
-  /// What the log says keeps this service from its server; `nil`: it says nothing of the kind.
+  /// The refusal by the server that was logged last; `nil`: there was none since the last connection.
   private let refusal = Mutex<RedisSharedStateError?>(nil)
 
   /// - Parameters:
-  ///   - server: Where the server is; `nil`: in this process.
-  ///   - label: What the server calls this service.
-  ///   - metrics: Where to count; `nil`: where the program counts everything, once it has said where.
+  ///   - server: The address of the server; `nil`: it is in this process.
+  ///   - label: The name of this service on the server.
+  ///   - metrics: Makes the counters; `nil`: the program's own factory, once it has set one.
   package init(logger: Logger, server: RedisEndpoint?, label: String, metrics: (any MetricsFactory)? = nil) {
     self.logger = logger
     isInProcess = server == nil
@@ -31,7 +31,7 @@ package final class LinkWatch: Sendable {
     switch session.phase {
     case .connected:
       refusal.withLock { $0 = nil }
-      // A fake is there whenever it is needed, which is no news.
+      // A fake is always there, so connecting to it is no news.
       if isInProcess {
         logger.debug("Connected to the fake in this process.", metadata: connection)
       } else {
@@ -46,7 +46,7 @@ package final class LinkWatch: Sendable {
         defer { refusal = session.refusal }
         return refusal != session.refusal
       }
-      // The first failure matters; those that follow say the same again.
+      // The first failure matters; later ones only repeat it.
       if session.refusal != nil {
         logger.log(level: isNews ? .error : .debug, "No connection to Redis.", metadata: metadata)
       } else {
@@ -69,7 +69,7 @@ package final class LinkWatch: Sendable {
       )
     case .restored(let revision):
       tell(
-        "This service has given Redis back what it had lost.",
+        "This service has restored a value that Redis had lost.",
         .notice,
         of: "restored",
         ["name": "\(name)", "revision": "\(revision)"]
@@ -83,20 +83,20 @@ package final class LinkWatch: Sendable {
       )
     case .withdrawn(let revision):
       tell(
-        "A message has told of a change that Redis does not have.",
+        "A message announced a change that Redis does not have.",
         .warning,
         of: "withdrawn",
         ["name": "\(name)", "revision": "\(revision)"]
       )
     case .merged(let revision):
       tell(
-        "This service has merged what Redis had lost with what was written there since.",
+        "This service has merged a value that Redis had lost with the one that was written since.",
         .notice,
         of: "merged",
         ["name": "\(name)", "revision": "\(revision)"]
       )
     case .gaveUp(let error):
-      // The only one that may be about a name that cannot be used.
+      // Only this incident may concern a name that cannot be used.
       let name = RedisName.printable(name)
       tell("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
     case .undecodable(let revision, let error):
@@ -107,7 +107,7 @@ package final class LinkWatch: Sendable {
         metadata["written"] = "\(moment.ISO8601Format())"
       }
       tell(
-        "What is stored cannot be read. The last good value stays, and local changes wait.",
+        "The stored value cannot be read. The last good value stays, and local changes wait.",
         .error,
         of: "undecodable",
         metadata
@@ -118,18 +118,18 @@ package final class LinkWatch: Sendable {
     }
   }
 
-  /// Names the value in the log unless there are very many, and counts.
+  /// Counts an event, and logs it with the name of the value, unless there are very many.
   private func tell(_ message: Logger.Message, _ level: Logger.Level, of kind: String, _ metadata: Logger.Metadata) {
     let verdict = budget.withLock { $0.spend(on: kind, now: .now) }
     logger.log(level: verdict == .keepToDebug ? .debug : level, message, metadata: metadata)
     if verdict == .tellAsTheLast {
       let counter = Logger.MetadataValue.string("shared_state_\(kind)")
-      logger.log(level: level, "More of these follow at the level debug.", metadata: ["counter": counter])
+      logger.log(level: level, "Further events of this kind are logged at level debug.", metadata: ["counter": counter])
     }
     count(kind)
   }
 
-  /// An observer has blocked one of the store's delivery threads for a second.
+  /// Reports that an observer has blocked one of the store's delivery threads for a second.
   func observerIsBlocked(of name: String, sharedAt place: String?) {
     tell(
       "An observer has blocked for a second; the other observers of this value wait for it.",
@@ -139,22 +139,22 @@ package final class LinkWatch: Sendable {
     )
   }
 
-  /// Nobody has read an error.
+  /// Reports an error that the program has not read.
   func errorIsUnread(_ message: String, of name: String) {
     tell("\(message)", .warning, of: "unread_errors", ["name": "\(name)"])
   }
 
-  /// What is stored lacks members that the type requires.
+  /// Reports that a stored value lacks members that the type requires.
   func completed(_ members: [String], of name: String) {
     tell(
-      "What is stored lacks members that this service requires. They have their values by default.",
+      "The stored value lacks members that this service requires. They have their default values.",
       .info,
       of: "completed",
       ["name": "\(name)", "members": "\(members.joined(separator: ", "))"]
     )
   }
 
-  /// The program ends.
+  /// Reports that the program ends with undelivered changes.
   func endedWithUndelivered(_ values: Int) {
     logger.warning(
       "The program ended with changes that were not delivered. Await 'flush(within:)' before, or call 'flushAtExit'.",
@@ -164,7 +164,7 @@ package final class LinkWatch: Sendable {
 
   func losesAgain(_ name: String) {
     tell(
-      "Redis does not keep what it is given back: from now on ever more rarely.",
+      "Redis keeps losing a value that was restored. From now on it is restored less and less often.",
       .warning,
       of: "repeated_losses",
       ["name": "\(name)"]
@@ -173,20 +173,20 @@ package final class LinkWatch: Sendable {
 
   func trackingRefused(_ error: RedisSharedStateError) {
     logger.notice(
-      "Redis does not tell which keys are written. Foreign edits are found by comparing, once in a while.",
+      "Redis does not report which keys are written. Foreign edits are found by periodic comparison.",
       metadata: ["error": "\(error)"]
     )
   }
 
   func closesIdleConnections(askedAfter interval: Duration) {
     logger.notice(
-      "The server, or a proxy, closes connections that are idle. From now on it is asked more often.",
+      "The server, or a proxy, closes idle connections. From now on it is pinged more often.",
       metadata: ["interval": "\(interval)"]
     )
   }
 
   func vitalsRefused() {
-    logger.notice("Redis does not tell whether it throws keys away. A value that is gone counts as deleted.")
+    logger.notice("Redis does not report whether it evicts keys. A value that is gone counts as deleted.")
   }
 
   func ignoredMessage(on channel: String) {
@@ -199,17 +199,17 @@ package final class LinkWatch: Sendable {
   }
 }
 
-/// How many values a link names in the log: a server that loses a hundred thousand of them is no reason to write as many
+/// Limits how many values a link names in the log: a server that loses a hundred thousand values must not cause as many
 /// lines.
 package struct LogBudget: Sendable {
   package enum Verdict: Equatable, Sendable {
     case tell
-    /// Tell it, and that those behind it are not told any more.
+    /// Log the event, and say that later ones are logged at level debug.
     case tellAsTheLast
     case keepToDebug
   }
 
-  /// Of each kind of event, within a minute of the first one.
+  /// The number of lines for each kind of event, within a minute of the first one.
   package static let lines = 100
   private static let period = Duration.seconds(60)
 
@@ -217,7 +217,7 @@ package struct LogBudget: Sendable {
 
   package init() {}
 
-  /// Something of this kind has happened.
+  /// Notes an event of this kind, and returns how to log it.
   package mutating func spend(on kind: String, now: Instant) -> Verdict {
     var period = periods[kind] ?? (now, 0)
     if period.start + Self.period <= now { period = (now, 0) }
@@ -229,18 +229,19 @@ package struct LogBudget: Sendable {
 }
 
 extension RedisStore {
-  /// What Redis knows about a stored value.
+  /// What Redis stores about a value.
   public struct Metadata: Hashable, Sendable {
-    /// Grows with every write by anybody. 0 as long as no service has given one to what something else has written.
+    /// Grows with every write by any writer. 0 as long as a value that something else has written has not been given a
+    /// revision by a service.
     public let revision: UInt64
-    /// When it got its revision, by the server's clock; `nil` without a revision.
+    /// When the value got its revision, by the server's clock; `nil` without a revision.
     public let writtenAt: Date?
-    /// Who wrote it: label, host, process and nonce; `nil` without a revision.
+    /// The writer: label, host, process and nonce; `nil` without a revision.
     public let writtenBy: String?
-    /// Whether it was written, or deleted, by something that does not know revisions. ``writtenBy`` then begins with
-    /// `foreign/` and names the service that gave it its revision; without a revision it is `nil`.
+    /// Whether the value was written, or deleted, by a program that does not know revisions. ``writtenBy`` then begins
+    /// with `foreign/` and names the service that gave the value its revision; without a revision it is `nil`.
     ///
-    /// An edit of a value that has a revision shows once a service has noticed it.
+    /// An edit of a value that has a revision is visible here once a service has noticed it.
     public let isForeign: Bool
     /// The size of the document in bytes; `nil` when the value was deleted, or the key holds another Redis type.
     public let size: Int?

@@ -3,19 +3,19 @@ import SharedState
 import SharedStateDependencies
 import Synchronization
 
-/// Keeps the value of one box in Redis: joins it to its replica, encodes and decodes.
+/// Keeps the value of one box in Redis: joins the box to its replica, encodes and decodes.
 final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, ReplicaAttachment {
   private struct State {
     weak var box: ValueBox<Value>?
     /// The replica, or why there is none.
     var membership: Result<LinkState.ReplicaID, RedisSharedStateError> = .failure(.stopped)
-    /// What whoever has ended a closure has left for the next encoding.
+    /// The snapshot that the end of a closure has left for the next encoding.
     var snapshot: ValueBox<Value>.Snapshot?
   }
 
   private let key: RedisSharedKey<Value>
   private let coder: DocumentCoder<Value>
-  /// The options of the share that was the first, which hold for all.
+  /// The options of the first share, which hold for all.
   var options: RedisSharedKey<Value>.Options { key.options }
   private let initialValue: Value
   let reportsUnreadErrors = DependencyValues.current.reportsUnreadErrors
@@ -70,7 +70,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     case .success(let id):
       guard let watch = box.mutationWatch else { return }
       key.store.link.changed(id, keeping: box)
-      // Not before the link knows: who changes the value now and flushes counts on it.
+      // Only after the link knows: a thread that changes the value now, and then flushes, relies on it.
       box.endMutationWatch(watch)
     case .failure(let error):
       box.updateStatus { $0.saveError = error }
@@ -167,15 +167,15 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     if let fork = encoding.fork { return coder.merged(fork) }
     guard encoding.updates.isEmpty else {
       return coder.documents(default: initialValue, encoding) { waiter, value in
-        // Who has stopped waiting has no update any more.
+        // A caller that has stopped waiting has no update any more.
         withUnsafeMutablePointer(to: &value) { updates[waiter]?(UnsafeMutableRawPointer($0)) ?? false }
       }
     }
     guard let box = state.withLock({ $0.box }) else {
       return Replica.Encoded(stamp: 0, result: .failure(.stopped))
     }
-    // What was left when somebody's closure had ended comes first, so that a value that many closures have one after the
-    // other is encoded, too. But what another service has done since must not be undone.
+    // The snapshot that the end of a closure has left comes first, so that a value whose lock is held by one closure
+    // after the other is encoded, too. But it must not undo a later change by another service.
     if let left = takeLeftSnapshot(), left.versions.remote == box.remoteChanges {
       return encode(left, encoding)
     }
@@ -219,7 +219,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       case .failure(let error): return .unreadable(error)
       }
     }
-    // Then it is only asked whether the state can be decoded, and nothing has to be waited for.
+    // Without a stamp, only whether the state can be decoded is of interest, and the box is not needed.
     if delivery.stamp == nil { return .superseded }
     let outcome = box.replace(
       with: value,
@@ -264,14 +264,15 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 }
 
-/// The members of one value that were taken from its default: each is told once.
+/// Remembers which members of one value were taken from its default, so that each is reported once.
 private final class ReportedCompletions: Sendable {
-  /// How many are remembered; what comes after that is not told. A type may look for members by any name.
+  /// The number of members that are remembered; further ones are not reported. A type may look for members of any name,
+  /// so nothing else bounds their number.
   private static let maximum = 100
 
   private let members = Mutex<Set<String>>([])
 
-  /// Returns those that have not been told.
+  /// Remembers members, and returns those that were not reported before.
   func insert(_ paths: [[String]]) -> [String] {
     let paths = paths.map { $0.joined(separator: ".") }
     return members.withLock { members in

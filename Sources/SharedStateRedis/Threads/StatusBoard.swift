@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Shows the status of a store to those who ask and to those who wait.
+/// Publishes the status of a store, to callers that read it and to callers that wait for changes.
 final class StatusBoard: Sendable {
   private struct State {
     var status: RedisStore.Status
     /// The number of the newest update.
     var number: UInt64 = 0
-    /// They are told that there is something new, and look here for what it is, so that none ends with what is old.
+    /// Watchers are only told that the status has changed, and read it here, so that none ends with an old one.
     var watchers: [UInt64: AsyncStream<Void>.Continuation] = [:]
     var nextWatcher: UInt64 = 0
   }
@@ -23,7 +23,7 @@ final class StatusBoard: Sendable {
     state.withLock { $0.status }
   }
 
-  /// The present status, then each newest one.
+  /// The present status, then every change. Slow readers may miss intermediate ones, never the last.
   var statuses: AsyncMapSequence<AsyncStream<Void>, RedisStore.Status> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let (id, status) = state.withLock { state in
@@ -39,7 +39,7 @@ final class StatusBoard: Sendable {
     return stream.map { _ in self.status }
   }
 
-  /// Takes over the status of a session, unless a newer one is known.
+  /// Publishes the status of a session, unless a newer one is known.
   func update(_ session: Session, number: UInt64) {
     let status: RedisStore.Status =
       switch session.phase {

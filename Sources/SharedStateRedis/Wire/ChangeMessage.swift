@@ -1,13 +1,13 @@
 package import Foundation
 
-/// One change, as it is announced on a value's channel.
+/// The announcement of one change on a value's channel.
 ///
-/// The payload is a header line `1 <revision> <parent> <kind> <writer>` with the ``Lineage`` behind it, then the JSON
+/// The payload is a header line `1 <revision> <parent> <kind> <writer>` followed by the ``Lineage``, and then the JSON
 /// document. The leading `1` is the version of the format.
 package struct ChangeMessage: Hashable, Sendable {
   package enum Content: Hashable, Sendable {
     case document(Data)
-    /// The document is large: read it.
+    /// The document is too large for the message and has to be read.
     case reference
     case deleted
   }
@@ -18,7 +18,7 @@ package struct ChangeMessage: Hashable, Sendable {
   package var lineage: Lineage
   package var content: Content
 
-  /// - Parameter lineage: `nil`: whoever wrote it knows no lines.
+  /// - Parameter lineage: `nil` if the writer knows no lines.
   package init(revision: Revision, parent: Revision, writer: String, lineage: Lineage? = nil, content: Content) {
     self.revision = revision
     self.parent = parent
@@ -27,10 +27,10 @@ package struct ChangeMessage: Hashable, Sendable {
     self.content = content
   }
 
-  /// What it is told by from every other version.
+  /// Identifies the announced version.
   package var version: Version { Version(line: lineage.own?.id, revision: revision) }
 
-  /// Reads a payload; `nil` for an unknown version or a malformed header, which are counted and ignored.
+  /// Reads a payload; `nil` for an unknown version or a malformed header. Such messages are counted and ignored.
   package init?(payload: Data) {
     let header:
       (revision: Revision, parent: Revision, kind: UInt8, signature: (writer: String, Lineage), length: Int)? =
@@ -63,7 +63,7 @@ package struct ChangeMessage: Hashable, Sendable {
     )
   }
 
-  /// The header line, with its end.
+  /// The header line, with its line feed.
   package var header: String {
     let kind =
       switch content {

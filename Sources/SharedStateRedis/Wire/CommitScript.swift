@@ -2,46 +2,59 @@
 ///
 /// Keys: the value, its meta, its operations, and for a large document the staging key that holds it.
 ///
-/// Arguments: the channel; the expected revision, or `*`, or `!` and the expected revision to replace another type, too;
-/// the floor; the writer; the writer's nonce; the number of the operation; the kind (`s`, `r` for a large document, `d`,
-/// `a` for adopting the document that is there, `x` for adopting that none is); the document (empty unless the kind is
-/// `s`; for `a` how many bytes are announced with the change at the most); the time to live in milliseconds, or 0; the
-/// ``Lineage`` that the expected meta ends with, or nothing; the texts of the new lineage in front of the revision and
-/// behind it, or nothing; and maybe the document that is expected.
+/// Arguments:
+/// - the channel;
+/// - the expected revision, or `*` for any, or `!` and the expected revision to replace another type as well;
+/// - the floor;
+/// - the writer;
+/// - the writer's nonce;
+/// - the number of the operation;
+/// - the kind: `s`, `r` for a large document, `d`, `a` to adopt the stored document, `x` to adopt its absence;
+/// - the document, which is empty unless the kind is `s`; for `a` the largest document, in bytes, to announce inline;
+/// - the time to live in milliseconds, or 0;
+/// - the ``Lineage`` that the expected meta ends with, or an empty string;
+/// - the text of the new lineage in front of the revision and the text behind it; both empty if no lineage is written;
+/// - optionally the expected document.
 ///
-/// The service knows what it expects, so it makes the lineage, too: reading it in here would cost more than the commit.
+/// The service makes the lineage, because it knows the version that it expects. Reading the lineage in the script would
+/// cost more than the commit.
 ///
-/// Where no revision is expected nothing may be there, or just the document that is expected: what has lost its meta is
-/// somebody's change all the same.
+/// If no revision is expected, nothing may be stored, or only the expected document. A document that has lost its meta
+/// still counts as a client's change.
 ///
-/// Answers `ok <revision> <parent>`, or an array: `conflict`, the meta and the document that are there (or nil; of a large
-/// document the length), the type of the value, and `forgotten` when an operation of the writer that was applied on top of
-/// the expected revision may not be remembered any more; or `type` and the name of the other type that the key holds.
+/// Answers `ok <revision> <parent>`, or one of these arrays:
+/// - `conflict`, the stored meta and document (nil if missing; the length of a large document), the type of the value,
+///   and `forgotten` if the script may no longer remember an operation of the writer that was applied on top of the
+///   expected revision;
+/// - `type` and the name of the other type that the key holds;
+/// - `staging` if the staging key does not exist.
 ///
-/// The revision is above the floor and above the stored one, each as long as that is not ``Revision/largest``, and at
-/// least the server's time.
+/// The revision is above the floor and above the stored one, and at least the server's time. A bound that would exceed
+/// ``Revision/largest`` is ignored.
 ///
-/// A value by another name is never read into Lua, a digest is never made, and only small documents are
-/// concatenated, because Redis copies and hashes every byte of every Lua string.
+/// The script never reads a staged document into Lua, never computes a digest, and concatenates only small documents,
+/// because Redis copies and hashes every byte of every Lua string.
 package enum CommitScript {
-  /// How many writers' last operations are remembered for each key, at the most.
+  /// How many writers' last operations are remembered for each key, at most.
   package static let rememberedOperations = 32
-  /// No operation takes fewer bytes: where there is no room for too many, as for most keys, they are not counted.
+  /// The length of the shortest operation, in bytes. A record that is too short to hold too many operations, as for
+  /// most keys, is not counted.
   static let shortestOperation = 20
   /// How long an operation is remembered after the last commit to its key.
   package static let operationLifetimeInSeconds = 3_600
-  /// How long meta outlives its value where a service may hold something older that never expires.
+  /// How long meta outlives its value if a service may hold something older that never expires.
   package static let tombstoneLifetimeInSeconds = 604_800
-  /// How long it does where everything older has expired, too, so that nobody can bring it back: as long as a retry is
-  /// answered.
+  /// How long meta outlives its value if everything older has expired as well, so that no service can bring it back:
+  /// for as long as a retry is answered.
   package static let expiryNoteLifetimeInSeconds = operationLifetimeInSeconds
-  /// A conflict with a larger document tells its length instead, in bytes.
+  /// A conflict with a larger document contains its length in bytes instead.
   package static let largestDocumentToldInConflict = 1 << 20
   /// How long a staged document waits for its commit.
   package static let stagingLifetimeInSeconds = 60
 
-  /// Reads the revision of the stored meta, `stored[1]`, as ``Meta`` reads it, and can tell what it ends with. Compared as text, because Lua's numbers
-  /// are rounded: a meta whose revision is not to be believed counts as none.
+  /// Reads the revision of the stored meta, `stored[1]`, as ``Meta`` reads it, and defines a check of the lineage that
+  /// the meta ends with. Revisions are compared as text, because Lua rounds numbers. A meta with an implausible
+  /// revision counts as none.
   static let readRevision = """
     local previous = stored[1] and string.match(stored[1], '^(%d+) ') or '0'
     if string.byte(previous) == 48 or #previous > 16 or #previous == 16 and previous > '\(Revision.largest)' then
@@ -52,8 +65,8 @@ package enum CommitScript {
     end
     """
 
-  /// What a conflict tells of a value, and whether it is a certain document. What somebody has stored by hand may be
-  /// larger than Lua should copy.
+  /// Defines how a conflict describes a value, and a comparison with an expected document. A document stored by hand
+  /// may be larger than Lua should copy.
   static let readDocument = """
     local function told(value, type)
       if type ~= 'string' then return false end
@@ -73,9 +86,9 @@ package enum CommitScript {
     \(readRevision)
     \(readDocument)
 
-    -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. The last is '- 0 revision revision',
-    -- unless there are too many, and everything that came after this revision is there; or, where there was no revision,
-    -- or none any more, '- 0 revision 0', with the first new one.
+    -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. While nothing was dropped, the last
+    -- entry is '- 0 revision revision', and every operation after that revision is listed. If there was no revision at
+    -- first, or no longer one, it is '- 0 revision 0' with the first new revision.
     local remembered = stored[2] or previous ~= '0' and '- 0 ' .. previous .. ' ' .. previous .. ';' or ''
     local first, last = string.find(remembered, nonce .. ' ', 1, true)
     local overtaken = false
@@ -86,7 +99,7 @@ package enum CommitScript {
         if staging then redis.call('UNLINK', staging) end
         return 'ok ' .. revision .. ' ' .. parent
       end
-      -- It was sent again since, and another one after it: what an older connection still brings is too late.
+      -- The writer has sent a later operation since, so an older connection delivers this one too late.
       overtaken = applied and applied + 0 > number + 0
       remembered = string.sub(remembered, 1, first - 1) .. string.sub(remembered, close + 1)
     end
@@ -113,7 +126,7 @@ package enum CommitScript {
       if since then
         isGone = expected ~= '*' and since + 0 > expected + 0 and (before ~= '0' or expected ~= '0')
       else
-        -- As long as a writer's last operation is kept, none of its later ones was dropped.
+        -- While a writer's last operation is remembered, none of its later ones was dropped.
         local _, count = string.gsub(remembered, ';', '')
         isGone = not first and count >= \(rememberedOperations)
       end
@@ -124,14 +137,14 @@ package enum CommitScript {
       if staging then redis.call('UNLINK', staging) end
       return {'type', type}
     end
-    -- Nothing is touched before it is certain that the document is there.
+    -- Nothing is written before it is certain that the staged document exists.
     if kind == 'r' and redis.call('EXISTS', staging) == 0 then return {'staging'} end
     if type ~= 'string' and type ~= 'none' then redis.call('UNLINK', value) end
 
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]
     local least = math.max(previous + 1, floor + 1)
-    -- What would come after the largest one nobody believed.
+    -- No service would believe a revision above the largest one.
     if least > \(Revision.largest) then least = math.min(previous + 1, floor + 1) end
     if least > \(Revision.largest) then least = 0 end
     local revision = least > now and string.format('%.0f', least) or string.format('%s%06d', time[1], time[2])
@@ -159,7 +172,7 @@ package enum CommitScript {
     if head ~= '' then writer = writer .. head .. revision .. tail end
     if kind == 'd' or lifetime ~= '0' then
       if kind == 'd' then lifetime = '0' end
-      -- Meta that ends has the time of everything that its value was made of.
+      -- Meta with an expiry outlives everything that its value was made from.
       local outlives = redis.call('PTTL', meta)
       if outlives == -1 or outlives == -2 and kind == 'd' then
         outlives = lifetime + \(tombstoneLifetimeInSeconds)000

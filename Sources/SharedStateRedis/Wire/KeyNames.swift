@@ -1,20 +1,20 @@
 import SharedState
 
-/// The names, in Redis, of everything that belongs to one shared value.
+/// The Redis keys and the channel of one shared value.
 ///
-/// Everything of a key carries the key's own name as its hash tag, so that all of it lives in one hash slot.
-/// Names and namespaces contain no braces, so that none of these can collide with a value.
+/// All of them carry the value's key as their hash tag, so that they live in one hash slot. Names and namespaces
+/// contain no braces, so none of these keys can collide with a value.
 package struct KeyNames: Sendable {
   /// The value's own key, which holds the plain JSON document.
   package let value: String
   /// The key of the ``Meta`` string.
   package let meta: String
-  /// The key that remembers which commit of which writer was applied last.
+  /// The key that remembers the last commits that were applied, and their writers.
   package let operations: String
   /// The channel on which every change is announced.
   package let channel: String
 
-  /// The channel on which the server tells which keys were written.
+  /// The channel on which the server sends invalidations of written keys.
   package static let invalidationChannel: StaticString = "__redis__:invalidate"
 
   /// Pub/sub ignores SELECT, so the channel of every database but the first carries the database's number.
@@ -26,12 +26,12 @@ package struct KeyNames: Sendable {
     self.channel = Self.channel(namespace: namespace, value: value, database: database)
   }
 
-  /// The channel of the value that has this key.
+  /// The channel of the value with this key.
   static func channel(namespace: String, value: String, database: Int) -> String {
     "\(namespace)changes:{\(value)}" + (database == 0 ? "" : "@\(database)")
   }
 
-  /// A key for a document on its way to the value's key, used by nobody else.
+  /// A temporary key, used by this operation only, for a document on its way to the value's key.
   package func staging(for operation: Operation) -> String {
     // The operations key already ends with the hash tag.
     "\(operations):\(operation.writer):\(operation.number)"
@@ -40,7 +40,7 @@ package struct KeyNames: Sendable {
 
 extension KeyNames: Hashable {
   package static func == (lhs: KeyNames, rhs: KeyNames) -> Bool {
-    // The others are made of these.
+    // The other names follow from these.
     Name(lhs.meta) == Name(rhs.meta) && Name(lhs.channel) == Name(rhs.channel)
   }
 

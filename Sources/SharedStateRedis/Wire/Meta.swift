@@ -1,6 +1,6 @@
-/// What is known about the stored value: one short string beside it in Redis.
+/// The description of a stored value: one short string beside it in Redis.
 ///
-/// The string reads `<revision> <parent> <kind> <expiry> <writer>`, and then the ``Lineage``.
+/// The string is `<revision> <parent> <kind> <expiry> <writer>`, followed by the ``Lineage``.
 package struct Meta: Hashable, Sendable {
   package enum Kind: Character, Sendable {
     case set = "s"
@@ -12,18 +12,18 @@ package struct Meta: Hashable, Sendable {
   /// The revision that this one was made from.
   package var parent: Revision
   package var kind: Kind
-  /// When the value expires, in milliseconds since 1970; 0: never.
+  /// When the value expires, in milliseconds since 1970; 0 if it never does.
   package var expiry: UInt64
-  /// Who wrote it; for a foreign edit ``foreignMark`` and who gave it a revision.
+  /// The writer. For a foreign edit, ``foreignMark`` followed by the writer that adopted it.
   package var writer: String
-  /// What it includes of what was there before.
+  /// The earlier versions that it includes.
   package var lineage: Lineage
 
-  /// Begins the writer of a value that was written, or deleted, by something that does not know revisions. A label
-  /// has no slash, so no service is called that.
+  /// Prefixes the writer of a value that was written or deleted by a client that knows no revisions. A label contains
+  /// no slash, so no service can have such a name.
   package static let foreignMark = "foreign/"
 
-  /// - Parameter lineage: `nil`: whoever wrote it knows no lines.
+  /// - Parameter lineage: `nil` if the writer knows no lines.
   package init(
     revision: Revision,
     parent: Revision,
@@ -40,10 +40,10 @@ package struct Meta: Hashable, Sendable {
     self.lineage = lineage ?? Lineage(unknownAt: revision)
   }
 
-  /// What it is told by from every other version.
+  /// Identifies this version of the value.
   package var version: Version { Version(line: lineage.own?.id, revision: revision) }
 
-  /// Reads the string; `nil` when it does not begin with a revision: the value then counts as unversioned.
+  /// Reads the string; `nil` if it does not begin with a revision. The value then counts as unversioned.
   package init?(_ string: String) {
     var string = string
     guard let meta = string.withUTF8({ Meta(bytes: UnsafeRawBufferPointer($0)) }) else { return nil }

@@ -1,18 +1,24 @@
-/// The Lua script that puts back what a server has lost, with the revisions that it had.
+/// The Lua script that restores versions that a server has lost, with their revisions.
 ///
-/// Keys, for each value: the value, its meta. No value comes twice.
+/// Keys, for each value: the value, its meta. No value is listed twice.
 ///
-/// Arguments: `1` when nothing is expected and every value is there for ever, so that one call can write them all; `1` when
-/// documents are announced by reference; then for each value: the channel; its ``Meta`` as it is stored; the header of the
-/// message; the document, which is empty for a tombstone; the expected revision; the ``Lineage`` that the expected meta
-/// ends with, or nothing; and the document that is expected where there is no meta, or nothing. Whole strings, because
-/// each piece that Lua puts together costs as much as writing it.
+/// Arguments: `1` if nothing is expected and no value expires, so that one call can write them all; `1` if documents
+/// are announced by reference; then, for each value:
+/// - the channel;
+/// - its ``Meta`` as it is stored;
+/// - the header of the message;
+/// - the document, which is empty for a tombstone;
+/// - the expected revision;
+/// - the ``Lineage`` that the expected meta ends with, or an empty string;
+/// - the document that is expected where there is no meta, or an empty string.
 ///
-/// Answers an array, for each value 1, or a conflict as ``CommitScript`` tells of it, or 0, which is a conflict with the
-/// very same value and meta. A conflict means that something else is stored than was expected, or that the value would
-/// have expired by now.
+/// These are whole strings, because each concatenation in Lua costs as much as a write.
+///
+/// Answers an array with one element for each value: 1, or a conflict as ``CommitScript`` describes it, or 0, which is
+/// a conflict with the very same value and meta. A conflict means that something else is stored than was expected, or
+/// that the value would have expired by now.
 package enum RestoreScript {
-  /// How many values it is given at the most: Redis does nothing else meanwhile.
+  /// How many values one call restores at most. Redis does nothing else meanwhile.
   package static let maximumValues = 64
 
   package static let source = """
@@ -68,7 +74,7 @@ package enum RestoreScript {
       return announce(place)
     end
 
-    -- Most often nothing is left at all, or another service was faster.
+    -- In most cases nothing is left at all, or another service was faster.
     local isEmpty, stored = false, {}
     if areLasting then
       local all = {}

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// What ``CommitScript`` answers.
+/// The answers of ``CommitScript``.
 package enum ScriptAnswer {
-  /// The commit is decided.
+  /// The commit took effect, or was refused.
   case reply(CommitReply)
   /// The staging key has expired or was never written.
   case stagingMissing
-  /// It has a revision that no server of ours has made, and that nothing is to be counted on from.
+  /// The answer contains a revision above ``Revision/largest``, which no service accepts.
   case unbelievable
 
-  /// Reads a reply that is not an error; `nil`: it is none of the script's answers.
+  /// Reads a reply that is not an error; `nil` if it is not an answer of the script.
   package init?(_ reply: RedisReplyView) {
     switch reply.kind {
     case .string, .status:
@@ -39,7 +39,7 @@ package enum ScriptAnswer {
 }
 
 extension CommitReply {
-  /// Reads what ``RestoreScript`` answers for one value; `nil`: it is none of the script's answers.
+  /// Reads the answer of ``RestoreScript`` for one value; `nil` if it is not an answer of the script.
   init?(_ reply: RedisReplyView, to restore: Restore) {
     switch (reply.kind, ScriptAnswer(reply)) {
     case (.integer, _) where reply.integer == 1:
@@ -65,7 +65,7 @@ extension StoredValue {
     }
   }
 
-  /// Reads a value as MGET answers it: nothing may also mean another type.
+  /// Reads a value from the answer to MGET. A missing document may also mean another type.
   init(meta: RedisReplyView, document: RedisReplyView) {
     self.init(
       meta: Meta(meta),
@@ -75,14 +75,15 @@ extension StoredValue {
 }
 
 extension Meta {
-  /// Reads a meta as MGET answers it; `nil`: there is none, or it is malformed.
+  /// Reads a meta from the answer to MGET; `nil` if there is none or it is malformed.
   init?(_ reply: RedisReplyView) {
     guard reply.kind == .string else { return nil }
     self.init(bytes: reply.bytes)
   }
 }
 
-/// What a server knows the scripts by; `nil`: the user may not load scripts, so the source is sent each time.
+/// The digests by which a server knows the scripts; `nil` if the user may not load scripts, so that the source is sent
+/// each time.
 package struct ScriptDigests: Hashable, Sendable {
   package var commit: String?
   package var restore: String?
@@ -93,7 +94,7 @@ package struct ScriptDigests: Hashable, Sendable {
   }
 }
 
-/// What a server has said that it knows the scripts by, for the next connection to it.
+/// The digests that a server has reported, for the next connection to it.
 final class KnownDigests: Sendable {
   private let digests = Mutex(ScriptDigests())
 

@@ -44,7 +44,9 @@ public struct Case<Value>: Sendable {
     if isRoot, let path = AnyCasePath<Value, Value>() as? AnyCasePath<Root, Value> { return path }
     return AnyCasePath(
       embed: { _ in
-        preconditionFailure("This key path cannot make a '\(Root.self)' of a '\(Value.self)'. Use the key path of a case.")
+        preconditionFailure(
+          "This key path cannot make a '\(Root.self)' of a '\(Value.self)'. Use the key path of a case."
+        )
       },
       extract: { _ in nil }
     )

@@ -6,7 +6,6 @@ import PackageDescription
 // hiredis that does not compile.
 let package = Package(
   name: "core-only",
-  platforms: [.macOS(.v15)],
   dependencies: [.package(name: "swift-shared-state", path: "../../..")],
   targets: [
     .executableTarget(

@@ -6,7 +6,6 @@ import PackageDescription
 // links, and runs it with only the packages that the article "Deploying" puts into a container.
 let package = Package(
   name: "deployment",
-  platforms: [.macOS(.v15)],
   dependencies: [.package(name: "swift-shared-state", path: "../../..")],
   targets: [
     .executableTarget(

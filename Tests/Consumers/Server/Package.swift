@@ -7,7 +7,6 @@ let sharedState = Target.Dependency.product(name: "SharedStateRedis", package: "
 // The server and the command-line program of the article "Getting started on a server".
 let package = Package(
   name: "server",
-  platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "swift-shared-state", path: "../../.."),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.0.0"),

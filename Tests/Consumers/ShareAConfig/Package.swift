@@ -6,7 +6,6 @@ let sharedState = Target.Dependency.product(name: "SharedStateRedis", package: "
 
 let package = Package(
   name: "share-a-config",
-  platforms: [.macOS(.v15)],
   dependencies: [.package(path: "../swift-shared-state")],
   targets: [
     .target(name: "ShopConfig", dependencies: [sharedState]),

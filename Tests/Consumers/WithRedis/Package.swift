@@ -5,7 +5,6 @@ import PackageDescription
 // A package whose tests use a Redis, as in the article "Testing with Redis".
 let package = Package(
   name: "with-redis",
-  platforms: [.macOS(.v15)],
   dependencies: [.package(name: "swift-shared-state", path: "../../..")],
   targets: [
     .executableTarget(

@@ -5,7 +5,6 @@ import PackageDescription
 // A package whose tests use the library as a user's tests do. `make check` runs them: some have to fail.
 let package = Package(
   name: "with-tests",
-  platforms: [.macOS(.v15)],
   dependencies: [.package(name: "swift-shared-state", path: "../../..")],
   targets: [
     .testTarget(

@@ -1,4 +1,4 @@
-/// Why a run cannot go on, or which guarantee it has found broken.
+/// The reason why a run cannot go on, or the guarantee that it found broken.
 struct ChaosFailure: Error, CustomStringConvertible {
   let description: String
 

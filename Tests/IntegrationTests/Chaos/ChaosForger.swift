@@ -6,14 +6,14 @@ import Testing
 
 @testable import ChaosService
 
-/// Somebody with nothing but the right to publish announces all the time what was never stored, and looks at what is
-/// stored in between: nothing of that may ever be there.
+/// A forger whose only right is to publish. It keeps announcing values that were never stored. In between it checks
+/// what is stored, because no forgery may ever be stored.
 final class ChaosForger: Sendable {
   private enum Forgery: CaseIterable {
     case document, undecodable, noJSON, largeDocument, reference, deletion
-    /// What is announced with what stands beside the value, as if it were that.
+    /// A forged document under the revision, writer and lineage of the stored value.
     case copy
-    /// Not a list of keys, where the server tells which keys were written.
+    /// A message on the channel of invalidations that is not a list of keys.
     case invalidation
   }
 
@@ -21,13 +21,13 @@ final class ChaosForger: Sendable {
     var isResting = true
     var isBusy = false
     var isOver = false
-    /// How many forgeries somebody has heard.
+    /// The number of forgeries that reached a subscriber.
     var heard = 0
-    /// What was stored of them.
+    /// A forgery that was found in the store.
     var stored: String?
   }
 
-  /// A user with these rights, as a line of redis.conf.
+  /// The forger's user, as a line of redis.conf.
   static func user(of namespace: String) -> String {
     "user forger on >secret resetkeys resetchannels &\(namespace)* &\(KeyNames.invalidationChannel) -@all +publish"
   }
@@ -41,9 +41,9 @@ final class ChaosForger: Sendable {
   private static let pace: Duration = .milliseconds(20)
   private static let largeBytes = 2_000_000
 
-  /// Takes on the rights of the forger of a namespace, and rests.
+  /// Logs in as the forger of a namespace, and rests.
   ///
-  /// - Throws: ``ChaosFailure`` when it may do more than publish.
+  /// - Throws: ``ChaosFailure`` if the user may do more than publish.
   init(namespace: String, on server: PrivateRedisServer, _ history: ChaosHistory) throws {
     client = try RedisCommandClient(url: server.url.replacingOccurrences(of: "://", with: "://forger:secret@"))
     (self.server, self.history) = (server, history)
@@ -55,7 +55,7 @@ final class ChaosForger: Sendable {
         throw ChaosFailure("The forger may do this: \(command)")
       }
     }
-    // The server may be paused for as long as a command waits.
+    // A command blocks while the server is paused, so the work has its own thread.
     Thread.detachNewThread { [weak self] in
       while self?.work() ?? false { Thread.sleep(forTimeInterval: Self.pace / .seconds(1)) }
     }
@@ -63,35 +63,35 @@ final class ChaosForger: Sendable {
 
   deinit { end() }
 
-  /// Begins, or goes on.
+  /// Begins or continues to forge.
   func start() { state.withLock { $0.isResting = false } }
 
-  /// Announces nothing more, and waits until the last announcement is made.
+  /// Stops announcing, and waits until the last announcement is made.
   func rest() async throws {
     state.withLock { $0.isResting = true }
     try await eventually("the forger rests") { self.state.withLock { !$0.isBusy } }
   }
 
-  /// - Throws: ``ChaosFailure`` when something of what it has announced was stored.
+  /// - Throws: ``ChaosFailure`` if one of the announced forgeries was stored.
   func judge() throws {
     try lookForForgeries()
     if let stored = state.withLock({ $0.stored }) { throw ChaosFailure("A forgery is stored: \(stored)") }
   }
 
-  /// Whether nobody has heard one or the other kind of forgery, so that nothing was shown by it.
+  /// Whether some kind of forgery has reached no subscriber, so that the run shows nothing about it.
   var isIdle: Bool { state.withLock { $0.heard < names.count * Forgery.allCases.count } }
 
-  /// Lets the thread end.
+  /// Ends the thread.
   func end() { state.withLock { $0.isOver = true } }
 
-  /// Announces something, and looks at what is stored. Returns whether to go on.
+  /// Announces a forgery, and checks what is stored. Returns whether to go on.
   private func work() -> Bool {
     let number = state.withLock { state in
       state.isBusy = !state.isResting && !state.isOver
       return state.isBusy ? state.heard : nil
     }
     if let number {
-      // A server that is down, or lets nobody in, takes part again soon.
+      // The server may be down, or refuse connections, for a while.
       let isHeard = (try? forge(number)) ?? false
       try? lookForForgeries()
       state.withLock { state in
@@ -104,14 +104,14 @@ final class ChaosForger: Sendable {
 
   // MARK: Forgeries
 
-  /// Announces something. Returns whether somebody has heard it.
+  /// Announces a forgery. Returns whether it reached a subscriber.
   private func forge(_ number: Int) throws -> Bool {
     let forgery = Forgery.allCases[number / names.count % Forgery.allCases.count]
     let (name, keys) = names[number % names.count]
     guard forgery != .invalidation else {
       return try publish(Data("x".utf8), on: "\(KeyNames.invalidationChannel)")
     }
-    // It has heard what others are told.
+    // A forger can learn the current revision from the messages of services.
     let meta = try get(keys.meta).flatMap { Meta(String(decoding: $0, as: UTF8.self)) }
     guard let message = Self.message(forgery, of: name, number, meta: meta) else { return true }
     if forgery != .copy {
@@ -120,7 +120,7 @@ final class ChaosForger: Sendable {
     return try publish(message.payload, on: keys.channel)
   }
 
-  /// - Returns: `nil`: there is nothing to copy.
+  /// - Returns: `nil` if there is nothing to copy.
   private static func message(_ forgery: Forgery, of name: String, _ number: Int, meta: Meta?) -> ChangeMessage? {
     let mark = ChaosForgery.mark(number)
     let document =
@@ -147,7 +147,7 @@ final class ChaosForger: Sendable {
       case .reference: .reference
       case .deletion: .deleted
       }
-    // In microseconds, since 1970, ahead of the server's clock.
+    // Revisions are microseconds since 1970. This one is ahead of the server's clock.
     let ahead = [1, 1_000, 1_000_000, 5_000_000].randomElement() ?? 1
     let revision = UInt64(Date.now.timeIntervalSince1970 * 1_000_000) + UInt64(ahead)
     return ChangeMessage(

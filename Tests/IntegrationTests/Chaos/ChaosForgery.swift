@@ -2,28 +2,28 @@ import Foundation
 import SharedStateRedis
 import SharedStateTesting
 
-/// What tells a forgery from everything that a service, or an edit of a test, makes.
+/// The marks that distinguish a forgery from every value that a service or an edit of the test writes.
 enum ChaosForgery {
-  /// No service counts so far.
+  /// No service counts this far.
   private static let least = 1_000_000_000
 
-  /// What a forgery has for a number.
+  /// Returns the number that a forgery contains.
   static func mark(_ number: Int) -> Int { least + number }
 
-  /// Whether a value that is stored, or a part of it, is a forger's.
+  /// Whether a stored value contains anything forged.
   static func isForged(value: Data) -> Bool {
     if String(decoding: value, as: UTF8.self).contains("forged") { return true }
     return History.Document(json: value)?.fields.values.contains(where: isMark) ?? false
   }
 
-  /// Whether what stands beside a value is a forger's. Nobody deletes anything.
+  /// Whether the metadata of a value is forged. Only the forger announces deletions.
   static func isForged(meta: Data) -> Bool {
     let text = String(decoding: meta, as: UTF8.self)
     return text.contains("forger") || Meta(text)?.kind == .deleted
   }
 
-  /// What a box shows, without what it may show of a forgery for a moment: a mark, or the default in place of what was
-  /// called deleted.
+  /// The contents of a box without the traces that a forgery may leave for a moment: a mark, or the default in place of
+  /// a value that the forger called deleted.
   static func claims(of shown: History.Document) -> History.Document {
     History.Document(shown.fields.filter { $0.value != "0" && !isMark($0.value) })
   }

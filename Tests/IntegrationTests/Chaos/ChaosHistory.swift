@@ -1,16 +1,16 @@
 import SharedStateTesting
 import Synchronization
 
-/// What the services and their run have recorded, merged in the order in which it was told, and what was judged of it.
+/// The records of the services and their run, merged in the order of their arrival, and the judgement about them.
 final class ChaosHistory: Sendable {
   private struct State {
-    /// What was not judged yet. What was is not kept: a run may take an hour.
+    /// The events that are not judged yet. Judged events are dropped, because a run may take an hour.
     var events: [History.Event] = []
     var judge = History.Judge()
-    /// Which services have saved a change, or made an atomic update.
+    /// The services that have saved a change, and those that have made an atomic update.
     var saving: Set<String> = []
     var updating: Set<String> = []
-    /// The revisions that somebody has announced, and nobody has made.
+    /// The revisions that the forger has announced, and no service has made.
     var forged: Set<UInt64> = []
 
     mutating func note(_ event: History.Event) {
@@ -21,8 +21,8 @@ final class ChaosHistory: Sendable {
       }
     }
 
-    /// What a box shows of a forgery, for a moment, is no claim of the server's. A value and its revision are not read
-    /// together, so each may be one. What there is at rest is judged as it is.
+    /// Removes the traces that a forgery leaves in a box for a moment, since the server did not claim them. A value and
+    /// its revision are not read together, so either may be forged. The contents at rest are judged unchanged.
     func withoutForgeries(_ event: History.Event) -> History.Event {
       guard case .shown(let box, let document, let revision, let isFromOutside) = event else { return event }
       let known = revision.flatMap { forged.contains($0) ? nil : $0 }
@@ -39,17 +39,17 @@ final class ChaosHistory: Sendable {
     }
   }
 
-  /// A service has gone back from a revision that it knew by a message only. From a forged one that is no event: it was
-  /// never taken for one that there is.
+  /// Records that a service has gone back from a revision that it knew only from a message. Going back from a forged
+  /// revision is no event, because that revision never existed.
   func withdraw(_ box: History.Box, from revision: UInt64) {
     state.withLock { state in
       if !state.forged.contains(revision) { state.events.append(.withdrawn(box)) }
     }
   }
 
-  /// Judges everything that was recorded.
+  /// Judges all recorded events.
   ///
-  /// - Throws: ``ChaosFailure`` with what is broken.
+  /// - Throws: ``ChaosFailure`` with the violations.
   func judge() throws {
     let violations = state.withLock { state in
       for event in state.events {
@@ -62,7 +62,7 @@ final class ChaosHistory: Sendable {
     guard violations.isEmpty else { throw ChaosFailure(violations.map(\.description).joined(separator: "\n")) }
   }
 
-  /// Which of the services have done nothing by the last judgement, so that nothing was shown by it.
+  /// The services that had not both saved and updated by the last judgement, so that the run shows nothing about them.
   func idle(among services: Set<String>) -> Set<String> {
     state.withLock { services.subtracting($0.saving.intersection($0.updating)) }
   }

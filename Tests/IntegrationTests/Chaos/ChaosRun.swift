@@ -5,18 +5,18 @@ import SharedStateTesting
 
 @testable import ChaosService
 
-/// Three services in processes of their own write to the same values. Their server is treated badly meanwhile, and
-/// somebody announces what was never stored.
+/// Three services, each in its own process, write to the same values. Meanwhile the run disturbs their server, and a
+/// forger announces values that were never stored.
 ///
-/// The seed decides what is done to the server, in which order. What comes of it depends on the machine as well.
+/// The seed determines the disturbances and their order. Their effects also depend on the machine.
 final class ChaosRun {
-  /// What a server that was killed has when it is started again.
+  /// The data that a killed server has when it restarts.
   enum Restart: String, CaseIterable, Sendable {
-    /// All that it has ever confirmed.
+    /// Everything that it has ever confirmed.
     case withData
-    /// Nothing, and it is only killed when every service has seen everything.
+    /// No data. It is killed only when every service has seen everything.
     case emptyAtRest
-    /// Nothing, whenever it is killed: what one service has seen, and another one has not, may be lost.
+    /// No data. It is killed at any time, so a change that only some services have seen may be lost.
     case empty
   }
 
@@ -52,11 +52,11 @@ final class ChaosRun {
 
   deinit { forger.end() }
 
-  /// Disturbs so many times, lets the services rest, and judges what was recorded.
+  /// Makes this many disturbances, lets the services rest, and judges the recorded history.
   func round(disturbances: Int) async throws {
     forger.start()
     try await all("start")
-    // One at least is a restart.
+    // At least one disturbance is a restart.
     for index in 0..<disturbances {
       let any = Disturbance.allCases.randomElement(using: &random) ?? .kill
       try await disturb(index == disturbances / 2 ? .kill : any)
@@ -83,7 +83,7 @@ final class ChaosRun {
       recordReplacement()
     case .pause:
       try await whileWriting { try server.pause() }
-      // Mostly for longer than the services wait for an answer.
+      // The pause usually lasts longer than the services wait for an answer.
       try await write()
       try await whileWriting { try server.resume() }
     case .cutWriters:
@@ -93,7 +93,7 @@ final class ChaosRun {
     case .flushScripts:
       try await whileWriting { try server.command("SCRIPT", "FLUSH") }
     case .foreignEdit:
-      // A commit may overwrite it before anybody has seen it; so nothing is expected of it but that it does no harm.
+      // A commit may overwrite the edit before any service has seen it, so the run checks only that it does no harm.
       try await whileWriting { try edit("passing", common: nil) }
     }
   }
@@ -107,7 +107,7 @@ final class ChaosRun {
     if isWrittenMeanwhile { try await write() }
     try server.restart()
     recordReplacement()
-    // What nobody has changed has to be the same as before.
+    // Values that were not changed must be the same as before.
     if !isWrittenMeanwhile { try await judgeAtRest() }
     try await all("start")
   }
@@ -117,7 +117,7 @@ final class ChaosRun {
     if restart == .empty { history.record(.lost) }
   }
 
-  /// Does something while the services go on writing, and returns when they have.
+  /// Performs an action while the services write, and returns when they have finished.
   private func whileWriting(_ action: () throws -> Void) async throws {
     let (command, services) = (writeCommand(), services)
     async let writing = Self.perform(command, by: services)
@@ -134,7 +134,7 @@ final class ChaosRun {
     try await Self.perform(command, by: services)
   }
 
-  /// Has every service carry out a command, all at once, and returns what their boxes have.
+  /// Has all services carry out a command at once, and returns the contents of their boxes.
   private static func perform(_ command: String, by services: [ServiceProcess]) async throws -> [History.Rest.Held] {
     try await withThrowingTaskGroup { tasks in
       for service in services { tasks.addTask { try await service.perform(command) } }
@@ -144,8 +144,8 @@ final class ChaosRun {
 
   // MARK: The history
 
-  /// Waits until all services and the server agree, or ought to, and judges what was recorded. Nothing is forged
-  /// meanwhile.
+  /// Waits until all services and the server agree, or until the patience is over, and judges the recorded history. The
+  /// forger rests meanwhile.
   @discardableResult
   private func judgeAtRest() async throws -> History.Rest {
     try await forger.rest()
@@ -153,7 +153,7 @@ final class ChaosRun {
     let deadline = ContinuousClock.now + patience
     var rest = try await look()
     while !Self.agree(rest), ContinuousClock.now < deadline {
-      // Nobody tells when the server and three processes agree.
+      // No event reports that the server and three processes agree.
       try await Task.sleep(for: .milliseconds(10))
       rest = try await look()
     }
@@ -177,7 +177,7 @@ final class ChaosRun {
     }
   }
 
-  /// A field that no service knows outlives their changes, once they have seen what was written with it.
+  /// Adds a field that no service knows. It must survive their changes once they have seen the edit.
   private func editFromOutside() async throws {
     foreignEdits += 1
     try edit("foreign", common: -foreignEdits)
@@ -208,8 +208,8 @@ final class ChaosRun {
     try server.command("KEYS", "*").elements.compactMap(\.text)
   }
 
-  /// Sets a field that the services do not know, as a program in another language would: in one step, so that it undoes
-  /// no change of theirs.
+  /// Sets a field that the services do not know, as a program in another language would. It does so in one step, which
+  /// undoes none of their changes.
   private func edit(_ field: String, common: Int?) throws {
     var fields = [field: String(foreignEdits)]
     fields["common"] = common.map { String($0) }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// How long to go on after the first round; by default not at all.
+/// The time to go on after the first round, in seconds. The default is 0.
 private let secondsToGoOn = ProcessInfo.processInfo.environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 0
 
 @Suite("Chaos", .serialized, .timeLimit(.minutes(20 + secondsToGoOn / 60)))
@@ -9,7 +9,7 @@ struct ChaosTests {
   private static let seed = ProcessInfo.processInfo.environment["CHAOS_SEED"].flatMap { UInt64($0) }
 
   @Test(
-    "every guarantee holds for services in several processes, whatever is done to their server",
+    "every guarantee holds for services in several processes, whatever happens to their server",
     arguments: ChaosRun.Restart.allCases
   )
   func guarantees(restart: ChaosRun.Restart) async throws {

@@ -4,17 +4,17 @@ import SharedStateTesting
 
 @testable import ChaosService
 
-/// A service in a process of its own, which ends with this object, and with us.
+/// A service in its own process, which ends with this object and with the test process.
 final class ServiceProcess: Sendable {
   private let input: FileHandle
   private let answers: AsyncStream<[History.Rest.Held]>
 
   /// Starts a service.
   ///
-  /// - Parameter history: Takes what the service does and sees, in order, on another thread.
+  /// - Parameter history: Records what the service does and sees, in order, on another thread.
   init(url: String, index: Int, _ history: ChaosHistory) throws {
     let (input, output) = (Pipe(), Pipe())
-    // A copy of our end of a pipe in another child would keep this child's input open.
+    // If another child inherited our end of a pipe, this child's input would stay open.
     for file in [input.fileHandleForWriting, output.fileHandleForReading] {
       _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC)
     }
@@ -28,7 +28,7 @@ final class ServiceProcess: Sendable {
     let (answers, answer) = AsyncStream.makeStream(of: [History.Rest.Held].self)
     self.answers = answers
     let file = output.fileHandleForReading
-    // Reading blocks, so it has a thread of its own.
+    // Reading blocks, so it runs on its own thread.
     Thread.detachNewThread {
       Self.read(file) { event in
         switch event {
@@ -45,7 +45,7 @@ final class ServiceProcess: Sendable {
     try? input.close()
   }
 
-  /// Hands the service a command, and returns what its boxes have once it has carried it out.
+  /// Has the service carry out a command, and returns the contents of its boxes afterwards.
   func perform(_ command: String) async throws -> [History.Rest.Held] {
     try input.write(contentsOf: Data("\(command)\n".utf8))
     return try await Deadline.run(within: patience) { [answers] in

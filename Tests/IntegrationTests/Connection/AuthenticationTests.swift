@@ -87,7 +87,7 @@ struct AuthenticationTests {
     #expect(failures(subscriptions) == [nil, .permissionDenied(operation: "SUBSCRIBE"), nil, nil])
 
     let mute = try ConnectionDriver(server, url: "redis://mute:secret@\(address)")
-    // All but the announcement has been done.
+    // Everything except the announcement was done.
     #expect(failures([try mute.reply(to: .commit(.sample(.sample)))]) == [nil])
   }
 

@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 
 extension Commit {
-  /// A commit by one writer, of whose operations the number tells them apart.
+  /// Makes a commit of one fixed writer. The number distinguishes its operations.
   static func sample(
     _ names: KeyNames,
     _ content: Content = .document(Data("1".utf8), isLarge: false),

@@ -21,7 +21,7 @@ struct CommitTests {
     let subscriber = try ConnectionDriver(server, .subscriber)
     try subscriber.subscribe(["test:changes:{test:key}"])
 
-    // A floor beyond the clock makes the revisions known.
+    // A floor above the clock makes the revisions predictable.
     let floor = Revision(7_000_000_000_000_000)
     let first = Commit.sample(names, .text(#"{"a":1}"#), floor: floor, number: 7)
     let beginning = "- 0 7000000000000001 0;"
@@ -104,7 +104,7 @@ struct CommitTests {
     let meta = Meta(revision: revision, parent: .none, kind: .set, writer: "shop@host/1/nonce")
     let stored = StoredValue(meta: meta, content: .document(Data("old".utf8)))
     #expect(answer == .conflict(stored))
-    // Older than everything that is remembered.
+    // This operation is older than every operation that the server remembers.
     let old = try writer.commit(.sample(names, .text("new"), if: .revision(Revision(5)), number: 3))
     #expect(old == .conflict(stored, hasForgotten: true))
     #expect(try server.command("GET", names.value).text == "old")

@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import SharedStateTesting
 
-/// One connection to a private server, used the way the store's threads use it.
+/// One connection to a private server, used as the store's threads use it.
 final class ConnectionDriver {
   let connection: any RedisConnection
   let waker = Waker()
@@ -27,7 +27,7 @@ final class ConnectionDriver {
     connection.close()
   }
 
-  /// The replies to commands that are sent together, in the order of the commands.
+  /// Sends commands together, and returns their replies in the order of the commands.
   func replies(to commands: [RedisRequest.Command]) throws -> [RedisReply] {
     let firstID = nextID
     try connection.send(
@@ -77,13 +77,13 @@ final class ConnectionDriver {
     if case .failure(let error) = try reply(to: .subscribe(channels)) { throw error }
   }
 
-  /// The next message, and its channel.
+  /// Waits for the next message, and returns it with its channel.
   func message() throws -> (channel: String, message: ChangeMessage) {
     while messages.isEmpty { try receive { _, _ in } }
     return (channels.removeFirst(), messages.removeFirst())
   }
 
-  /// The messages that have come before the answer to a PING.
+  /// Returns the messages that arrive before the answer to a PING.
   func messagesSoFar() throws -> [ChangeMessage] {
     _ = try reply(to: .ping)
     defer { messages = [] }

@@ -21,7 +21,7 @@ struct ConnectionFailureTests {
         return
       }
     }
-    // The kernel would answer the second of these with a SIGPIPE.
+    // Without protection, the kernel would answer the second of these with SIGPIPE.
     for _ in 0..<3 {
       #expect(throws: RedisSharedStateError.self) {
         try writer.connection.send([RedisRequest(id: 0, command: .ping)])
@@ -83,7 +83,7 @@ struct ConnectionFailureTests {
   }
 
   @Test func aNameIsTriedWithAllItsAddresses() throws {
-    // The name stands for ::1 too, where this server does not listen.
+    // The name also resolves to ::1, where this server does not listen.
     let server = try PrivateRedisServer()
     let port = try #require(server.url.split(separator: ":").last)
     _ = try ConnectionDriver(server, url: "redis://localhost:\(port)").committed(.sample(.sample))

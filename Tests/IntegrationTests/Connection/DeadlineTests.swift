@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A deadline is a deadline while bytes come", .timeLimit(.minutes(5)), .endsStores)
 struct DeadlineTests {
-  @Test("a handshake ends in time although its answer goes on coming", arguments: ConnectionPurpose.allCases)
+  @Test("a handshake ends in time although its answer never ends", arguments: ConnectionPurpose.allCases)
   func handshake(purpose: ConnectionPurpose) async throws {
     let server = try HostileServer { client in
       client.say("+")
@@ -29,7 +29,7 @@ struct DeadlineTests {
     }
   }
 
-  @Test("an answer that drips does not keep a connection", arguments: ConnectionPurpose.allCases)
+  @Test("an answer that drips does not keep a connection alive", arguments: ConnectionPurpose.allCases)
   func drippingAnswer(purpose: ConnectionPurpose) async throws {
     let server = try HostileServer { client in
       guard let come = client.shakeHands() else { return }
@@ -37,7 +37,7 @@ struct DeadlineTests {
       if come == purpose, come == .writer {
         client.drip("+")
       } else if come == .subscriber, purpose == .writer {
-        // The writer has something to ask once its channel is subscribed to.
+        // The writer sends its first request once its channel is subscribed to.
         client.say("*3\r\n$9\r\nsubscribe\r\n$15\r\nchanges:{count}\r\n:1\r\n")
       } else if come == purpose {
         client.say("*3\r\n$9000\r\n")
@@ -55,7 +55,7 @@ struct DeadlineTests {
     withExtendedLifetime(server) {}
   }
 
-  @Test("saving and loading end in time although the server takes nothing of what is sent")
+  @Test("saving and loading end in time although the server reads nothing")
   func stuckSender() async throws {
     let server = try PrivateRedisServer(.unixSocket)
     var configuration = try RedisConfiguration(url: server.url)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A process without descriptors", .timeLimit(.minutes(5)))
 struct DescriptorTests {
-  @Test("lives on, says what is missing, and connects once there are some again", arguments: 0...5)
+  @Test("goes on, reports the shortage, and connects once descriptors are free again", arguments: 0...5)
   func runsOut(left: Int) async throws {
     let server = try PrivateRedisServer()
     let url = server.url
@@ -16,13 +16,13 @@ struct DescriptorTests {
       configuration.hurry(label: "service")
       let journal = Journal()
       let taken = Descriptors(leaving: left)
-      // It connects at once.
+      // The store begins to connect at once.
       let store = RedisStore(configuration, logger: journal.logger("service"))
       @Shared(.redis("count", store: store)) var count = 1
       $count.withLock { $0 = 2 }
       let error = Self.firstOutcome(of: store, journal)
       if let error { #expect(error.contains("Raise `ulimit -n`"), "\(error)") }
-      // Two connections, and as many threads that wait for them.
+      // Two connections and their two waiting threads need four descriptors.
       #expect(error != nil || left >= 4)
       taken.giveBack()
       try await store.flush(within: patience)
@@ -30,7 +30,7 @@ struct DescriptorTests {
     }
   }
 
-  /// Why the store could not connect; `nil`: it could. It waits without what needs a descriptor itself.
+  /// The reason why the store could not connect; `nil` if it could. Waiting here must not need a descriptor.
   private static func firstOutcome(of store: RedisStore, _ journal: Journal) -> String? {
     while true {
       let isConnected = store.status == .connected
@@ -41,7 +41,7 @@ struct DescriptorTests {
   }
 }
 
-/// All descriptors that a process may have, but for some.
+/// Takes all descriptors that the process may have, except a few.
 private struct Descriptors {
   private var descriptors: [Int32] = []
 

@@ -7,7 +7,7 @@ import Testing
 @Suite("A server that sends too much is left", .timeLimit(.minutes(5)))
 struct HostileReplyTests {
   @Test(
-    "after a few KiB before it has let us in",
+    "after a few KiB before the handshake ends",
     arguments: [("+", "a"), ("*2147483647\r\n", ":1\r\n"), ("$536870912\r\n", "a"), ("", "*1\r\n")],
     ConnectionPurpose.allCases
   )
@@ -29,11 +29,11 @@ struct HostileReplyTests {
       Issue.record("\(String(describing: error))")
       return
     }
-    // The socket holds some of it, too.
+    // The socket's buffers hold some of the bytes, too.
     #expect(sent.withLock { $0 } <= 1 << 20)
   }
 
-  @Test("once a value says that it is larger than was asked for, whatever its size")
+  @Test("as soon as a value announces more bytes than were asked for, whatever its size")
   func largeValue() throws {
     let server = try PrivateRedisServer()
     let writer = try ConnectionDriver(server)
@@ -43,7 +43,7 @@ struct HostileReplyTests {
     let received = connection.stream.receivedBytes
     let bound = ReplyBound(bytes: 1 << 20, elements: 2, depth: 1)
     try connection.send([RedisRequest(id: 1, command: .read([names]), bound: bound)])
-    let reason = "a reply has more than the 1048576 bytes that it may have"
+    let reason = "a reply has more than the allowed 1048576 bytes"
     #expect(throws: RedisSharedStateError.protocolViolation(reason: reason)) {
       while true { _ = try connection.receive(until: .now + .seconds(60)) }
     }

@@ -3,9 +3,9 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("A real server keeps the contract of connections", .timeLimit(.minutes(5)))
+@Suite("A real server fulfils the contract of connections", .timeLimit(.minutes(5)))
 struct ServerContractTests {
-  /// The servers to check: always a private one, and the one that the environment names as well.
+  /// The servers to check: always a private one, and also the one that the environment names.
   private static let urls = [nil, ProcessInfo.processInfo.environment["SHARED_STATE_TEST_REDIS_URL"]]
     .enumerated().filter { $0.offset == 0 || $0.element != nil }.map(\.element)
 
@@ -21,7 +21,7 @@ struct ServerContractTests {
     try check.run(on: RedisConnectionContract.Server(url: server.url))
   }
 
-  @Test("the fake and the server, used alike, answer alike", arguments: [UInt64](1...8))
+  @Test("the fake and the server give the same answers to the same requests", arguments: [UInt64](1...8))
   func compare(seed: UInt64) throws {
     let server = try PrivateRedisServer(.unixSocket)
     try RedisConnectionContract.compare(

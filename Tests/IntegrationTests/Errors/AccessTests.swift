@@ -22,7 +22,7 @@ struct AccessTests {
     #expect(count == 2)
   }
 
-  @Test("the right password, and a user with one, are let in")
+  @Test("the right password is accepted, with and without a user")
   func rightPassword() async throws {
     let backend = try ServerBackend(
       password: "right-password",
@@ -41,7 +41,7 @@ struct AccessTests {
     try await $alices.becomes(1)
   }
 
-  @Test("a user who may only read sees changes, keeps its own, and is told why they are not saved")
+  @Test("a read-only user sees changes, keeps its own changes, and learns why they are not saved")
   func readOnlyUser() async throws {
     let backend = try ServerBackend(
       configuration: ["user reader on >secret ~* &* +@all -@write -evalsha -eval -script"]
@@ -64,7 +64,7 @@ struct AccessTests {
     #expect(reader.status == .connected)
   }
 
-  @Test("a user who may not listen is told so: without listening, values would go stale unnoticed")
+  @Test("a user without the right to subscribe gets an error, because its values would become stale unnoticed")
   func deafUser() async throws {
     let backend = try ServerBackend(configuration: ["user deaf on >secret ~* resetchannels +@all"])
     var configuration = try RedisConfiguration(
@@ -81,7 +81,7 @@ struct AccessTests {
     await #expect(throws: RedisSharedStateError.permissionDenied(operation: "SUBSCRIBE")) { try await $count.save() }
   }
 
-  @Test("nobody at the address: reading and changing work, and the error says so")
+  @Test("without a server at the address, reading and changing work, and the error names the cause")
   func unreachable() async throws {
     var configuration = try RedisConfiguration(url: "unix:///nowhere/redis.sock")
     configuration.hurry(label: "service")
@@ -103,7 +103,7 @@ struct AccessTests {
     #expect(store.status == .stopped)
   }
 
-  @Test("a server that refuses a write is asked again until it takes it")
+  @Test("a write that the server refuses is sent again until the server accepts it")
   func refusedWrite() async throws {
     let backend = FakeBackend()
     let store = try backend.store()

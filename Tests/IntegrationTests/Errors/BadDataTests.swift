@@ -33,7 +33,7 @@ struct BadDataTests {
     try await $limits.status { $0.hasUndecodable(\.saveError) }
     #expect(try backend.get("limits") == secret)
 
-    // Only who asks for that replaces it.
+    // A plain save does not replace it; only an explicit request does.
     let saved = await #expect(throws: RedisSharedStateError.self) { try await $limits.save() }
     #expect(saved == thrown)
     #expect(try backend.get("limits") == secret)
@@ -42,7 +42,7 @@ struct BadDataTests {
     try await $limits.status { $0.loadError == nil && $0.saveError == nil }
   }
 
-  @Test("a waiting change goes out once somebody stores something readable", arguments: BackendKind.allCases)
+  @Test("a waiting change is sent once another client stores a readable value", arguments: BackendKind.allCases)
   func readableAgain(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (first, second) = (try backend.store("first"), try backend.store("second"))
@@ -75,7 +75,7 @@ struct BadDataTests {
     #expect(try backend.get("limits")?.contains("30") == true)
   }
 
-  @Test("a value over the limit is reported, not sent, and harms nothing", arguments: BackendKind.allCases)
+  @Test("a value over the limit is reported, not sent, and harms no other value", arguments: BackendKind.allCases)
   func tooLarge(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -103,7 +103,7 @@ struct BadDataTests {
     #expect(try backend.get("limits")?.contains("small again") == true)
   }
 
-  @Test("a value that has no JSON form is reported, and harms nothing", arguments: BackendKind.allCases)
+  @Test("a value without a JSON form is reported, and harms no other value", arguments: BackendKind.allCases)
   func notEncodable(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -118,7 +118,7 @@ struct BadDataTests {
     #expect(try backend.get("ratio") == "0.25")
   }
 
-  @Test("who wrote what cannot be read is named, in the error and once in the log", arguments: BackendKind.allCases)
+  @Test("the writer of an unreadable value is named in the error, and once in the log", arguments: BackendKind.allCases)
   func writerIsNamed(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -135,13 +135,13 @@ struct BadDataTests {
     }
     #expect(name.hasPrefix("newcomer"))
     await #expect(throws: RedisSharedStateError.self) { try await $limits.load() }
-    let entries = journal.entries("What is stored cannot be read", name: "limits")
+    let entries = journal.entries("The stored value cannot be read", name: "limits")
     #expect(entries.map(\.level) == [.error])
     let told = try #require(entries.first?.error)
     #expect(told.contains("newcomer") && told.contains("maximum") && !told.contains("a-secret"))
   }
 
-  @Test("foreign nonsense is seen by everybody without asking, and gets a revision", arguments: BackendKind.allCases)
+  @Test("every service sees an unreadable foreign edit, and one gives it a revision", arguments: BackendKind.allCases)
   func foreignNonsense(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -158,7 +158,7 @@ struct BadDataTests {
       try await eventually("it gets a revision") { try await stores[0].metadata(for: "limits")?.isForeign == true }
       #expect(shares.allSatisfy { $0.wrappedValue.maximum == 20 })
       for index in 1...3 {
-        let entries = journal.entries("What is stored cannot be read", of: "service\(index)", name: "limits")
+        let entries = journal.entries("The stored value cannot be read", of: "service\(index)", name: "limits")
         #expect(entries.count == round, "An adoption is no other document.")
       }
       try backend.set("limits", #"{"maximum":21,"note":"readable"}"#)
@@ -170,7 +170,7 @@ struct BadDataTests {
   }
 
   @Test(
-    "a key that becomes one of another type is seen by everybody, and so is its end",
+    "every service sees a key that changes its type, and sees when that ends",
     arguments: BackendKind.allCases
   )
   func foreignType(kind: BackendKind) async throws {
@@ -185,7 +185,7 @@ struct BadDataTests {
       try backend.setList("limits")
       let error = RedisSharedStateError.wrongType("list", name: "limits")
       for share in shares { try await share.status { $0.loadError as? RedisSharedStateError == error } }
-      // Another one each time, so that it is a change whether the loss in between was seen or not.
+      // A different note each round, so that it is a change whether or not the share has seen the loss in between.
       let note = isFlushed ? "waits again" : "waits"
       shares[1].withLock { $0.note = note }
       try await shares[1].status { $0.hasUndecodable(\.saveError) }

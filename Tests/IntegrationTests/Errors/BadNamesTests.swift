@@ -8,7 +8,7 @@ import Testing
 @Suite("Names that cannot be used", .timeLimit(.minutes(5)), .endsStores)
 struct BadNamesTests {
   @Test(
-    "are errors of the share, which works on in memory",
+    "are errors of the share, which goes on working in memory",
     arguments: ["", "a{b}", "line\nbreak", "null\0", String(repeating: "n", count: 513)]
   )
   func badName(name: String) async throws {
@@ -31,7 +31,7 @@ struct BadNamesTests {
     await #expect(throws: RedisSharedStateError.self) { try await $count.save() }
     await #expect(throws: RedisSharedStateError.self) { _ = try await store.metadata(for: name) }
     #expect(backend.redis.keys.isEmpty)
-    // Each change that cannot be kept is told by a flush; the log has it once for each time.
+    // A flush reports each change that cannot be kept, and the log has one entry for each.
     for round in 3...4 {
       $count.withLock { $0 = round }
       await #expect(throws: RedisSharedStateError.changesGivenUp(names: [name], further: 0)) {
@@ -56,7 +56,7 @@ struct BadNamesTests {
   }
 
   @Test(
-    "one name with two types of value is an error of the second share, and loses nothing",
+    "one name with two types of value is an error of the second share, and no value is lost",
     arguments: BackendKind.allCases
   )
   func twoTypes(kind: BackendKind) async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A value at which the connection breaks", .timeLimit(.minutes(5)), .endsStores)
 struct BreakingValueTests {
-  @Test("keeps no other from being stored, and says so itself", arguments: BackendKind.allCases)
+  @Test("does not keep other values from being stored, and has the error itself", arguments: BackendKind.allCases)
   func others(kind: BackendKind) async throws {
     let backend = try kind.make()
     let proxy = Proxy(breakingAt: "poison")
@@ -32,7 +32,7 @@ struct BreakingValueTests {
       return _ = Issue.record("\(String(describing: $poison.saveError))")
     }
     #expect(others.allSatisfy { $0.saveError == nil })
-    // Whoever asks all the time does not keep the others waiting either.
+    // Repeated saves of the poison do not hold up the other values either.
     for round in 2...5 {
       await #expect(throws: RedisSharedStateError.self) { try await $poison.save() }
       for other in others { other.withLock { $0 = round } }
@@ -45,7 +45,7 @@ struct BreakingValueTests {
     #expect($poison.saveError == nil)
   }
 
-  /// Something between a service and its server, that takes offence at one name.
+  /// A proxy between a service and its server that breaks the connection at one name.
   private final class Proxy: Sendable {
     let name: String
     let isBreaking = Atomic(false)

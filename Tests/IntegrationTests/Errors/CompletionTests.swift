@@ -5,7 +5,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// BadDataHeld, and what is no bad data: a document of an older release.
+/// BadDataHeld, and data that is not bad: a document of an older release.
 @Suite("A member that is missing", .timeLimit(.minutes(5)), .endsStores)
 struct CompletionTests {
   private struct Limits: Codable, Hashable, Sendable {
@@ -33,7 +33,7 @@ struct CompletionTests {
     var items: [Limits] = []
   }
 
-  @Test("is taken from the default, at its place only, and nothing is written", arguments: BackendKind.allCases)
+  @Test("is taken from the default, only where it is missing, and nothing is written", arguments: BackendKind.allCases)
   func isCompleted(kind: BackendKind) async throws {
     let (backend, journal) = (try kind.make(), Journal())
     let (first, second) = (try backend.store("first"), try backend.store("second", logger: journal.logger("second")))
@@ -53,7 +53,7 @@ struct CompletionTests {
     #expect(entries.map(\.level) == [.info])
     #expect(entries.first?.members == "currency, limits.perDay, items")
 
-    // What is changed is written, and nothing else.
+    // Only the changed member is written.
     $newer.withLock { $0.limits.perDay = 2_000 }
     try await $newer.save()
     #expect(
@@ -67,7 +67,7 @@ struct CompletionTests {
     #expect(journal.entries(Journal.completed).count == 1)
   }
 
-  @Test("has no default within an element", arguments: BackendKind.allCases)
+  @Test("has no default inside an element", arguments: BackendKind.allCases)
   func elements(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("config", #"{"limit":20,"items":[{"perSecond":1,"burst":2}]}"#)
@@ -77,7 +77,7 @@ struct CompletionTests {
     #expect(newer == Second())
   }
 
-  @Test("may be changed by an atomic update, and beside what others change", arguments: BackendKind.allCases)
+  @Test("may be changed by an atomic update, and next to changes of other services", arguments: BackendKind.allCases)
   func changes(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("config", #"{"limit":20,"limits":{"perSecond":1,"burst":2}}"#)
@@ -96,7 +96,7 @@ struct CompletionTests {
     try await $older.value { $0.note == "a note" }
   }
 
-  @Test("is missing to a subclass of Foundation's decoder", arguments: BackendKind.allCases)
+  @Test("stays missing for a subclass of Foundation's decoder", arguments: BackendKind.allCases)
   func subclass(kind: BackendKind) async throws {
     final class Decoder: JSONDecoder, @unchecked Sendable {}
     let backend = try kind.make()

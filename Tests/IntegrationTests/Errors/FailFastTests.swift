@@ -5,8 +5,8 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// In these tests an operation waits for an hour, so that what is not told at once is not told in time.
-@Suite("What only a person can mend is told at once", .timeLimit(.minutes(5)), .endsStores)
+/// Operations time out after an hour in these tests, so that an error that is not reported at once comes too late.
+@Suite("An error that only a person can fix is reported at once", .timeLimit(.minutes(5)), .endsStores)
 struct FailFastTests {
   private typealias Operation = @Sendable () async throws -> Void
 
@@ -21,7 +21,7 @@ struct FailFastTests {
     return RedisStore(configuration, logger: logger).endingWithTest
   }
 
-  /// Tries everything that waits for the server, whether or not the first attempt to connect has ended.
+  /// Tries every operation that waits for the server, both before and after the end of the first attempt to connect.
   private func expect(_ expected: RedisSharedStateError, of store: RedisStore) async {
     @Shared(.redis("count", store: store)) var count = 1
     let share = $count
@@ -39,7 +39,7 @@ struct FailFastTests {
     #expect(share.loadError as? RedisSharedStateError == expected)
   }
 
-  @Test("a password that the server refuses, and the log names the server and the service, once, as an error")
+  @Test("a password that the server refuses; the log names the server and the service, once, as an error")
   func wrongPassword() async throws {
     let server = try PrivateRedisServer(password: "right")
     let journal = Journal()
@@ -66,13 +66,13 @@ struct FailFastTests {
 
   @Test("a port that expects TLS")
   func tls() async throws {
-    // The alert of a server that was not greeted as it expects.
+    // The TLS alert of a server that received no TLS handshake.
     let server = try HostileServer { $0.say("\u{15}\u{3}\u{3}\0\u{2}\u{2}F") }
     let reason = "it speaks TLS, which is not supported yet; use a port without it"
     await expect(.protocolViolation(reason: reason), of: try store(server.url))
   }
 
-  @Test("a server that hangs up without a word may expect TLS, which the error says")
+  @Test("a server that hangs up without a reply; the error says that it may expect TLS")
   func hangsUp() async throws {
     let server = try HostileServer { _ in }
     let store = try store(server.url)
@@ -101,7 +101,7 @@ struct FailFastTests {
     ]
     for operation in operations {
       do {
-        // What the library can do without may be forbidden.
+        // The operation may succeed, because the library can do without some commands.
         try await inTime("the answer", wait: operation)
       } catch let error as RedisSharedStateError {
         guard error.code == .permissionDenied else { throw error }
@@ -109,7 +109,7 @@ struct FailFastTests {
     }
   }
 
-  @Test("each call may have its own timeout while nobody answers", arguments: BackendKind.allCases)
+  @Test("each call may have its own timeout while no server answers", arguments: BackendKind.allCases)
   func ownTimeout(kind: BackendKind) async throws {
     let backend = try kind.make()
     let way = Way()

@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("A name that the user may not touch is no other name's concern", .timeLimit(.minutes(5)), .endsStores)
+@Suite("A name that the user may not access does not affect other names", .timeLimit(.minutes(5)), .endsStores)
 struct ForbiddenNamesTests {
   enum Right: CaseIterable {
     case keys, channels
@@ -15,7 +15,7 @@ struct ForbiddenNamesTests {
   }
 
   @Test(
-    "it alone has the error, and the others are read, written and heard of",
+    "only that name has the error; others are read, written and announced",
     arguments: BackendKind.allCases,
     Right.allCases
   )
@@ -46,14 +46,14 @@ struct ForbiddenNamesTests {
     }
     let error = await #expect(throws: RedisSharedStateError.self) { try await store.flush(within: patience) }
     #expect(isForbidden(error))
-    // It is tried again when it is asked for, and what was changed is not lost.
+    // An explicit save tries again, and the change is not lost.
     try backend.permit(keys: nil, channels: nil)
     try await $closed.save()
     #expect(try backend.get("closed") == "2")
     #expect($closed.loadError == nil && $closed.saveError == nil)
   }
 
-  @Test("what is permitted later is found without asking", arguments: BackendKind.allCases)
+  @Test("a right that is granted later is noticed without a call", arguments: BackendKind.allCases)
   func permittedLater(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("closed", "7")
@@ -66,7 +66,7 @@ struct ForbiddenNamesTests {
     try await $closed.status { $0.loadError == nil }
   }
 
-  @Test("a right that is withdrawn meanwhile is noticed by its value alone", arguments: BackendKind.allCases)
+  @Test("a right that is withdrawn later affects only its own value", arguments: BackendKind.allCases)
   func withdrawn(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store { $0.antiEntropyInterval = .milliseconds(50) }
@@ -84,7 +84,7 @@ struct ForbiddenNamesTests {
     #expect(isForbidden(error))
   }
 
-  @Test("without the right to ask for a type, what is there is read; what is not, tells why it is not known")
+  @Test("without TYPE and EXISTS, present values are read, and an absent one says why it is unknown")
   func withoutTypes() async throws {
     let backend = try ServerBackend(configuration: ["user default on nopass ~* &* +@all -type -exists"])
     try backend.set("there", "7")
@@ -96,7 +96,7 @@ struct ForbiddenNamesTests {
     #expect($there.loadError == nil)
   }
 
-  @Test("an atomic update that may not be announced has taken effect, and says so")
+  @Test("an atomic update that may not be announced takes effect, and reports that")
   func unannounced() async throws {
     let backend = try ServerBackend(configuration: ["user default on nopass ~* &* +@all -publish"])
     let store = try backend.store()

@@ -11,7 +11,7 @@ struct GivenUpTests {
     .changesGivenUp(names: names, further: 0)
   }
 
-  @Test("a flush tells once of what was given up before it, and so does the log", arguments: BackendKind.allCases)
+  @Test("a flush reports earlier given-up changes once, and so does the log", arguments: BackendKind.allCases)
   func before(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -33,14 +33,14 @@ struct GivenUpTests {
     }
   }
 
-  @Test("a flush tells of it as soon as nothing is pending any more")
+  @Test("a flush reports a given-up change as soon as nothing is pending")
   func atOnce() async throws {
     let backend = FakeBackend()
     for round in 1...500 {
       let store = try backend.store("service\(round)")
       let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
       number.withLock { $0 = .infinity }
-      // No condition is as quick as this: what is looked for is between two steps of the writer's thread.
+      // This polls, because the moment lies between two steps of the writer's thread, and no condition is that quick.
       let end = ContinuousClock.now + patience
       while store.pendingChanges > 0, ContinuousClock.now < end { await Task.yield() }
       await #expect(throws: Self.givenUp("number")) { try await store.flush(within: patience) }
@@ -48,7 +48,7 @@ struct GivenUpTests {
     }
   }
 
-  @Test("a flush tells of what is given up while it waits, and so does every other", arguments: BackendKind.allCases)
+  @Test("every flush reports changes that are given up while it waits", arguments: BackendKind.allCases)
   func meanwhile(kind: BackendKind) async throws {
     let backend = try kind.make()
     let way = Way()
@@ -65,7 +65,7 @@ struct GivenUpTests {
     try await store.flush(within: patience)
   }
 
-  @Test("a change that is rejected is told, though a save that waited for it was", arguments: BackendKind.allCases)
+  @Test("a flush reports a rejected change even if a save has already reported it", arguments: BackendKind.allCases)
   func rejected(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0, options: .init(conflict: .reject))
     try pair.backend.separate("second")
@@ -80,7 +80,7 @@ struct GivenUpTests {
     try await pair.stores.0.flush(within: patience)
   }
 
-  @Test("it is told when the share is gone, too", arguments: BackendKind.allCases)
+  @Test("a flush reports it even when the share is gone", arguments: BackendKind.allCases)
   func dropped(kind: BackendKind) async throws {
     let backend = try kind.make()
     defer { withExtendedLifetime(backend) {} }
@@ -94,7 +94,7 @@ struct GivenUpTests {
   }
 
   @Test(
-    "who saves the value after all need not be told, also when it is shared anew",
+    "a change that is saved after all is not reported, even if the value is shared anew",
     arguments: BackendKind.allCases,
     [true, false]
   )

@@ -24,7 +24,7 @@ struct RefusedValuesTests {
     writer: nil
   )
 
-  @Test("a local change is refused where it is made, and nothing is sent", arguments: BackendKind.allCases)
+  @Test("a local change is refused before it is sent", arguments: BackendKind.allCases)
   func localChange(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -42,7 +42,7 @@ struct RefusedValuesTests {
     #expect(share.saveError == nil)
   }
 
-  @Test("of many atomic updates only those that break the rules are refused", arguments: BackendKind.allCases)
+  @Test("of many atomic updates, only those that break the rules are refused", arguments: BackendKind.allCases)
   func updates(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -74,7 +74,7 @@ struct RefusedValuesTests {
     try await share.load()
     share.withLock { $0.maximum = 5 }
     try await share.save()
-    // A service without the rules.
+    // This service has no rules.
     @Shared(.redis("limits", store: try backend.store("careless"))) var careless = Limits()
     try await $careless.load()
     $careless.withLock { $0.maximum = -1 }
@@ -85,8 +85,8 @@ struct RefusedValuesTests {
     }
     #expect(reason == Invalid().description && writer.hasPrefix("careless"))
     #expect(share.wrappedValue.maximum == 5)
-    #expect(journal.entries("What is stored cannot be read", name: "limits").count == 1)
-    // So is what somebody writes by hand.
+    #expect(journal.entries("The stored value cannot be read", name: "limits").count == 1)
+    // A value that is written by hand is held, too.
     try backend.set("limits", #"{"maximum":0,"note":"by hand"}"#)
     try await share.status { $0.loadError as? RedisSharedStateError == Self.refused }
     #expect(share.wrappedValue.maximum == 5)
@@ -95,7 +95,7 @@ struct RefusedValuesTests {
     try await share.status { $0.loadError == nil }
   }
 
-  @Test("of two changes that are right by themselves only, the later one is refused", arguments: BackendKind.allCases)
+  @Test("of two changes that are valid only separately, the later one is refused", arguments: BackendKind.allCases)
   func mergedChanges(kind: BackendKind) async throws {
     let options = RedisSharedKey<Limits>.Options { limits in
       if limits.maximum > 10, limits.note == "closed" { throw Invalid() }
@@ -107,7 +107,7 @@ struct RefusedValuesTests {
     } _: {
       $0.note = "closed"
     }
-    // What was acknowledged stays, for both.
+    // The acknowledged change stays for both services.
     let refused = [pair.first, pair.second].count {
       if case .rejected("value", _, nil)? = ($0.saveError as? RedisSharedStateError)?.cause { true } else { false }
     }
@@ -129,7 +129,7 @@ struct DocumentSizeTests {
   }
 
   @Test(
-    "whoever brings a document over the limit is refused, and what is stored stays",
+    "a change that brings a document over the limit is refused, and the stored document stays",
     arguments: BackendKind.allCases
   )
   func together(kind: BackendKind) async throws {
@@ -155,7 +155,7 @@ struct DocumentSizeTests {
   }
 
   @Test(
-    "what is stored and larger than the limit is not read, and not written over, until it is smaller",
+    "a stored document over the limit is neither read nor overwritten until it is smaller",
     arguments: BackendKind.allCases
   )
   func lowerLimit(kind: BackendKind) async throws {
@@ -181,7 +181,7 @@ struct DocumentSizeTests {
     #expect(way.bytesRead < 2 * large.utf8.count)
   }
 
-  @Test("a huge value that somebody stores costs no more than its length, also for a change that is under way")
+  @Test("a huge stored value costs only a request for its length, even with a change under way")
   func huge() async throws {
     let backend = try ServerBackend()
     let way = Way()

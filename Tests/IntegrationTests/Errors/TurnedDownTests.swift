@@ -3,16 +3,16 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("A server that says no to everything", .timeLimit(.minutes(5)), .endsStores)
+@Suite("A server that refuses every commit", .timeLimit(.minutes(5)), .endsStores)
 struct TurnedDownTests {
-  /// What it answers every commit with.
+  /// The server's answer to every commit.
   enum Answer: CaseIterable, Sendable {
     case conflict, noScript
 
     var error: RedisSharedStateError {
       switch self {
       case .conflict:
-        .protocolViolation(reason: "it turns down what it is asked for, because of what was there before")
+        .protocolViolation(reason: "it rejects the request again and again with the same answer")
       case .noScript: .serverError(code: "NOSCRIPT")
       }
     }
@@ -25,7 +25,7 @@ struct TurnedDownTests {
     }
   }
 
-  @Test("is asked a few times, then those who wait are told what it does", arguments: Answer.allCases)
+  @Test("gets a few attempts, then the waiting callers get an error that says what it does", arguments: Answer.allCases)
   func commits(answer: Answer) async throws {
     let backend = FakeBackend()
     let way = Way()
@@ -44,7 +44,7 @@ struct TurnedDownTests {
     }
     await #expect(throws: answer.error) { try await $other.updateAtomically { $0 += 1 } }
     #expect(way.commitsSent <= 48)
-    // Nothing of it was a reason to leave, and once the server is right again everything is delivered.
+    // The store stays connected, and delivers everything once the server accepts writes again.
     #expect(store.status == .inProcess)
     backend.redis.acceptWrites()
     try await $count.save()

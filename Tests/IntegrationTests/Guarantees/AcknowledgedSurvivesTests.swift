@@ -7,7 +7,7 @@ import Testing
 @Suite("AcknowledgedSurvives", .timeLimit(.minutes(5)), .endsStores)
 struct AcknowledgedSurvivesTests {
   @Test(
-    "a server that restarts with nothing, or from an old dump, gets back the newest value, as it was",
+    "a server that restarts empty or from an old dump gets the newest value back, as it was",
     arguments: BackendKind.allCases,
     [false, true]
   )
@@ -33,17 +33,17 @@ struct AcknowledgedSurvivesTests {
     }
     #expect(try await stores[0].metadata(for: "count") == before)
     try await eventually("who has healed says so") {
-      // Who has read only the change before may have given that back first.
+      // A service that has read only the earlier change may have restored that first.
       !journal.entries(Journal.restored).isEmpty
     }
     #expect(!journal.entries(Journal.lostHistory, name: "count").isEmpty)
-    // The revision goes on from there.
+    // Revisions continue from there.
     shares[2].withLock { $0 = 3 }
     try await shares[2].save()
     for share in shares { try await share.becomes(3) }
   }
 
-  @Test("where the server counts, everybody takes what it has left", arguments: BackendKind.allCases, [false, true])
+  @Test("under .adoptServer, services take the server's value", arguments: BackendKind.allCases, [false, true])
   func adoptServer(kind: BackendKind, hasDump: Bool) async throws {
     let backend = try kind.makeForgetful()
     let journal = Journal()
@@ -69,7 +69,7 @@ struct AcknowledgedSurvivesTests {
     for share in shares { try await share.becomes(3) }
   }
 
-  @Test("a change that was on its way when the server lost everything is made, too", arguments: [false, true])
+  @Test("a change that was under way when the server lost everything is made, too", arguments: [false, true])
   func changeUnderWay(takesEffect: Bool) async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -90,7 +90,7 @@ struct AcknowledgedSurvivesTests {
     #expect($limits.saveError == nil)
   }
 
-  @Test("everything is loaded at the moment when the loss is found: it is still healed")
+  @Test("a loss is healed even if everything is loaded at the moment when it is found")
   func manyReads() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -109,7 +109,7 @@ struct AcknowledgedSurvivesTests {
     try await eventually("the value is back") { backend.get("count") == "1" }
   }
 
-  @Test("a FLUSHALL while nobody is connected is a loss", arguments: BackendKind.allCases)
+  @Test("a FLUSHALL while no service is connected is a loss", arguments: BackendKind.allCases)
   func flushedWhileAway(kind: BackendKind) async throws {
     let backend = try kind.make()
     let way = Way()
@@ -124,7 +124,7 @@ struct AcknowledgedSurvivesTests {
     #expect(count == 1)
   }
 
-  @Test("what the damaged server accepted in between wins, and the loss is reported", arguments: BackendKind.allCases)
+  @Test("a change that the damaged server accepted wins, and the loss is reported", arguments: BackendKind.allCases)
   func writeInBetween(kind: BackendKind) async throws {
     let backend = try kind.makeForgetful()
     let journal = Journal()
@@ -143,7 +143,7 @@ struct AcknowledgedSurvivesTests {
     @Shared(.redis("count", store: newcomer)) var written = 0
     try await $written.becomes(1)
     $written.withLock { $0 = 50 }
-    // One commit: it names what it was made from, and that tells the loss.
+    // One commit is enough: it names the version it was made from, which reveals the loss.
     try await newcomer.flush(within: patience)
     let metadata = try await newcomer.metadata(for: "count")
 
@@ -151,7 +151,7 @@ struct AcknowledgedSurvivesTests {
     try await $seen.becomes(50)
     try await $seen.load()
     #expect(try backend.get("count") == "50")
-    // What both include has a revision above both.
+    // The merged value has a revision above both.
     let merged = try #require(try await witness.metadata(for: "count"))
     #expect(merged.revision > (metadata?.revision ?? 0))
     #expect(journal.entries(Journal.merged, name: "count").count == 1)
@@ -159,7 +159,7 @@ struct AcknowledgedSurvivesTests {
     #expect(journal.entries(Journal.restored) == [])
   }
 
-  @Test("a tombstone is final: a deleted value does not come back with an old dump", arguments: BackendKind.allCases)
+  @Test("a deleted value does not come back with an old dump", arguments: BackendKind.allCases)
   func tombstone(kind: BackendKind) async throws {
     let backend = try kind.makeForgetful()
     let (first, second) = (try backend.store("first"), try backend.store("second"))
@@ -181,7 +181,7 @@ struct AcknowledgedSurvivesTests {
   }
 
   @Test(
-    "a change made while a server was away that lost everything is merged into what it lost",
+    "a change that was made while the server was away is merged into the value that the server lost",
     arguments: BackendKind.allCases
   )
   func pendingChange(kind: BackendKind) async throws {
@@ -202,7 +202,7 @@ struct AcknowledgedSurvivesTests {
     try await $others.becomes(limits)
   }
 
-  @Test("where the server evicts, a missing value is a loss, and is given back", arguments: BackendKind.allCases)
+  @Test("on a server that evicts, a missing value is a loss, and is restored", arguments: BackendKind.allCases)
   func eviction(kind: BackendKind) async throws {
     let backend: any Backend
     switch kind {
@@ -220,7 +220,7 @@ struct AcknowledgedSurvivesTests {
     for share in shares { try await share.becomes(1) }
     let before = try #require(try await stores[0].metadata(for: "count"))
     if let server = (backend as? ServerBackend)?.server {
-      // Everything is thrown away, what is beside the value as well.
+      // The server evicts everything, including metadata.
       try server.command("CONFIG", "SET", "maxmemory", "1")
       try await eventually("the server is empty") { try server.command("DBSIZE").text == "0" }
       try server.command("CONFIG", "SET", "maxmemory", "0")
@@ -236,7 +236,7 @@ struct AcknowledgedSurvivesTests {
   }
 
   @Test(
-    "two histories are merged, however far the clock of the next server is behind or ahead",
+    "two histories are merged, however far the next server's clock is behind or ahead",
     arguments: [-3_600, -10, -1, 0, 1, 10]
   )
   func clocks(seconds: Int) async throws {
@@ -261,7 +261,7 @@ struct AcknowledgedSurvivesTests {
     for share in [$limits, $others] { try await share.becomes(Limits(maximum: 20, note: "accepted")) }
   }
 
-  @Test("where only values that expire are evicted, a missing value was deleted by somebody")
+  @Test("on a server that evicts only expiring values, a missing value counts as deleted")
   func volatileEviction() async throws {
     let backend = try ServerBackend(configuration: ["maxmemory-policy volatile-lru"])
     let store = try backend.store()

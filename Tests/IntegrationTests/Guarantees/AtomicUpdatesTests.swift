@@ -44,7 +44,7 @@ struct AtomicUpdatesTests {
     }
   }
 
-  @Test("come after a local change also when that meets a conflict first", arguments: BackendKind.allCases)
+  @Test("come after a local change even if that meets a conflict first", arguments: BackendKind.allCases)
   func localChangeConflicts(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     for round in 1...10 {
@@ -65,7 +65,7 @@ struct AtomicUpdatesTests {
     }
   }
 
-  @Test("come after the local change also when others were waiting before it", arguments: BackendKind.allCases)
+  @Test("come after the local change even if other updates were waiting before it", arguments: BackendKind.allCases)
   func localChangeBetween(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -90,7 +90,7 @@ struct AtomicUpdatesTests {
     #expect(pair.second.wrappedValue == 101)
   }
 
-  @Test("each caller has its own result or error, and who throws changes nothing", arguments: BackendKind.allCases)
+  @Test("each caller gets its own result or error; a throwing update changes nothing", arguments: BackendKind.allCases)
   func ownResults(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 10)
     let results = await withTaskGroup(of: Result<Int, any Error>.self) { [first = pair.first] group in
@@ -117,7 +117,7 @@ struct AtomicUpdatesTests {
     try await pair.second.becomes(0)
   }
 
-  @Test("those who wait together are committed together", arguments: BackendKind.allCases)
+  @Test("updates that wait together are committed together", arguments: BackendKind.allCases)
   func groupCommit(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -139,12 +139,12 @@ struct AtomicUpdatesTests {
     for update in updates { results.append(try await update.value) }
     #expect(results.sorted() == Array(2...65))
     #expect(count == 65)
-    // The first one is sent at once, and the others wait for its answer.
+    // The first update is sent at once, and the others wait for its answer.
     let made = try commits.count()
     #expect((1...2).contains(made))
   }
 
-  @Test("an update that changes nothing commits nothing, on the newest value", arguments: BackendKind.allCases)
+  @Test("an update that changes nothing sees the newest value and commits nothing", arguments: BackendKind.allCases)
   func unchanged(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.store(ShopConfig(maxItems: 3))
@@ -165,7 +165,7 @@ struct AtomicUpdatesTests {
     #expect(pair.first.wrappedValue.maxItems == 3)
   }
 
-  @Test("an update that leaves the default, where nothing is stored, stores nothing", arguments: BackendKind.allCases)
+  @Test("an update that leaves the default of an absent value stores nothing", arguments: BackendKind.allCases)
   func unchangedDefault(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     #expect(try await pair.first.updateAtomically { $0.maxItems } == 10)
@@ -173,7 +173,7 @@ struct AtomicUpdatesTests {
   }
 
   @Test(
-    "what changes nothing is verified by a read: it never answers from a stale value",
+    "a read verifies an update that changes nothing, so it never answers from a stale value",
     arguments: BackendKind.allCases
   )
   func verified(kind: BackendKind) async throws {
@@ -204,7 +204,7 @@ struct AtomicUpdatesTests {
     try await pair.second.becomes(ShopConfig(maxItems: 50, delivery: .init(days: 43)))
   }
 
-  @Test("an unwrapped optional and an element are updated where they are", arguments: BackendKind.allCases)
+  @Test("an unwrapped optional and an element are updated in place", arguments: BackendKind.allCases)
   func optionalsAndElements(kind: BackendKind) async throws {
     struct Item: Codable, Hashable, Identifiable, Sendable {
       var id: Int
@@ -239,7 +239,7 @@ struct AtomicUpdatesTests {
     #expect(try backend.get("items")?.contains("2") == false)
   }
 
-  @Test("one that is cancelled while it waits never takes effect", arguments: BackendKind.allCases)
+  @Test("an update that is cancelled while it waits never takes effect", arguments: BackendKind.allCases)
   func cancelled(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -261,11 +261,11 @@ struct AtomicUpdatesTests {
     #expect(try backend.get("count") == "10")
   }
 
-  @Test("one that is cancelled after it was sent says that nobody knows", arguments: BackendKind.allCases)
+  @Test("an update that is cancelled after it was sent reports an unknown outcome", arguments: BackendKind.allCases)
   func cancelledTooLate(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store {
-      // Nothing but the cancellation ends it, however busy the machine is.
+      // Only the cancellation ends the update, however busy the machine is.
       $0.operationTimeout = .seconds(300)
       $0.requestTimeout = .seconds(300)
       $0.keepAliveInterval = .seconds(300)
@@ -281,7 +281,7 @@ struct AtomicUpdatesTests {
     try await $count.becomes(1)
   }
 
-  @Test("a cancelled task does not even begin")
+  @Test("an update of a cancelled task never runs")
   func cancelledBefore() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -297,7 +297,7 @@ struct AtomicUpdatesTests {
     #expect(backend.redis.get("count") == nil)
   }
 
-  @Test("without a server it ends with why, and never takes effect", arguments: BackendKind.allCases)
+  @Test("an update without a server ends with the reason, and never takes effect", arguments: BackendKind.allCases)
   func deadline(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store("service") { $0.operationTimeout = .milliseconds(100) }
@@ -314,7 +314,7 @@ struct AtomicUpdatesTests {
     #expect(try backend.get("count") == nil)
   }
 
-  @Test("a server that does not answer in time leaves the outcome open", arguments: BackendKind.allCases)
+  @Test("if the server does not answer in time, the outcome is unknown", arguments: BackendKind.allCases)
   func deadlineTooLate(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store("service") { $0.operationTimeout = .milliseconds(300) }
@@ -329,7 +329,7 @@ struct AtomicUpdatesTests {
     try await $count.becomes(1)
   }
 
-  @Test("what cannot be read is not updated, and says so", arguments: BackendKind.allCases)
+  @Test("an unreadable value is not updated, and the error says so", arguments: BackendKind.allCases)
   func unreadable(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("count", "\"no number\"")
@@ -337,13 +337,13 @@ struct AtomicUpdatesTests {
     @Shared(.redis("count", store: store)) var count = 0
     let error = await #expect(throws: RedisSharedStateError.self) { try await $count.updateAtomically { $0 += 1 } }
     guard error?.code == .undecodable else { return _ = Issue.record("\(String(describing: error))") }
-    // Also when a local change is waiting.
+    // The same holds while a local change is waiting.
     $count.withLock { $0 = 5 }
     await #expect(throws: RedisSharedStateError.self) { try await $count.updateAtomically { $0 += 1 } }
     #expect(try backend.get("count") == "\"no number\"")
   }
 
-  @Test("what is too large is not sent, and says so", arguments: BackendKind.allCases)
+  @Test("a value that is too large is not sent, and the error says so", arguments: BackendKind.allCases)
   func tooLarge(kind: BackendKind) async throws {
     let pair = try await Pair(kind, "", options: .init(maximumBytes: 100))
     await #expect(throws: RedisSharedStateError.self) {

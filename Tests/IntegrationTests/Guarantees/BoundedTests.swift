@@ -24,7 +24,7 @@ struct BoundedTests {
     let calls = Atomic(0)
     let isBlocked = AsyncStream.makeStream(of: Void.self)
     let release = DispatchSemaphore(value: 0)
-    // Whatever else fails, nobody stays blocked.
+    // If the test fails, no thread stays blocked.
     defer { release.signal() }
     withObservationTracking {
       _ = read
@@ -35,7 +35,7 @@ struct BoundedTests {
     }
     $written.withLock { $0 = 1 }
     try await inTime("the observer that blocks") { for await _ in isBlocked.stream { break } }
-    // The observer's handler is stuck. Everything else goes on.
+    // The observer's handler is blocked. Everything else goes on.
     for round in 2...50 {
       $written.withLock { $0 = round }
       try await $written.save()
@@ -45,7 +45,7 @@ struct BoundedTests {
   }
 
   @Test(
-    "a blocked observer delays no observer of another value or store, and is named in the log once",
+    "a blocked observer delays no observer of another value or store, and the log names it once",
     arguments: BackendKind.allCases
   )
   func othersThanTheBlockedObserver(kind: BackendKind) async throws {
@@ -83,13 +83,13 @@ struct BoundedTests {
     #expect(named.map(\.store) == ["blocked"] && named.map(\.name) == ["a"] && named.map(\.level) == [.warning])
   }
 
-  @Test("a log that blocks keeps no other store from naming its observers", arguments: BackendKind.allCases)
+  @Test("a blocked log does not keep other stores from naming their observers", arguments: BackendKind.allCases)
   func blockedLog(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (gate, journal) = (Gate(), Journal())
     defer { gate.open() }
     let writer = try backend.store("writer")
-    // Its first line waits, on a thread of its own; the second one is the name.
+    // The store's first log line blocks on its own thread; its second line is the name.
     let stuck = try backend.store("stuck", logger: .waiting(at: gate))
     let other = try backend.store("other", logger: journal.logger("other"))
     let written = Shared(wrappedValue: 0, .redis("count", store: writer))
@@ -130,7 +130,7 @@ struct BoundedTests {
     try await $read.becomes(200_000)
   }
 
-  @Test("a storm of messages that mean nothing is ignored", arguments: BackendKind.allCases)
+  @Test("a storm of meaningless messages is ignored", arguments: BackendKind.allCases)
   func stormOfMessages(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -148,7 +148,7 @@ struct BoundedTests {
   }
 
   @Test(
-    "a subscriber that the server gives up, because it has stopped reading, comes back and catches up",
+    "a subscriber that the server disconnects because it has stopped reading reconnects and catches up",
     arguments: BackendKind.allCases
   )
   func cutSubscriber(kind: BackendKind) async throws {
@@ -162,7 +162,7 @@ struct BoundedTests {
     try await $written.save()
     try await $read.load()
 
-    // The thread that reads from the server gets no processor, say.
+    // This simulates a reading thread that gets no processor time.
     way.stopListening(at: gate)
     $written.withLock { $0 = 1 }
     try await $written.save()

@@ -12,7 +12,7 @@ struct ConflictsTests {
     return (local.map(text), stored.map(text))
   }
 
-  @Test("a rejected change is rolled back, and its error carries both", arguments: BackendKind.allCases)
+  @Test("a rejected change is rolled back, and its error carries both values", arguments: BackendKind.allCases)
   func reject(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0, options: .init(conflict: .reject))
     try await pair.store(1)
@@ -33,14 +33,14 @@ struct ConflictsTests {
     #expect(shown?.local == "2" && shown?.stored == "3")
     #expect(try pair.backend.get("value") == "3")
 
-    // What is based on the newest value is accepted, and takes the error away.
+    // A change based on the newest value is accepted, and clears the error.
     pair.second.withLock { $0 += 1 }
     try await pair.second.save()
     try await pair.first.becomes(4)
     try await pair.second.status { $0.saveError == nil }
   }
 
-  @Test("of two rejecting services one is accepted, and both show that", arguments: BackendKind.allCases)
+  @Test("of two changes under .reject, one is accepted, and both services show it", arguments: BackendKind.allCases)
   func rejectTogether(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig(), options: .init(conflict: .reject))
     for round in 1...5 {
@@ -63,7 +63,7 @@ struct ConflictsTests {
     }
   }
 
-  @Test("the last write wins, whole", arguments: BackendKind.allCases)
+  @Test("the last write wins as a whole", arguments: BackendKind.allCases)
   func lastWriteWins(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig(), options: .init(conflict: .lastWriteWins))
     try await pair.store(ShopConfig(currency: "EUR"))
@@ -103,7 +103,7 @@ struct ConflictsTests {
     try await pair.store(1)
     try pair.backend.pause()
     let resetting = Task { [first = pair.first] in try await first.reset() }
-    // The server takes requests in the order they come in, so the deletion may be behind the change.
+    // The server takes requests in the order of their arrival, so the deletion may come after the change.
     pair.second.withLock { $0 = 2 }
     let saving = Task { [second = pair.second] in try await second.save() }
     try pair.backend.resume()
@@ -114,7 +114,7 @@ struct ConflictsTests {
   }
 
   @Test(
-    "a pending change yields to a deletion also when nothing was stored before either",
+    "a pending change yields to a deletion even if nothing was stored before",
     arguments: BackendKind.allCases
   )
   func tombstoneAfterTombstone(kind: BackendKind) async throws {
@@ -136,7 +136,7 @@ struct ConflictsTests {
     #expect(pair.second.wrappedValue == 0)
   }
 
-  @Test("a service that is new does not yield to a deletion of long ago", arguments: BackendKind.allCases)
+  @Test("a new service does not yield to an old deletion", arguments: BackendKind.allCases)
   func newService(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Converges", .timeLimit(.minutes(5)), .endsStores)
 struct ConvergesTests {
-  @Test("many services that write at once end with what Redis has", arguments: BackendKind.allCases)
+  @Test("many services that write at once end with the value in Redis", arguments: BackendKind.allCases)
   func manyWriters(kind: BackendKind) async throws {
     let backend = try kind.make()
     let stores = try (1...4).map { try backend.store("service\($0)") }
@@ -23,7 +23,7 @@ struct ConvergesTests {
           }
         }
         group.addTask {
-          // Connections break all the while.
+          // Connections break meanwhile.
           for _ in 0..<10 {
             try? backend.cut(Bool.random() ? .writer : .subscriber, of: "service\(service + 1)")
             try? await stores[service].isUp()
@@ -49,7 +49,7 @@ struct ConvergesTests {
     try await expectAgreement(of: stores, shares, ["large"], backend)
   }
 
-  @Test("services of another database and of another namespace hear nothing of it", arguments: BackendKind.allCases)
+  @Test("services of another database or another namespace receive no changes", arguments: BackendKind.allCases)
   func isolation(kind: BackendKind) async throws {
     let backend = try kind.make()
     let here = try backend.store("here") { $0.namespace = "here:" }
@@ -69,7 +69,7 @@ struct ConvergesTests {
     #expect(two == 2)
   }
 
-  /// Once writes have stopped and everybody is connected, every box equals what Redis has.
+  /// Checks that every box equals the value in Redis once writes have stopped and every store is connected.
   private func expectAgreement(
     of stores: [RedisStore],
     _ shares: [[Shared<Limits>]],

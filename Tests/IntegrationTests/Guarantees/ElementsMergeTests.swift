@@ -22,7 +22,7 @@ struct ElementsMergeTests {
     var note = ""
   }
 
-  @Test("what both change in one collection at the same time is kept", arguments: BackendKind.allCases)
+  @Test("concurrent changes of one collection are both kept", arguments: BackendKind.allCases)
   func together(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Shop())
     try await pair.store(Shop())
@@ -50,7 +50,7 @@ struct ElementsMergeTests {
     #expect(pair.first.saveError == nil && pair.second.saveError == nil)
   }
 
-  @Test("what one removes and the other changes goes by the key's policy", arguments: BackendKind.allCases)
+  @Test("the key's policy decides about an element that is removed and changed", arguments: BackendKind.allCases)
   func removal(kind: BackendKind) async throws {
     for (policy, isRemoverLast, expected) in [
       (RemovalPolicy.laterWins, true, [Int]()), (.laterWins, false, [1]),
@@ -89,7 +89,7 @@ struct ElementsMergeTests {
     let stored = try #require(try backend.get("limits"))
     #expect(stored == #"["north",1,"south",2]"#)
     #expect(try JSONDecoder().decode([Region: Int].self, from: Data(stored.utf8)) == limits)
-    // Others read it, and write objects.
+    // Services without the option can read the array, and write an object.
     @Shared(.redis("limits", store: try backend.store("other"))) var others: [Region: Int] = [:]
     try await $others.load()
     #expect(others == limits)
@@ -116,7 +116,7 @@ struct ElementsMergeTests {
     #expect(pair.second.wrappedValue == merged)
   }
 
-  @Test("a set and a dictionary are written in an order of their own, so that what is unchanged stays as it is")
+  @Test("a set and a dictionary are written in a fixed order, so unchanged values keep their bytes")
   func canonicalOrder() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -131,7 +131,7 @@ struct ElementsMergeTests {
     #expect(backend.redis.get("shop") == stored)
   }
 
-  @Test("fields that nobody here knows survive in elements that both change", arguments: BackendKind.allCases)
+  @Test("unknown fields survive in elements that both services change", arguments: BackendKind.allCases)
   func unknownFields(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Shop())
     let items = #"[{"id":1,"title":"an item","price":1,"unknown":[1]},{"id":2,"title":"an item","price":1}]"#

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Eviction", .timeLimit(.minutes(5)), .endsStores)
 struct EvictionTests {
-  /// Services that look at everything often, since nobody is told of what is evicted beside a value.
+  /// Makes a service with frequent anti-entropy, because the server does not report the eviction of metadata.
   private func store(_ backend: some Backend, _ label: String, journal: Journal = Journal()) throws -> RedisStore {
     try backend.store(label, logger: journal.logger(label)) { $0.antiEntropyInterval = .milliseconds(300) }
   }
 
-  /// All at once, so that they are read together.
+  /// Loads all shares at once, so that they are read together.
   private func loadAll<Value: Sendable>(_ shares: some Sequence<Shared<Value>>) async throws {
     try await withThrowingTaskGroup { tasks in
       for share in shares { tasks.addTask { try await share.load() } }
@@ -24,7 +24,7 @@ struct EvictionTests {
   private func names(_ count: Int) -> [String] { (100..<100 + count).map { "value\($0)" } }
 
   @Test(
-    "AcknowledgedSurvives: nothing that living services hold is lost, whatever the policy throws away",
+    "AcknowledgedSurvives: no value that a running service holds is lost, whatever the policy evicts",
     arguments: ["allkeys-lru", "allkeys-lfu", "allkeys-random"]
   )
   func pressure(policy: String) async throws {
@@ -45,7 +45,7 @@ struct EvictionTests {
       try await eventually("something is thrown away") { try backend.evictions > before }
     }
     _ = try backend.server.command("CONFIG", "SET", "maxmemory", "0")
-    // What the full server has refused is tried again at once.
+    // Loading tries again at once what the full server has refused.
     try await loadAll(shares.joined())
     for (name, share) in zip(names, shares[0]) {
       try await eventually("\(name) is back") { try backend.get(name) == "\"\(share.wrappedValue)\"" }
@@ -55,7 +55,7 @@ struct EvictionTests {
     }
   }
 
-  @Test("Bounded: services that come back together do not have the server keep their values for each of them")
+  @Test("Bounded: services that reconnect together do not each cost the server a copy of their values")
   func comingBackTogether() async throws {
     let backend = try ServerBackend(configuration: ["maxmemory-policy allkeys-lru"])
     let stores = try (0..<20).map { try backend.store("service\($0)") }
@@ -79,7 +79,7 @@ struct EvictionTests {
   }
 
   @Test(
-    "AcknowledgedSurvives: also where an operator turns eviction on while services are connected",
+    "AcknowledgedSurvives: even if an operator turns eviction on while services are connected",
     arguments: BackendKind.allCases
   )
   func turnedOn(kind: BackendKind) async throws {
@@ -100,14 +100,14 @@ struct EvictionTests {
     for (number, name) in names.enumerated() {
       try await eventually("\(name) is back") { try backend.get(name) == "\(number + 1)" }
     }
-    // A service that has only heard of a value shows it again when its author has given it back.
+    // A service that knows a value only from a message shows it again once its author has restored it.
     for share in shares {
       for (number, share) in share.enumerated() { try await share.becomes(number + 1) }
     }
   }
 
   @Test(
-    "AcknowledgedSurvives: whichever of its keys a value has lost, it is given back as it was",
+    "AcknowledgedSurvives: a value is restored as it was, whichever of its keys are gone",
     arguments: [["count"], ["meta:{count}"], ["count", "meta:{count}"], ["meta:{count}", "count", "ops:{count}"]]
   )
   func keys(keys: [String]) async throws {
@@ -132,7 +132,7 @@ struct EvictionTests {
     #expect(journal.entries(Journal.adopted) == [])
   }
 
-  /// Throws away every key of these values, in an order that nobody knows.
+  /// Evicts every key of these values, in an arbitrary order.
   private func evictAll(_ names: [String], of backend: any Backend) async throws {
     let keys = names.flatMap { [$0, "meta:{\($0)}", "ops:{\($0)}"] }
     if let fake = backend as? FakeBackend { return keys.shuffled().forEach(fake.redis.evict) }
@@ -144,7 +144,7 @@ struct EvictionTests {
   }
 
   @Test(
-    "AcknowledgedSurvives: a value that is thrown away long before it expires is given back",
+    "AcknowledgedSurvives: a value that is evicted long before it expires is restored",
     arguments: zip([BackendKind.fake, .fake, .server], [true, false, true])
   )
   func beforeItsTime(kind: BackendKind, isAllGone: Bool) async throws {
@@ -159,17 +159,17 @@ struct EvictionTests {
       fake.redis.evict("count")
     } else {
       try await evictAll(["count"], of: backend)
-      // What the full server has refused is tried again at once.
+      // Loading tries again at once what the full server has refused.
       try await loadAll(shares)
     }
     try await eventually("it is back") { try backend.get("count") == "1" }
     #expect(try (backend.timeToLive(of: "count") ?? .zero) > .seconds(3_000))
-    // A service that has only heard of a value shows it again when its author has given it back.
+    // A service that knows a value only from a message shows it again once its author has restored it.
     for share in shares { try await share.becomes(1) }
   }
 
   @Test(
-    "ForeignEditsSeen: what somebody deletes stays deleted, on a server that may evict, too",
+    "ForeignEditsSeen: a deleted value stays deleted, even on a server that may evict",
     arguments: BackendKind.allCases,
     ["DEL", "EXPIRE", "FLUSHALL"]
   )
@@ -195,7 +195,7 @@ struct EvictionTests {
   }
 
   @Test(
-    "AcknowledgedSurvives: where it is not told how much is thrown away, what is gone was deleted, and the log says so",
+    "AcknowledgedSurvives: without a count of evictions, a missing value counts as deleted, and the log says so",
     arguments: BackendKind.allCases
   )
   func untold(kind: BackendKind) async throws {
@@ -217,7 +217,7 @@ struct EvictionTests {
     #expect(told.map(\.level) == [.notice])
   }
 
-  @Test("where it is told, the log says nothing of it", arguments: BackendKind.allCases)
+  @Test("with a count of evictions, the log says nothing about it", arguments: BackendKind.allCases)
   func told(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -229,7 +229,7 @@ struct EvictionTests {
 }
 
 extension BackendKind {
-  /// One that does not tell how it is, for want of a right.
+  /// Makes a backend that refuses INFO, because the user lacks the right.
   fileprivate func makeWithoutInfo() throws -> any Backend {
     switch self {
     case .fake:
@@ -243,7 +243,7 @@ extension BackendKind {
 }
 
 extension ServerBackend {
-  /// How many keys it has thrown away.
+  /// The number of keys that the server has evicted.
   fileprivate var evictions: Int {
     get throws { try number("evicted_keys", in: "stats") }
   }
@@ -252,12 +252,12 @@ extension ServerBackend {
     get throws { try number("total_connections_received", in: "stats") }
   }
 
-  /// In bytes.
+  /// The peak of the server's memory, in bytes.
   fileprivate var peak: Int {
     get throws { try number("used_memory_peak", in: "memory") }
   }
 
-  /// In bytes.
+  /// The server's memory, in bytes.
   fileprivate var used: Int {
     get throws { try number("used_memory", in: "memory") }
   }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("ExactlyOnceUpdates", .timeLimit(.minutes(5)), .endsStores)
 struct ExactlyOnceUpdatesTests {
-  @Test("a lost reply is no second effect")
+  @Test("a lost reply causes no second effect")
   func lostReply() async throws {
     let backend = FakeBackend()
     let (store, other) = (try backend.store("first"), try backend.store("other"))
@@ -25,7 +25,7 @@ struct ExactlyOnceUpdatesTests {
     }
   }
 
-  @Test("a lost reply is no second effect, although others have gone on")
+  @Test("a lost reply causes no second effect, although other services have gone on")
   func lostReplyAndOthers() async throws {
     let backend = FakeBackend()
     let (store, other) = (try backend.store("first"), try backend.store("other"))
@@ -47,7 +47,7 @@ struct ExactlyOnceUpdatesTests {
     try await $count.becomes(11)
   }
 
-  @Test("when many others have gone on, so that nobody remembers, the outcome is unknown, and never guessed")
+  @Test("if many later operations displaced the update's record, its outcome is unknown, and never guessed")
   func forgottenOperation() async throws {
     let backend = FakeBackend()
     let store = try backend.store("first")
@@ -67,7 +67,7 @@ struct ExactlyOnceUpdatesTests {
   }
 
   @Test(
-    "when the server has evicted what it remembers, the outcome is unknown, and never guessed",
+    "if the server has evicted its memory of operations, the outcome is unknown, and never guessed",
     arguments: [["ops:{count}"], ["ops:{count}", "meta:{count}"]]
   )
   func evictedOperation(keys: [String]) async throws {
@@ -88,7 +88,7 @@ struct ExactlyOnceUpdatesTests {
     try await $count.becomes(7)
   }
 
-  @Test("when the server was replaced by an older one between commit and reply, it is repeated or unknown")
+  @Test("if an older server takes over between commit and reply, the update is repeated or its outcome is unknown")
   func olderServer() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -97,7 +97,7 @@ struct ExactlyOnceUpdatesTests {
     try await $count.save()
     let before = backend.redis.snapshot()
     backend.redis.refuseConnections()
-    // Else the subscriber may see what the commit has made, and heal the older server with it.
+    // Otherwise the subscriber could see the result of the commit, and heal the older server with it.
     backend.redis.holdMessages()
     backend.redis.cutAfterNextCommit()
     let updating = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
@@ -105,7 +105,7 @@ struct ExactlyOnceUpdatesTests {
     backend.redis.restore(before)
     backend.redis.acceptConnections()
     let outcome = await updating.result
-    // On what an older snapshot has, the commit may be made again for certain: it expects that very revision.
+    // On the older snapshot it is safe to repeat the commit, because it expects exactly that revision.
     let value = backend.redis.get("count")
     switch outcome {
     case .success: #expect(value == "6")
@@ -115,7 +115,7 @@ struct ExactlyOnceUpdatesTests {
     }
   }
 
-  @Test("when the server was replaced by an empty one between commit and reply the outcome is unknown")
+  @Test("if an empty server takes over between commit and reply, the outcome is unknown")
   func emptyServer() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -123,7 +123,7 @@ struct ExactlyOnceUpdatesTests {
     $count.withLock { $0 = 5 }
     try await $count.save()
     backend.redis.refuseConnections()
-    // Who has heard of its effect knows it, and gives it back.
+    // A service that received the message would know the effect, and restore it.
     backend.redis.dropMessages()
     backend.redis.cutAfterNextCommit()
     let updating = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
@@ -133,7 +133,7 @@ struct ExactlyOnceUpdatesTests {
     await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) { try await updating.value }
   }
 
-  @Test("a server that is killed all the time loses and repeats nothing that it has answered")
+  @Test("a server that is killed repeatedly neither loses nor repeats an answered update")
   func killedServer() async throws {
     let backend = try ServerBackend()
     let store = try backend.store()
@@ -178,7 +178,7 @@ struct ExactlyOnceUpdatesTests {
   #endif
 
   @Test(
-    "a hundred thousand increments by three services, whose connections are killed all the while, are counted",
+    "three services count to a hundred thousand while their connections are killed",
     arguments: BackendKind.allCases
   )
   func hundredThousand(kind: BackendKind) async throws {
@@ -235,7 +235,7 @@ struct ExactlyOnceUpdatesTests {
     #expect(try backend.get("count") == "4000")
   }
 
-  /// Set once, for everybody.
+  /// A flag that is set once and visible to all threads.
   private final class Flag: Sendable {
     private let value = Atomic(false)
     var isSet: Bool { value.load(ordering: .acquiring) }

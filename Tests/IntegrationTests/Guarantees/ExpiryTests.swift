@@ -9,7 +9,7 @@ struct ExpiryTests {
   private static let week = Duration.seconds(7 * 86_400)
   private static let hour = Duration.seconds(3_600)
 
-  @Test("a time to live is on the server, and every save renews it", arguments: BackendKind.allCases)
+  @Test("the server has the time to live, and every save renews it", arguments: BackendKind.allCases)
   func renewed(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0, options: .init(timeToLive: .seconds(3_600)))
     try await pair.store(1)
@@ -27,7 +27,7 @@ struct ExpiryTests {
     #expect(try #require(try pair.backend.timeToLive(of: "value")) > .seconds(3_000))
   }
 
-  @Test("when it is over everybody returns to their default, and it is no deletion", arguments: BackendKind.allCases)
+  @Test("an expiry returns every service to its default, and is no deletion", arguments: BackendKind.allCases)
   func over(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (first, second, plain) = (try backend.store("first"), try backend.store("second"), try backend.store("plain"))
@@ -35,14 +35,14 @@ struct ExpiryTests {
     let shares = [
       Shared(wrappedValue: 0, .redis("value", store: first, options: options)),
       Shared(wrappedValue: 0, .redis("value", store: second, options: options)),
-      // This one knows of no time to live.
+      // This share has no time to live.
       Shared(wrappedValue: 0, .redis("value", store: plain)),
     ]
     for share in shares { try await share.load() }
     for round in 1...3 {
       shares[0].withLock { $0 = round }
       for share in shares { try await share.becomes(round) }
-      // Almost over.
+      // The value expires almost at once.
       try backend.expire("value", after: .milliseconds(1))
       for share in shares { try await share.becomes(0) }
       #expect(try backend.get("value") == nil)
@@ -69,7 +69,7 @@ struct ExpiryTests {
   @Test("a jump of the server's clock ends it")
   func clockJump() async throws {
     let backend = FakeBackend()
-    // Nothing but the server's word tells of it.
+    // Without keep-alive requests, only a server's message reveals the jump.
     let patient: (inout RedisConfiguration) -> Void = { $0.keepAliveInterval = .seconds(3_600) }
     let first = try backend.store("first", configure: patient)
     let second = try backend.store("second", configure: patient)
@@ -81,7 +81,7 @@ struct ExpiryTests {
     try await $value.save()
     try await $others.becomes(1)
     backend.redis.advanceClock(by: .seconds(3_000))
-    // It begins its time anew, because nothing is under way that it could wait for instead.
+    // This save is a commit of its own and renews the time to live, because none is under way that it could join.
     try await $value.save()
     backend.redis.advanceClock(by: .seconds(3_000))
     try await $value.load()
@@ -89,7 +89,7 @@ struct ExpiryTests {
     backend.redis.advanceClock(by: .seconds(700))
     try await $value.becomes(0)
     try await $others.becomes(0)
-    // Meta outlives the value, and then goes as well; nobody brings anything back.
+    // The metadata outlives the value and then expires, too. No service brings the value back.
     #expect(backend.redis.get("meta:{value}") != nil)
     backend.redis.advanceClock(by: Self.hour)
     try await $value.load()
@@ -100,7 +100,7 @@ struct ExpiryTests {
   }
 
   @Test(
-    "AcknowledgedSurvives: it leaves a note for as long as something older may be brought back",
+    "AcknowledgedSurvives: the metadata stays as long as a service may restore an older value",
     arguments: BackendKind.allCases
   )
   func notes(kind: BackendKind) async throws {
@@ -112,11 +112,11 @@ struct ExpiryTests {
     value.withLock { $0 = 1 }
     try await value.save()
     #expect(try noteLeft() <= Self.hour + .seconds(100))
-    // A deletion of what ends is no longer needed than that.
+    // The tombstone of an expiring value is needed no longer than that.
     try await value.reset()
     #expect(try noteLeft() <= Self.hour + .seconds(100))
 
-    // A service may hold what never ends.
+    // Another service may store the value without a time to live.
     let other = Shared(wrappedValue: 0, .redis("value", store: lasting))
     try await other.load()
     other.withLock { $0 = 2 }
@@ -133,7 +133,7 @@ struct ExpiryTests {
     #expect(try noteLeft() > Self.week - .seconds(100))
   }
 
-  @Test("AcknowledgedSurvives: whoever was away until nothing is left of it brings nothing back")
+  @Test("AcknowledgedSurvives: a service that was away until the metadata is gone does not bring the value back")
   func nothingIsLeft() async throws {
     let backend = FakeBackend()
     let way = Way()
@@ -157,7 +157,7 @@ struct ExpiryTests {
     try await $value.becomes(2)
   }
 
-  @Test("a pending change is no deletion's business when the value has expired", arguments: BackendKind.allCases)
+  @Test("a pending change survives the expiry of the value", arguments: BackendKind.allCases)
   func pendingChange(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig(), options: .init(timeToLive: .seconds(3_600)))
     try await pair.store(ShopConfig(currency: "EUR"))
@@ -171,7 +171,7 @@ struct ExpiryTests {
     #expect(pair.second.saveError == nil)
   }
 
-  @Test("a deletion by somebody else gets a tombstone", arguments: BackendKind.allCases)
+  @Test("a foreign deletion gets a tombstone", arguments: BackendKind.allCases)
   func foreignDelete(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -183,7 +183,7 @@ struct ExpiryTests {
     #expect(try #require(try await pair.stores.0.metadata(for: "value")?.revision) > revision)
   }
 
-  @Test("an expiry that somebody else has set ends the value, too", arguments: BackendKind.allCases)
+  @Test("a foreign expiry ends the value, too", arguments: BackendKind.allCases)
   func foreignExpiry(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -193,7 +193,7 @@ struct ExpiryTests {
     try await eventually("it has come so far") { try pair.backend.get("meta:{value}")?.split(separator: " ")[2] == "d" }
   }
 
-  @Test("a save keeps an expiry that somebody else has set", arguments: BackendKind.allCases)
+  @Test("a save keeps a foreign expiry", arguments: BackendKind.allCases)
   func foreignExpiryIsKept(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A failover to a replica that lags behind", .timeLimit(.minutes(5)), .endsStores)
 struct FailoverTests {
-  @Test("AcknowledgedSurvives: what the replica has not got is given back, with its revision and writer")
+  @Test("AcknowledgedSurvives: a change that the replica lacks is restored with its revision and writer")
   func lag() async throws {
     let scene = try await FailingOver()
     let journal = Journal()
@@ -35,7 +35,7 @@ struct FailoverTests {
     try await eventually("one has healed") { journal.entries(Journal.restored).count == 1 }
   }
 
-  @Test("AcknowledgedSurvives: what the new primary has accepted before wins, and the loss is reported")
+  @Test("AcknowledgedSurvives: a change that the new primary has already accepted wins, and the loss is reported")
   func writeInBetween() async throws {
     let scene = try await FailingOver()
     let journal = Journal()
@@ -53,7 +53,7 @@ struct FailoverTests {
     @Shared(.redis("count", store: other)) var others = 0
     try await $others.becomes(1)
     $others.withLock { $0 = 50 }
-    // One commit: it names what it was made from, and that tells the loss.
+    // One commit is enough: it names the version it was made from, which reveals the loss.
     try await other.flush(within: patience)
     scene.moveServices()
     try await $count.becomes(50)
@@ -63,7 +63,7 @@ struct FailoverTests {
     #expect(journal.entries(Journal.restored) == [])
   }
 
-  /// What the fields of a document become is told by the names of those who have written them.
+  /// A document whose fields contain the name of the service that wrote them.
   private struct Document: Codable, Equatable, Sendable {
     var before = ""
     var lost = ""
@@ -72,7 +72,7 @@ struct FailoverTests {
   }
 
   @Test(
-    "AcknowledgedSurvives: a change that the new primary has accepted is kept, whatever the clocks say, and so is the lost one",
+    "AcknowledgedSurvives: the new primary's change and the lost change are both kept, whatever the clocks say",
     arguments: [0, 10, 3_600]
   )
   func fork(secondsAhead: UInt64) async throws {
@@ -84,7 +84,7 @@ struct FailoverTests {
     try await share.save()
     try await scene.replicaCatchesUp()
     scene.cutReplication()
-    // As if the clock of the primary were ahead of the replica's: its revisions are.
+    // This moves the primary's revision ahead, as if its clock were ahead of the replica's.
     let meta = try #require(try scene.primary.command("GET", "meta:{config}").text)
     let revision = try #require(UInt64(meta.prefix { $0 != " " }))
     let later = meta.replacingOccurrences(of: "\(revision)", with: "\(revision + secondsAhead * 1_000_000)")
@@ -101,7 +101,7 @@ struct FailoverTests {
     copy.withLock { ($0.accepted, $0.both) = ("second", "second") }
     try await copy.save()
     scene.moveServices()
-    // Of what both have changed, what the server had accepted wins.
+    // In a field that both have changed, the change that the new primary had accepted wins.
     let merged = Document(before: "first", lost: "first", accepted: "second", both: "second")
     for share in [share, copy] { try await share.becomes(merged) }
     let stored = try #require(try scene.replica.command("GET", "config").text)
@@ -128,7 +128,7 @@ struct FailoverTests {
   }
 
   @Test(
-    "FieldsMerge, BadDataHeld: elements are merged, and two changes that do not go together are not",
+    "FieldsMerge, BadDataHeld: elements are merged, but two incompatible changes are not",
     arguments: [true, false]
   )
   func rules(goTogether: Bool) async throws {

@@ -29,7 +29,7 @@ struct FieldsMergeTests {
     #expect(pair.first.saveError == nil && pair.second.saveError == nil)
   }
 
-  @Test("nothing was stored before: both fields are kept all the same", arguments: BackendKind.allCases)
+  @Test("both fields are kept even if nothing was stored before", arguments: BackendKind.allCases)
   func firstChanges(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.changeTogether {
@@ -57,7 +57,7 @@ struct FieldsMergeTests {
     #expect(pair.second.wrappedValue == merged)
   }
 
-  @Test("a service that was away merges with what the others did meanwhile", arguments: BackendKind.allCases)
+  @Test("a service that was away merges its changes with those of others", arguments: BackendKind.allCases)
   func awayAlone(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.store(ShopConfig(maxItems: 5))
@@ -75,7 +75,7 @@ struct FieldsMergeTests {
     #expect(pair.second.wrappedValue == ShopConfig(maxItems: 20, discount: .percent(2)))
   }
 
-  @Test("of two changes of one field the later commit wins, and both show it", arguments: BackendKind.allCases)
+  @Test("of two changes of one field, the later commit wins, and both show it", arguments: BackendKind.allCases)
   func sameField(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.changeTogether {
@@ -87,7 +87,7 @@ struct FieldsMergeTests {
     #expect([1, 2].contains(pair.first.wrappedValue.maxItems))
   }
 
-  @Test("an old and a new release write side by side, and lose nothing", arguments: BackendKind.allCases)
+  @Test("an old and a new release write side by side without losing fields", arguments: BackendKind.allCases)
   func rollingDeploy(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (old, new) = (try backend.store("old"), try backend.store("new"))
@@ -129,7 +129,7 @@ struct FieldsMergeTests {
     #expect(oldConfig.delivery.days == 10)
   }
 
-  @Test("numbers that nobody touched keep their digits, and unknown fields their text", arguments: BackendKind.allCases)
+  @Test("unchanged numbers keep their digits, and unknown fields keep their text", arguments: BackendKind.allCases)
   func digits(kind: BackendKind) async throws {
     struct Counted: Codable, Hashable, Sendable {
       var count = 0
@@ -150,7 +150,7 @@ struct FieldsMergeTests {
     #expect(try backend.get("value") == text.replacingOccurrences(of: #""count":1"#, with: #""count":3"#))
   }
 
-  @Test("enumerations are replaced whole, never mixed", arguments: BackendKind.allCases)
+  @Test("enumerations are replaced as a whole, never mixed", arguments: BackendKind.allCases)
   func enumerations(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     try await pair.store(ShopConfig(discount: .percent(1)))
@@ -169,7 +169,7 @@ struct FieldsMergeTests {
     #expect(pair.first.saveError == nil && pair.second.saveError == nil)
   }
 
-  @Test("arrays, strings and numbers at the top are leaves", arguments: BackendKind.allCases)
+  @Test("top-level arrays, strings and numbers are leaves", arguments: BackendKind.allCases)
   func leaves(kind: BackendKind) async throws {
     let lists = try await Pair(kind, [0])
     try await lists.store([1, 2])
@@ -201,7 +201,7 @@ struct FieldsMergeTests {
     #expect([nil, ShopConfig(maxItems: 3)].contains(optionals.first.wrappedValue))
   }
 
-  @Test("a merge that does not decode is none, and the later commit is refused", arguments: BackendKind.allCases)
+  @Test("a merge that does not decode is discarded, and the later commit is refused", arguments: BackendKind.allCases)
   func invalidMerge(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Span(0, 0))
     try await pair.store(Span(0, 10))
@@ -216,7 +216,7 @@ struct FieldsMergeTests {
     #expect(pair.first.loadError == nil && pair.second.loadError == nil)
   }
 
-  @Test("a local change during somebody else's change keeps both", arguments: BackendKind.allCases)
+  @Test("local changes during changes of another service are kept, and so are those", arguments: BackendKind.allCases)
   func storm(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     let writing = [pair.first, pair.second].enumerated().map { index, share in

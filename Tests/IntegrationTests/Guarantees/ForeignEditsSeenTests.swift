@@ -4,13 +4,13 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// What a program that knows nothing of revisions does to a value.
+/// An edit of a value by a program that does not know revisions.
 enum ForeignEdit: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case set, rename, delete, expire, flushAll
 
   var testDescription: String { rawValue }
 
-  /// What everybody sees afterwards.
+  /// The value that every service sees afterwards.
   var result: Int { self == .set || self == .rename ? 42 : 0 }
 
   func make(on key: String, in namespace: String, _ backend: any Backend) throws {
@@ -28,9 +28,9 @@ enum ForeignEdit: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
 @Suite("ForeignEditsSeen", .timeLimit(.minutes(5)), .endsStores)
 struct ForeignEditsSeenTests {
-  /// With a namespace the server tells of everything in it; without one, of what was read.
+  /// With a namespace the server reports every write in it; without one, only writes of keys that were read.
   @Test(
-    "everybody follows a foreign edit, and one of many gives it a revision",
+    "every service follows a foreign edit, and one of them gives it a revision",
     arguments: BackendKind.allCases.flatMap { kind in ["", "ns:"].map { (kind, $0) } },
     ForeignEdit.allCases
   )
@@ -59,13 +59,13 @@ struct ForeignEditsSeenTests {
       }
       try await eventually("somebody says so") { journal.entries(Journal.adopted).count >= round }
     }
-    // Everybody has checked after that, and has found nothing to adopt.
+    // After this, every service has checked the value once more and found nothing to adopt.
     for share in shares { try await share.load() }
     #expect(journal.entries(Journal.adopted, name: "count").count == 3)
     #expect(shares.allSatisfy { $0.loadError == nil && $0.saveError == nil })
   }
 
-  @Test("what was edited before anybody came gets a revision, too", arguments: BackendKind.allCases)
+  @Test("an edit from before the first service gets a revision, too", arguments: BackendKind.allCases)
   func editedBefore(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("count", "42")
@@ -78,7 +78,7 @@ struct ForeignEditsSeenTests {
     }
   }
 
-  @Test("a local change after a foreign edit is a change of that", arguments: BackendKind.allCases)
+  @Test("a local change after a foreign edit is based on the edit", arguments: BackendKind.allCases)
   func mergesWithEdit(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (first, second) = (try backend.store("first"), try backend.store("second"))
@@ -96,7 +96,7 @@ struct ForeignEditsSeenTests {
   }
 
   @Test(
-    "where tracking is refused, that is said once, and comparing finds the edit",
+    "refused tracking is reported once, and comparing finds the edit",
     arguments: BackendKind.allCases,
     ["client|tracking", "client|caching", "client|id"]
   )
@@ -119,7 +119,7 @@ struct ForeignEditsSeenTests {
     #expect(journal.entries(Journal.trackingRefused).count == 1)
   }
 
-  @Test("who does not want to know at once finds out by comparing", arguments: BackendKind.allCases)
+  @Test("without detection of foreign edits, comparing finds the edit", arguments: BackendKind.allCases)
   func undetected(kind: BackendKind) async throws {
     let backend = try kind.make()
     let journal = Journal()
@@ -142,7 +142,7 @@ struct ForeignEditsSeenTests {
   }
 
   @Test(
-    "edits are seen again after either connection was broken",
+    "edits are seen again after either connection broke",
     arguments: BackendKind.allCases,
     ConnectionPurpose.allCases
   )
@@ -156,7 +156,7 @@ struct ForeignEditsSeenTests {
         try backend.cut(purpose, of: "service")
         try backend.set("\(namespace)count", "\(round)0")
         try await $count.becomes(round * 10)
-        // Now it is connected again for certain.
+        // After a load, the store is certainly connected again.
         try await $count.load()
         try backend.set("\(namespace)count", "\(round)1")
         try await $count.becomes(round * 10 + 1)
@@ -194,7 +194,7 @@ struct ForeignEditsSeenTests {
     try await $limits.becomes(Limits())
   }
 
-  @Test("a service that may only read follows all the same")
+  @Test("a read-only service also follows edits")
   func readOnly() async throws {
     let backend = try ServerBackend(configuration: ["user reader on >secret ~* &* +@all -@write -evalsha -eval -script"]
     )

@@ -9,17 +9,17 @@ struct HerdTests {
   private static let names = (0..<40).map { "value:\($0)" }
 
   @Test(
-    "Converges: all come back, and each reads each of its values once, and what it is told of once more",
+    "Converges: all services reconnect, and each reads its values once, and announced values once more",
     arguments: BackendKind.allCases
   )
   func restart(kind: BackendKind) async throws {
     let backend = try kind.make()
     let ways = (0..<Self.services).map { _ in Way() }
-    // What is read behind a new connection is not to be looked at again meanwhile.
+    // Anti-entropy must not read values again during the test.
     let stores = try ways.enumerated().map { number, way in
       try backend.store("service\(number)", way: way) { $0.antiEntropyInterval = .seconds(86_400) }
     }
-    // With tracking every change would be looked at, too.
+    // With tracking, the stores would read every changed value as well.
     let options = RedisSharedKey<Int>.Options(detectsForeignEdits: false)
     let shares = stores.map { store in
       Self.names.map { Shared(wrappedValue: 0, .redis($0, store: store, options: options)) }
@@ -30,7 +30,7 @@ struct HerdTests {
       for (index, share) in shares.enumerated() { try await share.becomes(index + 1) }
     }
 
-    // What messages have told was confirmed.
+    // Loading waits until the announced values are confirmed.
     for shares in shares { for share in shares { try await share.load() } }
 
     let before = ways.map(\.keysRead)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Isolated", .timeLimit(.minutes(5)), .endsStores)
 struct IsolatedTests {
-  /// What a service needs, and nothing else: its namespace, its channels and the one of invalidations.
+  /// Exactly the rights that a service needs: its namespace, its channels, and the channel of invalidations.
   static let rules =
     "resetkeys ~ns:* resetchannels &ns:* &__redis__:invalidate -@all "
     + "+evalsha +eval +script|load +mget +get +strlen +set +msetnx +type +exists +unlink +rename +pttl "
@@ -15,7 +15,7 @@ struct IsolatedTests {
     + "+subscribe +unsubscribe +pubsub|numsub +ping +role +info +client|setname +client|id +client|tracking"
 
   @Test(
-    "what a neighbour publishes on the channel of invalidations is none, and is counted",
+    "a message that a neighbour publishes on the channel of invalidations is ignored and counted",
     arguments: BackendKind.allCases
   )
   func forgedInvalidations(kind: BackendKind) async throws {
@@ -33,7 +33,7 @@ struct IsolatedTests {
     #expect(way.keysRead == before)
   }
 
-  @Test("everything works with the rights to the namespace alone, and nothing else is ever tried")
+  @Test("every operation works with rights to the namespace alone, and none tries anything else")
   func accessControl() async throws {
     let backend = try ServerBackend(isPersistent: false, configuration: ["user service on >secret \(Self.rules)"])
     let journal = Journal()
@@ -60,7 +60,7 @@ struct IsolatedTests {
     }
     for share in shares { try await share.load() }
 
-    // Changes, small and large, with and without an expiry.
+    // Small and large changes, with and without an expiry.
     for (round, note) in ["small", String(repeating: "large ", count: 20_000), "small again"].enumerated() {
       shares[round % 2].withLock { $0 = Limits(maximum: round, note: note) }
       try await shares[round % 2].save()
@@ -71,7 +71,7 @@ struct IsolatedTests {
     try await brief[1].becomes(1)
     try await shares[1].updateAtomically { $0.maximum += 1 }
     try await shares[0].value { $0.maximum == 3 }
-    // Edits from outside, of both sizes, an expiry that somebody sets, a key of another type, and a deletion.
+    // Edits from outside: small and large documents, an expiry, a key of another type, and a deletion.
     try backend.set("ns:limits", #"{"maximum":42,"note":"foreign"}"#)
     for share in shares { try await share.becomes(Limits(maximum: 42, note: "foreign")) }
     let large = String(repeating: "x", count: 20_000)
@@ -82,7 +82,7 @@ struct IsolatedTests {
     try await shares[0].save()
     #expect(try backend.server.command("TTL", "ns:limits").text.flatMap { Int($0) } ?? 0 > 0)
     try backend.setList("ns:limits")
-    // Nobody writes any more once both have seen it.
+    // Once both services have seen the list, neither writes any more.
     for share in shares { try await share.status { $0.loadError != nil } }
     try await shares[0].save(replacingUnreadable: true)
     try await shares[1].status { $0.loadError == nil }
@@ -92,7 +92,7 @@ struct IsolatedTests {
     try await shares[0].save()
     try await shares[0].reset()
     for share in shares { try await share.becomes(Limits()) }
-    // A loss, and the healing. The users of redis.conf are there again after a restart.
+    // A loss and its healing. A restart keeps the users of redis.conf.
     shares[0].withLock { $0.maximum = 8 }
     try await shares[0].save()
     for share in shares { try await share.value { $0.maximum == 8 } }
@@ -110,7 +110,7 @@ struct IsolatedTests {
     #expect(shares.allSatisfy { $0.saveError == nil })
   }
 
-  @Test("a service that may only read follows everything, and can neither write nor announce anything")
+  @Test("a read-only service follows every change, and can neither write nor announce")
   func reader() async throws {
     let rules =
       "resetkeys %R~ns:* resetchannels &ns:* &__redis__:invalidate -@all +mget +type +strlen +exists "
@@ -141,13 +141,13 @@ struct IsolatedTests {
     #expect(journal.entries(Journal.trackingRefused) == [])
   }
 
-  @Test("what happens outside the namespace is not even looked at", arguments: BackendKind.allCases)
+  @Test("writes outside the namespace cause no reads", arguments: BackendKind.allCases)
   func outside(kind: BackendKind) async throws {
     let backend = try kind.make()
     let way = Way()
     let store = try backend.store(way: way) {
       $0.namespace = "ns:"
-      // Nothing but what the test asks for is read.
+      // Anti-entropy reads nothing during the test.
       $0.antiEntropyInterval = .seconds(3_600)
     }
     @Shared(.redis("count", store: store)) var count = 0

@@ -7,7 +7,7 @@ import Testing
 @Suite("Liveness", .timeLimit(.minutes(5)), .endsStores)
 struct LivenessTests {
   @Test(
-    "a network that passes nothing on is noticed, on both connections and on either",
+    "a silent network is noticed, on both connections and on either",
     arguments: ["", ":subscriber", ":writer"]
   )
   func silentNetwork(connection: String) async throws {
@@ -35,7 +35,7 @@ struct LivenessTests {
     try await $others.becomes(2)
   }
 
-  @Test("a server that closes idle connections is asked something before it does, and the log says so once")
+  @Test("a server that closes idle connections gets a request before it does so, and the log says so once")
   func idleConnections() async throws {
     let backend = try ServerBackend(configuration: ["timeout 1"])
     let journal = Journal()
@@ -92,7 +92,7 @@ struct LivenessTests {
     #expect(try backend.get("large") == "\"y\"")
   }
 
-  @Test("Converges: what a lost message has announced is found by comparing, or by the next message")
+  @Test("Converges: a change whose message was lost is found by comparing, or by the next message")
   func lostMessage() async throws {
     for antiEntropy in [Duration.milliseconds(50), .seconds(3_600)] {
       let backend = FakeBackend()
@@ -101,13 +101,13 @@ struct LivenessTests {
       let reader = try backend.store("reader", logger: journal.logger("reader")) {
         $0.antiEntropyInterval = antiEntropy
       }
-      // Without tracking, which would find it as well.
+      // Tracking would find the change as well.
       let options = RedisSharedKey<Int>.Options(detectsForeignEdits: false)
       @Shared(.redis("count", store: writer, options: options)) var written = 0
       @Shared(.redis("count", store: reader, options: options)) var read = 0
       try await $written.load()
       try await $read.load()
-      // For everybody who is subscribed.
+      // The message is dropped for every subscriber.
       backend.redis.dropMessages(next: 1)
       $written.withLock { $0 = 1 }
       try await $written.save()
@@ -121,7 +121,7 @@ struct LivenessTests {
     }
   }
 
-  @Test("Converges: with tracking a lost message is found at once, and a repeated one tells nobody anything")
+  @Test("Converges: with tracking, a lost message is found at once, and a repeated one has no effect")
   func lostMessageWithTracking() async throws {
     let backend = FakeBackend()
     let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
@@ -144,7 +144,7 @@ struct LivenessTests {
 }
 
 extension ServerBackend {
-  /// How often it was asked whether it is there.
+  /// The number of keep-alive requests that the server has received.
   fileprivate var pings: Int {
     get throws {
       let info = try server.command("INFO", "commandstats").text ?? ""

@@ -5,11 +5,11 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-/// A closure of `withLock` may take as long as it likes: its value waits, and no other.
+/// A closure of `withLock` may take any time: only its own value waits.
 @Suite("Bounded: a value that is locked", .timeLimit(.minutes(5)), .endsStores)
 struct LockedValueTests {
   @Test(
-    "holds up nobody else's changes, saves and flushes, from elsewhere or from here",
+    "holds up no changes, saves or flushes of other values, local or remote",
     arguments: BackendKind.allCases
   )
   func others(kind: BackendKind) async throws {
@@ -23,7 +23,7 @@ struct LockedValueTests {
     for share in [free, othersFree] { try await share.load() }
 
     let held = HeldLock(locked) { $0.maximum = 1 }
-    // It has arrived when what was sent behind it has.
+    // The first change has arrived once the one that was sent after it has.
     othersLocked.withLock { $0.note = "others" }
     try await othersLocked.save()
     othersFree.withLock { $0 = 1 }
@@ -44,7 +44,7 @@ struct LockedValueTests {
     #expect(locked.saveError == nil && locked.loadError == nil)
   }
 
-  @Test("takes a change from elsewhere when the closure has thrown", arguments: BackendKind.allCases)
+  @Test("takes a remote change when the closure has thrown", arguments: BackendKind.allCases)
   func throwing(kind: BackendKind) async throws {
     struct Refused: Error {}
     let pair = try await Pair(kind, Limits())
@@ -61,7 +61,7 @@ struct LockedValueTests {
     #expect(try pair.backend.get("value")?.contains("3") == true)
   }
 
-  @Test("is saved with what was changed before, and then with what the closure does", arguments: BackendKind.allCases)
+  @Test("is saved with earlier changes first, and then with the closure's change", arguments: BackendKind.allCases)
   func pending(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Limits())
     try pair.backend.pause()
@@ -70,7 +70,7 @@ struct LockedValueTests {
     try pair.backend.resume()
     let save = Task { try await pair.first.save() }
     let flush = Task { try await pair.stores.0.flush(within: patience) }
-    // Nobody waits for the closure but those who want this value.
+    // Only operations on this value wait for the closure.
     let other = Shared(wrappedValue: 0, .redis("other", store: pair.stores.0))
     other.withLock { $0 = 1 }
     try await other.save()
@@ -80,7 +80,7 @@ struct LockedValueTests {
     held.end()
     try await save.value
     try await flush.value
-    // What the closure does is a change of its own, which a flush waits for once it is made.
+    // The closure makes a separate change. A flush waits for it once the closure has ended.
     try await eventually("the closure has ended") { held.hasReturned }
     try await pair.settle()
     let merged = Limits(maximum: 1, note: "before")
@@ -88,10 +88,10 @@ struct LockedValueTests {
     #expect(pair.second.wrappedValue == merged)
   }
 
-  @Test("is saved although one closure follows the other", arguments: BackendKind.allCases)
+  @Test("is saved although one closure follows another", arguments: BackendKind.allCases)
   func noGap(kind: BackendKind) async throws {
     let pair = try await Pair(kind, Limits())
-    // Hardly a moment without one that has the value.
+    // Almost always some closure holds the value.
     var held = HeldLock(pair.first)
     let isSaved = Atomic(false)
     let save = Task {

@@ -6,14 +6,14 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-/// No single value is slow enough to be noticed, and all of them together take seconds.
+/// No single value is slow enough to be noticed, but all of them together take seconds.
 @Suite(
-  "The code of very many values, each of which takes a little, holds up no other",
+  "Very many values whose code is a little slow hold up no other value",
   .timeLimit(.minutes(5)),
   .endsStores
 )
 struct ManySlowValuesTests {
-  /// As many as are taken in three batches: what is changed behind them comes in the fourth.
+  /// The values of three batches, so that a later change comes in the fourth.
   private static let count = 768
 
   @Test("encoding", arguments: BackendKind.allCases)
@@ -30,7 +30,7 @@ struct ManySlowValuesTests {
     for share in slow { try await share.status { !$0.isLoading } }
     try await $quick.load()
     pace.change($quick)
-    // So that they are taken together.
+    // The store is cut off, so that all changes are taken together.
     try await backend.cutOff(store, "service", way)
     for share in slow { share.withLock { $0.number = 1 } }
     way.open()
@@ -44,7 +44,7 @@ struct ManySlowValuesTests {
     }
   }
 
-  @Test("decoding for a key that is built on one of Redis", arguments: BackendKind.allCases)
+  @Test("decoding for a key that wraps a Redis key", arguments: BackendKind.allCases)
   func decoding(kind: BackendKind) async throws {
     let pace = Pace()
     defer { pace.end() }
@@ -72,12 +72,12 @@ struct ManySlowValuesTests {
   }
 }
 
-/// How long each of many steps takes: a moment, and nothing any more when it has ended.
+/// The duration of each of many steps: a moment, or nothing once the pace has ended.
 private final class Pace: Sendable {
   private static let all = Mutex<[String: Pace]>([:])
 
-  /// Less than the library notices of a single step. Time of the processor, so that a busy machine slows down the steps
-  /// as much as those who must not wait for them.
+  /// The duration of a step, in nanoseconds: too short for the library to notice. It is processor time, so that a busy
+  /// machine slows down the steps as much as the code that must not wait for them.
   private static let moment: UInt64 = 4_000_000
 
   let name = UUID().uuidString
@@ -90,10 +90,11 @@ private final class Pace: Sendable {
     Self.all.withLock { $0[name] = self }
   }
 
-  /// How many steps the connection's threads had begun when the quick value was encoded; `nil`: it was not.
+  /// The number of steps that the connection's threads had begun when the quick value was encoded; `nil` before that.
   var begunBeforeQuick: Int? { quick.withLock { $0 } }
 
-  /// Changes a quick value when the first step has begun. On a thread of its own: in those of tasks other tests may be.
+  /// Changes a quick value once the first step has begun. This has its own thread, because other tests may occupy the
+  /// threads of tasks.
   func change(_ share: Shared<Quick>) {
     Thread.detachNewThread { [self] in
       guard hasBegun.waitInTime() else { return }
@@ -108,7 +109,7 @@ private final class Pace: Sendable {
     pace.isQuickEncoded.signal()
   }
 
-  /// Nobody takes any time any more.
+  /// Ends the pace: further steps take no time.
   func end() {
     Self.all.withLock { $0[name] = nil }
   }
@@ -116,8 +117,8 @@ private final class Pace: Sendable {
   static func step(of name: String) {
     guard let pace = all.withLock({ $0[name] }) else { return }
     pace.hasBegun.signal()
-    // What was left to a helper goes on when the quick value is encoded, so that no helper is faster than that by chance.
-    // Helpers are not counted: while they wait there are more and more of them.
+    // A helper's step waits until the quick value is encoded, so that no helper overtakes it by chance. Helpers' steps
+    // are not counted, because more and more helpers start while these wait.
     if Thread.current.name == "redis-helper" {
       pace.isQuickEncoded.waitInTime()
       pace.isQuickEncoded.signal()
@@ -128,7 +129,7 @@ private final class Pace: Sendable {
     }
   }
 
-  /// Of the calling thread, in nanoseconds.
+  /// The processor time of the calling thread, in nanoseconds.
   private static var processorTime: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -136,10 +137,10 @@ private final class Pace: Sendable {
   }
 }
 
-/// A value whose code takes no time, and tells when it is encoded.
+/// A value whose code takes no time, and which records when it is encoded.
 private struct Quick: Codable, Sendable {
   var number = 0
-  /// The name of the pace of those beside it.
+  /// The name of the pace of the slow values.
   var pace: String
 
   private enum CodingKeys: CodingKey { case number, pace }
@@ -156,7 +157,7 @@ private struct Quick: Codable, Sendable {
   }
 }
 
-/// A value whose code takes its time.
+/// A value whose code follows a pace.
 private struct Leisurely: Codable, Sendable {
   var number = 0
   /// The name of its pace.

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("NoEcho", .timeLimit(.minutes(5)), .endsStores)
 struct NoEchoTests {
-  @Test("a service's own writes come back without notifying anybody", arguments: BackendKind.allCases)
+  @Test("a service's own writes come back without notifying its observers", arguments: BackendKind.allCases)
   func ownWrites(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
@@ -20,13 +20,13 @@ struct NoEchoTests {
       if value.isMultiple(of: 7) { try await $written.save() }
     }
     try await $read.becomes(50)
-    // The reader answers, so that the writer has heard of everything before.
+    // Once the writer has seen the reader's change, it has received all earlier messages.
     $read.withLock { $0 = 100 }
     try await $written.becomes(100)
     #expect($written.remoteChanges == 1)
   }
 
-  @Test("so do those beside fields that nobody here knows", arguments: BackendKind.allCases)
+  @Test("so do writes next to fields that the service does not know", arguments: BackendKind.allCases)
   func ownWritesBesideUnknownFields(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
@@ -42,14 +42,14 @@ struct NoEchoTests {
       try await $written.save()
     }
     try await $read.value { $0.maximum == 10 }
-    // The reader answers, so that the writer has heard of everything before.
+    // Once the writer has seen the reader's change, it has received all earlier messages.
     $read.withLock { $0.note = "seen" }
     try await $written.value { $0.note == "seen" }
     #expect($written.remoteChanges == before + 1)
     #expect(try backend.get("limits") == #"{"unknown":{"b":1,"a":[2,1]},"note":"seen","maximum":10}"#)
   }
 
-  @Test("an own write that comes back late does not overwrite a newer local change")
+  @Test("a late echo of an own write does not overwrite a newer local change")
   func lateEcho() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -72,7 +72,7 @@ struct NoEchoTests {
   }
 
   @Test(
-    "somebody else's write before ours is overwritten, after ours it is seen: all agree",
+    "another service's write is overwritten if it comes before ours, and seen if it comes after; all agree",
     arguments: BackendKind.allCases
   )
   func crossingWrites(kind: BackendKind) async throws {
@@ -95,7 +95,7 @@ struct NoEchoTests {
 }
 
 extension Shared {
-  /// How often the value was changed by somebody else.
+  /// The number of remote changes that the box has shown.
   fileprivate var remoteChanges: UInt64 {
     let box = projection.place.box
     box.lock.lock()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Ordered", .timeLimit(.minutes(5)), .endsStores)
 struct OrderedTests {
-  @Test("messages that are old, repeated or out of order never take a box back", arguments: BackendKind.allCases)
+  @Test("old, repeated or reordered messages never take a box back", arguments: BackendKind.allCases)
   func oldMessages(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -41,7 +41,7 @@ struct OrderedTests {
   }
 
   @Test(
-    "a message that tells of what is not stored is taken back, and nothing is written because of it",
+    "a message about a value that is not stored is taken back, and causes no write",
     arguments: BackendKind.allCases,
     ["s", "d"]
   )
@@ -71,7 +71,7 @@ struct OrderedTests {
   }
 
   @Test(
-    "what a message tells and nobody has stored is no part of what is saved, also where nothing is stored",
+    "a value that was announced but never stored is not part of a save, even if nothing is stored",
     arguments: BackendKind.allCases,
     [ConflictPolicy.merge, .reject, .lastWriteWins]
   )
@@ -93,7 +93,7 @@ struct OrderedTests {
   }
 
   @Test(
-    "nothing that claims to be from beyond all clocks ends all counting",
+    "a revision that claims to be from the far future does not end the counting of revisions",
     arguments: BackendKind.allCases,
     [
       "9007199254740991", "9007199254740992", "9007199254740993", "7881299347898369", "7881299347898368",
@@ -132,7 +132,7 @@ struct OrderedTests {
     for share in [$count, $others] { try await share.becomes(10) }
     try await $count.updateAtomically { $0 += 1 }
     try await $others.becomes(11)
-    // Numbers that are ahead of the clock do not tell what nobody has read from what comes after it.
+    // The loads confirm the values: revisions ahead of the clock do not distinguish an unread value from a later one.
     for share in [$count, $others] { try await share.load() }
     try backend.flushAll()
     for share in [$count, $others] { try await share.becomes(0) }
@@ -142,14 +142,14 @@ struct OrderedTests {
     try await $others.becomes(4)
   }
 
-  @Test("a revision beyond belief that a server has answered once is forgotten", arguments: BackendKind.allCases)
+  @Test("an implausible revision in a server's answer is forgotten", arguments: BackendKind.allCases)
   func answeredBeyondBelief(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
     @Shared(.redis("count", store: store)) var count = 0
     $count.withLock { $0 = 1 }
     try await $count.save()
-    // The script answers what it takes for the last operation of the store with what it remembers of it.
+    // The script answers a repeated operation from its memory, so the test forges that memory for the next operations.
     let operation = try #require(try backend.get("ops:{count}")).split(separator: " ")
     let number = try #require(UInt64(operation[1]))
     for further in 1...4 as ClosedRange<UInt64> {
@@ -173,7 +173,7 @@ struct OrderedTests {
     try await $others.becomes(2)
   }
 
-  @Test("messages that the fake holds and releases in reverse leave the newest value")
+  @Test("messages that arrive in reverse order leave the newest value")
   func reversedMessages() async throws {
     let backend = FakeBackend()
     let (writer, reader) = (try backend.store("writer"), try backend.store("reader"))
@@ -197,7 +197,7 @@ struct OrderedTests {
     try await $read.becomes(6)
   }
 
-  @Test("a message during the first read wins over what was read", arguments: BackendKind.allCases)
+  @Test("a message during the first read wins over the value that was read", arguments: BackendKind.allCases)
   func writesDuringTheFirstRead(kind: BackendKind) async throws {
     let backend = try kind.make()
     let writer = try backend.store("writer")

@@ -17,7 +17,7 @@ struct PendingSurvivesTests {
     try backend.goDown()
     try await writer.isDown()
     try await reader.isDown()
-    // Reading and changing goes on as if nothing had happened, and only the newest value of each is kept.
+    // Reading and changing work as before, and only the newest value of each name is kept.
     for round in 1...1_000 {
       for share in written { share.withLock { $0 = round } }
     }
@@ -32,7 +32,7 @@ struct PendingSurvivesTests {
     for share in written { try await share.status { $0.loadError == nil && $0.saveError == nil } }
   }
 
-  @Test("a change whose last share is gone is delivered all the same", arguments: BackendKind.allCases)
+  @Test("a change is delivered even when the last share is gone", arguments: BackendKind.allCases)
   func shareIsGone(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.goDown()
@@ -83,7 +83,7 @@ struct PendingSurvivesTests {
     #expect(written == 1)
   }
 
-  @Test("a commit that the break came before is sent again")
+  @Test("a commit that the server did not receive before the break is sent again")
   func lostCommit() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -113,7 +113,7 @@ struct PendingSurvivesTests {
   }
 
   @Test(
-    "a server that stops answering is noticed, nothing blocks, and all is well when it goes on",
+    "a server that stops answering is noticed, blocks nothing, and is used again when it goes on",
     arguments: BackendKind.allCases
   )
   func pausedServer(kind: BackendKind) async throws {

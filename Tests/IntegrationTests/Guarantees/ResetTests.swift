@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Reset", .timeLimit(.minutes(5)), .endsStores)
 struct ResetTests {
-  @Test("deletes what is stored, and everybody returns to their own default", arguments: BackendKind.allCases)
+  @Test("deletes the stored value, and every service returns to its own default", arguments: BackendKind.allCases)
   func everybodyReturns(kind: BackendKind) async throws {
     let backend = try kind.make()
     let stores = try (0..<3).map { try backend.store("service\($0)") }
@@ -25,7 +25,7 @@ struct ResetTests {
     #expect(try await stores[0].metadata(for: "count")?.revision == UInt64(meta[0]))
   }
 
-  @Test("there is life after it", arguments: BackendKind.allCases)
+  @Test("the value can be changed again afterwards", arguments: BackendKind.allCases)
   func again(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     for round in 1...10 {
@@ -36,7 +36,7 @@ struct ResetTests {
     }
   }
 
-  @Test("nothing stored is no reason to fail", arguments: BackendKind.allCases)
+  @Test("succeeds if nothing is stored", arguments: BackendKind.allCases)
   func nothingStored(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 4)
     try await pair.first.reset()
@@ -44,7 +44,7 @@ struct ResetTests {
     #expect(try pair.backend.get("value") == nil)
   }
 
-  @Test("changes that were pending before it are gone", arguments: BackendKind.allCases)
+  @Test("discards changes that were pending before", arguments: BackendKind.allCases)
   func pendingChange(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -61,7 +61,7 @@ struct ResetTests {
     #expect(pair.second.saveError == nil)
   }
 
-  @Test("it returns when the box shows the default, whatever was pending", arguments: BackendKind.allCases)
+  @Test("returns when the box shows the default, whatever was pending", arguments: BackendKind.allCases)
   func pendingChangeIsNotShown(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     for round in 1...50 {
@@ -75,7 +75,7 @@ struct ResetTests {
     #expect(try pair.backend.get("value") == nil)
   }
 
-  @Test("a change that is made while it is under way survives it", arguments: BackendKind.allCases)
+  @Test("a change that is made during a reset survives it", arguments: BackendKind.allCases)
   func laterChange(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -92,7 +92,7 @@ struct ResetTests {
     #expect(try pair.backend.get("value") == "2")
   }
 
-  @Test("a change right after it survives", arguments: BackendKind.allCases)
+  @Test("a change right after a reset survives", arguments: BackendKind.allCases)
   func changeAfterwards(kind: BackendKind) async throws {
     let pair = try await Pair(kind, ShopConfig())
     for round in 1...10 {
@@ -103,7 +103,7 @@ struct ResetTests {
     }
   }
 
-  @Test("late messages never resurrect", arguments: BackendKind.allCases)
+  @Test("late messages never bring a value back", arguments: BackendKind.allCases)
   func lateMessages(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 0)
     try await pair.store(1)
@@ -112,7 +112,7 @@ struct ResetTests {
     try await pair.second.becomes(0)
     try pair.backend.publish("1 \(revision) 0 s other@host/1/n\n1", on: "changes:{value}")
     try pair.backend.publish("1 \(revision + 1) \(revision) s other@host/1/n\n9", on: "changes:{value}")
-    // Messages and requests are not ordered; a change of another value comes behind both.
+    // Messages and requests have no common order, so the test waits for a change of another value that follows both.
     @Shared(.redis("other", store: pair.stores.0)) var sent = 0
     @Shared(.redis("other", store: pair.stores.1)) var received = 0
     try await $received.load()
@@ -137,7 +137,7 @@ struct ResetTests {
     #expect(try pair.backend.get("value") == nil)
   }
 
-  @Test("atomic updates that come after it start from the default", arguments: BackendKind.allCases)
+  @Test("atomic updates after a reset start from the default", arguments: BackendKind.allCases)
   func updateAfterwards(kind: BackendKind) async throws {
     let pair = try await Pair(kind, 100)
     try await pair.store(1)
@@ -147,7 +147,7 @@ struct ResetTests {
     try await pair.second.becomes(101)
   }
 
-  @Test("without a server it ends with why, and the deletion is done later", arguments: BackendKind.allCases)
+  @Test("without a server, a reset ends with the reason, and deletes later", arguments: BackendKind.allCases)
   func deadline(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store("service") { $0.operationTimeout = .milliseconds(100) }

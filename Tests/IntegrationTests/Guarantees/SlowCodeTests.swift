@@ -4,10 +4,10 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// Nothing here is opened before what must not wait for it has happened.
+/// In each test, a gate is opened only after the events that must not wait for it.
 @Suite("Somebody's slow code holds up its own value only", .timeLimit(.minutes(5)), .endsStores)
 struct SlowCodeTests {
-  @Test("an atomic update that takes its time delays no other value", arguments: BackendKind.allCases)
+  @Test("a slow atomic update delays no other value", arguments: BackendKind.allCases)
   func slowUpdate(kind: BackendKind) async throws {
     let backend = try kind.make()
     let (store, other) = (try backend.patientStore("service"), try backend.patientStore("other"))
@@ -39,13 +39,13 @@ struct SlowCodeTests {
     try await updating.value
     #expect(slow.wrappedValue == 1)
     #expect(try backend.get("slow") == "1")
-    // The thread that it kept is not needed any more.
+    // The value no longer needs the thread that the update had blocked.
     slow.withLock { $0 = 5 }
     try await store.flush(within: patience)
     #expect(try backend.get("slow") == "5")
   }
 
-  @Test("encoding that takes its time delays no other value", arguments: BackendKind.allCases)
+  @Test("slow encoding delays no other value", arguments: BackendKind.allCases)
   func slowEncoding(kind: BackendKind) async throws {
     let name = UUID().uuidString
     defer { Gated.forget(name) }
@@ -63,14 +63,14 @@ struct SlowCodeTests {
       $quick.withLock { $0 = round }
       try await $quick.save()
     }
-    // What is changed meanwhile goes behind it.
+    // A change that is made meanwhile is sent after it.
     $slow.withLock { $0.number = 2 }
     gate.open()
     try await store.flush(within: patience)
     #expect(try backend.get("slow")?.contains("\"number\":2") == true)
   }
 
-  @Test("decoding that takes its time delays no other value", arguments: BackendKind.allCases)
+  @Test("slow decoding delays no other value", arguments: BackendKind.allCases)
   func slowDecoding(kind: BackendKind) async throws {
     let name = UUID().uuidString
     defer { Gated.forget(name) }
@@ -99,7 +99,7 @@ struct SlowCodeTests {
     try await $slow.value { $0.number == 2 }
   }
 
-  @Test("a check that takes its time delays no other value", arguments: BackendKind.allCases)
+  @Test("a slow check delays no other value", arguments: BackendKind.allCases)
   func slowCheck(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.patientStore("service")
@@ -140,7 +140,7 @@ struct SlowCodeTests {
     for round in 1...2 {
       slow.withLock { $0 = -round }
       try await gate.isReached()
-      // By now another thread does what its thread did.
+      // Another thread has taken over the role of the blocked thread.
       $quick.withLock { $0 = round }
       try await $quick.save()
       gate.open()
@@ -155,7 +155,7 @@ struct SlowCodeTests {
 
   private struct Negative: Error {}
 
-  @Test("a merge that takes its time delays no other value", arguments: BackendKind.allCases)
+  @Test("a slow merge delays no other value", arguments: BackendKind.allCases)
   func slowMerge(kind: BackendKind) async throws {
     let name = UUID().uuidString
     defer { Gated.forget(name) }
@@ -184,7 +184,7 @@ struct SlowCodeTests {
     for share in [$slow, $others] { try await share.value { $0.number == 11 } }
   }
 
-  @Test("encoding in an atomic update that takes its time delays no other value", arguments: BackendKind.allCases)
+  @Test("slow encoding in an atomic update delays no other value", arguments: BackendKind.allCases)
   func slowEncodingOfUpdate(kind: BackendKind) async throws {
     let name = UUID().uuidString
     defer { Gated.forget(name) }
@@ -207,7 +207,7 @@ struct SlowCodeTests {
     #expect(slow.wrappedValue.number == 1)
   }
 
-  @Test("the code of many values at once delays no other", arguments: BackendKind.allCases)
+  @Test("slow code of many values at once delays no other value", arguments: BackendKind.allCases)
   func manySlowValues(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.patientStore("service")
@@ -234,7 +234,7 @@ struct SlowCodeTests {
     for share in slow { #expect(share.wrappedValue == 1) }
   }
 
-  @Test("who waits for slow code is told in time that it takes too long", arguments: BackendKind.allCases)
+  @Test("a caller that waits for slow code gets a timeout in time", arguments: BackendKind.allCases)
   func timeOut(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store { $0.operationTimeout = .milliseconds(50) }
@@ -252,7 +252,7 @@ struct SlowCodeTests {
     }
     #expect(gate.arrivals == 1)
     gate.open()
-    // What nobody waits for any more takes no effect.
+    // An update whose caller no longer waits takes no effect.
     $quick.withLock { $0 = 1 }
     try await store.flush(within: patience)
     try await store.flush(within: patience)
@@ -260,7 +260,7 @@ struct SlowCodeTests {
   }
 
   @Test(
-    "a connection that breaks is replaced while somebody's code runs, which then takes effect",
+    "a broken connection is replaced while slow code runs, and the code's result then takes effect",
     arguments: BackendKind.allCases
   )
   func reconnection(kind: BackendKind) async throws {
@@ -292,7 +292,7 @@ struct SlowCodeTests {
     #expect(try backend.get("slow") == "2")
   }
 
-  @Test("shutting down does not wait for somebody's code", arguments: BackendKind.allCases)
+  @Test("a shutdown does not wait for slow code", arguments: BackendKind.allCases)
   func shutdown(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.patientStore("service")
@@ -316,7 +316,7 @@ struct SlowCodeTests {
     gate.open()
   }
 
-  @Test("a log that takes its time delays no value")
+  @Test("a slow log delays no value")
   func slowLog() async throws {
     let gate = Gate()
     defer { gate.open() }
@@ -332,7 +332,7 @@ struct SlowCodeTests {
 }
 
 extension Backend {
-  /// A store whose operations wait for as long as the tests do.
+  /// A store whose operations wait as long as the tests do.
   fileprivate func patientStore(_ label: String, way: Way = Way()) throws -> RedisStore {
     try store(label, way: way) { $0.operationTimeout = patience }
   }

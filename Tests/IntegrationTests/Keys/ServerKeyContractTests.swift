@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-@Suite("Keys of a real server keep the contract of keys", .timeLimit(.minutes(5)), .endsStores)
+@Suite("Keys of a real server fulfil the contract of keys", .timeLimit(.minutes(5)), .endsStores)
 struct ServerKeyContractTests {
   @Test(arguments: SharedKeyContract<RedisSharedKey<Int>>.allChecks)
   func `keeps its promise`(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {

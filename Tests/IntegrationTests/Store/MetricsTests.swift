@@ -6,7 +6,7 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// What RunningIt says that a service counts.
+/// The metrics that the article RunningIt documents.
 @Suite("Metrics", .timeLimit(.minutes(5)), .endsStores)
 struct MetricsTests {
   private let backend = FakeBackend()
@@ -38,7 +38,7 @@ struct MetricsTests {
     #expect(self.count("adopted") == 0)
   }
 
-  @Test("Bounded: of many values that are lost a hundred are named above the level debug, and all are counted")
+  @Test("Bounded: of many lost values, a hundred are named above the level debug, and all are counted")
   func manyLosses() async throws {
     let journal = Journal()
     let store = try backend.store(logger: journal.logger("service"), metrics: metrics)
@@ -78,7 +78,7 @@ struct MetricsTests {
   @Test("messages that are lost or malformed are counted")
   func messages() async throws {
     let store = try backend.store(metrics: metrics)
-    // It has to find the gap by itself.
+    // Without tracking, the store has to find the gap by itself.
     @Shared(.redis("count", store: store, options: .init(detectsForeignEdits: false))) var count = 0
     try await $count.save()
     let other = try backend.store("other")

@@ -5,11 +5,11 @@ import Testing
 
 @Suite("Names are bytes", .timeLimit(.minutes(5)), .endsStores)
 struct NamesTests {
-  /// One text to `String`, two keys to Redis.
+  /// `String` compares these as equal; Redis has two keys for them.
   static let composed = "caf\u{E9}"
   static let decomposed = "cafe\u{301}"
 
-  @Test("two ways to write a letter are two values, in one store and between stores", arguments: BackendKind.allCases)
+  @Test("two encodings of one letter are two values, in one store and between stores", arguments: BackendKind.allCases)
   func values(kind: BackendKind) async throws {
     let backend = try kind.make()
     let stores = (try backend.store("first"), try backend.store("second"))
@@ -21,7 +21,7 @@ struct NamesTests {
     )
     for share in [one, other, farOne, farOther] { try await share.load() }
 
-    // Messages, in both directions.
+    // Messages in both directions.
     one.withLock { $0 = 1 }
     other.withLock { $0 = 2 }
     try await one.save()
@@ -36,7 +36,7 @@ struct NamesTests {
     let revisions = (stores.0.confirmedRevision(of: Self.composed), stores.0.confirmedRevision(of: Self.decomposed))
     #expect(revisions.0 != revisions.1)
 
-    // Edits from outside, which invalidations tell of.
+    // Edits from outside, which invalidations announce.
     try backend.set(Self.composed, "3")
     for share in [one, farOne] { try await share.becomes(3) }
     try backend.set(Self.decomposed, "4")
@@ -44,7 +44,7 @@ struct NamesTests {
     #expect((one.wrappedValue, farOne.wrappedValue) == (3, 3))
   }
 
-  @Test("whoever stops sharing one goes on hearing of the other", arguments: BackendKind.allCases)
+  @Test("a service that stops sharing one name still receives the other", arguments: BackendKind.allCases)
   func subscriptions(kind: BackendKind) async throws {
     let backend = try kind.make()
     let stores = (try backend.store("first"), try backend.store("second"))
@@ -60,7 +60,7 @@ struct NamesTests {
     try await other.becomes(1)
   }
 
-  @Test("a server that has lost everything is given both back", arguments: BackendKind.allCases)
+  @Test("a server that has lost everything gets both back", arguments: BackendKind.allCases)
   func restoration(kind: BackendKind) async throws {
     let backend = try kind.makeForgetful()
     let store = try backend.store()
@@ -93,7 +93,7 @@ struct NamesTests {
     try backend.set(Self.decomposed + ":limit", "6")
     try await shares.1.becomes(6)
     #expect(shares.0.wrappedValue == 5)
-    // A comparison, what it has found, and its own adoption: nothing that the other one's key has caused.
+    // The store compares, reads what it found, and adopts that. Keys of the other namespace cause no reads.
     #expect(ways.1.keysRead - keysRead <= 4)
   }
 }

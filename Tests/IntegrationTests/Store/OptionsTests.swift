@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Two shares with different options", .timeLimit(.minutes(5)), .endsStores)
 struct OptionsTests {
-  /// What each option is called in a report, and options that differ in it alone.
+  /// The name of each option in a report, and options that differ from the default in it alone.
   private static let others: [(name: String, words: [String], options: RedisSharedKey<Int>.Options)] = [
     ("conflict policy", ["merge", "reject"], .init(conflict: .reject)),
     ("removal policy", ["the later one wins", "the removal wins"], .init(removal: .removalWins)),
@@ -18,7 +18,7 @@ struct OptionsTests {
     ("detection of foreign edits", ["on", "off"], .init(detectsForeignEdits: false)),
   ]
 
-  @Test("are an issue of the test that makes them, once for each name and option, and the first share's hold")
+  @Test("are an issue of the test that makes them, once for each name and option; the first share's options apply")
   func inATest() async throws {
     let backend = FakeBackend()
     let journal = Journal()
@@ -26,7 +26,7 @@ struct OptionsTests {
     for (index, other) in Self.others.enumerated() {
       let name = "value:\(index)"
       let first = Shared(wrappedValue: 0, .redis(name, store: store))
-      // An encoder of its own is no difference.
+      // A custom encoder does not count as a difference.
       _ = Shared(wrappedValue: 0, .redis(name, store: store, options: .init(encoder: JSONEncoder())))
       withKnownIssue {
         _ = Shared(wrappedValue: 0, .redis(name, store: store, options: other.options))
@@ -34,7 +34,7 @@ struct OptionsTests {
         let text = issue.comments.map(\.rawValue).joined()
         return ([name, other.name] + other.words).allSatisfy(text.contains)
       }
-      // Once is enough.
+      // A second share with the same difference is not reported again.
       _ = SharedReader(wrappedValue: 0, .redis(name, store: store, options: other.options))
       first.withLock { $0 = 12_345_678_901 }
       try await first.save()
@@ -43,7 +43,7 @@ struct OptionsTests {
     #expect(journal.entries.allSatisfy { $0.level < .warning })
   }
 
-  @Test("are told for each option in which they differ, whichever share is the first")
+  @Test("are reported for each option that differs, in either order")
   func many() async throws {
     let store = try FakeBackend().store()
     let first = Shared(wrappedValue: 0, .redis("value", store: store, options: .init(conflict: .lastWriteWins)))
@@ -57,13 +57,13 @@ struct OptionsTests {
     #expect(first.loadError == nil)
   }
 
-  @Test("are a warning in the log where no test can be told")
+  @Test("are a warning in the log where no test is known")
   func inTheLog() async throws {
     let journal = Journal()
     let store = try FakeBackend().store(logger: journal.logger("service"))
     let first = Shared(wrappedValue: 0, .redis("value", store: store))
     let isDone = DispatchSemaphore(value: 0)
-    // On a thread of its own nobody knows of the test.
+    // A new thread does not know the current test.
     Thread.detachNewThread {
       for _ in 1...3 {
         _ = Shared(wrappedValue: 0, .redis("value", store: store, options: .init(timeToLive: .seconds(60))))
@@ -78,7 +78,7 @@ struct OptionsTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("are none in another store, under another name, or once the first one is gone")
+  @Test("are no issue in another store, under another name, or once the first share is gone")
   func otherwise() async throws {
     let backend = FakeBackend()
     let stores = (try backend.store("first"), try backend.store("second"))

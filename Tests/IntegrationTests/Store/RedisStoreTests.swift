@@ -18,7 +18,7 @@ struct RedisStoreTests {
     #expect(try JSONDecoder().decode(Limits.self, from: Data(document.utf8)) == limits)
   }
 
-  @Test("tells who wrote a value, when, and how large it is", arguments: BackendKind.allCases)
+  @Test("reports a value's writer, time and size", arguments: BackendKind.allCases)
   func metadata(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store("checkout")
@@ -38,7 +38,7 @@ struct RedisStoreTests {
     #expect(foreign.writtenBy == nil)
   }
 
-  @Test("an explicit save keeps a default that nobody has changed", arguments: BackendKind.allCases)
+  @Test("an explicit save stores an unchanged default", arguments: BackendKind.allCases)
   func saveDefault(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -49,7 +49,7 @@ struct RedisStoreTests {
     #expect(try backend.get("count") == "3")
   }
 
-  @Test("a value that is required is loaded first, and missing when it is not there", arguments: BackendKind.allCases)
+  @Test("a required value is loaded first, and its absence is an error", arguments: BackendKind.allCases)
   func required(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -61,7 +61,7 @@ struct RedisStoreTests {
     #expect(count.wrappedValue == 8)
   }
 
-  @Test("load() shows what somebody else has stored in the meantime", arguments: BackendKind.allCases)
+  @Test("load() shows a value that another client has stored in the meantime", arguments: BackendKind.allCases)
   func loadShowsForeignEdits(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -90,7 +90,7 @@ struct RedisStoreTests {
     try await $count.becomes(0)
   }
 
-  @Test("shutdown delivers what is pending, then stops", arguments: BackendKind.allCases)
+  @Test("shutdown delivers pending changes, then stops", arguments: BackendKind.allCases)
   func shutdown(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -129,7 +129,7 @@ struct RedisStoreTests {
     try await store.flush(within: patience)
   }
 
-  @Test("one store, one name: all shares are one value, and one replica")
+  @Test("all shares of one name in one store have one value and one replica")
   func oneBox() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -140,7 +140,7 @@ struct RedisStoreTests {
     #expect(first == 3)
   }
 
-  @Test("a store whose shares are gone lets go of its connections, and connects again")
+  @Test("a store without shares closes its connections, and connects again when needed")
   func rests() async throws {
     let backend = FakeBackend()
     let store = try backend.store()
@@ -151,13 +151,13 @@ struct RedisStoreTests {
         #expect(backend.redis.clients.count == 2)
         $count.withLock { $0 = round }
       }
-      // The connections go when their threads have noticed.
+      // The connections close when their threads notice.
       try await eventually("the end of the connections") { backend.redis.clients.isEmpty }
       #expect(backend.redis.get("count") == "\(round)")
     }
   }
 
-  @Test("statuses are told in order, the last one included")
+  @Test("statuses arrive in order, including the last one")
   func statuses() async throws {
     let backend = try ServerBackend()
     let store = try backend.store()
@@ -206,7 +206,7 @@ struct EnvironmentTests {
     try await store.connected(within: patience)
   }
 
-  @Test("in a test every test has a fresh one", arguments: 1...3)
+  @Test("is a fresh one in every test", arguments: 1...3)
   func freshInTests(number: Int) async throws {
     @Shared(.redis("count")) var count = 0
     try await $count.load()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Tracked changes of values in Redis", .timeLimit(.minutes(5)), .endsStores)
 struct TrackedChangesTests {
-  @Test("an atomic update is a change, also as the first use of the value", arguments: BackendKind.allCases)
+  @Test("an atomic update is a change, even as the first use of the value", arguments: BackendKind.allCases)
   func atomicUpdate(kind: BackendKind) async throws {
     let backend = try kind.make()
     let store = try backend.store()
@@ -37,7 +37,7 @@ struct TrackedChangesTests {
     }
   }
 
-  @Test("what is stored all along is no change", arguments: BackendKind.allCases)
+  @Test("a value that was already stored is no change", arguments: BackendKind.allCases)
   func stored(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("count", "1")

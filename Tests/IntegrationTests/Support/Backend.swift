@@ -6,18 +6,18 @@ import SharedStateTesting
 import Synchronization
 import Testing
 
-/// A Redis, real or fake, that a test can treat badly.
+/// A Redis server, real or fake, that a test can disturb.
 protocol Backend: Sendable {
-  /// Whether it is the fake.
+  /// Whether this is the fake.
   var isInProcess: Bool { get }
-  /// The defaults for a store.
+  /// The default configuration of a store.
   func configuration() throws -> RedisConfiguration
   func connector(_ configuration: RedisConfiguration) -> any RedisConnector
   /// Breaks all connections and refuses new ones, as a crash does.
   func goDown() throws
-  /// Answers again, with the data it had.
+  /// Answers again, with the data from before.
   func comeBack() throws
-  /// Stops answering, and leaves the connections open.
+  /// Stops answering, with the connections left open.
   func pause() throws
   func resume() throws
   /// Breaks the connections of a store for one purpose, as CLIENT KILL does.
@@ -29,32 +29,32 @@ protocol Backend: Sendable {
   /// Makes the key a list.
   func setList(_ key: String) throws
   func delete(_ key: String) throws
-  /// Lets the key expire in a moment.
+  /// Lets the key expire almost at once.
   func expire(_ key: String) throws
-  /// Gives another key this name.
+  /// Renames a key to another name.
   func rename(_ key: String, to newKey: String) throws
   func flushAll() throws
-  /// Crashes and starts again, with what was stored when ``saveDump()`` was called, or with nothing.
+  /// Crashes and restarts with the data of the last ``saveDump()``, or empty without one.
   func restartFromDump() throws
   func saveDump() throws
-  /// Makes the server a replica, and leaves the connections open.
+  /// Makes the server a replica, with the connections left open.
   func demote() throws
   func promote() throws
-  /// Refuses everything that has to do with keys and channels without these texts; `nil`: nothing is refused.
+  /// Refuses access to keys and channels that do not contain these texts. `nil` refuses none.
   func permit(keys: String?, channels: String?) throws
   func expire(_ key: String, after time: Duration) throws
-  /// `nil`: the key is absent, or never expires.
+  /// The remaining time of the key; `nil` if the key is absent or never expires.
   func timeToLive(of key: String) throws -> Duration?
-  /// A store that can be cut off alone; its label is `second`.
+  /// Makes a store that a test can cut off alone.
   func separableStore(_ label: String) throws -> RedisStore
-  /// Breaks the connections of such a store and refuses it new ones; everybody else's stay.
+  /// Breaks the connections of such a store and refuses it new ones. Other stores stay connected.
   func separate(_ label: String) throws
-  /// Lets the one that was cut off connect again.
+  /// Lets the store that was cut off connect again.
   func reunite(_ label: String) throws
 }
 
 extension Backend {
-  /// A store as another service would have it, with short pauses between attempts to connect.
+  /// Makes a store of its own service, with short pauses between attempts to connect.
   func store(
     _ label: String = "service",
     logger: Logger = quiet,
@@ -74,7 +74,7 @@ extension Backend {
     ).endingWithTest
   }
 
-  /// Breaks all connections of a store, and lets it connect no more before the way is opened again.
+  /// Breaks all connections of a store, and prevents new ones until the way is opened again.
   func cutOff(_ store: RedisStore, _ label: String, _ way: Way) async throws {
     way.close()
     for purpose in ConnectionPurpose.allCases { try cut(purpose, of: label) }
@@ -82,7 +82,7 @@ extension Backend {
   }
 }
 
-/// Every guarantee is tested on the fake and on a real server.
+/// The kinds of servers. Every guarantee is tested on both.
 enum BackendKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case fake
   case server
@@ -96,7 +96,7 @@ enum BackendKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// One that keeps nothing but its dump when it crashes.
+  /// Makes a backend that keeps only its dump when it crashes.
   func makeForgetful() throws -> any Backend {
     switch self {
     case .fake: FakeBackend()
@@ -104,7 +104,7 @@ enum BackendKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// One that does not tell which keys were written, for want of a right.
+  /// Makes a backend that refuses tracking, because the user lacks a right.
   func makeWithoutTracking(right: String) throws -> any Backend {
     switch self {
     case .fake:
@@ -190,7 +190,7 @@ struct FakeBackend: Backend {
 
 struct ServerBackend: Backend {
   let server: PrivateRedisServer
-  /// The way of the store that can be cut off alone.
+  /// The way of the store that a test can cut off alone.
   private let separableWay = Way()
 
   init(password: String? = nil, isPersistent: Bool = true, configuration: [String] = []) throws {

@@ -1,21 +1,21 @@
 import Foundation
 import Testing
 
-/// A program of another kind than ours, which edits what is in Redis.
+/// Programs outside this process, such as redis-cli or a Python service, that tests run.
 enum CommandLineTool {
-  /// Runs a program of the PATH until it ends, and returns what it has written.
+  /// Runs a program of the PATH until it ends, and returns its output.
   @discardableResult
   static func run(_ program: String, _ arguments: [String]) throws -> String {
     let text = try text(of: program, arguments) { $0.standardOutput = $1 }
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// Runs a program until it ends, and returns what it has written to its standard error.
+  /// Runs a program until it ends, and returns its standard error.
   static func errors(_ program: String, _ arguments: [String]) throws -> String {
     try text(of: program, arguments) { $0.standardError = $1 }
   }
 
-  /// Runs a program until it ends well, and returns what it has written to a pipe.
+  /// Runs a program until it ends with success, and returns the text that it wrote to the pipe.
   private static func text(
     of program: String,
     _ arguments: [String],
@@ -30,14 +30,14 @@ enum CommandLineTool {
     return text
   }
 
-  /// Runs a program until it has written a line to its standard error, ends it, and returns that.
+  /// Runs a program until it has written a line to its standard error, kills it, and returns the line.
   static func firstLineOfError(_ program: String, _ arguments: [String]) throws -> String {
     let process = process(program, arguments)
     let errors = Pipe()
     process.standardError = errors
     try process.run()
     defer {
-      // Both of them: what limits the time leads a group of its own.
+      // This kills `timeout` and the program: `timeout` leads its own process group.
       kill(-process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
@@ -48,11 +48,11 @@ enum CommandLineTool {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// A program that ends in time, whatever its server does.
+  /// Makes a process that ends in time, whatever its server does.
   private static func process(_ program: String, _ arguments: [String]) -> Process {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    // Other signals are blocked in what a thread of Dispatch starts.
+    // KILL, because a process that a Dispatch thread starts inherits blocked signals.
     process.arguments = ["timeout", "-s", "KILL", "60", program] + arguments
     process.standardInput = FileHandle.nullDevice
     return process
@@ -60,11 +60,11 @@ enum CommandLineTool {
 
   /// The path of a program of this package.
   static func program(_ name: String) -> String {
-    // It is built beside this program. /proc is the only place that knows where that is.
+    // The build puts it beside this program, and only /proc knows where that is.
     URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path + "/" + name
   }
 
-  /// A service in Python that speaks to Redis over a plain socket: it reads a document, changes it, and writes it.
+  /// A Python service that talks to Redis over a plain socket: it reads a document, changes it, and writes it.
   static let pythonService = """
     import json, socket, sys
 

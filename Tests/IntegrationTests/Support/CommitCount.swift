@@ -2,19 +2,19 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// Counts how many commits a server is sent.
+/// Counts the commits that are sent to a server.
 struct CommitCount: Sendable {
   private let backend: any Backend
   private let before: Int
 
-  /// Begins to count. On the fake messages are held from now on, because there is one for each commit.
+  /// Begins to count. The fake holds messages from now on, because each commit publishes one.
   init(_ backend: any Backend) throws {
     self.backend = backend
     (backend as? FakeBackend)?.redis.holdMessages()
     before = try Self.total(backend)
   }
 
-  /// How many there were since.
+  /// The number of commits since the beginning.
   func count() throws -> Int { try Self.total(backend) - before }
 
   private static func total(_ backend: any Backend) throws -> Int {

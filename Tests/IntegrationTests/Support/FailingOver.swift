@@ -3,11 +3,11 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// A primary and a replica, and networks between them and the services that can be cut.
+/// A primary and a replica. A test can cut the networks between them and between the primary and the services.
 struct FailingOver {
   let primary: PrivateRedisServer
   let replica: PrivateRedisServer
-  /// The way of the services to whoever is the primary.
+  /// The network between the services and the current primary.
   private let address: Forwarder
   private let replication: Forwarder
 
@@ -25,7 +25,7 @@ struct FailingOver {
     return RedisStore(configuration, logger: journal.logger(label)).endingWithTest
   }
 
-  /// Waits until the replica has everything that the primary has.
+  /// Waits until the replica has all data of the primary.
   func replicaCatchesUp() async throws {
     let marker = UUID().uuidString
     try primary.command("SET", "marker", marker)
@@ -34,18 +34,18 @@ struct FailingOver {
     }
   }
 
-  /// From now on the replica hears nothing.
+  /// Cuts the replica off from the primary.
   func cutReplication() {
     replication.goSilent()
   }
 
-  /// The primary dies, and the replica takes its place.
+  /// Kills the primary and promotes the replica.
   func promoteReplica() throws {
     primary.kill()
     try replica.command("REPLICAOF", "NO", "ONE")
   }
 
-  /// The services find the new primary.
+  /// Connects the services to the new primary.
   func moveServices() {
     address.forward(to: replica.port)
     address.cut()

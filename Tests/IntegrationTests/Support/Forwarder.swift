@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// A port of 127.0.0.1 that passes everything on to another one: a network that a test can treat badly.
+/// A port of 127.0.0.1 that forwards to another port: a network that a test can disturb.
 final class Forwarder: Sendable {
   private struct State {
     var target: UInt16
     var routes: [Route] = []
-    /// Nothing is passed on, in either direction, on connections that have begun with this text.
+    /// Nothing is forwarded, in either direction, on connections whose first bytes contain this text.
     var silent: String?
   }
 
@@ -37,7 +37,7 @@ final class Forwarder: Sendable {
     cut()
   }
 
-  /// Passes on to another port from now on; open connections stay where they are.
+  /// Forwards new connections to another port; open connections stay where they are.
   func forward(to target: UInt16) {
     state.withLock { $0.target = target }
   }
@@ -51,9 +51,9 @@ final class Forwarder: Sendable {
     for route in routes { route.end() }
   }
 
-  /// Passes nothing on, and closes nothing.
+  /// Stops forwarding, without closing a connection.
   ///
-  /// - Parameter text: Only on connections of which the first bytes have it.
+  /// - Parameter text: Limits this to connections whose first bytes contain it.
   func goSilent(about text: String = "") {
     state.withLock { state in
       state.silent = text

@@ -5,14 +5,14 @@ import Synchronization
 import SharedStateTesting
 import Testing
 
-/// Holds up whatever passes through it until it is opened, and tells that something has come.
+/// Blocks every thread that passes through it until it is opened, and reports arrivals.
 ///
-/// Open it in a `defer`, too: a test that fails leaves nobody waiting. It is waited for with `patience`, all the same.
+/// Also open it in a `defer`, so that a failing test leaves no thread blocked. A thread waits for `patience` at most.
 final class Gate: Sendable {
   private let condition = NSCondition()
   private let state = Mutex((isOpen: false, arrivals: 0))
 
-  /// How many have come to it.
+  /// The number of threads that have arrived.
   var arrivals: Int { state.withLock { $0.arrivals } }
 
   func pass() {
@@ -30,16 +30,16 @@ final class Gate: Sendable {
     condition.unlock()
   }
 
-  /// Waits until so many have come.
+  /// Waits until this many threads have arrived.
   func isReached(by count: Int = 1) async throws {
     try await eventually("\(count) to come to the gate") { self.arrivals >= count }
   }
 }
 
-/// A value whose own code can be held up.
+/// A value whose coding and merging code a test can block.
 struct Gated: Codable, Hashable, Sendable, ThreeWayMergeable {
   var number = 0
-  /// The name of the gates that it passes; each is passed once it is there.
+  /// The name under which its gates are registered. Code whose gate is not registered runs freely.
   var gates = ""
 
   private static let encoding = Mutex<[String: Gate]>([:])
@@ -67,7 +67,7 @@ struct Gated: Codable, Hashable, Sendable, ThreeWayMergeable {
     try container.encode(gates, forKey: .gates)
   }
 
-  /// Adds what both have added.
+  /// Adds up the increments of both sides.
   static func merged(base: Gated?, mine: Gated, theirs: Gated) -> Gated {
     merging.withLock { $0[mine.gates] }?.pass()
     return Gated(number: mine.number + theirs.number - (base?.number ?? 0), gates: mine.gates)
@@ -99,7 +99,7 @@ struct Gated: Codable, Hashable, Sendable, ThreeWayMergeable {
 }
 
 extension Logger {
-  /// One whose every line waits at a gate.
+  /// A logger whose every line waits at a gate.
   static func waiting(at gate: Gate) -> Logger {
     Logger(label: "gated") { _ in GatedLogHandler(gate: gate) }
   }

@@ -2,14 +2,14 @@ import Foundation
 import SharedStateRedis
 import Synchronization
 
-/// A server on a Unix socket that says what a test wants it to say, on each connection by a thread of its own.
+/// A server on a Unix socket that sends whatever a test wants. Each connection has its own thread.
 final class HostileServer: Sendable {
   let url: String
   private let directory: URL
   private let listener: Int32
   private let clients: Clients
 
-  /// - Parameter serve: What is said on a connection, which is closed afterwards.
+  /// - Parameter serve: Serves one connection, which is closed when the closure returns.
   init(_ serve: @escaping @Sendable (Client) -> Void) throws {
     directory = FileManager.default.temporaryDirectory.appending(path: "hostile-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -58,7 +58,7 @@ final class HostileServer: Sendable {
     }
 
     func hangUp() {
-      // Under the lock, so that none of them is another one's by now.
+      // Under the lock, so that no descriptor has been closed and reused meanwhile.
       descriptors.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
     }
   }
@@ -67,7 +67,7 @@ final class HostileServer: Sendable {
   struct Client: Sendable {
     let descriptor: Int32
 
-    /// Sends a text, waiting until it is taken; `false`: the other side has hung up.
+    /// Sends a text, and waits until the socket has taken it. Returns `false` if the other side has hung up.
     @discardableResult
     func say(_ text: String) -> Bool {
       var rest = ArraySlice(text.utf8)
@@ -79,14 +79,14 @@ final class HostileServer: Sendable {
       return true
     }
 
-    /// What has been sent to us so far, waiting until there is something; empty: the other side has hung up.
+    /// Waits for data, and returns all that has arrived. The result is empty if the other side has hung up.
     func heard() -> String {
       var buffer = [UInt8](repeating: 0, count: 65_536)
       let count = recv(descriptor, &buffer, buffer.count, 0)
       return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
     }
 
-    /// Waits until something with this text was heard; `false`: the other side has hung up before.
+    /// Waits until the received data contains this text. Returns `false` if the other side hangs up before.
     func hears(_ text: String) -> Bool {
       var all = ""
       while !all.contains(text) {
@@ -97,7 +97,7 @@ final class HostileServer: Sendable {
       return true
     }
 
-    /// Says bytes one by one, with pauses, for about ten seconds.
+    /// Sends a byte again and again, with pauses, for about ten seconds.
     func drip(_ byte: Character) {
       for _ in 0..<2_000 {
         guard say(String(byte)) else { return }
@@ -105,9 +105,9 @@ final class HostileServer: Sendable {
       }
     }
 
-    /// Answers the handshake as a server does that knows none of its commands, which can be done without.
+    /// Answers the handshake like a server that knows none of its commands; the library can do without them.
     ///
-    /// - Returns: What the connection is for; `nil`: the other side has hung up.
+    /// - Returns: The purpose of the connection, or `nil` if the other side has hung up.
     func shakeHands() -> ConnectionPurpose? {
       var all = ""
       while true {

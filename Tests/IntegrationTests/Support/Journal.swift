@@ -2,7 +2,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// What stores have logged, for those tests that ask who has told what.
+/// The log entries of stores, for tests that check which store logged which message.
 final class Journal: Sendable {
   struct Entry: Hashable, Sendable {
     let store: String
@@ -19,12 +19,12 @@ final class Journal: Sendable {
 
   var entries: [Entry] { state.withLock { $0 } }
 
-  /// A logger for one store.
+  /// Returns a logger for one store.
   func logger(_ store: String) -> Logger {
     Logger(label: store) { _ in Handler(store: store, journal: self) }
   }
 
-  /// The entries of all stores, or of one, whose message has this text, about this name.
+  /// The entries whose message contains the text. `store` and `name` narrow them to one store and one name.
   func entries(_ text: String, of store: String? = nil, name: String? = nil) -> [Entry] {
     entries.filter { entry in
       entry.message.contains(text) && (store ?? entry.store) == entry.store && (name ?? entry.name) == entry.name
@@ -60,13 +60,13 @@ final class Journal: Sendable {
 }
 
 extension Journal {
-  static let restored = "given Redis back"
+  static let restored = "has restored a value"
   static let withdrawn = "does not have"
-  static let merged = "has merged what Redis had lost"
+  static let merged = "has merged a value that Redis had lost"
   static let adopted = "given a revision"
   static let lostHistory = "lost history"
   static let completed = "lacks members"
-  static let vitalsRefused = "does not tell whether it throws keys away"
-  static let closesIdleConnections = "closes connections that are idle"
-  static let trackingRefused = "does not tell which keys"
+  static let vitalsRefused = "does not report whether it evicts keys"
+  static let closesIdleConnections = "closes idle connections"
+  static let trackingRefused = "does not report which keys"
 }

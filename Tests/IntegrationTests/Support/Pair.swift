@@ -3,14 +3,14 @@ import SharedStateRedis
 import SharedStateTesting
 import Testing
 
-/// One value as two services share it.
+/// One value that two services share.
 struct Pair<Value: Codable & Hashable & Sendable>: Sendable {
   let backend: any Backend
   let stores: (RedisStore, RedisStore)
   let first: Shared<Value>
   let second: Shared<Value>
 
-  /// Two services that are up to date. Only the second one can be separated from the server alone.
+  /// Makes two services that are up to date. Only the second one can be separated from the server alone.
   init(
     _ kind: BackendKind,
     _ value: Value,
@@ -24,14 +24,14 @@ struct Pair<Value: Codable & Hashable & Sendable>: Sendable {
     try await second.load()
   }
 
-  /// Stores a value that both have seen.
+  /// Stores a value, and waits until both services show it.
   func store(_ value: Value) async throws {
     first.withLock { $0 = value }
     try await first.save()
     try await second.becomes(value)
   }
 
-  /// Lets both change the value at the same time: neither knows of the other's change when it makes its own.
+  /// Lets both services change the value at the same time: neither knows of the other's change when it makes its own.
   func changeTogether(_ change: (inout Value) -> Void, _ other: (inout Value) -> Void) async throws {
     try backend.pause()
     first.withLock(change)
@@ -40,7 +40,8 @@ struct Pair<Value: Codable & Hashable & Sendable>: Sendable {
     try await settle()
   }
 
-  /// Waits until both have nothing more to send, and show the same. What was given up is the test's to look at.
+  /// Waits until both services have nothing to send and show the same value. Changes that were given up are no failure
+  /// here; the test checks them.
   func settle() async throws {
     for store in [stores.0, stores.1] {
       do {

@@ -16,7 +16,7 @@ final class Route: Sendable {
   private let state = Mutex(State())
   private let changed = NSCondition()
 
-  /// - Parameter onOpening: Is called with the first bytes of the client, before they are passed on.
+  /// - Parameter onOpening: Called when the first bytes of the client have arrived, before they are forwarded.
   init(client: Int32, server: Int32, onOpening: @escaping @Sendable (Route) -> Void) {
     self.client = client
     self.server = server
@@ -28,7 +28,7 @@ final class Route: Sendable {
     Thread { self.copy(from: self.server, to: self.client, isClient: false) }.start()
   }
 
-  /// Whether the client's first bytes have a text.
+  /// Whether the client's first bytes contain a text.
   func concerns(_ text: String) -> Bool {
     text.isEmpty || state.withLock { $0.opening.contains(text) }
   }
@@ -44,7 +44,7 @@ final class Route: Sendable {
   func end() {
     state.withLock { state in
       state.hasEnded = true
-      // Once both threads have ended, the numbers may be somebody else's.
+      // Once both threads have ended, the descriptors may belong to another file.
       guard state.running > 0 else { return }
       shutdown(client, Int32(SHUT_RDWR))
       shutdown(server, Int32(SHUT_RDWR))

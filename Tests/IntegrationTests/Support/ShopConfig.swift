@@ -5,7 +5,7 @@ struct ShopConfig: Codable, Hashable, Sendable {
     var carrier = "post"
   }
 
-  /// Encodes as an object with a single key.
+  /// An enumeration that encodes as an object with a single key.
   enum Discount: Codable, Hashable, Sendable {
     case none
     case percent(Int)
@@ -19,7 +19,7 @@ struct ShopConfig: Codable, Hashable, Sendable {
   var tags: [String] = []
 }
 
-/// The same document, as a release knows it that came before discounts and carriers.
+/// The same document in an older release, without discounts and carriers.
 struct OldShopConfig: Codable, Hashable, Sendable {
   struct Delivery: Codable, Hashable, Sendable {
     var days = 3
@@ -30,7 +30,7 @@ struct OldShopConfig: Codable, Hashable, Sendable {
   var delivery = Delivery()
 }
 
-/// A document that does not decode when its two fields do not go together.
+/// A document that does not decode when its two fields contradict each other.
 struct Span: Codable, Hashable, Sendable {
   var lower: Int
   var upper: Int

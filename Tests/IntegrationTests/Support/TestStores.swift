@@ -2,8 +2,8 @@ import SharedStateRedis
 import Synchronization
 import Testing
 
-/// The stores that a test has made. They end with it, whatever its outcome: one with a change that cannot be delivered
-/// any more would keep itself alive, and connect again and again for as long as the process runs.
+/// The stores that a test has made. They end with the test, whatever its outcome: a store with a change that it can no
+/// longer deliver would keep itself alive and reconnect for as long as the process runs.
 struct TestStores: SuiteTrait, TestTrait, TestScoping {
   fileprivate final class Kept: Sendable {
     let stores = Mutex<[RedisStore]>([])
@@ -11,7 +11,7 @@ struct TestStores: SuiteTrait, TestTrait, TestScoping {
 
   @TaskLocal fileprivate static var current: Kept?
 
-  /// True: each test of a suite, and each case, has its own.
+  /// True: each test of a suite, and each of its cases, has its own stores.
   var isRecursive: Bool { true }
 
   func provideScope(
@@ -26,12 +26,12 @@ struct TestStores: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == TestStores {
-  /// The stores of each test end with it.
+  /// Ends the stores of each test with the test.
   static var endsStores: Self { TestStores() }
 }
 
 extension RedisStore {
-  /// The store, which ends with the test that has made it.
+  /// The store itself, registered to end with the current test.
   var endingWithTest: RedisStore {
     guard let kept = TestStores.current else {
       preconditionFailure("Give the suite the trait .endsStores, so that its stores end with their tests.")

@@ -25,12 +25,12 @@ extension Shared where Value: Sendable {
     }
   }
 
-  /// Whether this error says that what is stored cannot be read.
+  /// Whether this error says that the stored value cannot be decoded.
   func hasUndecodable(_ error: KeyPath<Shared, (any Error)?>) -> Bool {
     (self[keyPath: error] as? RedisSharedStateError)?.code == .undecodable
   }
 
-  /// What the share has, for a failure to say.
+  /// The state of the share, for messages of failures.
   var summary: String { SharedReader(self).summary + saveError.map { ", saveError: \($0)" }.joined }
 }
 
@@ -45,7 +45,7 @@ extension SharedReader where Value: Sendable {
     try await first(in: updates, what, found: { summary }, sourceLocation, where: isWanted)
   }
 
-  /// What the share has, for a failure to say.
+  /// The state of the share, for messages of failures.
   var summary: String {
     "\(wrappedValue)" + (isLoading ? ", loading" : "") + loadError.map { ", loadError: \($0)" }.joined
   }
@@ -75,7 +75,7 @@ extension RedisStore {
     try await first(in: statuses, what, found: { "\(self.status)" }, sourceLocation, where: isWanted)
   }
 
-  /// Waits until the store is in touch with its server.
+  /// Waits until the store is connected to its server.
   func isUp(sourceLocation: SourceLocation = #_sourceLocation) async throws {
     try await status("a connection", sourceLocation: sourceLocation) { $0 == .connected || $0 == .inProcess }
   }
@@ -87,7 +87,7 @@ extension RedisStore {
     }
   }
 
-  /// Waits until the store has noticed this about its server.
+  /// Waits until the store reconnects for this reason.
   func isReconnecting(
     because reason: RedisSharedStateError,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -108,7 +108,7 @@ private func first<Elements: AsyncSequence & Sendable>(
 ) async throws -> Elements.Element where Elements.Element: Sendable {
   try await inTime(what, found: found, sourceLocation: sourceLocation) {
     for try await element in elements where isWanted(element) { return element }
-    // The sequence has ended, as it does when the task is cancelled.
+    // The sequence also ends when the task is cancelled.
     throw Task.isCancelled ? CancellationError() : WaitedInVain(for: what)
   }
 }

@@ -1,7 +1,7 @@
 import SharedStateRedis
 import Synchronization
 
-/// The way of one service to its server: can be closed or blocked, and counts what is asked.
+/// The way of one service to its server. A test can close or block it, and it counts requests.
 final class Way: Sendable {
   private let isClosed = Atomic(false)
   private let keys = Atomic(0)
@@ -9,21 +9,21 @@ final class Way: Sendable {
   private let commits = Atomic(0)
   private let gate = Mutex<Gate?>(nil)
 
-  /// How many values were looked at.
+  /// The number of values that were read or compared.
   var keysRead: Int { keys.load(ordering: .relaxed) }
 
-  /// How many bytes of documents were read.
+  /// The number of document bytes that were read.
   var bytesRead: Int { bytes.load(ordering: .relaxed) }
 
-  /// How many commits were sent.
+  /// The number of commits that were sent.
   var commitsSent: Int { commits.load(ordering: .relaxed) }
 
-  /// From now on the service cannot connect. Its open connections are to be cut afterwards.
+  /// Prevents new connections of the service. The caller cuts its open connections afterwards.
   func close() { isClosed.store(true, ordering: .sequentiallyConsistent) }
 
   func open() { isClosed.store(false, ordering: .sequentiallyConsistent) }
 
-  /// From now on the thread of the subscriber does not listen before the gate is open.
+  /// Stops the subscriber's thread from listening until the gate is open.
   func stopListening(at gate: Gate) { self.gate.withLock { $0 = gate } }
 
   fileprivate func listen(for purpose: ConnectionPurpose) {
@@ -51,7 +51,7 @@ final class Way: Sendable {
   }
 }
 
-/// Connects as another connector does, on a way that is watched.
+/// Wraps another connector, and watches its connections through a ``Way``.
 struct WatchedConnector: RedisConnector {
   let base: any RedisConnector
   let way: Way

@@ -1,7 +1,7 @@
 import SharedStateTesting
 import Testing
 
-/// A history that breaks one guarantee, and no other one.
+/// A history that breaks exactly one guarantee.
 struct BrokenHistory: CustomTestStringConvertible, Sendable {
   let guarantee: Guarantee
   let how: String

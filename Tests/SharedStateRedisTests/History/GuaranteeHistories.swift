@@ -1,13 +1,13 @@
 import SharedStateTesting
 
-/// For each guarantee a history in which it holds, and histories that break it: as short as they can be.
+/// For each guarantee, a history in which it holds, and histories that break it. All are as short as possible.
 enum GuaranteeHistories {
   typealias Event = History.Event
 
   static let a = History.Box(service: "a", name: "config")
   static let b = History.Box(service: "b", name: "config")
 
-  /// Every commit of the value is known.
+  /// The history contains every commit of the value.
   static let watched = Event.declared(name: "config", History.Rules(isWatched: true))
   static let opened = Event.opened(a, default: ["limit": "10"], owns: [])
 
@@ -52,7 +52,7 @@ enum GuaranteeHistories {
     )
   }
 
-  /// A change by somebody who is not watched.
+  /// A change by a service that is not watched.
   static func committedByAnother(_ limit: Int, _ revision: UInt64) -> Event {
     committedByAnother(["limit": "\(limit)"], revision)
   }
@@ -65,7 +65,7 @@ enum GuaranteeHistories {
     )
   }
 
-  /// At rest this is stored, and this is what `a` has.
+  /// At rest, the server has `document` at `revision`, and `a` holds `held`.
   static func rested(
     _ revision: UInt64,
     _ document: History.Document,
@@ -81,7 +81,7 @@ enum GuaranteeHistories {
     return .rested(rest)
   }
 
-  /// A history in which everything holds.
+  /// A history in which every guarantee holds.
   static func fine(_ guarantee: Guarantee) -> [Event] {
     switch guarantee {
     case .ordered:

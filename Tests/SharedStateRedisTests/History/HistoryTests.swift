@@ -9,7 +9,7 @@ struct HistoryTests {
     GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
     GuaranteeHistories.committed(["limit": "20"], 5), .acknowledged(GuaranteeHistories.a, through: 1, revision: 5),
   ]
-  /// An update of `a` has taken effect, and has not been told so.
+  /// An update of `a` has taken effect, and `a` has not been told.
   private let updated: [History.Event] = [
     GuaranteeHistories.watched, GuaranteeHistories.opened,
     .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
@@ -21,7 +21,7 @@ struct HistoryTests {
     #expect(History(GuaranteeHistories.fine(guarantee)).violations(of: [guarantee]) == [])
   }
 
-  @Test("breaks the guarantee that it breaks, in its last event, and no other one", arguments: BrokenHistory.all)
+  @Test("breaks only its own guarantee, in its last event", arguments: BrokenHistory.all)
   func broken(history: BrokenHistory) {
     let violations = History(history.events).violations()
     #expect(Set(violations.map(\.guarantee)) == [history.guarantee], "\(violations)")
@@ -29,25 +29,25 @@ struct HistoryTests {
     #expect(History(history.events.dropLast()).violations() == [])
   }
 
-  @Test("is seen to break each guarantee")
+  @Test("has samples that break each guarantee")
   func everyGuarantee() {
     #expect(Set(BrokenHistory.all.map(\.guarantee)) == Set(Guarantee.allCases))
   }
 
-  @Test("is judged by what is asked for only")
+  @Test("is judged only by the selected guarantees")
   func selection() {
     let events = [GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
     #expect(History(events).violations(of: [.noEcho, .converges]) == [])
   }
 
-  @Test("says who has broken what, at which revisions, and where")
+  @Test("names the box, the guarantee, the revisions and the position of a violation")
   func text() {
     let events = [GuaranteeHistories.opened, GuaranteeHistories.shown(30, 7), GuaranteeHistories.shown(20, 5)]
     let texts = History(events).violations().map(\.description)
     #expect(texts == ["Ordered: a's config went from 7 (event 1) back to 5 (event 2)"])
   }
 
-  @Test("is told as lines of JSON by services in other processes")
+  @Test("is coded as lines of JSON between processes")
   func coding() throws {
     for events in Guarantee.allCases.map(GuaranteeHistories.fine) + BrokenHistory.all.map(\.events) {
       for event in events {
@@ -77,14 +77,14 @@ struct HistoryTests {
     #expect(History(events).violations() == [])
   }
 
-  /// That the value of a revision is gone is given back to a server that has nothing.
+  /// A service restores the absence of a value, at a revision, on a server that has nothing.
   private func restoredDeletion(_ revision: UInt64) -> History.Event {
     let nothing = History.Stored(revision: 0, .absent)
     let deletion = History.Stored(revision: revision, .absent)
     return .committed(History.Commit(of: nil, to: "config", cause: .restoration, before: nothing, after: deletion))
   }
 
-  @Test("may give a server back that a value has expired, and not that it is gone otherwise")
+  @Test("may restore an expiry on a server, but no other absence")
   func restoredExpiry() {
     let gone = restoredDeletion(5)
     let events = [
@@ -94,7 +94,7 @@ struct HistoryTests {
     #expect(History(events + [gone]).violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
-  @Test("may give a server back that somebody has deleted the value together with its revision, by one of before")
+  @Test("may restore a deletion together with its revision, under an earlier revision")
   func restoredFlush() {
     let flushed = History.Event.edited(name: "config", [:], History.Stored(revision: 0, .absent))
     let events = [
@@ -104,7 +104,7 @@ struct HistoryTests {
     #expect(History(events + [restoredDeletion(6)]).violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
-  @Test("may show what somebody else has made under a revision that the server had lost")
+  @Test("may show another service's value under a revision that the server had lost")
   func revisionMadeTwice() {
     let (nothing, again) = (History.Stored(revision: 0, .absent), GuaranteeHistories.stored(5, ["limit": "20"]))
     let events: [History.Event] = [
@@ -117,7 +117,7 @@ struct HistoryTests {
     #expect(History(events).violations(of: [.noEcho]) == [])
   }
 
-  @Test("may show the default's own bytes once more, when something else was shown under that revision in between")
+  @Test("may show the default's bytes again after another value was shown under that revision")
   func shownAfterDeletion() {
     let made: [History.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(10, number: 1),
@@ -129,7 +129,7 @@ struct HistoryTests {
     #expect(History(made + [.lost, again]).violations().map(\.guarantee) == [.noEcho])
   }
 
-  @Test("may show what was made before once more, when there was something in between that cannot be shown")
+  @Test("may show an earlier value again after a value that cannot be shown")
   func shownAfterUnreadable() {
     let list = History.Event.edited(name: "config", [:], History.Stored(revision: 5, .unreadable("list")))
     let again = GuaranteeHistories.shown(20, 5)
@@ -137,7 +137,7 @@ struct HistoryTests {
     #expect(History(made + [again]).violations().map(\.guarantee) == [.noEcho])
   }
 
-  @Test("may show what a box has already, when somebody has left it without a revision")
+  @Test("may show a box's own value again when an edit has left it without a revision")
   func shownWithoutRevision() {
     let again = GuaranteeHistories.shown(20, 5)
     for (limit, guarantees) in [("20", []), ("30", [Guarantee.noEcho])] {
@@ -164,7 +164,7 @@ struct HistoryTests {
     #expect(shown.violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
-  @Test("may replace what cannot be read and has no revision, so that nobody can know of it")
+  @Test("may replace an unreadable value without a revision, which no service can know")
   func unreadableWithoutRevision() {
     for (revision, guarantees) in [(0, []), (5, [Guarantee.badDataHeld])] as [(UInt64, [Guarantee])] {
       let bad = History.Stored(revision: revision, .unreadable("?"))
@@ -176,7 +176,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("may show nothing under a revision whose value may have expired, and what a box does not know of the rest")
+  @Test("may show an absence under a revision whose value may have expired, and a value that the box does not know")
   func shownExpiry() {
     let events: [History.Event] = [
       GuaranteeHistories.watched, .opened(GuaranteeHistories.a, default: ["limit": "10", "newer": "1"], owns: []),
@@ -189,7 +189,7 @@ struct HistoryTests {
     #expect(History(events + [gone]).violations().map(\.guarantee) == [.ordered])
   }
 
-  @Test("may be made of nothing where what was evicted, or has expired, has been given back meanwhile")
+  @Test("may have a commit without a base although an evicted or expired value was restored meanwhile")
   func madeOfWhatWasEvicted() {
     let evicted = History.Event.evicted(name: "config")
     let before = [GuaranteeHistories.opened, GuaranteeHistories.committedByAnother(20, 5)]
@@ -202,7 +202,7 @@ struct HistoryTests {
     #expect(History(before + [evicted, ofSomething]).violations().map(\.guarantee) == [.fieldsMerge])
   }
 
-  @Test("may have an update twice when the server has lost the first, and not when it was there all the time")
+  @Test("may repeat an update that the server has lost, but not one that was always there")
   func repeatedAfterLoss() {
     let after: [History.Event] = [
       GuaranteeHistories.committed(["limit": "11"], 6, cause: .updates([1])),
@@ -212,7 +212,7 @@ struct HistoryTests {
     #expect(History(updated + after + [.lost]).violations(of: [.exactlyOnceUpdates]).map(\.position) == [4, 5])
   }
 
-  @Test("may have an update twice when the first was written over without its revision, which was evicted")
+  @Test("may repeat an update whose evicted revision was overwritten")
   func repeatedAfterEviction() {
     let made: History.Document = ["limit": "11"]
     func over(
@@ -247,20 +247,20 @@ struct HistoryTests {
     #expect(violations([.evicted(name: "other"), over(0)]) == twice)
   }
 
-  @Test("may leave an outcome unknown when operations were forgotten, and not make an update twice because of that")
+  @Test("may leave an outcome unknown when operations were forgotten, but not repeat the update")
   func forgotten() {
     let began = updated + [.forgotten]
     #expect(History(began + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
     let made = GuaranteeHistories.stored(5, ["limit": "11"])
     let again = GuaranteeHistories.committed(["limit": "12"], 6, over: made, cause: .updates([1]))
     #expect(History(began + [again]).violations().map(\.guarantee) == [.exactlyOnceUpdates])
-    // Of what was made of nothing, nothing may be left to remember it by.
+    // If an update created the value, nothing may be left on the server to remember the update by.
     let ofNothing = GuaranteeHistories.committed(["limit": "11"], 6, cause: .updates([1]))
     #expect(History(began + [ofNothing]).violations() == [])
     let refused = began.dropLast() + [.refused]
     #expect(History(refused + [.updateEnded(GuaranteeHistories.a, number: 1, .unknown)]).violations() == [])
     #expect(History(refused + [ofNothing]).violations().map(\.guarantee) == [.exactlyOnceUpdates])
-    // What an update is made of may be older than it.
+    // The base of an update may be older than the update.
     let late: [History.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, .forgotten,
       .updateBegan(GuaranteeHistories.a, number: 1, changes: true),
@@ -271,7 +271,7 @@ struct HistoryTests {
     #expect(History(Array(rested)).violations(of: [.exactlyOnceUpdates]).map(\.position) == [5])
   }
 
-  @Test("may keep a change in its box that cannot be encoded, until something else is there")
+  @Test("may keep a change that cannot be encoded in its box until another value replaces it")
   func notEncodable() {
     let kept: [History.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),
@@ -285,7 +285,7 @@ struct HistoryTests {
 
   // MARK: Documents
 
-  @Test("has documents by their fields, however they are written")
+  @Test("compares documents by their fields, however they are formatted")
   func documents() throws {
     let document = History.Document(json: Data(#" {"b": {"y":1, "x":[ 1 ]}, "a": "text", "none": null}"#.utf8))
     #expect(document == ["a": #""text""#, "b": #"{"x":[1],"y":1}"#, "none": "null"])

@@ -6,7 +6,7 @@ import Testing
 struct JobListTests {
   private final class Nothing {}
 
-  /// A list of jobs of these values, the first of which is being done by thread 1.
+  /// A list with one job for each of these values. Thread 1 is doing the first job.
   private func list(of values: LinkState.ReplicaID...) -> JobList {
     let list = JobList()
     list.begin(1)
@@ -19,7 +19,7 @@ struct JobListTests {
     if case .job(let job) = next { job.owner } else { nil }
   }
 
-  @Test("one that is seen twice takes too long, and takes those of its value with it")
+  @Test("a job that is seen twice takes too long, and takes the other jobs of its value with it")
   func one() {
     let list = list(of: 1, 2, 1)
     #expect(list.tick() == JobList.Delay.none)
@@ -31,7 +31,7 @@ struct JobListTests {
     #expect(owner(of: list.next(for: 2, after: nil)) == .value(2))
   }
 
-  @Test("what came of the jobs before the one that takes too long is told by the next thread, also where none is left")
+  @Test("the next thread reports the outcomes of jobs before the slow one, even if no job is left")
   func outcomes() {
     let list = list(of: 1, 2)
     #expect(owner(of: list.next(for: 1, after: .locked(1))) == .value(2))
@@ -46,7 +46,7 @@ struct JobListTests {
     #expect(!list.append([]))
   }
 
-  @Test("of many, each of which is seen once, those that wait are taken away, but for those of the same value")
+  @Test("if many jobs are each seen once, the waiting ones are taken away, except those of the same value")
   func many() {
     let list = list(of: 1, 2, 3, 2, 1)
     #expect(list.tick() == JobList.Delay.none)
@@ -55,7 +55,7 @@ struct JobListTests {
     #expect(list.takeRest().map(\.owner) == [.value(3), .value(1)])
     #expect(owner(of: list.next(for: 1, after: nil)) == .value(2))
     #expect(owner(of: list.next(for: 1, after: nil)) == nil)
-    // Whatever comes now has the same patience again.
+    // New jobs get the full time again.
     let owners: [Job.Owner?] = [.value(4), nil]
     #expect(list.append(owners.map { Job(owner: $0, task: .release(Nothing())) }))
     #expect(owner(of: list.next(for: 1, after: nil)) == .value(4))
@@ -63,7 +63,7 @@ struct JobListTests {
     #expect(list.takeRest().isEmpty)
   }
 
-  @Test("where one after the other takes too long, those that wait are taken away when the second one is seen")
+  @Test("if one job after another takes too long, the waiting ones are taken away when the second is seen")
   func manyTooLong() {
     let list = list(of: 1, 2, 3)
     #expect(list.tick() == JobList.Delay.none)
@@ -75,7 +75,7 @@ struct JobListTests {
     #expect(list.takeRest().map(\.owner) == [.value(3)])
   }
 
-  @Test("helpers are few as long as they get on, and one more each time that they do not")
+  @Test("there are few helpers while they make progress, and one more each time that they do not")
   func helpers() {
     var backlog = Backlog()
     let none = backlog.needsHelper()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// What a server has lost is merged with what was written there since, by what the type knows of it.
+/// A document that the server has lost is merged with the document written there since, as its type knows it.
 @Suite("Two histories of one value", .timeLimit(.minutes(5)))
 struct ForkMergeTests {
   private struct Item: Codable, Identifiable, Sendable {
@@ -38,7 +38,7 @@ struct ForkMergeTests {
     return coder.merged(fork).result.map { $0.map { String(decoding: $0.merged, as: UTF8.self) } }
   }
 
-  @Test("FieldsMerge: are put together element by element, with what nobody here knows on either side")
+  @Test("FieldsMerge: are merged element by element, with the unknown fields of both sides")
   func elements() {
     let merged = merge(
       base: #"{"items":[{"id":1,"price":1,"x":1},{"id":2,"price":1}],"tags":["b","a"],"visits":10,"new":{"a":1}}"#,
@@ -52,20 +52,20 @@ struct ForkMergeTests {
     #expect(merged == .success(expected))
   }
 
-  @Test("FieldsMerge: of one field what the server has accepted wins")
+  @Test("FieldsMerge: in a field that both have changed, the server's change wins")
   func sameField() {
     let merged = merge(base: #"{"minimum":1}"#, stored: #"{"minimum":2}"#, held: #"{"minimum":3,"maximum":9}"#)
     #expect(merged == .success(#"{"minimum":2,"maximum":9}"#))
   }
 
-  @Test("FieldsMerge: are put together also where they have nothing in common")
+  @Test("FieldsMerge: are merged even if they have nothing in common")
   func nothingInCommon() {
     let held = #"{"tags":["b"],"visits":3,"maximum":1}"#
     let merged = merge(base: nil, stored: #"{"tags":["a"],"visits":2}"#, held: held)
     #expect(merged == .success(#"{"tags":["a","b"],"visits":5,"maximum":1}"#))
   }
 
-  @Test("BadDataHeld: do not go together where that breaks the key's rules, is too large, or cannot be read")
+  @Test("BadDataHeld: are not merged if the result breaks the key's rules, is too large, or cannot be read")
   func refused() {
     let options = RedisSharedKey<Shop>.Options(
       maximumBytes: 40,

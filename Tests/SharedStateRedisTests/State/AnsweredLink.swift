@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// Goes on for as long as it takes, answering everything, and counts what is asked.
+/// A link whose every request is answered, by a simulated clock. It records the requests.
 struct AnsweredLink {
   var link: LinkState
   var now: Instant
@@ -12,7 +12,7 @@ struct AnsweredLink {
   var errors: [RedisSharedStateError] = []
   var resumed: [RedisSharedStateError?] = []
   var losses: [String] = []
-  /// `nil`: as a server that keeps nothing.
+  /// Answers a request. For `nil`, the link gets the answer of a server that stores nothing.
   var answer: (RedisRequest.Command, _ count: Int) -> RedisReply?
 
   mutating func run(for duration: Duration, unless isOver: (AnsweredLink) -> Bool = { _ in false }) {
@@ -71,6 +71,6 @@ struct AnsweredLink {
     }
   }
 
-  /// How many requests are commits.
+  /// The number of requests that are commits.
   var commits: Int { requests.count { $0.hasPrefix("commit") } }
 }

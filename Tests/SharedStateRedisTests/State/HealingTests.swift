@@ -11,7 +11,7 @@ struct HealingTests {
 
   private let start = Instant.now
 
-  @Test("AcknowledgedSurvives: services that give back the same do not follow each other's steps")
+  @Test("AcknowledgedSurvives: services that restore the same values do so in different orders")
   func parts() throws {
     var links = try (1...5).map { try link(seed: $0) }
     for index in links.indices {
@@ -48,7 +48,7 @@ struct HealingTests {
     #expect(refused < Self.names.count / 2)
   }
 
-  /// A link that knows the values.
+  /// A link that shares the values.
   private func link(seed: UInt64) throws -> LinkState {
     var link = LinkState(configuration: LinkState.make().configuration, seed: seed)
     for names in Self.names {

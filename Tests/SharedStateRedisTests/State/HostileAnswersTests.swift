@@ -3,12 +3,12 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// A server that answers whatever makes a service ask again, in every combination.
+/// A server that gives every combination of answers that make a service ask again.
 @Suite("A link whose server answers anything", .timeLimit(.minutes(5)))
 struct HostileAnswersTests {
   private let start = Instant.now
 
-  /// What it says is stored.
+  /// The values that the server claims to have stored.
   enum Stored: CaseIterable {
     case absent, old, older, present, growing, foreign, foreignGrowing, otherType, gone, flapping, parting
 
@@ -25,7 +25,7 @@ struct HostileAnswersTests {
       case .gone: StoredValue(meta: Self.versioned(7).meta, content: .absent)
       case .flapping: Self.versioned(count.isMultiple(of: 2) ? 7 : 5)
       case .parting:
-        // Of a line that nothing here knows.
+        // This value belongs to a line that the service does not know.
         StoredValue(
           meta: Meta(
             revision: Revision(6),
@@ -51,7 +51,7 @@ struct HostileAnswersTests {
     }
   }
 
-  /// What it answers to a commit.
+  /// The answers to a commit.
   enum Answer: CaseIterable {
     case type, conflict, noScript, forbidden, committed, committedOld, committedGrowing
 
@@ -73,14 +73,14 @@ struct HostileAnswersTests {
     case change, save, update, reset, load
   }
 
-  /// One way to be hostile.
+  /// One combination of answers.
   struct Hostility: CustomStringConvertible {
     let use: Use
     let commit: Answer
     let restore: Answer
     let conflicting: Stored
     let reading: Stored
-    /// Whether the server says that it evicts.
+    /// Whether the server says that it evicts keys.
     let evicts: Bool
 
     var description: String {
@@ -122,10 +122,10 @@ struct HostileAnswersTests {
     return answered
   }
 
-  @Test("it is asked few times, whatever it answers", arguments: Use.allCases)
+  @Test("gets few requests, whatever it answers", arguments: Use.allCases)
   func few(use: Use) throws {
     for commit in Answer.allCases {
-      // What it does not accept may be what has to be given back first.
+      // A server that refuses commits may need a restoration first, so restorations get every answer, too.
       for restore in commit == .conflict ? Answer.allCases : [commit] {
         for conflicting in commit == .conflict || restore == .conflict ? Stored.allCases : [.absent] {
           for reading in Stored.allCases {
@@ -148,7 +148,7 @@ struct HostileAnswersTests {
   }
 
   @Test(
-    "a program that asks again as soon as it is told is slowed down",
+    "slows down a program that asks again after every answer",
     arguments: [Answer.type, .conflict, .noScript]
   )
   func insistence(answer: Answer) throws {

@@ -3,19 +3,19 @@ import Foundation
 @testable import SharedStateRedis
 
 extension LineID {
-  /// The line of the server that there was first.
+  /// The line of the first server.
   static let old = LineID(1)
-  /// One that was opened on the server that took its place.
+  /// A line that was opened on the first server's successor.
   static let new = LineID(2)
 }
 
 extension Lineage {
-  /// Of the first server's own history.
+  /// A lineage in the first server's own history.
   static func old(_ revision: UInt64) -> Lineage {
     Lineage(era: Era(1), lines: [Line(id: .old, revision: Revision(revision))])
   }
 
-  /// Of its successor's, which had this revision when it took over.
+  /// A lineage in the history of its successor, which had the revision `old` when it took over.
   static func new(_ revision: UInt64, after old: UInt64?) -> Lineage {
     let inherited = old.map { [Line(id: .old, revision: Revision($0))] } ?? []
     return Lineage(era: Era(2), lines: [Line(id: .new, revision: Revision(revision))] + inherited)
@@ -31,12 +31,12 @@ extension StoredValue {
     StoredValue(meta: meta(revision, lineage, .deleted), content: .absent)
   }
 
-  /// Only its meta is left.
+  /// A value of which only the metadata is left.
   static func gone(_ revision: UInt64, _ lineage: Lineage, expiry: UInt64 = 0) -> Self {
     StoredValue(meta: meta(revision, lineage, .set, expiry: expiry), content: .absent)
   }
 
-  /// Its meta is not there, or was never.
+  /// A value whose metadata is gone, or never existed.
   static func unversioned(_ text: String) -> Self {
     StoredValue(meta: nil, content: .document(Data(text.utf8)))
   }
@@ -66,7 +66,7 @@ extension ChangeMessage {
 }
 
 extension Replica {
-  /// Has read this from the first server, and shows it.
+  /// A replica that has read this value from the first server, and shows it.
   static func holding(
     _ stored: StoredValue,
     vitals: Vitals = .calm,
@@ -78,7 +78,7 @@ extension Replica {
     return replica
   }
 
-  /// What a repair writes.
+  /// Returns the draft that a repair writes.
   mutating func takeRepair(vitals: Vitals) -> Draft? {
     if let draft = takeDraft(vitals: vitals, nextOperation: { .number(99) }) { return draft }
     guard repair?.kind == .merge, let fork = beginEncoding()?.fork else { return nil }
@@ -88,20 +88,20 @@ extension Replica {
 }
 
 extension Replica.Draft {
-  /// The document that is given back, and with which meta; `nil`: it is something else.
+  /// The restored document and its metadata; `nil` if the draft restores nothing.
   var restored: (text: String?, meta: Meta)? {
     guard case .restored(let content, let meta, _) = content else { return nil }
     return (content.document.map { String(decoding: $0, as: UTF8.self) }, meta)
   }
 
-  /// What is made; `nil`: it is something else, or a deletion.
+  /// The text of the draft's document; `nil` if the draft contains none.
   var text: String? {
     if case .document(let document) = content { String(decoding: document, as: UTF8.self) } else { nil }
   }
 }
 
 extension DocumentCoder<Data> {
-  /// Takes documents for the values.
+  /// A coder whose values are the documents themselves.
   static let ofUnknownType = DocumentCoder(
     encode: { .success($0) },
     decode: { .success($0) },

@@ -92,7 +92,7 @@ struct LineageTests {
   func kinship() {
     let held = meta(52, lineage([(Self.first, 52)]))
     let older = meta(51, lineage([(Self.first, 51)]))
-    // A failover has lost 52, and the clock of the next server is behind.
+    // A failover has lost revision 52, and the clock of the new primary is behind.
     let fork = meta(52, lineage([(Self.second, 52), (Self.first, 51)], era: 2))
     let earlierFork = meta(20, lineage([(Self.second, 20), (Self.first, 10)], era: 2))
     let heir = meta(60, lineage([(Self.second, 60), (Self.first, 52)], era: 2))

@@ -3,17 +3,17 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// A server, or a proxy, that ends the connection when it is sent a certain value.
+/// A server or a proxy that closes the connection when it receives a certain value.
 @Suite("A link whose connection breaks at a commit", .timeLimit(.minutes(5)))
 struct LinkBreaksTests {
-  /// A service and a server that keeps everything, by a clock of their own.
+  /// A service, and a server that stores everything, with a simulated clock.
   private struct Service {
     var link = LinkState.make()
     var now = Instant.now
     var ids: [String: LinkState.ReplicaID] = [:]
-    /// What ends the connection.
+    /// The names whose commits end the connection.
     var poison: Set<String> = []
-    /// Whether nothing is answered any more of what came before it.
+    /// Whether the requests before such a commit get no answer.
     var losesReplies = false
     var roundTrip = Duration.microseconds(100)
     var stored: [String: StoredValue] = [:]
@@ -21,7 +21,7 @@ struct LinkBreaksTests {
     var saveErrors: [LinkState.ReplicaID: RedisSharedStateError] = [:]
     var resumed: [RedisSharedStateError?] = []
     var breaks = 0
-    /// How many commits were sent together with one that is to be alone.
+    /// The number of commits that were sent together with one that has to be alone.
     var companions = 0
     private var revision: UInt64 = 10
 
@@ -33,7 +33,7 @@ struct LinkBreaksTests {
       for name in names { if let id = ids[name] { link.changed(id) } }
     }
 
-    /// Changes values, and has the connection break twice while they are under way.
+    /// Changes values, and breaks the connection twice while the changes are under way.
     mutating func breakTwice(at names: [String]) {
       change(names)
       for _ in 1...2 {
@@ -48,7 +48,7 @@ struct LinkBreaksTests {
       while now < end, !isOver(self) { now = max(min(step(), end), now + .microseconds(10)) }
     }
 
-    /// Both threads do what is next. Returns when there is something to do.
+    /// Both threads carry out their next instruction. Returns the time of the next one.
     private mutating func step() -> Instant {
       switch link.instruction(for: .writer, now: now) {
       case .exit: return now + .seconds(3_600)
@@ -79,7 +79,7 @@ struct LinkBreaksTests {
 
     private func stamp(of id: LinkState.ReplicaID) -> UInt64 { (link.members[id]?.replica.settledStamp ?? 0) + 1 }
 
-    /// Whether the connection has survived it.
+    /// Carries out requests. Returns whether the connection has survived them.
     private mutating func carryOut(_ requests: [RedisRequest], on purpose: ConnectionPurpose, _ epoch: UInt64) -> Bool {
       if link.breaks.alone != nil { companions += link.commitsUnderWay - 1 }
       var events: [RedisEvent] = []
@@ -115,7 +115,7 @@ struct LinkBreaksTests {
       guard case .document(let document, _) = commit.content else { return .conflict(.nothing) }
       if parent != commit.condition.expected {
         let present = stored[commit.names.value] ?? .nothing
-        // It was sent before, and the answer was lost.
+        // The commit was sent before, and its answer was lost.
         return present.document == document
           ? .committed(revision: present.revision, parent: present.meta?.parent ?? .none) : .conflict(present)
       }
@@ -155,12 +155,12 @@ struct LinkBreaksTests {
     service.run(for: .seconds(58))
     #expect((4...12).contains(service.sent["poison"] ?? 0))
     #expect(service.companions == 0)
-    // It alone has the error.
+    // Only the poison has the error.
     let poison = try #require(service.ids["poison"])
     #expect(service.saveErrors[poison] == LinkState.Breaks.error)
     #expect(Set(service.saveErrors.keys) == [poison])
     #expect(service.link.pendingChanges == 1)
-    // What others change meanwhile is stored at once.
+    // Changes of other values are stored at once meanwhile.
     service.change(others)
     let isStored = service.link.pendingChanges
     #expect(isStored == 21)
@@ -168,7 +168,7 @@ struct LinkBreaksTests {
     #expect(service.link.pendingChanges == 1)
   }
 
-  @Test("it is stored once the server takes it, sooner when somebody asks")
+  @Test("it is stored once the server accepts it, and sooner if a caller asks")
   func recovers() throws {
     for asks in [false, true] {
       var service = try Service(["poison", "other"])
@@ -177,7 +177,7 @@ struct LinkBreaksTests {
       service.change(["poison", "other"])
       service.run(for: .seconds(300))
       let before = service.breaks
-      // Whoever asks is told why it is not stored, and does not break the connection all the time.
+      // Each save is told why the value is not stored, and not every save breaks the connection.
       let poison = try #require(service.ids["poison"])
       for _ in 0..<1_000 {
         let told = service.resumed.count
@@ -197,7 +197,7 @@ struct LinkBreaksTests {
     }
   }
 
-  @Test("the first read does not end the back-off, as long as the connection breaks at commits")
+  @Test("the first read does not end the back-off while the connection breaks at commits")
   func backoff() throws {
     var service = try Service(["poison", "other"])
     service.losesReplies = true
@@ -206,14 +206,14 @@ struct LinkBreaksTests {
     service.change(["poison", "other"])
     service.run(for: .seconds(60)) { $0.breaks == 2 }
     #expect(service.link.session.failures == 2)
-    // From then on each of them has a pause of its own, and the connection is there for all others.
+    // From then on each poisoned value has its own pause, and the connection serves all others.
     service.run(for: .seconds(60))
     #expect(service.breaks <= 24)
     #expect(service.link.session.phase == .connected)
     #expect(service.link.session.failures == 0)
   }
 
-  @Test("what was under way by chance at two breaks is stored at once, and nobody is told of an error")
+  @Test("commits that were under way at two breaks by chance are stored at once, without an error")
   func innocents() throws {
     let names = (1...200).map { "value\($0)" }
     var service = try Service(names + ["new"])
@@ -221,7 +221,7 @@ struct LinkBreaksTests {
     service.breakTwice(at: names)
     #expect(service.link.members.ids.count { service.link.breaks.isSuspect($0) } == 200)
     service.run(for: .seconds(1)) { $0.link.session.phase == .connected }
-    // What is changed now comes first.
+    // A new change comes first.
     service.change(["new"])
     service.run(for: .seconds(1)) { $0.stored["new"] != nil }
     #expect(service.stored.count < 100)
@@ -232,7 +232,7 @@ struct LinkBreaksTests {
     #expect(service.link.breaks.isEmpty)
   }
 
-  @Test("what has to be alone has its turn, also when others never end", arguments: [1, 150])
+  @Test("a commit that has to be alone gets its turn, even if others never end", arguments: [1, 150])
   func turns(milliseconds: Int) throws {
     let names = (1...10).map { "value\($0)" }
     var service = try Service(names + others)

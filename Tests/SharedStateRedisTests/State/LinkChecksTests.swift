@@ -22,11 +22,11 @@ struct LinkChecksTests {
       for case .show(_, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
       if revision == 500 { _ = try link.someWork(for: .writer, now: start) }
     }
-    // What the messages have told is confirmed.
+    // The link confirms the announced values.
     for milliseconds in [950, 1_020] {
       link.answerAll(at: start + .milliseconds(milliseconds), stored: .document(1_000, "1000"))
     }
-    // The first 500 would expire within that time, if there were no others.
+    // Without the later changes, the first 500 would expire within this time.
     for wait in [1_100, 1_500, 1_800] {
       let work = try link.someWork(for: .writer, now: start + .milliseconds(wait))
       #expect(work.requests.isEmpty)
@@ -46,7 +46,7 @@ struct LinkChecksTests {
       link.connected(purpose, ServerFacts(vitals: .calm), epoch: link.session.epoch, now: start)
     }
     link.answerAll(at: start)
-    // It sleeps.
+    // The subscriber's thread sleeps.
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
     _ = link.takeEffects()
     link.told(.evicting, to: [id], epoch: link.session.epoch, now: start)
@@ -165,7 +165,7 @@ struct LinkChecksTests {
     #expect(looks == Looks(summarized: names, read: names))
   }
 
-  /// Tracks keys, and shows the same for all values.
+  /// A link that tracks keys and shows the same stored value for all names.
   private func tracking(_ names: [String], showing stored: StoredValue, listeners: Int? = nil) throws -> LinkState {
     var link = LinkState.make()
     for name in names { _ = try link.join(name) }
@@ -178,7 +178,7 @@ struct LinkChecksTests {
     return link
   }
 
-  /// What is not read where its summary tells enough.
+  /// A value too large to be read where its summary is enough.
   private static let large = StoredValue.document(7, String(repeating: "7", count: 1_025))
 
   @Test("Bounded: what may have happened to any key is looked for by summaries, once in two seconds at the most")
@@ -223,7 +223,7 @@ struct LinkChecksTests {
     #expect(looks.count == names.count)
     let intervals = looks.values.flatMap { times in zip(times.dropFirst(), times).map(-) }
     #expect(intervals.allSatisfy { (60..<70).contains($0) })
-    // The first looks come in each sixth of the time.
+    // The first looks are spread over all sixths of the time.
     let firsts = Dictionary(grouping: looks.values.compactMap(\.first)) { ($0 - 1) / 10 }.mapValues(\.count)
     #expect((0..<6).allSatisfy { (40..<100).contains(firsts[$0] ?? 0) })
   }
@@ -242,7 +242,7 @@ struct LinkChecksTests {
     #expect(listeners <= 4 ? read >= names.count : (15...100).contains(read))
   }
 
-  /// A change by another service, as its message and its invalidation tell of it.
+  /// Delivers a change of another service: its message and its invalidation.
   private func change(_ revision: UInt64, to link: inout LinkState, isMessageFirst: Bool, at now: Instant) {
     let header = "1 \(revision) \(revision - 1) s o@h/1/o\n"
     let message = RedisEvent.message(channel: "changes:{a}", payload: Data((header + Self.large.text).utf8))
@@ -267,7 +267,7 @@ struct LinkChecksTests {
     }
     #expect(looks.read == [])
     #expect((9...12).contains(looks.summarized.count))
-    // What was summarized is held.
+    // The link holds the value that it has summarized.
     #expect(Array(link.members.elements).first?.replica.held.revision ?? .none >= Revision(90))
   }
 
@@ -314,11 +314,11 @@ struct LinkChecksTests {
     #expect(try link.compares(with: "8", at: first) == Array(names[..<LinkState.keysInOneRead]))
     link.arrived([.invalidated(["edited"])], on: .subscriber, epoch: link.session.epoch, now: first)
     #expect(try link.compares(with: "8", at: first + .milliseconds(60)) == ["edited"])
-    // 1,024 values are a fifth of a second, and a bit.
+    // At 5,000 comparisons a second, 1,024 values take a little more than a fifth of a second.
     #expect(try link.compares(with: "8", at: first + .milliseconds(204)) == [])
     let second = first + .milliseconds(205)
     #expect(try link.compares(with: "8", at: second) == Array(names[LinkState.keysInOneRead...]))
-    // What was looked at is not our own any more.
+    // A value that was compared no longer counts as our own write.
     link.arrived([.invalidated([names[0]])], on: .subscriber, epoch: link.session.epoch, now: second)
     #expect(try link.compares(with: "8", at: second + .milliseconds(60)) == [names[0]])
   }
@@ -401,7 +401,7 @@ struct LinkChecksTests {
     }
     let intervals = reads.mapValues { times in zip(times.dropFirst(), times).map(-) }
     let interval = 60..<70
-    // Behind the connection some are looked at sooner than others.
+    // After a new connection, the first look at some values comes sooner than at others.
     try #require((intervals["quiet"]?.count).map((3...4).contains) == true)
     #expect(intervals["quiet"]?.first.map { $0 < 70 } == true)
     #expect(intervals["quiet"]?.dropFirst().allSatisfy(interval.contains) == true)
@@ -411,7 +411,7 @@ struct LinkChecksTests {
   }
 }
 
-/// What was looked at, and of what the document was read.
+/// The names that were summarized, and the names whose documents were read.
 private struct Looks: Equatable {
   var summarized: [String] = []
   var read: [String] = []
@@ -427,7 +427,7 @@ extension StoredValue {
 }
 
 extension LinkState {
-  /// Returns the number of the request that asks for tracking.
+  /// Connects, and returns the number of the request that asks for tracking.
   fileprivate mutating func connectAskingForTracking(at now: Instant) throws -> UInt64 {
     start()
     for purpose in ConnectionPurpose.allCases {
@@ -438,14 +438,14 @@ extension LinkState {
     return try #require(request?.id)
   }
 
-  /// Connects, and reads and shows the same for all values.
+  /// Connects, and reads and shows the same stored value for all names.
   fileprivate mutating func connect(at now: Instant, showing stored: StoredValue) {
     connect(at: now)
     for _ in 0..<3 { answerAll(at: now, stored: stored) }
     for case .show(let id, let delivery) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
   }
 
-  /// What is looked at, and read behind that, where the same is stored for all.
+  /// Answers the writer's requests with the same stored value for all names, and returns the names that they look at.
   fileprivate mutating func looks(at now: Instant, stored: StoredValue, listeners: Int? = nil) throws -> Looks {
     var looks = Looks()
     for _ in 0..<2 {
@@ -467,7 +467,7 @@ extension LinkState {
     return looks
   }
 
-  /// What is looked at, where this is stored for all.
+  /// Answers the writer's comparisons with this document for all names, and returns the compared names.
   fileprivate mutating func compares(
     with document: String,
     revision: UInt64 = 8,

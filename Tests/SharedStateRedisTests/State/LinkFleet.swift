@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// Services on one server that share one value, with a clock of their own and neither threads nor chance.
+/// Services on one server that share one value. They have a simulated clock, and neither threads nor randomness.
 struct LinkFleet {
   static let names = KeyNames(namespace: "", name: "a", database: 0)
   private static let beginning: Int64 = 1_000_000_000_000_000
@@ -12,7 +12,7 @@ struct LinkFleet {
     var link: LinkState
     let id: LinkState.ReplicaID
     var connections: [ConnectionPurpose: Int] = [:]
-    /// Until when each of its threads sleeps.
+    /// The time until which each of its threads sleeps.
     var wakeUps: [ConnectionPurpose: Instant] = [:]
     var shown: Data?
     var stamp: UInt64 = 0
@@ -26,7 +26,7 @@ struct LinkFleet {
 
   private var now: Instant { start + .milliseconds(milliseconds) }
 
-  /// All are connected and have shown the document.
+  /// Makes services that are all connected and show the document.
   init(services count: Int, namespace: String = "", seed: UInt64, document: String) throws {
     server.tick(ServerTime(microseconds: Self.beginning))
     server.keyspace.set(Self.names.value, .string(Data(document.utf8)))
@@ -48,7 +48,7 @@ struct LinkFleet {
     try run(for: 2_000)
   }
 
-  /// What services show.
+  /// Whether all services from an index on show the document.
   func shows(_ document: String, from first: Int = 0) -> Bool {
     services[first...].allSatisfy { $0.shown == Data(document.utf8) }
   }
@@ -61,19 +61,19 @@ struct LinkFleet {
     handleEffects(of: index)
   }
 
-  /// Somebody writes the value without a revision.
+  /// Writes the value without a revision, as a program outside the library does.
   mutating func edit(_ document: String) {
     server.keyspace.set(Self.names.value, .string(Data(document.utf8)))
     _ = server.endTurn()
   }
 
-  /// It answers nothing any more, and nothing reaches it.
+  /// Kills a service: its connections close.
   mutating func kill(_ index: Int) {
     for connection in services[index].connections.values { server.close(connection) }
     services[index].connections = [:]
   }
 
-  /// A round trip takes a millisecond.
+  /// Runs the services. A round trip takes a millisecond.
   mutating func run(for milliseconds: Int, until isOver: (LinkFleet) -> Bool = { _ in false }) throws {
     let end = self.milliseconds + milliseconds
     while self.milliseconds < end, !isOver(self) {
@@ -124,7 +124,7 @@ struct LinkFleet {
 
 @Suite("A fleet whose value is edited", .timeLimit(.minutes(5)))
 struct LinkFleetTests {
-  /// Of one length, since that tells nothing.
+  /// A document. All have the same length, so that the length does not reveal an edit.
   private func document(_ number: Int, isLarge: Bool) -> String {
     String(format: "\"%06d", number) + String(repeating: "x", count: isLarge ? 2_000 : 10) + "\""
   }
@@ -154,7 +154,7 @@ struct LinkFleetTests {
         try fleet.run(for: 100)
       }
       fleet.change(0, to: document(31, isLarge: isLarge))
-      // Until the server has it.
+      // After this, the server has the change.
       try fleet.run(for: 2)
       let edited = document(99, isLarge: isLarge)
       fleet.edit(edited)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// Transcripts of a link that its server refuses, and of deadlines that callers give themselves.
+/// Transcripts of a link that its server refuses, and of deadlines that callers choose.
 @Suite("Waiting for a link", .timeLimit(.minutes(5)))
 struct LinkRefusalTests {
   private let start = Instant.now
@@ -30,7 +30,7 @@ struct LinkRefusalTests {
     #expect(link.takeResumed() == later.map { .init([$0], .authenticationFailed) })
     let flushedLater = link.flush(until: start + .seconds(60))
     #expect(link.takeResumed() == flushedLater.map { .init([$0], .authenticationFailed) })
-    // The change and the deletion are still on their way.
+    // The change and the deletion are still pending.
     #expect(link.pendingChanges == 1)
   }
 

@@ -3,8 +3,8 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// A server that says no, or anything else that makes a service ask again, by a clock of its own.
-@Suite("A link whose server does not do what it is asked for", .timeLimit(.minutes(5)))
+/// Servers that refuse, or answer anything else that makes a service ask again. Each test has its own clock.
+@Suite("A link whose server does not do as it is asked", .timeLimit(.minutes(5)))
 struct LinkSetbackTests {
   private let start = Instant.now
 
@@ -22,7 +22,7 @@ struct LinkSetbackTests {
     return StoredValue(meta: meta, content: .document(Data("\(revision)".utf8)))
   }
 
-  /// A server on which another value is, whatever is sent to it.
+  /// The answer of a server that always has another value, whatever is sent to it.
   private static func conflict(_ command: RedisRequest.Command, with stored: StoredValue) -> RedisReply? {
     switch command {
     case .commit, .restore: .commit(.conflict(stored))
@@ -32,7 +32,7 @@ struct LinkSetbackTests {
     }
   }
 
-  @Test("conflicts that tell the same again end soon in an error that says so, and are rare from then on")
+  @Test("repeated identical conflicts soon end in an error that says so, and are rare from then on")
   func sameConflict() throws {
     var (exchange, id) = try exchange { command, _ in
       Self.conflict(command, with: Self.value(7))
@@ -47,7 +47,7 @@ struct LinkSetbackTests {
     #expect(exchange.resumed == exchange.errors)
     let before = exchange.commits
     exchange.run(for: .seconds(600))
-    // Slowly, and for ever: what was changed is not lost.
+    // The link goes on slowly and without end, so the change is not lost.
     #expect((before + 5...before + 40).contains(exchange.commits))
     #expect(exchange.link.pendingChanges == 1)
     #expect(exchange.link.session.phase == .connected)
@@ -60,7 +60,7 @@ struct LinkSetbackTests {
     #expect(exchange.link.pendingChanges == 0)
   }
 
-  @Test("conflicts that always tell something new are immediate at first, and rare in the end")
+  @Test("conflicts that are always new are retried at once at first, and rarely in the end")
   func newConflicts() throws {
     var (exchange, id) = try exchange { command, count in
       Self.conflict(command, with: Self.value(UInt64(count) + 10))
@@ -77,7 +77,7 @@ struct LinkSetbackTests {
     #expect(exchange.link.session.phase == .connected)
   }
 
-  @Test("atomic updates that never get in are ended, and cost few commands")
+  @Test("atomic updates that never succeed are ended, and cost few commands")
   func updates() throws {
     var (exchange, id) = try exchange { command, _ in
       Self.conflict(command, with: Self.value(7))
@@ -89,7 +89,7 @@ struct LinkSetbackTests {
   }
 
   @Test(
-    "refusals of any kind are told, and tried again ever more rarely",
+    "refusals of any kind are reported, and retried ever more rarely",
     arguments: [
       RedisSharedStateError.serverError(code: "NOSCRIPT"), .serverError(code: "OOM"),
       .permissionDenied(operation: "EVALSHA"), .serverError(code: "STAGING"),
@@ -104,7 +104,7 @@ struct LinkSetbackTests {
     #expect((10...30).contains(exchange.commits))
     #expect(exchange.errors.contains(error))
     #expect(exchange.link.session.phase == .connected)
-    // Whoever asks is answered at once, however long the pause is.
+    // An explicit save is sent at once, however long the pause is.
     let before = exchange.commits
     _ = try exchange.link.save(id, stamp: 1, now: exchange.now)
     exchange.run(for: .milliseconds(1))
@@ -112,7 +112,7 @@ struct LinkSetbackTests {
     #expect(exchange.resumed == [error])
   }
 
-  @Test("a refused commit is tried again, whatever comes of reads meanwhile")
+  @Test("a refused commit is retried, whatever reads bring meanwhile")
   func readsBetween() throws {
     var isRefusing = true
     var (exchange, id) = try exchange { command, _ in
@@ -130,7 +130,7 @@ struct LinkSetbackTests {
     #expect(exchange.link.pendingChanges == 0)
   }
 
-  @Test("an adoption that takes effect and changes nothing is not tried again for ever")
+  @Test("an adoption that takes effect but changes nothing is not retried for ever")
   func adoptions() throws {
     let foreign = StoredValue(meta: nil, content: .document(Data("1".utf8)))
     var revision: UInt64 = 10
@@ -151,11 +151,11 @@ struct LinkSetbackTests {
     let before = exchange.commits
     exchange.run(for: .seconds(600))
     #expect((before + 5...before + 30).contains(exchange.commits))
-    // The log has it once.
+    // The loss is logged once.
     #expect(exchange.losses == ["count"])
   }
 
-  @Test("edits that go on for ever are given a revision each, soon")
+  @Test("each of many endless edits gets a revision soon")
   func edits() throws {
     var revision: UInt64 = 10
     var edits = 0
@@ -184,7 +184,7 @@ struct LinkSetbackTests {
     #expect(exchange.losses == [])
   }
 
-  /// A server that throws a value away a moment after each time that it was given back.
+  /// A server that evicts a value a moment after each time that it was restored.
   private final class Forgetful {
     private let isMetaKept: Bool
     private var stored = LinkSetbackTests.value(5)
@@ -225,7 +225,7 @@ struct LinkSetbackTests {
   }
 
   @Test(
-    "what is thrown away again and again is given back ever more rarely, unless somebody asks",
+    "a value that is evicted again and again is restored ever more rarely, unless a caller asks",
     arguments: [false, true]
   )
   func losses(isMetaKept: Bool) throws {
@@ -247,7 +247,7 @@ struct LinkSetbackTests {
     #expect((10...25).contains(server.restores))
     #expect(exchange.losses == ["count"])
     #expect(exchange.link.session.phase == .connected)
-    // Whoever changes it, or wants to see it, does not wait for that.
+    // A load or a change does not wait for the pause.
     let before = server.restores
     #expect(!server.isKept)
     _ = try exchange.link.load(id, now: exchange.now)
@@ -260,7 +260,7 @@ struct LinkSetbackTests {
     exchange.run(for: .seconds(1))
     #expect(server.restores == before + 2)
     #expect(exchange.link.pendingChanges == 0)
-    // On a new connection, and after a quiet minute, it is the first time again.
+    // On a new connection, and after a quiet minute, an eviction counts as the first again.
     exchange.run(for: .seconds(200))
     server.evict()
     exchange.link.invalidated(["count"], now: exchange.now)
@@ -268,7 +268,7 @@ struct LinkSetbackTests {
     #expect(server.isKept)
   }
 
-  @Test("a restore that is turned down again and again is rare, too")
+  @Test("a restore that is refused again and again is rare, too")
   func restores() throws {
     var (exchange, id) = try exchange { command, _ in
       switch command {
@@ -289,7 +289,7 @@ struct LinkSetbackTests {
     #expect(exchange.requests.count < 60 * 30)
   }
 
-  @Test("one forbidden key among a thousand is found in few steps, and disturbs nobody any more")
+  @Test("one forbidden key among a thousand is found in few steps, and then affects no other")
   func forbiddenKey() throws {
     var link = LinkState.make()
     for number in 0..<1_000 { _ = try link.join("key\(number)") }
@@ -312,7 +312,7 @@ struct LinkSetbackTests {
     #expect(exchange.requests.count <= before + 14)
   }
 
-  @Test("so is one of which only the length may be seen")
+  @Test("so is a key of which only the length may be read")
   func forbiddenDocument() throws {
     var link = LinkState.make()
     for number in 0..<100 { _ = try link.join("key\(number)") }
@@ -346,7 +346,7 @@ struct LinkSetbackTests {
     }
     exchange.run(for: .milliseconds(100))
     #expect(exchange.link.members.elements.count { $0.replica.phase == .live } == 999)
-    // Each part that is subscribed to is read at once.
+    // Each part of the channels is read as soon as it is subscribed to.
     #expect(exchange.requests.count <= 50)
     #expect(exchange.link.session.phase == .connected)
   }

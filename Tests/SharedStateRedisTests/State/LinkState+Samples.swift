@@ -34,8 +34,8 @@ extension LinkState {
     for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
   }
 
-  /// Answers everything that is asked; a read with nothing stored, if nothing else is said. A value is read behind its
-  /// summary, at the same moment.
+  /// Answers all requests, reads with `stored`, which is by default an absent value. A read that follows a summary is
+  /// answered at the same moment.
   ///
   /// - Returns: The values that were read.
   @discardableResult
@@ -85,7 +85,7 @@ extension LinkState {
     return try #require(work)
   }
 
-  /// Who was resumed since the effects were taken last.
+  /// Takes the effects, and returns the callers that they resume.
   mutating func takeResumed() -> [Resumed] {
     takeEffects().compactMap {
       if case .resume(let waiters, let error, _) = $0 { Resumed(waiters, error) } else { nil }

@@ -28,7 +28,7 @@ struct LinkStateExpiryTests {
     announce(1, to: &link)
     _ = link.work(for: .writer, epoch: 1, now: start)
     announce(2, to: &link)
-    // The channel is subscribed to, and what the messages have told is confirmed.
+    // The link subscribes to the channel, and confirms the announced values.
     link.answerAll(at: start, stored: .document(2, "2"))
     for _ in 0..<2 { link.answerAll(at: start + .milliseconds(300), stored: .document(2, "2")) }
     #expect(!reads(link, at: start + .milliseconds(500)))
@@ -63,7 +63,7 @@ struct LinkStateExpiryTests {
     link.arrived([.message(channel: "changes:{session}", payload: payload)], on: .subscriber, epoch: 1, now: start)
   }
 
-  /// Whether anything is read at a moment, with the pause that collects checks behind it.
+  /// Whether the link reads anything at this moment, or in the pause after it that collects checks.
   private func reads(_ link: LinkState, at moment: Instant) -> Bool {
     var link = link
     _ = link.work(for: .writer, epoch: 1, now: moment)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// Transcripts of a whole link: what its threads are told to send, and what comes of the answers.
+/// Transcripts of a whole link: the requests that its threads are told to send, and the effects of the answers.
 @Suite("A link", .timeLimit(.minutes(5)))
 struct LinkStateTests {
   private let start = Instant.now
@@ -15,7 +15,7 @@ struct LinkStateTests {
     link.connect(at: start)
     let subscribing = try link.someWork(for: .subscriber, now: start)
     #expect(subscribing.channels.map(\.count) == [1_024, 976])
-    // Nothing is read before the subscription is confirmed: what happens in between would be missed.
+    // Nothing is read before the subscription is confirmed: changes in between would be missed.
     #expect(link.work(for: .writer, epoch: 1, now: start)?.requests.isEmpty == true)
     link.arrived([.reply(id: subscribing.requests[0].id, .subscribed)], on: .subscriber, epoch: 1, now: start)
     #expect(link.work(for: .writer, epoch: 1, now: start)?.looks.map(\.count) == [1_024])
@@ -30,11 +30,11 @@ struct LinkStateTests {
     link.connected(.writer, ServerFacts(runID: "a"), epoch: link.session.epoch, now: start)
     link.connected(.subscriber, ServerFacts(runID: "b"), epoch: link.session.epoch, now: start)
     #expect(link.session.lastError == .disconnected(reason: "the two connections lead to different servers"))
-    // Nothing was read, so that tombstones may have expired unseen since there was a connection last.
+    // Nothing was read, so tombstones may have expired unseen since the last connection.
     #expect(link.lastConnected == nil)
     #expect(link.work(for: .writer, epoch: 1, now: start) == nil)
     _ = link.instruction(for: .writer, now: start + .seconds(60))
-    // Who does not tell is believed.
+    // A server that does not report its identity is taken for the same one.
     link.connected(.writer, ServerFacts(runID: "b"), epoch: link.session.epoch, now: start)
     link.connected(.subscriber, ServerFacts(), epoch: link.session.epoch, now: start)
     #expect(link.session.phase == .connected)
@@ -65,7 +65,7 @@ struct LinkStateTests {
     let id = try link.liveReplica("count", at: start)
     link.changed(id)
     link.send(id, "1", at: start)
-    // The answer is awaited for five seconds.
+    // The writer already waits five seconds for an answer.
     _ = link.work(for: .writer, epoch: 1, now: start)
     _ = link.takeEffects()
     let later = link.flush(until: start + .seconds(6))
@@ -188,7 +188,7 @@ struct LinkStateTests {
     link.send(id, "1", at: start)
     link.arrived([], hasHeard: true, on: .writer, epoch: 1, now: start + .seconds(4))
     #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(5))?.waitUntil == start + .seconds(9))
-    // Whoever was busy meanwhile.
+    // The thread was busy meanwhile, and gets one look before the connection counts as dead.
     #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(60)) != nil)
     link.arrived([], on: .writer, epoch: 1, now: start + .seconds(60))
     #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(60)) == nil)
@@ -280,7 +280,7 @@ struct LinkStateTests {
       #expect(link.work(for: purpose, epoch: 1, now: start)?.waitUntil == start + .seconds(10))
       let work = link.work(for: purpose, epoch: 1, now: start + .seconds(10))
       switch (purpose, work?.requests.first?.command) {
-      // The writer's server may have become a replica.
+      // The writer sends ROLE, because its server may have become a replica.
       case (.subscriber, .ping?), (.writer, .role?): break
       default: Issue.record("\(purpose) was not asked.")
       }
@@ -321,7 +321,7 @@ struct LinkStateTests {
   func heardLongAgo(days: Int) throws {
     var link = LinkState.make()
     _ = try link.liveReplica("count", at: start)
-    // The machine was asleep, and finds the connection broken.
+    // The machine was suspended, and finds the connection broken.
     var now = start + .seconds(days * 86_400)
     for _ in 0..<3 {
       link.failed(epoch: link.session.epoch, error: .disconnected(reason: "cut"), now: now)
@@ -329,7 +329,7 @@ struct LinkStateTests {
       _ = link.instruction(for: .writer, now: now)
       link.connect(at: now)
       #expect(link.circumstances.mayRestore == (days == 1))
-      // A connection that does nothing of what it is for does not count.
+      // A connection on which nothing was done does not count.
       now += .seconds(60)
     }
   }
@@ -348,7 +348,7 @@ struct LinkStateTests {
     _ = link.takeEffects()
     _ = link.instruction(for: .writer, now: start + .seconds(10))
     #expect(link.takeResumed() == [.init([lost], .disconnected(reason: "cut"))])
-    // The change itself is still on its way.
+    // The change itself is still pending.
     #expect(link.pendingChanges == 1)
   }
 
@@ -363,7 +363,7 @@ struct LinkStateTests {
     _ = link.takeEffects()
     let work = try link.someWork(for: .writer, now: start)
     #expect(work.encodings.map(\.id) == [id])
-    // Not later than the answer to what is still to be encoded has to be there.
+    // The wait includes the deadline of the value that is still being encoded.
     #expect(work.waitUntil == start + .seconds(5))
     #expect(link.takeWakes() == [])
     link.changed(other)
@@ -465,7 +465,7 @@ struct LinkStateTests {
     _ = try link.join("count")
     link.arrived([.reply(id: subscribing.requests[0].id, .subscribed)], on: .subscriber, epoch: 1, now: start)
     #expect(link.work(for: .writer, epoch: 1, now: start)?.looks == [["count"]])
-    // What was announced between the two was announced to nobody.
+    // A message between the two subscriptions would reach no subscriber.
     let again = try link.someWork(for: .subscriber, now: start)
     #expect(again.requests.count == 2)
     link.arrived(

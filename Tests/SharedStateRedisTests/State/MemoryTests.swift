@@ -10,7 +10,7 @@ struct MemoryTests {
     return Meta(revision: Revision(revision), parent: .none, kind: .set, writer: "me", lineage: lineage)
   }
 
-  @Test("keeps the newest documents, and none that is large")
+  @Test("keeps the newest documents, but no large one")
   func bounds() {
     var memory = Memory()
     var bytes = 0

@@ -24,7 +24,7 @@ struct ReconnectionTests {
       #expect(waits.count == 200)
       let backoff = RedisConfiguration.Backoff()
       let longest = min(backoff.cap, backoff.base * (1 << min(failures - 1, 20)))
-      // An even spread has 50 in each quarter.
+      // An even spread would have 50 in each quarter.
       for quarter in 0..<4 {
         let range = longest * quarter / 4..<longest * (quarter + 1) / 4
         #expect((25...75).contains(waits.count { range.contains($0) }))

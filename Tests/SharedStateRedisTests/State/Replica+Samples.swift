@@ -13,11 +13,11 @@ extension SharedStateRedis.Operation {
 }
 
 extension Vitals {
-  /// A server that has thrown nothing away.
+  /// A server that has evicted nothing.
   static let calm = Vitals(era: Era(1), evictions: 0)
-  /// The same one, later.
+  /// The same server after an eviction.
   static let evicting = Vitals(era: Era(1), evictions: 1)
-  /// Another one, or the same after a restart.
+  /// Another server, or the same one after a restart.
   static let successor = Vitals(era: Era(2), evictions: 0)
 }
 
@@ -42,7 +42,7 @@ extension StoredValue {
     return StoredValue(meta: meta, content: .absent)
   }
 
-  /// Only its meta is left.
+  /// A value of which only the metadata is left.
   static func evicted(_ revision: UInt64) -> Self {
     StoredValue(meta: document(revision, "").meta, content: .absent)
   }
@@ -100,7 +100,7 @@ extension Replica {
     connected(Circumstances(runID: "1"))
   }
 
-  /// The connection breaks, and the next one is about to read.
+  /// Breaks the connection, and connects again up to the first read.
   mutating func reconnect(_ circumstances: Circumstances = Circumstances(runID: "1")) {
     _ = disconnected(.lost)
     connected(circumstances)
@@ -157,7 +157,7 @@ extension Replica {
   }
 }
 
-/// What is to be shown has this outcome. Returns what follows.
+/// Ends the delivery among these actions with an outcome. Returns the actions that follow.
 @discardableResult
 func deliver(
   _ actions: [Replica.Action],

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// Transcripts: what somebody without revisions has written meets what was to be sent, or cannot be read.
+/// Transcripts: an edit without a revision conflicts with a pending change, or cannot be read.
 @Suite("A replica that finds an edit", .timeLimit(.minutes(5)))
 struct ReplicaEditTests {
   private static let deletion: StoredValue = {
@@ -41,7 +41,7 @@ struct ReplicaEditTests {
     #expect(replica.stored(.absent, vitals: .calm).contains(.count))
     let actions = replica.counted(.calm)
     #expect(actions.contains { $0.delivery?.state.content == .absent })
-    // Another service has adopted the deletion meanwhile, and whoever sees it here changes the value.
+    // Another service has adopted the deletion meanwhile, and the program, which has seen it, changes the value.
     var tombstone = ChangeMessage.deleted(8)
     tombstone.writer = Meta.foreignMark + tombstone.writer
     #expect(replica.announced(tombstone) == [])
@@ -52,7 +52,7 @@ struct ReplicaEditTests {
     #expect(replica.committed(.committed(9), operation: .number(1)).contains(.settled))
   }
 
-  /// An update was run when the connection broke, and not sent.
+  /// A replica whose update had run, and was not sent, when the connection broke.
   private static func unsent(detectsForeignEdits: Bool = true) -> Replica {
     var replica = Replica.live(at: 7, "1", detectsForeignEdits: detectsForeignEdits)
     _ = replica.update(waiter: 1)
@@ -117,10 +117,10 @@ struct ReplicaEditTests {
     let edit = StoredValue(meta: nil, content: .document(Data("5".utf8)))
     deliver(replica.stored(edit), to: &replica, outcome: .shown)
     #expect(replica.takeDraft()?.isAdoption == true)
-    // What was asked before says nothing new.
+    // The answer to an earlier request says nothing new.
     #expect(replica.stored(edit) == [])
     #expect(replica.committed(.committed(8), operation: .number(99)) == [.report(.adopted(Revision(8))), .read])
-    // The message is lost, and so is the revision.
+    // The message and the revision are both lost.
     #expect(replica.stored(edit) == [.commit])
     #expect(replica.takeDraft()?.isAdoption == true)
   }
@@ -140,14 +140,14 @@ struct ReplicaEditTests {
     _ = replica.update(waiter: 1)
     replica.encodeAndSend("2", stamp: 0, number: 1)
     replica.reconnect()
-    // What the broken connection still brings may be carried out after this was read.
+    // The server may still carry out a request of the broken connection after this read.
     deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
     #expect(replica.takeDraft()?.operation == .number(1))
   }
 
-  // MARK: What cannot be read
+  // MARK: Unreadable values
 
-  /// A change was cut off, and what is stored now cannot be read.
+  /// A replica whose change was cut off, and whose stored value is now unreadable.
   private static func heldBack(at revision: UInt64) -> Replica {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -195,7 +195,7 @@ struct ReplicaEditTests {
       var replica = Replica.live(at: 5, "a")
       if revision != nil { replica.reconnect(Replica.Circumstances(runID: "2")) }
       deliver(replica.stored(list), to: &replica, outcome: .unreadable(.bad))
-      // What may have been there before is not given back over it.
+      // The replica does not restore an earlier value over the list.
       while let draft = replica.takeDraft() {
         let reply = draft.isAdoption ? CommitReply.wrongType("list") : .conflict(list)
         deliver(replica.committed(reply, operation: .number(99)), to: &replica, outcome: .unreadable(.bad))
@@ -230,7 +230,7 @@ struct ReplicaEditTests {
     }
     #expect(replica.stored(as: StoredSummary(meta: nil, length: large.utf8.count)) == nil)
     #expect(replica.stored(as: StoredSummary(meta: value(5, large).meta, length: nil)) == nil)
-    // What somebody has written over it is not forgotten because it is as long.
+    // The summary of an edit of the same length must not confirm the earlier document.
     let edited = StoredValue(meta: value(5, large).meta, content: .document(Data(large.replacing("7", with: "8").utf8)))
     deliver(replica.stored(edited), to: &replica, outcome: .shown)
     #expect(replica.stored(as: StoredSummary(of: edited)) == nil)

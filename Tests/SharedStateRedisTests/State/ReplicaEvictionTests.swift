@@ -9,14 +9,14 @@ struct ReplicaEvictionTests {
   func valueEvicted() throws {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     #expect(replica.stored(.gone(5, .old(5)), vitals: .calm) == [.count])
-    // Until then nothing is committed, either.
+    // Nothing is committed until then, either.
     _ = replica.changed()
     #expect(replica.beginsEncoding() == false)
     #expect(replica.counted(.evicting).last == .commit)
     let taken = replica.takeRepair(vitals: .evicting)
     let restored = try #require(taken?.restored)
     #expect(restored.text == "a")
-    // Its meta is there, and stays as it is.
+    // The metadata is still there, and stays as it is.
     #expect(restored.meta == StoredValue.gone(5, .old(5)).meta)
     #expect(replica.committed(.committed(5), operation: .number(99), vitals: .evicting).last == .commit)
     #expect(replica.beginsEncoding() == true)
@@ -50,7 +50,7 @@ struct ReplicaEvictionTests {
     _ = replica.counted(.evicting)
     let taken = replica.takeRepair(vitals: .evicting)
     #expect(try #require(taken?.restored).text == "a")
-    // The server finds that its time is over, and nothing else is there than before.
+    // The server finds that the value's time is over, and its metadata is unchanged.
     let gone = StoredValue.gone(5, .old(5), expiry: 9_000_000)
     let actions = replica.committed(.conflict(gone), operation: .number(99), vitals: .evicting)
     #expect(actions.last?.delivery?.state.content == .absent)
@@ -72,7 +72,7 @@ struct ReplicaEvictionTests {
     let taken = replica.takeRepair(vitals: .evicting)
     let draft = try #require(taken)
     #expect(try #require(draft.restored).meta == StoredValue.document(5, "a", .old(5).closed).meta)
-    // Unless somebody has written something else meanwhile.
+    // The condition fails if another client has written something else meanwhile.
     guard case .restored(_, _, let found) = draft.content else { return }
     #expect(found == .unversioned("a"))
   }
@@ -98,7 +98,7 @@ struct ReplicaEvictionTests {
       Issue.record("Nothing was adopted.")
       return
     }
-    // It was evicted before the adoption came.
+    // The document was evicted before the adoption arrived.
     deliver(
       replica.committed(.conflict(.absent), operation: .number(99), vitals: .evicting),
       to: &replica,
@@ -129,7 +129,7 @@ struct ReplicaEvictionTests {
     let draft = try #require(taken)
     #expect(draft.text == "a")
     #expect(draft.condition == .revision(Revision(7)))
-    // It does not claim to include what is lost.
+    // The lineage does not claim to include the lost version.
     #expect(draft.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(5))) == true)
     #expect(draft.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(7))) == false)
   }
@@ -201,7 +201,7 @@ struct ReplicaEvictionTests {
     deliver(replica.stored(.document(6, "b", .old(6)), vitals: .evicting), to: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .evicting) == nil)
     #expect(replica.held.content == .document(Data("b".utf8)))
-    // Another document is one, unless somebody knows better.
+    // A different document counts as an edit, unless another service knows its history.
     let later = Vitals(era: Era(1), evictions: 2)
     deliver(replica.stored(.document(6, "c", .old(6)), vitals: later), to: &replica, outcome: .shown)
     #expect(replica.graceEnded(.moment) == [.read])
@@ -272,7 +272,8 @@ struct ReplicaEvictionTests {
     #expect(draft?.floor == Revision(7))
   }
 
-  /// It was told that revision 6 is its own after it had found that only the meta of 7 is left, which was made of that.
+  /// A replica that learned that revision 6 is its own after it had found only the metadata of 7, which was made from
+  /// 6.
   private func acknowledgedUnderWhatIsGone(
     vitals: Vitals = .evicting
   ) throws -> (replica: Replica, gone: StoredValue) {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A replica whose server has lost a change, and has taken another one since", .timeLimit(.minutes(5)))
 struct ReplicaForkTests {
-  /// Holds revision 52, made of 51, both of which it remembers, and has found another server.
+  /// A replica that holds revision 52, made from 51, remembers both, and has found another server.
   private func failedOver(
     _ text: String = #"{"a":1,"b":2}"#,
     base: String = #"{"a":1}"#,
@@ -18,7 +18,7 @@ struct ReplicaForkTests {
   }
 
   @Test(
-    "AcknowledgedSurvives: merges both, whatever the clocks say",
+    "AcknowledgedSurvives: merges both changes, whatever the clocks say",
     arguments: [20, 52, 90] as [UInt64]
   )
   func merged(revision: UInt64) throws {
@@ -41,7 +41,7 @@ struct ReplicaForkTests {
     #expect(shown.last?.delivery?.state == .document(100, #"{"a":3,"b":2}"#))
   }
 
-  @Test("AcknowledgedSurvives: what the damaged server has accepted wins where both have changed the same")
+  @Test("AcknowledgedSurvives: in a leaf that both have changed, the damaged server's change wins")
   func sameLeaf() throws {
     var replica = failedOver(#"{"a":2}"#)
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
@@ -49,7 +49,7 @@ struct ReplicaForkTests {
     #expect(try #require(taken).text == #"{"a":3}"#)
   }
 
-  @Test("AcknowledgedSurvives: gives back what the server has lost where nobody has written since, whatever the number")
+  @Test("AcknowledgedSurvives: restores the lost change if nobody has written since, whatever its revision")
   func ancestor() throws {
     var replica = failedOver()
     _ = replica.stored(.document(51, #"{"a":1}"#, .old(51)), vitals: .successor)
@@ -60,7 +60,7 @@ struct ReplicaForkTests {
     #expect(restored.meta.lineage == .old(52).closed)
   }
 
-  @Test("follows a version that includes what is held, also with a smaller number")
+  @Test("follows a version that includes the held one, even with a smaller revision")
   func descendant() {
     var replica = failedOver()
     let stored = StoredValue.document(40, #"{"a":3}"#, .new(40, after: 52))
@@ -70,7 +70,7 @@ struct ReplicaForkTests {
   }
 
   @Test(
-    "what the server has accepted wins whole where that is the key's policy, and nobody merges it again",
+    "the server's document wins as a whole if the key's policy says so, and is not merged again",
     arguments: [ConflictPolicy.lastWriteWins, .reject]
   )
   func otherPolicies(conflict: ConflictPolicy) throws {
@@ -82,7 +82,7 @@ struct ReplicaForkTests {
     #expect(draft.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == true)
   }
 
-  @Test("what is stored is kept whole where it is forgotten what both were made of, and a service that knows may merge")
+  @Test("without the common base, the stored document is kept; a service that knows the base may merge")
   func forgottenBase() throws {
     var replica = Replica.holding(.document(52, #"{"a":1,"b":2}"#, .old(52)))
     replica.reconnect(Replica.Circumstances(runID: "2"))
@@ -93,7 +93,7 @@ struct ReplicaForkTests {
     #expect(draft.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
   }
 
-  @Test("two histories with nothing in common are put together, and a deletion is not torn apart")
+  @Test("two histories with nothing in common are merged, but a deletion is kept whole")
   func nothingInCommon() throws {
     var replica = failedOver(#"{"b":2}"#)
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: nil)), vitals: .successor)
@@ -108,7 +108,7 @@ struct ReplicaForkTests {
     }
   }
 
-  @Test("an edit of what the server has left is merged with what it has lost")
+  @Test("an edit of the server's remaining value is merged with the lost one")
   func editedAncestor() throws {
     var replica = failedOver()
     _ = replica.stored(.document(51, #"{"a":7}"#, .old(51)), vitals: .successor)
@@ -116,7 +116,7 @@ struct ReplicaForkTests {
     #expect(try #require(taken).text == #"{"a":7,"b":2}"#)
   }
 
-  @Test("AcknowledgedSurvives: of two that do not go together what is stored stays, and another service may merge")
+  @Test("AcknowledgedSurvives: of two incompatible documents, the stored one stays, and another service may merge")
   func refusedMerge() throws {
     var replica = failedOver()
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
@@ -131,7 +131,7 @@ struct ReplicaForkTests {
     #expect(draft.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
   }
 
-  @Test("PendingSurvives: a commit that was cut off is not taken for what an earlier share of the process has made")
+  @Test("PendingSurvives: a commit of an earlier share is not mistaken for the one that was cut off")
   func earlierShare() throws {
     var replica = Replica.reading()
     _ = replica.stored(.absent, vitals: .calm)
@@ -142,7 +142,7 @@ struct ReplicaForkTests {
     let sent = replica.takeDraft(vitals: .calm) { .number(99) }
     #expect(sent?.condition == .revision(.none))
     replica.reconnect(Replica.Circumstances(runID: "2"))
-    // Only the meta is left of it.
+    // Only the metadata of that value is left.
     var earlier = StoredValue.gone(1, .old(1))
     earlier.meta?.writer = "me"
     earlier.meta?.parent = .none
@@ -152,7 +152,7 @@ struct ReplicaForkTests {
     #expect(replica.hasPendingChange)
   }
 
-  @Test("a merge that is overtaken while it is made is made anew")
+  @Test("a merge that is overtaken is made anew")
   func overtakenMerge() throws {
     var replica = failedOver()
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
@@ -166,7 +166,7 @@ struct ReplicaForkTests {
     #expect(draft.condition == .revision(Revision(21)))
   }
 
-  @Test("a change that was made here waits for the merge, and is made upon it")
+  @Test("a local change waits for the merge, and is based on it")
   func pendingChange() throws {
     var replica = failedOver()
     _ = replica.changed()
@@ -181,7 +181,7 @@ struct ReplicaForkTests {
     #expect(try #require(encoding).stored == .document(100, #"{"a":3,"b":2}"#))
   }
 
-  @Test("a commit that was cut off is sent to another server with a line of its own, and what it has made is read")
+  @Test("a commit that was cut off is sent to another server in its own line, and its result is read")
   func redrafted() throws {
     var replica = Replica.holding(.document(51, "a", .old(51)))
     _ = replica.changed()
@@ -196,7 +196,7 @@ struct ReplicaForkTests {
     #expect(second?.lineage?.line == LineID(openedBy: .number(1), in: Era(2)))
     let actions = replica.committed(.committed(52), operation: .number(1), vitals: .successor)
     #expect(actions.contains(.read))
-    // Nothing is made of it before.
+    // No later commit is made until that document has been read.
     _ = replica.changed()
     #expect(replica.beginsEncoding() == false)
     let made = StoredValue.document(52, "b", try #require(second?.lineage).made(Revision(52)))
@@ -207,7 +207,7 @@ struct ReplicaForkTests {
   }
 
   @Test(
-    "AcknowledgedSurvives: what another server remembers to have made, and does not have, is given back"
+    "AcknowledgedSurvives: a commit that another server remembers but does not have is restored"
   )
   func rememberedOnly() throws {
     var replica = Replica.holding(.absent)
@@ -228,7 +228,7 @@ struct ReplicaForkTests {
     #expect(try #require(taken?.restored).text == "b")
   }
 
-  @Test("AcknowledgedSurvives: what another server remembers to have made, and has only the meta of, is given back")
+  @Test("AcknowledgedSurvives: a commit of which another server has only the metadata is restored")
   func rememberedWithMeta() throws {
     var replica = Replica.holding(.absent)
     _ = replica.counted(.calm)
@@ -248,7 +248,7 @@ struct ReplicaForkTests {
     #expect(try #require(taken?.restored).text == "b")
   }
 
-  @Test("whoever loads the value is told once both are merged")
+  @Test("a load ends once both documents are merged")
   func loadedWhileMerging() {
     var replica = failedOver()
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
@@ -261,12 +261,12 @@ struct ReplicaForkTests {
     #expect(deliver(merged, to: &replica, outcome: .shown).contains(.resume([7], nil)))
   }
 
-  @Test("AcknowledgedSurvives: a commit that two servers have taken has two histories, each of which counts")
+  @Test("AcknowledgedSurvives: a commit that two servers have accepted has two histories, and both count")
   func twoHistories() throws {
     let operation = SharedStateRedis.Operation.number(1)
     let eras = [Era(1), Era(2)]
     let lines = eras.map { Lineage.Draft(continuing: nil, era: $0, opening: LineID(openedBy: operation, in: $0)) }
-    // The clock of the second server is behind.
+    // The clock of the second server is behind the first one's.
     var replica = Replica.holding(.document(50, #"{"a":1}"#, lines[0].made(Revision(50))))
     replica.reconnect(Replica.Circumstances(runID: "2"))
     _ = replica.stored(.document(21, #"{"a":1,"b":2}"#, lines[1].made(Revision(21))), vitals: .successor)
@@ -274,7 +274,7 @@ struct ReplicaForkTests {
     #expect(try #require(taken).text == #"{"a":1,"b":2}"#)
   }
 
-  @Test("what cannot be read yields to what is stored, although somebody had begun to replace it")
+  @Test("an unreadable value yields to the stored one, even if a save had begun to replace it")
   func unreadable() {
     var replica = Replica.reading()
     let bad = replica.stored(.document(51, "?", .old(51)), vitals: .calm)
@@ -290,13 +290,13 @@ struct ReplicaForkTests {
     #expect(replica.takeRepair(vitals: .successor)?.text == #"{"a":3}"#)
   }
 
-  @Test("AcknowledgedSurvives: a change does not claim to include what was read after it had been encoded")
+  @Test("AcknowledgedSurvives: a change does not claim to include a document that was read during its encoding")
   func claimsOnlyWhatWasHeld() {
     var replica = Replica.holding(.absent, conflict: .reject)
     _ = replica.counted(.calm)
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
-    // It is read while the change is encoded.
+    // The document is read while the change is encoded.
     deliver(replica.stored(.document(5, "a", .old(5)), vitals: .calm), to: &replica, outcome: .superseded)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
     replica.reconnect(Replica.Circumstances(runID: "2"))

@@ -3,13 +3,13 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// Behind the largest revision the server goes on by its clock, far below it.
+/// After the largest revision, the server continues with its clock, far below that revision.
 @Suite("A replica at the end of the numbers", .timeLimit(.minutes(5)))
 struct ReplicaLastNumbersTests {
   private static let last = Revision.largest.rawValue
   private static let now: UInt64 = 1_800_000_000_000_000
 
-  /// What has come behind the last one, in a line of its own.
+  /// The lineage of a version that follows the last revision, in its own line.
   private static func restarted(_ revision: UInt64, _ line: LineID = .new) -> Lineage {
     Lineage(
       era: Era(1),
@@ -36,10 +36,10 @@ struct ReplicaLastNumbersTests {
     deliver(replica.stored(stored, vitals: .calm), to: &replica, outcome: .shown)
     #expect(replica.confirmed == .document(Self.now + 1, "c"))
     #expect(replica.floor == Revision(Self.now + 1))
-    // What is late is of no use any more.
+    // Late messages are ignored.
     #expect(replica.announced(.set(Self.last, "a", .old(Self.last)), vitals: .calm) == [])
     #expect(replica.announced(message(Self.now, "b", parent: .largest), vitals: .calm) == [])
-    // The next ones are usual again.
+    // Later messages are handled as usual.
     let next = replica.announced(message(Self.now + 2, "d", parent: Revision(Self.now + 1)), vitals: .calm)
     #expect(next.map(\.delivery?.state) == [.document(Self.now + 2, "d")])
   }
@@ -100,7 +100,7 @@ struct ReplicaLastNumbersTests {
     var replica = atTheEnd()
     replica.send("b", stamp: 1, number: 1)
     let stored = StoredValue.document(Self.now + 1, "c", Self.restarted(Self.now + 1))
-    // Somebody else has been faster to commit on top of it.
+    // Another service has already committed on top of it.
     _ = replica.stored(stored, vitals: .calm)
     #expect(replica.confirmed == .document(Self.now + 1, "c"))
     let reply = CommitReply.committed(revision: Revision(Self.now), parent: .largest)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// Transcripts: a closure of the program's has the value, so that it cannot be encoded.
+/// Transcripts: a closure of the program holds the value, so it cannot be encoded.
 @Suite("A replica whose value is locked", .timeLimit(.minutes(5)))
 struct ReplicaLockedTests {
-  @Test("is not asked again before the closure has ended, and then it is committed")
+  @Test("is not encoded again before the closure has ended, and is then committed")
   func postponed() {
     var replica = Replica.live(at: 7, "1")
     #expect(replica.changed() == [.commit])
@@ -19,7 +19,7 @@ struct ReplicaLockedTests {
     #expect(replica.beginEncoding() != nil)
   }
 
-  @Test("may hear of the end of the closure first")
+  @Test("may learn of the end of the closure first")
   func unlockedFirst() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -29,7 +29,7 @@ struct ReplicaLockedTests {
     #expect(replica.beginEncoding() != nil)
   }
 
-  @Test("tells those who have asked before by the first snapshot, and those who came meanwhile by the next one")
+  @Test("resumes earlier callers with the first snapshot, and later ones with the next")
   func waiters() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 5)
@@ -44,7 +44,7 @@ struct ReplicaLockedTests {
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([6, 7], nil), .settled])
   }
 
-  @Test("runs atomic updates, which need what is stored only, and not those behind its own change")
+  @Test("runs atomic updates, which need only the stored value, except those that wait for its own change")
   func updates() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -59,7 +59,7 @@ struct ReplicaLockedTests {
     #expect(replica.openUpdates == (0, 0))
   }
 
-  @Test("forgets those who have stopped waiting, and what is to be reset")
+  @Test("forgets callers that have stopped waiting, and a pending reset")
   func forgotten() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 5)

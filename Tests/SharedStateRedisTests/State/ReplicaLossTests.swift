@@ -11,7 +11,7 @@ struct ReplicaLossTests {
     return replica
   }
 
-  /// The connection breaks, and the next one is to another server.
+  /// Breaks the connection, and connects to another server.
   private func reconnect(_ replica: inout Replica) {
     replica.reconnect(Replica.Circumstances(runID: "2"))
   }
@@ -21,7 +21,7 @@ struct ReplicaLossTests {
     return content
   }
 
-  @Test("AcknowledgedSurvives: a second read that finds nothing either does not make a deletion of the loss")
+  @Test("AcknowledgedSurvives: a second empty read does not turn the loss into a deletion")
   func twoReads() {
     var replica = reconnected(at: 5, "a")
     let numbers = [replica.beginRead(), replica.beginRead()]
@@ -31,7 +31,7 @@ struct ReplicaLossTests {
     #expect(restored(&replica) == .document(Data("a".utf8)))
   }
 
-  @Test("AcknowledgedSurvives: nor does one that is answered after the restoring was sent")
+  @Test("AcknowledgedSurvives: nor does a read that is answered after the restoration was sent")
   func readBehindRestoring() {
     var replica = reconnected(at: 5, "a")
     let numbers = [replica.beginRead(), replica.beginRead()]
@@ -42,7 +42,7 @@ struct ReplicaLossTests {
     #expect(replica.confirmed == .document(5, "a"))
   }
 
-  @Test("AcknowledgedSurvives: a commit that was cut off, and meets nothing, waits for the healing")
+  @Test("AcknowledgedSurvives: a commit that was cut off, and meets an absent value, waits for the healing")
   func cutOffCommit() {
     var replica = Replica.live(at: 5, "a")
     replica.send("b", stamp: 1, number: 1)
@@ -56,7 +56,7 @@ struct ReplicaLossTests {
     #expect(replica.beginsEncoding() == true)
   }
 
-  @Test("AcknowledgedSurvives: what somebody else has given back is not restored again")
+  @Test("AcknowledgedSurvives: a value that another service has restored is not restored again")
   func restoredByOthers() {
     var replica = reconnected(at: 5, "a")
     #expect(replica.stored(.absent).last == .commit)
@@ -65,7 +65,7 @@ struct ReplicaLossTests {
   }
 
   @Test(
-    "AcknowledgedSurvives: what somebody else has given back before the first read is answered is not restored again"
+    "AcknowledgedSurvives: nor is one that another service has restored before the first read is answered"
   )
   func restoredByOthersBeforeTheFirstRead() {
     var replica = reconnected(at: 5, "a")
@@ -75,7 +75,7 @@ struct ReplicaLossTests {
     #expect(restored(&replica) == nil)
   }
 
-  @Test("a change that would be rejected is made on what the server has gone back to, when that counts")
+  @Test("under .adoptServer, a rejecting change is based on the value that the server has gone back to")
   func changeAfterAdoptedLoss() {
     var replica = Replica.live(at: 5, "a", conflict: .reject, dataLoss: .adoptServer)
     _ = replica.changed()
@@ -87,7 +87,7 @@ struct ReplicaLossTests {
     #expect(replica.takeDraft()?.condition == .revision(.none))
   }
 
-  @Test("ForeignEditsSeen: a FLUSHALL is shown before it has a revision, and told once")
+  @Test("ForeignEditsSeen: a FLUSHALL is shown before it has a revision, and reported once")
   func flushed() {
     var replica = Replica.live(at: 5, "a")
     let actions = replica.stored(.absent)
@@ -98,19 +98,19 @@ struct ReplicaLossTests {
     }
     #expect(delivery.state == Replica.State(revision: Revision(5), content: .absent))
     #expect(replica.delivered(delivery, outcome: .shown).last == .commit)
-    // A service that may not write is refused, leaves it to others, and shows what is stored.
+    // A service that may not write is refused, leaves the adoption to others, and shows the stored value.
     #expect(replica.takeDraft()?.isAdoption == true)
     #expect(replica.commitRefused(.permissionDenied(operation: "EVALSHA"), operation: .number(99)).first == .read)
     #expect(replica.stored(.absent) == [])
     #expect(replica.takeDraft() == nil)
     #expect(replica.confirmed.content == .absent)
-    // On the next connection it may be allowed to.
+    // On the next connection, it tries again, because its rights may have changed.
     replica.reconnect()
     deliver(replica.stored(.absent), to: &replica, outcome: .shown)
     #expect(replica.takeDraft() != nil)
   }
 
-  @Test("ForeignEditsSeen: a deletion by hand on a server that has gone back, and is followed there, gets a revision")
+  @Test("ForeignEditsSeen: under .adoptServer, a deletion by hand gets a revision after the server has gone back")
   func followedDeletion() throws {
     var replica = Replica.live(at: 5, "a", dataLoss: .adoptServer)
     reconnect(&replica)
@@ -124,7 +124,7 @@ struct ReplicaLossTests {
     #expect(draft.condition == .revision(Revision(3)))
   }
 
-  @Test("a tombstone that was given back is what the next commit finds, although a commit before it found nothing")
+  @Test("a commit finds the restored tombstone, although an earlier commit found nothing")
   func restoredTombstone() throws {
     var replica = Replica.live(at: 5, "a")
     deliver(replica.stored(.tombstone(6)), to: &replica, outcome: .shown)
@@ -143,7 +143,7 @@ struct ReplicaLossTests {
     #expect(replica.takeDraft()?.condition == .revision(Revision(6)))
   }
 
-  @Test("AcknowledgedSurvives: an update that nobody waits for any more does not hold up what the server has lost")
+  @Test("AcknowledgedSurvives: an abandoned update does not hold up the restoration of a lost value")
   func abandonedUpdate() {
     var replica = Replica.live(at: 5, "a")
     _ = replica.update(waiter: 1)
@@ -156,7 +156,7 @@ struct ReplicaLossTests {
     #expect(restored(&replica) == .document(Data("a".utf8)))
   }
 
-  @Test("Converges: a conflict of before somebody else gave back what was lost is no deletion")
+  @Test("Converges: a conflict from before another service's restoration is no deletion")
   func conflictBeforeRestoring() {
     var replica = Replica.live(at: 5, "a")
     _ = replica.update(waiter: 1)
@@ -170,7 +170,7 @@ struct ReplicaLossTests {
     #expect(replica.confirmed == .document(5, "a"))
   }
 
-  @Test("a commit that was seen to have taken effect, and was lost since, is no conflict", arguments: [true, false])
+  @Test("an own commit that took effect and was lost since is no conflict", arguments: [true, false])
   func ownCommitLost(isUpdate: Bool) {
     var replica = Replica.live(at: 5, "a", conflict: .reject)
     _ = isUpdate ? replica.update(waiter: 1) : replica.save(waiter: 1)
@@ -188,7 +188,7 @@ struct ReplicaLossTests {
     #expect(restored(&replica) == made.content)
   }
 
-  @Test("AcknowledgedSurvives: what is given back expires when the server said, not when a message made believe")
+  @Test("AcknowledgedSurvives: a restored value keeps the server's expiry, not that of a forged message")
   func restoredExpiry() throws {
     var replica = Replica.live(at: 7, "a")
     let adopted = replica.delivery(of: .set(8, "b"))
@@ -205,7 +205,7 @@ struct ReplicaLossTests {
     #expect(restored == meta)
   }
 
-  @Test("a change that would be rejected is made where nothing is left of what has expired")
+  @Test("a rejecting change is made where nothing is left of an expired value")
   func changeAfterExpiry() {
     var replica = changedWhileItExpired(at: 5)
     replica.encodeAndSend("b", stamp: 1, number: 1)
@@ -215,7 +215,7 @@ struct ReplicaLossTests {
     #expect(replica.takeDraft()?.condition == .revision(.none))
   }
 
-  @Test("a change that would be rejected yields to what somebody has stored since, also when that has expired")
+  @Test("a rejecting change yields to a later value of another service, even if that has expired")
   func changeBehindExpiry() {
     var replica = changedWhileItExpired(at: 6)
     #expect(replica.beginsEncoding() == true)
@@ -224,7 +224,8 @@ struct ReplicaLossTests {
     #expect(replica.takeDraft() == nil)
   }
 
-  /// A change of revision 5 that would be rejected, made while the value was to expire by a revision, and has.
+  /// A replica with a change of revision 5 under a rejecting policy. Since the change was made, the server has gone on
+  /// to `revision`, and that value has expired.
   private func changedWhileItExpired(at revision: UInt64) -> Replica {
     var replica = Replica.live(at: 5, "a", conflict: .reject)
     _ = replica.changed()
@@ -240,9 +241,9 @@ struct ReplicaLossTests {
     return replica
   }
 
-  @Test("ForeignEditsSeen: a local change does not yield to a tombstone that somebody has written over")
+  @Test("ForeignEditsSeen: a local change does not yield to an overwritten tombstone")
   func editOverTombstone() {
-    // So that the edit gets no revision of its own.
+    // Detection is off, so that the edit gets no revision.
     var replica = Replica.live(at: 5, "a", detectsForeignEdits: false)
     let tombstone = Meta(revision: Revision(6), parent: Revision(5), kind: .deleted, writer: "other")
     let list = replica.stored(StoredValue(meta: tombstone, content: .otherType("list")))

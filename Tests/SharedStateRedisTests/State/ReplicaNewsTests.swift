@@ -43,7 +43,7 @@ struct ReplicaNewsTests {
       #expect(replica.stored(left, vitals: .successor) == [.wait(.moment)])
       #expect(replica.beginsEncoding() == false)
       #expect(replica.takeRepair(vitals: .successor) == nil)
-      // Whoever has read the one before gives that back first.
+      // A service that has read only the earlier value restores that first.
       #expect(replica.stored(.document(5, "a", .old(5).closed), vitals: .successor) == [])
       #expect(replica.announced(.set(6, "b", .old(6).closed), vitals: .successor) == [.confirm])
       let actions = replica.stored(.document(6, "b", .old(6).closed), vitals: .successor)
@@ -117,7 +117,7 @@ struct ReplicaNewsTests {
       let actions = replica.announced(message, vitals: .calm)
       #expect(!actions.contains(.report(.missedMessage)))
       deliver(actions, to: &replica, outcome: .shown)
-      // What was asked for before tells nothing of it.
+      // The answer to an earlier request says nothing about the message.
       if revision == 7 { _ = replica.stored(.document(5, "a", .old(5)), read: read, vitals: .calm) }
     }
   }
@@ -142,7 +142,7 @@ struct ReplicaNewsTests {
     #expect(draft.condition == .revision(Revision(6)))
     #expect(draft.seen == .old(6))
     #expect(draft.basis == Data("b".utf8))
-    // Then the reply confirms all of it.
+    // The reply then confirms the whole history.
     _ = replica.committed(.committed(7), operation: .number(1), vitals: .calm)
     #expect(replica.held.meta?.lineage == .old(7))
     _ = replica.changed()
@@ -259,7 +259,7 @@ struct ReplicaNewsTests {
     _ = replica.stored(.absent, vitals: .successor)
     _ = replica.counted(.successor)
     #expect(replica.takeRepair(vitals: .successor)?.restored?.text == "a")
-    // Somebody who knows more was faster.
+    // A service that knows a later value was faster.
     _ = replica.announced(.set(6, "b", .old(6).closed), vitals: .successor)
     deliver(
       replica.committed(.conflict(.absent), operation: .number(99), vitals: .successor),

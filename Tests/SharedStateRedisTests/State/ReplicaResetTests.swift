@@ -2,10 +2,10 @@ import Foundation
 @testable import SharedStateRedis
 import Testing
 
-/// Transcripts: deleting what is stored, and giving way.
-@Suite("A replica that is reset, or gives way", .timeLimit(.minutes(5)))
+/// Transcripts: resets, and changes that give way to a deletion.
+@Suite("A replica that is reset or gives way", .timeLimit(.minutes(5)))
 struct ReplicaResetTests {
-  @Test("PendingSurvives: who waits for a change is not told by a reset that was called before the change")
+  @Test("PendingSurvives: a reset that was called before a change does not resume the change's waiters")
   func resetBeforeChange() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -21,7 +21,7 @@ struct ReplicaResetTests {
     #expect(replica.committed(.committed(9), operation: .number(2)).contains(.resume([4], nil)))
   }
 
-  @Test("who waits for a change that a reset has overtaken is told after it")
+  @Test("a waiter for a change that a reset overtakes is resumed after the reset")
   func changeBeforeReset() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -35,7 +35,7 @@ struct ReplicaResetTests {
     #expect(!replica.hasPendingChange)
   }
 
-  @Test("who waits for everything to be acknowledged need not wait until a reset is shown")
+  @Test("a flush does not wait until a reset is shown")
   func flushDuringReset() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.reset(waiter: 5, stamp: 0)
@@ -44,14 +44,14 @@ struct ReplicaResetTests {
     #expect(replica.committed(.committed(8), operation: .number(99)).contains(.resume([4], nil)))
   }
 
-  @Test("PendingSurvives: who waits for a change that is under way is not told by a reset that overtakes it")
+  @Test("PendingSurvives: a reset that overtakes a change under way does not resume the change's waiters")
   func resetOvertakesChange() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeDraft() != nil)
-    // It was called before the change, and came later.
+    // The reset was called before the change, and arrived later.
     _ = replica.reset(waiter: 5, stamp: 0)
     #expect(replica.flush(waiter: 4) == true)
     let conflict = CommitReply.conflict(.document(8, "5"))
@@ -66,13 +66,13 @@ struct ReplicaResetTests {
     #expect(replica.committed(.committed(10), operation: .number(2)).contains(.resume([4], nil)))
   }
 
-  @Test("PendingSurvives: a change that was made after a reset outlives it, and who waits for it is told by its reply")
+  @Test("PendingSurvives: a change after a reset outlives it, and the change's reply resumes its waiters")
   func changeDuringEncoding() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.reset(waiter: 5, stamp: 1)
-    // The snapshot has not been taken, and will hold the next change.
+    // The snapshot has not been taken yet, so it will contain the next change.
     #expect(replica.flush(waiter: 4) == true)
     _ = replica.encoded(.success(Data("3".utf8)), stamp: 2, operation: .number(1))
     #expect(replica.takeDraft()?.condition == .replacing(Revision(7)))
@@ -85,7 +85,7 @@ struct ReplicaResetTests {
     #expect(replica.committed(.committed(9), operation: .number(2)).contains(.resume([4], nil)))
   }
 
-  @Test("PendingSurvives: who waits for a change that is being encoded waits for a reset that comes after it, too")
+  @Test("PendingSurvives: a waiter for a change that is being encoded also waits for a later reset")
   func resetDuringEncoding() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -94,14 +94,14 @@ struct ReplicaResetTests {
     #expect(replica.flush(waiter: 4) == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeDraft() != nil)
-    // The box is needed until the reset is acknowledged, too.
+    // The box is also needed until the reset is acknowledged.
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
     #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
     let actions = replica.committed(.committed(9), operation: .number(99))
     #expect(actions.prefix(2) == [.resume([4], nil), .settled])
   }
 
-  @Test("a reset is not undone by a save() that was called before it, and met a conflict")
+  @Test("an earlier save() that met a conflict does not undo a reset")
   func resetAfterSave() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -119,7 +119,7 @@ struct ReplicaResetTests {
     #expect(told == [.resume([1], nil), .settled])
   }
 
-  @Test("Converges: a change that gives way to a deletion is taken back, although the deletion is nothing new")
+  @Test("Converges: a change that gives way to a deletion is taken back, even if the deletion is already known")
   func yieldsToWhatIsKnown() {
     var replica = Replica.reading()
     _ = replica.stored(.absent)
@@ -127,7 +127,7 @@ struct ReplicaResetTests {
     _ = replica.reset(waiter: 5, stamp: 1)
     _ = replica.changed()
     #expect(replica.takeDraft() != nil)
-    // What it has done itself, and what somebody else has done after it, is heard before the reply.
+    // The messages of its own reset, and of another service's later one, arrive before the reply.
     _ = replica.announced(.deleted(8))
     _ = replica.announced(.deleted(9))
     let outcome = Replica.DeliveryOutcome.superseded
@@ -144,7 +144,7 @@ struct ReplicaResetTests {
     #expect(delivery.stamp == 2)
   }
 
-  @Test("Converges: what has expired before it could be restored is given up, and what the server has gets a revision")
+  @Test("Converges: a value that expires before its restoration is given up, and the server's gets a revision")
   func expiredBeforeRestored() throws {
     var replica = Replica.live(at: 9, "1")
     let left = StoredValue.document(7, "0")
@@ -162,7 +162,7 @@ struct ReplicaResetTests {
   }
 
   @Test(
-    "ForeignEditsSeen: an edit whose adoption a lost connection has prevented is adopted later",
+    "ForeignEditsSeen: an edit whose adoption failed with the connection is adopted later",
     arguments: [true, false]
   )
   func adoptionInterrupted(_ isSent: Bool) {
@@ -175,7 +175,7 @@ struct ReplicaResetTests {
     #expect(replica.takeDraft()?.isAdoption == true)
   }
 
-  @Test("AcknowledgedSurvives: an edit that is gone with everything else is not adopted as a deletion")
+  @Test("AcknowledgedSurvives: an edit that is lost with everything else is not adopted as a deletion")
   func adoptionForgotten() {
     var replica = Replica.reading()
     let edit = StoredValue(meta: nil, content: .document(Data("1".utf8)))
@@ -185,7 +185,7 @@ struct ReplicaResetTests {
     #expect(replica.takeDraft() == nil)
   }
 
-  @Test("NoEcho: a document with fields that are not known here is not shown to its own writer")
+  @Test("NoEcho: a document with unknown fields is not shown to its own writer")
   func ownMergedDocument() {
     var replica = Replica.live(at: 7, #"{"mine":1,"theirs":1}"#)
     _ = replica.changed()
@@ -200,7 +200,7 @@ struct ReplicaResetTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
   }
 
-  @Test("NoEcho: a merge tells whether it has brought anything that is known here", arguments: [true, false])
+  @Test("NoEcho: a merge tells whether it has changed a known field", arguments: [true, false])
   func reflected(_ isKnown: Bool) throws {
     struct Flags: Codable {
       var mine = 0

@@ -2,7 +2,7 @@ import Foundation
 @testable import SharedStateRedis
 import Testing
 
-/// Transcripts: what happens to a replica, and what it does about it.
+/// Transcripts: the events of a replica, and the actions that it takes.
 @Suite("A replica", .timeLimit(.minutes(5)))
 struct ReplicaTests {
   // MARK: Coming to life
@@ -17,7 +17,7 @@ struct ReplicaTests {
     #expect(replica.phase == .live)
   }
 
-  @Test("shows what is stored, and is up to date once that is decoded")
+  @Test("shows the stored value, and is up to date once that is decoded")
   func showsWhatIsStored() {
     var replica = Replica.reading()
     let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
@@ -61,7 +61,7 @@ struct ReplicaTests {
     #expect(replica.announced(.byReference(7)) == [])
   }
 
-  @Test("Bounded: what comes in while a state is being decoded is shown after it, and only the newest of it")
+  @Test("Bounded: of the states that arrive during decoding, only the newest is shown afterwards")
   func conflation() {
     var replica = Replica.live(at: 7, "1")
     let older = replica.delivery(of: .set(8, "2"))
@@ -74,7 +74,7 @@ struct ReplicaTests {
 
   // MARK: Local changes
 
-  @Test("commits a change, and is settled by the reply")
+  @Test("commits a change, which the reply settles")
   func commitsAChange() throws {
     var replica = Replica.live(at: 7, "1")
     #expect(replica.changed() == [.commit])
@@ -91,7 +91,7 @@ struct ReplicaTests {
     #expect(replica.confirmed == .document(8, "2"))
   }
 
-  @Test("a commit is sent once, however often there is reason to look")
+  @Test("a commit is sent once, however often the replica looks for work")
   func sentOnce() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -130,7 +130,7 @@ struct ReplicaTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
   }
 
-  @Test("Converges: somebody else's large commit after ours is read once ours is answered")
+  @Test("Converges: another service's large commit after ours is read once ours is answered")
   func othersByReference() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -139,7 +139,7 @@ struct ReplicaTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .read])
   }
 
-  @Test("Converges: somebody else's change after ours is shown once ours is answered")
+  @Test("Converges: another service's change after ours is shown once ours is answered")
   func othersAfterOurs() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -150,7 +150,7 @@ struct ReplicaTests {
     #expect(replica.confirmed == .document(9, "3"))
   }
 
-  @Test("Converges: somebody else brings back, after our change, what was there before it")
+  @Test("Converges: after our change, another service brings the earlier value back")
   func othersBringBackWhatWas() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -158,14 +158,14 @@ struct ReplicaTests {
     #expect(replica.announced(.set(9, "1")) == [])
     let delivery = Replica.Delivery(state: .document(9, "1"), stamp: 1, sequence: 2)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(delivery)])
-    // Also when the echo of ours has not come.
+    // The same holds when the echo of our commit has not come.
     var deaf = Replica.live(at: 7, "1")
     deaf.send("2", stamp: 1, number: 1)
     _ = deaf.announced(.set(9, "1"))
     #expect(deaf.committed(.committed(8), operation: .number(1)) == [.settled, .show(delivery)])
   }
 
-  @Test("Converges: somebody else's change before ours is overwritten by ours")
+  @Test("Converges: ours overwrites an earlier change of another service")
   func othersBeforeOurs() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -174,7 +174,7 @@ struct ReplicaTests {
     #expect(replica.confirmed == .document(9, "2"))
   }
 
-  @Test("NoEcho: a remote change that meets a local one waits behind it")
+  @Test("NoEcho: a remote change that meets a local one waits for it")
   func remoteMeetsLocal() {
     var replica = Replica.live(at: 7, "1")
     let delivery = replica.delivery(of: .set(8, "3"))
@@ -186,7 +186,7 @@ struct ReplicaTests {
     #expect(replica.confirmed == .document(9, "2"))
   }
 
-  @Test("Converges: a delivery that an acknowledgement made obsolete is tried again")
+  @Test("Converges: a delivery that an acknowledgement makes obsolete is repeated")
   func deliveryRacesAcknowledgement() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -194,7 +194,7 @@ struct ReplicaTests {
     #expect(replica.takeDraft() == nil)
     #expect(replica.delivered(delivery, outcome: .superseded) == [.commit])
     replica.encodeAndSend("2", stamp: 1, number: 1)
-    // Ours came first: what was held back is shown, with the new stamp.
+    // Our commit came first, so the delivery that was held back is shown, with the new stamp.
     let again = Replica.Delivery(state: .document(9, "3"), stamp: 1, sequence: 3)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(again)])
     #expect(replica.delivered(again, outcome: .shown) == [])
@@ -211,12 +211,12 @@ struct ReplicaTests {
         == [.saveError(error), .report(.gaveUp(error)), .settled]
     )
     #expect(!replica.hasPendingChange)
-    // The next good one is sent, and takes the error away.
+    // The next value that can be encoded is sent, and clears the error.
     replica.send("2", stamp: 2, number: 2)
     #expect(replica.committed(.committed(8), operation: .number(2)) == [.saveError(nil), .settled])
   }
 
-  @Test("a refused commit is tried again, unchanged")
+  @Test("a refused commit is retried unchanged")
   func refused() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -230,14 +230,14 @@ struct ReplicaTests {
 
   // MARK: Without a connection
 
-  @Test("PendingSurvives: a change made before the first read commits after it")
+  @Test("PendingSurvives: a change from before the first read is committed after it")
   func changeBeforeFirstRead() {
     var replica = Replica.reading()
     #expect(replica.changed() == [])
     #expect(replica.beginsEncoding() == false)
     let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
     #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
-    // Not before it is known that what is stored can be read.
+    // Encoding waits until the stored value has turned out to be readable.
     #expect(replica.beginsEncoding() == false)
     #expect(replica.delivered(delivery, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
     #expect(replica.beginsEncoding() == true)
@@ -251,7 +251,7 @@ struct ReplicaTests {
     #expect(replica.takeDraft() == nil)
     replica.connected()
     #expect(replica.subscribed() == [.read])
-    // It had taken effect: what is stored is our own.
+    // The commit had taken effect: the stored document is our own.
     let own = Replica.Delivery(state: .document(8, "2"), stamp: nil, sequence: 2)
     #expect(replica.stored(.document(8, "2")) == [.show(own)])
     #expect(replica.delivered(own, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
@@ -259,7 +259,7 @@ struct ReplicaTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
   }
 
-  @Test("Ordered: a server that has less than was confirmed is reported, and the box stays")
+  @Test("Ordered: a server that has lost a confirmed revision is reported, and the box stays")
   func lostHistory() {
     var replica = Replica.live(at: 7, "1")
     replica.reconnect()
@@ -276,13 +276,13 @@ struct ReplicaTests {
     #expect(replica.floor == Revision(7))
   }
 
-  @Test("other bytes under the known revision are shown: somebody edited the value by hand")
+  @Test("other bytes under the known revision are shown, because they are an edit by hand")
   func foreignBytes() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.load(waiter: 1)
     let delivery = Replica.Delivery(state: .document(7, "5"), stamp: 0, sequence: 2)
     #expect(replica.stored(.document(7, "5"), read: replica.beginRead()) == [.show(delivery)])
-    // And it gets a revision.
+    // The edit also gets a revision.
     #expect(
       replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil), .resume([1], nil), .commit]
     )
@@ -300,15 +300,15 @@ struct ReplicaTests {
     )
     #expect(replica.changed() == [.saveError(.bad)])
     #expect(replica.beginsEncoding() == false)
-    // A readable one ends the waiting.
+    // A readable document ends the waiting.
     let good = replica.delivery(of: .set(9, "3"))
     #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
   }
 
-  @Test("BadDataHeld: a save that was not told to replace what cannot be read fails, with a local change and without")
+  @Test("BadDataHeld: a plain save of an unreadable value fails, with and without a local change")
   func plainSaveFails() {
     var replica = Replica.live(at: 7, "1")
-    // Also one that waits already.
+    // This includes a save that waits already.
     #expect(replica.save(waiter: 1) == [.commit])
     let delivery = replica.delivery(of: .set(8, "bad"))
     #expect(replica.delivered(delivery, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
@@ -318,7 +318,7 @@ struct ReplicaTests {
     #expect(replica.beginsEncoding() == false)
   }
 
-  @Test("an explicit save replaces what cannot be read, by compare-and-set")
+  @Test("an explicit save replaces an unreadable value by compare-and-set")
   func explicitSaveReplaces() {
     var replica = Replica.live(at: 7, "1")
     let delivery = replica.delivery(of: .set(8, "bad"))
@@ -334,7 +334,7 @@ struct ReplicaTests {
   }
 
   @Test(
-    "BadDataHeld: an explicit save replaces what this service has just adopted, and not what was there before",
+    "BadDataHeld: an explicit save replaces the document that this service has just adopted, not an earlier one",
     arguments: [true, false]
   )
   func explicitSaveReplacesTheAdopted(isMessageLost: Bool) throws {
@@ -344,7 +344,7 @@ struct ReplicaTests {
     #expect(replica.delivered(unversioned, outcome: .unreadable(.bad)).last == .commit)
     #expect(replica.takeDraft()?.condition == .revision(.none))
     #expect(replica.save(waiter: 1, replacingUnreadable: true) == [])
-    // Its message is still on its way.
+    // The message of the adoption is still on its way.
     #expect(replica.committed(.committed(9), operation: .number(99)) == [.report(.adopted(Revision(9))), .read])
     #expect(replica.beginsEncoding() == false)
     #expect(replica.takeDraft() == nil)
@@ -356,7 +356,7 @@ struct ReplicaTests {
     #expect(replica.takeDraft()?.condition == .replacing(Revision(9)))
   }
 
-  @Test("PendingSurvives: a change goes out although the server has lost what this service has adopted")
+  @Test("PendingSurvives: a change is sent although the server has lost this service's adoption")
   func changeAfterLostAdoption() throws {
     var replica = Replica.live(at: 7, "1")
     let edit = try #require(replica.stored(.document(7, "5")).last?.delivery)
@@ -366,7 +366,7 @@ struct ReplicaTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == false)
     replica.reconnect()
-    // An old dump, with the edit in it.
+    // The server has loaded an old dump, which contains the edit.
     #expect(replica.stored(.document(7, "5")).last == .commit)
     #expect(replica.takeDraft()?.isAdoption == true)
     _ = replica.committed(.committed(10), operation: .number(99))
@@ -374,7 +374,7 @@ struct ReplicaTests {
     #expect(replica.beginsEncoding() == true)
   }
 
-  @Test("an explicit save that meets a newer document fails, and shows that one")
+  @Test("an explicit save that meets a newer document fails, and shows it")
   func explicitSaveConflicts() {
     var replica = Replica.live(at: 7, "1")
     let delivery = replica.delivery(of: .set(8, "bad"))
@@ -391,7 +391,7 @@ struct ReplicaTests {
     )
   }
 
-  @Test("an explicit save made before the first read replaces what that finds unreadable")
+  @Test("an explicit save before the first read replaces the unreadable value that the read finds")
   func explicitSaveBeforeFirstRead() {
     var replica = Replica.reading()
     #expect(replica.save(waiter: 1, replacingUnreadable: true) == [])
@@ -424,7 +424,7 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     _ = replica.load(waiter: 1)
     replica.send("2", stamp: 1, number: 1)
-    // It was read before the commit took effect, and is looked at after it.
+    // The document was read before the commit took effect, and arrives after it.
     #expect(replica.stored(.document(8, "bad"), read: replica.beginRead()) == [])
     #expect(
       replica.committed(.committed(9), operation: .number(1)) == [
@@ -434,7 +434,7 @@ struct ReplicaTests {
     #expect(replica.changed() == [.commit])
   }
 
-  @Test("BadDataHeld: a commit that was cut off and now meets an unreadable document says that it waits")
+  @Test("BadDataHeld: a commit that was cut off and now meets an unreadable document reports that it waits")
   func cutOffCommitMeetsUnreadable() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -448,7 +448,7 @@ struct ReplicaTests {
     )
   }
 
-  @Test("a readable document ends the waiting of a commit that was refused while another could not be read")
+  @Test("a readable document ends the waiting of a commit that was refused over an unreadable one")
   func refusedCommitMeetsReadable() {
     var replica = Replica.live(at: 7, "1")
     let bad = replica.delivery(of: .set(8, "bad"))
@@ -463,7 +463,7 @@ struct ReplicaTests {
     )
     #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil)])
     #expect(replica.retry() == [.commit])
-    // Nor does one that comes later.
+    // After another refusal, a later document is shown as well.
     #expect(replica.takeDraft() != nil)
     _ = replica.commitRefused(.lost, operation: .number(1))
     let later = Replica.Delivery(state: .document(10, "4"), stamp: nil, sequence: 4)

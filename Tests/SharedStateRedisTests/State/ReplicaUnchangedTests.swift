@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// Transcripts: commits of a value that has not changed, so that its stamp tells nothing.
+/// Transcripts: commits of a value that has not changed, so its stamp cannot distinguish snapshots.
 @Suite("A replica whose value is saved unchanged", .timeLimit(.minutes(5)))
 struct ReplicaUnchangedTests {
   @Test("Converges: somebody else's older state does not slip into the box behind the snapshot")
@@ -11,7 +11,7 @@ struct ReplicaUnchangedTests {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 1)
     #expect(replica.beginsEncoding() == true)
-    // The snapshot "1" is about to replace this one; shown now, it would stay in the box for ever.
+    // The snapshot "1" is about to replace this state. If it were shown now, it would stay in the box for ever.
     let delivery = replica.delivery(of: .set(8, "2"))
     #expect(delivery.stamp == nil)
     _ = replica.encoded(.success(Data("1".utf8)), stamp: 0, operation: .number(1))
@@ -29,7 +29,7 @@ struct ReplicaUnchangedTests {
     _ = replica.announced(.set(8, "1"))
     #expect(replica.announced(.set(9, "2")) == [])
     #expect(replica.stored(.document(10, "3")) == [])
-    // It was sent again after a lost reply, and had been the first of the three.
+    // The commit was sent again after a lost reply, and was the first of the three.
     let newest = Replica.Delivery(state: .document(10, "3"), stamp: 0, sequence: 2)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([1], nil), .settled, .show(newest)])
   }
@@ -56,13 +56,13 @@ struct ReplicaUnchangedTests {
     let actions = replica.committed(.conflict(.document(8, "5")), operation: .number(1))
     #expect(actions.first == .saveError(conflict))
     deliver(actions, to: &replica, outcome: .shown)
-    // Of two changes at the same time, the first to be made is the last to be reported.
+    // Of two concurrent changes, the first one made is reported last.
     _ = replica.changed()
     #expect(replica.flush(waiter: 4) == true)
     #expect(replica.beginsEncoding() == true)
     let late = replica.encoded(.success(Data("5".utf8)), stamp: 2, operation: .number(2))
     #expect(late == [.saveError(conflict), .resume([4], .changesGivenUp(names: ["flags"], further: 0)), .settled])
-    // A save of what is there is another matter.
+    // An explicit save commits the value that is there.
     _ = replica.save(waiter: 5)
     replica.encodeAndSend("5", stamp: 2, number: 3)
     let saved = replica.committed(.committed(9), operation: .number(3))

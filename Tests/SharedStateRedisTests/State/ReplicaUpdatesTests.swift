@@ -12,7 +12,7 @@ struct ReplicaUpdatesTests {
     return replica
   }
 
-  /// Reads what is known already, so that the replica is live.
+  /// Reconnects and reads the known value, so that the replica is live.
   private static func reconnect(_ replica: inout Replica) {
     replica.connected()
     _ = replica.subscribed()
@@ -166,7 +166,7 @@ struct ReplicaUpdatesTests {
 
   @Test("Converges: what somebody has made of a commit whose reply was lost is kept when the reply comes")
   func editedBeforeTheReply() {
-    // The server remembers the operation, or finds that what is stored has another revision than the commit expects.
+    // The server either remembers the operation, or finds another revision than the commit expects.
     let meta = Meta(revision: Revision(8), parent: Revision(7), kind: .set, writer: "me")
     let stored = StoredValue(meta: meta, content: .document(Data("4".utf8)))
     for (reply, text) in [(CommitReply.committed(8), "3"), (.conflict(stored), "4")] {
@@ -201,7 +201,7 @@ struct ReplicaUpdatesTests {
       replica.send("6", stamp: 1, number: 2)
     }
     replica.reconnect()
-    // The first connection still brings the first update.
+    // The server still receives the first update from the first connection.
     let meta = Meta(revision: Revision(8), parent: Revision(7), kind: .set, writer: "me")
     let late = StoredValue(meta: meta, content: .document(Data("2".utf8)))
     deliver(replica.stored(late), to: &replica, outcome: isUpdate ? .shown : .superseded)
@@ -209,7 +209,7 @@ struct ReplicaUpdatesTests {
     _ = replica.committed(.conflict(late), operation: .number(2))
     #expect(replica.openUpdates.waiting == (isUpdate ? 1 : 0))
     #expect(replica.hasPendingChange == !isUpdate)
-    // Once the server has one of our own after it, the late one cannot come any more.
+    // Once the server has a later operation of ours, the late update can no longer take effect.
     replica.encodeAndSend("7", stamp: 1, number: 3)
     deliver(replica.committed(.committed(9), operation: .number(3)), to: &replica, outcome: .shown)
     _ = replica.update(waiter: 4)
@@ -234,7 +234,7 @@ struct ReplicaUpdatesTests {
     let delivery = Replica.Delivery(state: absent, stamp: 1, sequence: 2)
     #expect(replica.committed(.committed(8), operation: .number(99)).last == .show(delivery))
     #expect(replica.delivered(delivery, outcome: .shown) == [.resume([3], nil), .commit])
-    // The change is found to be settled.
+    // Encoding finds that the change is already settled.
     #expect(replica.beginsEncoding() == true)
     #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2)) == [.settled])
     #expect(replica.takeDraft() == nil)
@@ -270,7 +270,7 @@ struct ReplicaUpdatesTests {
     replica.encodeAndSend("b", stamp: 0, number: 1)
     let made = replica.committed(.committed(revision: Revision(8), parent: Revision(5)), operation: .number(1))
     deliver(made, to: &replica, outcome: .shown)
-    // The server goes back to before it, and forth again, so that it has been made of the same as the next one.
+    // The server goes back to the version before it and forth again, so both commits are made from the same version.
     replica.reconnect()
     deliver(replica.stored(.document(5, "a")), to: &replica, outcome: .shown)
     replica.send("c", stamp: 1, number: 2)
@@ -343,7 +343,7 @@ struct ReplicaUpdatesTests {
     deliver(replica.stored(.document(5, "0")), to: &replica, outcome: .superseded)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeDraft() == nil)
-    // What it was made of is lost with what came after it.
+    // The change's base is lost, together with the versions after it.
     replica.encodeAndSend("2", stamp: 1, number: 2)
   }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// Transcripts: who waits for a replica, and what they are told when.
+/// Transcripts: the callers that wait for a replica, and when each of them is resumed.
 @Suite("Those who wait for a replica", .timeLimit(.minutes(5)))
 struct ReplicaWaitersTests {
   @Test("those who save are told by the reply to a snapshot that was taken after they asked")
@@ -28,7 +28,7 @@ struct ReplicaWaitersTests {
   func saveOfWhatHasChanged() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
-    // The mutation is visible, and about to be reported.
+    // The mutation is visible, but not reported yet.
     #expect(replica.save(waiter: 5, stamp: 2) == [])
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
     replica.encodeAndSend("3", stamp: 2, number: 2)
@@ -60,7 +60,7 @@ struct ReplicaWaitersTests {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
-    // The value has changed again, and its share is saved, before the snapshot of the first change is encoded.
+    // The value changes again, and its share is saved, before the snapshot of the first change is encoded.
     #expect(replica.save(waiter: 5) == [])
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeDraft() != nil)

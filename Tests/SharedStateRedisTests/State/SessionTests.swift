@@ -6,7 +6,7 @@ struct SessionTests {
   private let start = Instant.now
   private let backoff = RedisConfiguration.Backoff(base: .milliseconds(100), cap: .seconds(10))
 
-  @Test("does nothing until somebody needs the server")
+  @Test("does nothing until a caller needs the server")
   func idle() {
     var session = Session(backoff: backoff)
     #expect(session.instruction(for: .writer, now: start) == .exit)
@@ -26,7 +26,7 @@ struct SessionTests {
     #expect(session.phase == .connected)
   }
 
-  @Test("ends both connections when one of them breaks, and begins anew after a pause")
+  @Test("ends both connections when one breaks, and connects again after a pause")
   func breaks() {
     var session = connectedSession()
     #expect(session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0.5) == true)
@@ -37,7 +37,7 @@ struct SessionTests {
     #expect(session.instruction(for: .subscriber, now: end) == .connect(epoch: 2))
   }
 
-  @Test("ignores what an older epoch still has to say")
+  @Test("ignores events of an older epoch")
   func olderEpoch() {
     var session = connectedSession()
     _ = session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0)
@@ -67,7 +67,7 @@ struct SessionTests {
     #expect(pauses == expected.map { .milliseconds($0) })
   }
 
-  @Test("starts again with short pauses once the server has done what it was asked for")
+  @Test("starts again with short pauses once the server has carried out a request")
   func successResets() {
     var session = connectedSession()
     for _ in 0..<5 {
@@ -82,7 +82,7 @@ struct SessionTests {
     #expect(session.lastError == nil)
   }
 
-  @Test("retries ever more slowly where everything is answered but what only a primary answers")
+  @Test("retries ever more slowly if the server answers everything except requests to a primary")
   func demotions() {
     var session = connectedSession()
     for demotions in 1...5 {
@@ -97,7 +97,7 @@ struct SessionTests {
     #expect(session.failures == 1)
   }
 
-  @Test("retries slowly when somebody has to change something first")
+  @Test("retries slowly after an error that a person has to fix")
   func permanentErrors() {
     var session = Session(backoff: backoff)
     session.start()
@@ -105,7 +105,7 @@ struct SessionTests {
     #expect(session.phase == .backingOff(until: start + .seconds(5)))
   }
 
-  @Test("full jitter: the pause is anything from nothing to the cap of the attempt")
+  @Test("full jitter: the pause is anything from zero to the cap of the attempt")
   func jitter() {
     #expect(backoff.delay(failures: 1, isPermanent: false, random: 0) == .zero)
     #expect(backoff.delay(failures: 3, isPermanent: false, random: 0.25) == .milliseconds(100))
@@ -114,7 +114,7 @@ struct SessionTests {
     #expect(backoff.delay(failures: 1, isPermanent: false, fleet: .seconds(60), random: 1) == .seconds(10))
   }
 
-  @Test("does nothing any more once it is stopped")
+  @Test("does nothing once it is stopped")
   func stops() {
     var session = connectedSession()
     session.stop()
@@ -125,7 +125,7 @@ struct SessionTests {
     #expect(session.phase == .stopped)
   }
 
-  @Test("rests without connections, and connects when somebody needs the server again")
+  @Test("rests without connections, and connects when a caller needs the server again")
   func rests() {
     var session = connectedSession()
     session.rest()

@@ -20,7 +20,7 @@ struct SlotTableTests {
     #expect(table[UInt64.max] == nil)
   }
 
-  @Test("a number is never used again, though its slot is")
+  @Test("a number is never reused, although its slot is")
   func numbers() {
     var table = SlotTable<Int>()
     var model: [UInt64: Int] = [:]

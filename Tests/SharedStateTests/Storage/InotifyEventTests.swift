@@ -1,31 +1,29 @@
-#if os(Linux)
-  import Testing
+import Testing
 
-  @testable import SharedState
+@testable import SharedState
 
-  @Suite("InotifyEvent", .timeLimit(.minutes(5)))
-  struct InotifyEventTests {
-    private func bytes(watch: Int32, mask: UInt32, name: String, padding: Int) -> [UInt8] {
-      let name = Array(name.utf8) + Array(repeating: 0, count: padding)
-      let header = [UInt32(bitPattern: watch), mask, 0, UInt32(name.count)]
-      return header.flatMap { word in withUnsafeBytes(of: word) { Array($0) } } + name
-    }
-
-    @Test("Events with and without names are told apart, and a cut one at the end is dropped")
-    func parse() {
-      let buffer =
-        bytes(watch: 1, mask: 8, name: "file", padding: 12) + bytes(watch: -1, mask: 0x4000, name: "", padding: 0)
-        + bytes(watch: 2, mask: 0x8000, name: "", padding: 0) + [1, 2, 3]
-      let events = buffer.withUnsafeBytes(InotifyEvent.parse)
-      #expect(
-        events == [
-          InotifyEvent(watch: 1, mask: 8, name: "file"),
-          InotifyEvent(watch: -1, mask: 0x4000, name: nil),
-          InotifyEvent(watch: 2, mask: 0x8000, name: nil),
-        ]
-      )
-      #expect(events.map(\.isOverflow) == [false, true, false])
-      #expect(events.map(\.isIgnored) == [false, false, true])
-    }
+@Suite("InotifyEvent", .timeLimit(.minutes(5)))
+struct InotifyEventTests {
+  private func bytes(watch: Int32, mask: UInt32, name: String, padding: Int) -> [UInt8] {
+    let name = Array(name.utf8) + Array(repeating: 0, count: padding)
+    let header = [UInt32(bitPattern: watch), mask, 0, UInt32(name.count)]
+    return header.flatMap { word in withUnsafeBytes(of: word) { Array($0) } } + name
   }
-#endif
+
+  @Test("Events with and without names are told apart, and a cut one at the end is dropped")
+  func parse() {
+    let buffer =
+      bytes(watch: 1, mask: 8, name: "file", padding: 12) + bytes(watch: -1, mask: 0x4000, name: "", padding: 0)
+      + bytes(watch: 2, mask: 0x8000, name: "", padding: 0) + [1, 2, 3]
+    let events = buffer.withUnsafeBytes(InotifyEvent.parse)
+    #expect(
+      events == [
+        InotifyEvent(watch: 1, mask: 8, name: "file"),
+        InotifyEvent(watch: -1, mask: 0x4000, name: nil),
+        InotifyEvent(watch: 2, mask: 0x8000, name: nil),
+      ]
+    )
+    #expect(events.map(\.isOverflow) == [false, true, false])
+    #expect(events.map(\.isIgnored) == [false, false, true])
+  }
+}

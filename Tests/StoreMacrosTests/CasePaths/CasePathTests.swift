@@ -12,11 +12,7 @@ private enum Shape<Content: Sendable & Equatable>: Sendable, Equatable {
   indirect case group(Self)
   case `default`(String)
   case pair((Int))
-  #if os(Linux) || os(macOS)
-    case here(Int)
-  #else
-    case elsewhere
-  #endif
+  case here(Int)
   @available(*, deprecated) case old(Int)
 }
 

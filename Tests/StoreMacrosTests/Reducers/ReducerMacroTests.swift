@@ -55,9 +55,7 @@ private enum Destination {
   case byTen(Counting = Counting(step: 10))
   case nested(Nested.Body = Nested.body)
   case parent(Parent)
-  #if os(Linux)
-    case conditional(Counting)
-  #endif
+  case conditional(Counting)
   @ReducerCaseIgnored case item(id: Int, String)
   case nothing
 }

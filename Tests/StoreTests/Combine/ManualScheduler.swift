@@ -1,10 +1,6 @@
 import Synchronization
 
-#if canImport(Combine)
-  import Combine
-#else
-  import OpenCombine
-#endif
+import OpenCombine
 
 /// A scheduler whose time passes only when the test advances it.
 final class ManualScheduler: Scheduler, Sendable {

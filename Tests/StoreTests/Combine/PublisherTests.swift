@@ -6,11 +6,7 @@ import SharedStateStoreTesting
 import SharedStateTesting
 import Testing
 
-#if canImport(Combine)
-  import Combine
-#else
-  import OpenCombine
-#endif
+import OpenCombine
 
 @Suite(.timeLimit(.minutes(5)))
 struct PublisherTests {

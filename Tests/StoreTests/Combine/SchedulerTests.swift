@@ -3,11 +3,7 @@ import SharedStateStoreCombine
 import SharedStateTesting
 import Testing
 
-#if canImport(Combine)
-  import Combine
-#else
-  import OpenCombine
-#endif
+import OpenCombine
 
 /// Sends numbers at the times of a scheduler.
 private struct Delayed: Reducer {

@@ -14,13 +14,6 @@ final class DateDecoding: ValueDecoding<Date>, @unchecked Sendable {
         throw reader.corrupted("Expected date string to be ISO8601-formatted.", at: place.node)
       }
       return date
-    #if canImport(Darwin)  // Elsewhere this is a custom strategy.
-      case .formatted(let formatter):
-        guard let date = formatter.date(from: try reader.string(at: place.node)) else {
-          throw reader.corrupted("Date string does not match format expected by formatter.", at: place.node)
-        }
-        return date
-    #endif
     case .custom(let decode): return try reader.call(at: place) { try decode($0) }
     case .deferredToDate: return try reader.call(at: place) { try Date(from: $0) }
     @unknown default: return try reader.call(at: place) { try Date(from: $0) }

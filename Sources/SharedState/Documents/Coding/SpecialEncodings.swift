@@ -7,9 +7,6 @@ final class DateEncoding: ValueEncoding<Date>, @unchecked Sendable {
     case .secondsSince1970: try date.timeIntervalSince1970.write(key: key, to: writer)
     case .millisecondsSince1970: try (1000 * date.timeIntervalSince1970).write(key: key, to: writer)
     case .iso8601: date.formatted(.iso8601).write(key: key, to: writer)
-    #if canImport(Darwin)  // Elsewhere this is a custom strategy.
-      case .formatted(let formatter): formatter.string(from: date).write(key: key, to: writer)
-    #endif
     case .custom(let encode): try writer.write(key: key) { try encode(date, $0) }
     case .deferredToDate: try writer.write(key: key) { try date.encode(to: $0) }
     @unknown default: try writer.write(key: key) { try date.encode(to: $0) }
