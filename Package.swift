@@ -192,6 +192,7 @@ let package = Package(
       dependencies: [
         "SharedStateRedis",
         "SharedStateTesting",
+        "Simulation",
       ]
     ),
     .testTarget(
@@ -253,6 +254,23 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Services on one server, every step of every thread in random order. It looks into the state machines, which only a
+// debug build allows, or the flag `-enable-testing`: a part of the tests, unless `make soak-simulation` sets this.
+let isForSoak = Context.environment["BUILD_SOAK"] != nil
+let simulationDependencies: [Target.Dependency] = [
+  "SharedState",
+  "SharedStateDependencies",
+  "SharedStateRedis",
+  "SharedStateTesting",
+]
+package.targets +=
+  isForSoak
+  ? [
+    .target(name: "Simulation", dependencies: simulationDependencies, path: "Tests/Simulation"),
+    .executableTarget(name: "soak", dependencies: ["Simulation"], path: "Tests/Soak"),
+  ]
+  : [.testTarget(name: "Simulation", dependencies: simulationDependencies, path: "Tests/Simulation")]
 
 // `make check` sets this for the run under the thread sanitizer: see ThreadSanitizerMutex.swift.
 let isForThreadSanitizer = Context.environment["THREAD_SANITIZER"] != nil

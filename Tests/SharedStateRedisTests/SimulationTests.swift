@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import Simulation
+
 @Suite("A simulation of services on one server", .timeLimit(.minutes(20)))
 struct SimulationTests {
   private static let schedules: UInt64 = 20_000
