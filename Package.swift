@@ -11,6 +11,7 @@ let package = Package(
     .library(name: "SharedStateCombine", targets: ["SharedStateCombine"]),
     .library(name: "SharedStateRedis", targets: ["SharedStateRedis"]),
     .library(name: "SharedStateTesting", targets: ["SharedStateTesting"]),
+    .library(name: "SharedStateRedisTesting", targets: ["SharedStateRedisTesting"]),
     .library(name: "SharedStateStore", targets: ["SharedStateStore"]),
     .library(name: "SharedStateStoreCombine", targets: ["SharedStateStoreCombine"]),
     .library(name: "SharedStateStoreTesting", targets: ["SharedStateStoreTesting"]),
@@ -78,9 +79,17 @@ let package = Package(
         "SharedStateDependencies",
         // Nobody imports it: it is found by its name.
         "SharedStateDifferences",
-        "SharedStateRedis",
         // Tells a test of its failures. Whoever links this module has it, too.
         .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ]
+    ),
+    .target(
+      name: "SharedStateRedisTesting",
+      dependencies: [
+        "SharedState",
+        "SharedStateDependencies",
+        "SharedStateRedis",
+        "SharedStateTesting",
       ]
     ),
     // The macros depend on nothing: they speak the compiler's protocol themselves. What they do is a library, because
@@ -135,10 +144,22 @@ let package = Package(
       dependencies: [
         "SharedState",
         "SharedStateRedis",
-        "SharedStateTesting",
+        "SharedStateRedisTesting",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/ChaosService"
+    ),
+    // What every connection has to do. The tests of the fake run it, and those of a real server.
+    .target(
+      name: "RedisConnectionContract",
+      dependencies: [
+        "SharedState",
+        "SharedStateDependencies",
+        "SharedStateRedis",
+        "SharedStateRedisTesting",
+        "SharedStateTesting",
+      ],
+      path: "Tests/RedisConnectionContract"
     ),
     // A program with a main thread, for a test of what runs there.
     .executableTarget(
@@ -190,7 +211,11 @@ let package = Package(
     .testTarget(
       name: "SharedStateRedisTests",
       dependencies: [
+        "RedisConnectionContract",
+        "SharedState",
+        "SharedStateDependencies",
         "SharedStateRedis",
+        "SharedStateRedisTesting",
         "SharedStateTesting",
         "Simulation",
       ]
@@ -202,6 +227,7 @@ let package = Package(
         "SharedStateCombine",
         "SharedStateDependencies",
         "SharedStateRedis",
+        "SharedStateRedisTesting",
         "SharedStateStore",
         "SharedStateStoreCombine",
         "SharedStateStoreTesting",
@@ -229,6 +255,7 @@ let package = Package(
         "SharedStateCombine",
         "SharedStateDependencies",
         "SharedStateRedis",
+        "SharedStateRedisTesting",
         "SharedStateStore",
         "SharedStateStoreCombine",
         "SharedStateStoreTesting",
@@ -242,9 +269,11 @@ let package = Package(
       dependencies: [
         "ChaosService",
         "MainThreadProgram",
+        "RedisConnectionContract",
         "SharedState",
         "SharedStateDependencies",
         "SharedStateRedis",
+        "SharedStateRedisTesting",
         "SharedStateTesting",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
@@ -262,7 +291,7 @@ let simulationDependencies: [Target.Dependency] = [
   "SharedState",
   "SharedStateDependencies",
   "SharedStateRedis",
-  "SharedStateTesting",
+  "SharedStateRedisTesting",
 ]
 package.targets +=
   isForSoak

@@ -52,7 +52,12 @@ let package = Package(
     ),
     .target(
       name: "SharedStateTesting",
-      dependencies: ["SharedState", "SharedStateDependencies", "SharedStateRedis"],
+      dependencies: ["SharedState", "SharedStateDependencies"],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "SharedStateRedisTesting",
+      dependencies: ["SharedState", "SharedStateDependencies", "SharedStateRedis", "SharedStateTesting"],
       swiftSettings: settings
     ),
     .target(name: "SharedStateStoreMacroExpansion", swiftSettings: settings),
@@ -96,9 +101,9 @@ let package = Package(
         "SharedState",
         "SharedStateDependencies",
         "SharedStateRedis",
+        "SharedStateRedisTesting",
         "SharedStateStore",
         "SharedStateStoreTesting",
-        "SharedStateTesting",
       ],
       swiftSettings: settings
     ),

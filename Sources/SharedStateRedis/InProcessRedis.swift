@@ -8,12 +8,8 @@ import Synchronization
 /// script, and hear of each other by the same messages. Nothing leaves the process, and nothing is kept.
 ///
 /// The methods here do what `redis-cli` does from outside: they edit without a revision and without a message, at
-/// once, even while the server is paused. Faults of a server occur only when a test asks for them, never by chance:
-///
-/// ```swift
-/// let server = InProcessRedis()
-/// server.cutAfterNextCommit() // the next commit takes effect, but its reply is lost
-/// ```
+/// once, even while the server is paused. Nothing goes wrong by chance: the module `SharedStateRedisTesting` adds what a
+/// test asks it to do wrong.
 ///
 /// All methods may be called from any thread.
 public final class InProcessRedis: Sendable {

@@ -1,5 +1,5 @@
 import SharedState
-import SharedStateRedis
+import SharedStateDependencies
 
 extension SharedKeyContract {
   /// What one check works with.

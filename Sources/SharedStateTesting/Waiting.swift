@@ -1,6 +1,6 @@
 import Dispatch
+import SharedStateDependencies
 package import Testing
-import SharedStateRedis
 
 /// How long a test waits for what has to happen. Generous, because it is never waited for in vain.
 package let patience = Duration.seconds(60)

@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// A report of a service, written as one line of JSON.
 enum ChaosEvent: Codable, Sendable {

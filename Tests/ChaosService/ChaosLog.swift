@@ -1,5 +1,5 @@
 import Logging
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// Reports the one event that only a store's log mentions: a value goes back because a message was false.
 struct ChaosLog: LogHandler {

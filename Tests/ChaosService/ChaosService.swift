@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Synchronization
 
 /// One of the services of a chaos test: `ChaosService URL INDEX`.

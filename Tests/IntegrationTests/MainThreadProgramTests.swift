@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// These tests run a separate program, because the main thread of the test process is not theirs to use.

@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

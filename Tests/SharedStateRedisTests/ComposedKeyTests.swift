@@ -1,6 +1,6 @@
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("A key that is built on top of a key of Redis", .timeLimit(.minutes(5)))

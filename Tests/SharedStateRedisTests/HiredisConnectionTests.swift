@@ -1,6 +1,7 @@
 import Foundation
+import RedisConnectionContract
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 private enum Sample {

@@ -1,5 +1,6 @@
 import Foundation
 import SharedStateRedis
+import SharedStateRedisTesting
 import Testing
 
 @Suite("The in-process server's connections, when they fail", .timeLimit(.minutes(5)))

@@ -1,5 +1,6 @@
+import RedisConnectionContract
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("The in-process server keeps the contract of connections", .timeLimit(.minutes(5)))

@@ -1,5 +1,6 @@
 import Foundation
 import SharedStateRedis
+import SharedStateRedisTesting
 import Testing
 
 @Suite("The in-process server's commits, messages and data, when they fail", .timeLimit(.minutes(5)))

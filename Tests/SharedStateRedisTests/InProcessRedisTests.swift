@@ -1,5 +1,6 @@
 import Foundation
 import SharedStateRedis
+import SharedStateRedisTesting
 import Testing
 
 @Suite("The in-process server's keys and clock", .timeLimit(.minutes(5)))

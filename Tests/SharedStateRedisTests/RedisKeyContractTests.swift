@@ -1,6 +1,7 @@
+import RedisConnectionContract
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("Keys of the in-process server keep the contract of keys", .timeLimit(.minutes(5)))

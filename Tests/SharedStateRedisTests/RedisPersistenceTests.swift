@@ -1,6 +1,6 @@
 import SharedState
 import SharedStateDependencies
-import SharedStateTesting
+import SharedStateRedisTesting
 import Synchronization
 import Testing
 

@@ -1,4 +1,4 @@
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// Tries every order of events in a small world.
 ///

@@ -1,6 +1,6 @@
 import SharedState
-import SharedStateRedis
-import SharedStateTesting
+@testable import SharedStateRedis
+import SharedStateRedisTesting
 
 /// A model of one box and its persistence: the value, its stamp, and whether the next mutation is reported.
 ///

@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 @testable import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// A stored document: a number for each field that it has, and collections that merge element by element.
 ///

@@ -1,5 +1,5 @@
 @testable import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// The history of one schedule.
 final class SimulatedRecorder {

@@ -1,6 +1,6 @@
 import SharedState
 @testable import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// One service: a real ``LinkState``, and a model of the shell around it with every thread's steps one by one.
 final class SimulatedService: CustomStringConvertible {

@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 @testable import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// What the simulated services share, as a document that has the fields of their release.
 struct SimulatedValue: Hashable, CustomStringConvertible {

@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 @testable import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// What goes wrong, and what others do.
 extension Simulation {

@@ -1,5 +1,5 @@
 import SharedState
-import SharedStateTesting
+import SharedStateRedisTesting
 
 @testable import SharedStateRedis
 

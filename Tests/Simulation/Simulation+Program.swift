@@ -1,6 +1,6 @@
 import SharedState
 @testable import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// What the program does with its shares, each call in the steps between which its thread can be interrupted.
 extension Simulation {

@@ -1,6 +1,6 @@
 import Foundation
 @testable import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// What reaches the server.
 extension Simulation {

@@ -1,7 +1,7 @@
 import Foundation
 import SharedStateDependencies
 @testable import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// One schedule: a few services on one server, every step of every thread in random order, and whatever can go wrong.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 @testable import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// Two services that share one value on one server, of which every order of events can be tried: each writes once, one
 /// of them loses a connection once, somebody edits the value, and replicas that lag take over.

@@ -4,9 +4,9 @@ import SharedState
 /// The whole state of an ``InProcessRedis``: keys, clock, connections and faults.
 ///
 /// A pure value: its methods decide and write down whom to wake, and the shell around it locks and wakes.
-struct InProcessServer: Sendable {
-  var keyspace = Keyspace()
-  var faults = ServerFaults()
+package struct InProcessServer: Sendable {
+  package var keyspace = Keyspace()
+  package var faults = ServerFaults()
   private(set) var now = ServerTime(microseconds: 0)
   private var clockOffset: Int64 = 0
   private var clients: [Int: ServerClient] = [:]
@@ -71,12 +71,12 @@ struct InProcessServer: Sendable {
   private var vitals: Vitals? { faults.refusesInfo ? nil : Vitals(era: era, evictions: evictions) }
 
   /// Throws a key away, as a server does that needs its memory.
-  mutating func evict(_ key: String) {
+  package mutating func evict(_ key: String) {
     if keyspace.remove(key, at: now) { evictions += 1 }
   }
 
   /// Becomes a primary again, which is another reign.
-  mutating func promote() {
+  package mutating func promote() {
     guard faults.isReplica else { return }
     faults.isReplica = false
     era = era.next
@@ -138,7 +138,7 @@ struct InProcessServer: Sendable {
     }
   }
 
-  mutating func cut(_ reason: String, where isMeant: (ServerClient) -> Bool = { _ in true }) {
+  package mutating func cut(_ reason: String, where isMeant: (ServerClient) -> Bool = { _ in true }) {
     for (id, client) in clients where client.isConnected && isMeant(client) {
       clients[id]?.cut(reason)
       wake(client.waker)
@@ -149,7 +149,7 @@ struct InProcessServer: Sendable {
     clients.filter(\.value.isConnected).sorted { $0.key < $1.key }.map(\.value)
   }
 
-  mutating func resume() {
+  package mutating func resume() {
     guard faults.isPaused else { return }
     faults.isPaused = false
     for id in clients.keys.sorted() { executeRequests(of: id) }
@@ -160,7 +160,7 @@ struct InProcessServer: Sendable {
 
   // MARK: Clock and data
 
-  mutating func advanceClock(by microseconds: Int64) {
+  package mutating func advanceClock(by microseconds: Int64) {
     let system = ServerTime(microseconds: now.microseconds &- clockOffset)
     clockOffset &+= microseconds
     // What expires now is told now.
@@ -168,7 +168,7 @@ struct InProcessServer: Sendable {
   }
 
   /// The server ends, and starts again with these keys.
-  mutating func restart(with keyspace: Keyspace) {
+  package mutating func restart(with keyspace: Keyspace) {
     cut("the server was restarted")
     clients = clients.filter { !$0.value.isAbandoned }
     self.keyspace = keyspace
@@ -197,7 +197,7 @@ struct InProcessServer: Sendable {
     return recipients.count
   }
 
-  mutating func releaseHeldMessage(at index: Int) {
+  package mutating func releaseHeldMessage(at index: Int) {
     let held = faults.heldMessages.remove(at: index)
     deliver(held.message, to: held.recipients)
   }

@@ -4,7 +4,7 @@ import SharedState
 import SharedStateDependencies
 
 /// The keys of the in-process server: their values, their types and when they expire. Pure: the time is an argument.
-struct Keyspace: Sendable {
+package struct Keyspace: Sendable {
   enum Value: Hashable, Sendable {
     case string(Data)
     /// A key of another Redis type, whose name this is; its elements matter to nobody here.
@@ -22,6 +22,8 @@ struct Keyspace: Sendable {
   private var touched: Set<Name> = []
   /// No key expires before.
   private(set) var nextExpiry: Int64?
+
+  package init() {}
 
   // MARK: Reading
 
@@ -159,7 +161,7 @@ struct ServerTime: Hashable, Sendable {
 
 extension Duration {
   /// Rounded towards zero, and limited to what 64 bits hold.
-  var wholeMicroseconds: Int64 {
+  package var wholeMicroseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
     guard !overflow else { return seconds < 0 ? .min : .max }

@@ -1,15 +1,15 @@
 import Foundation
-import SharedState
+package import SharedState
 
 /// One connection, as the in-process server sees it.
-struct ServerClient: Sendable {
+package struct ServerClient: Sendable {
   /// What a subscriber may leave unread before it is cut: Redis's own limit.
   static let maximumSubscriberBytes = 32 << 20
 
-  let name: String
-  let purpose: ConnectionPurpose
+  package let name: String
+  package let purpose: ConnectionPurpose
   let waker: Waker
-  var channels: Set<Name> = []
+  package var channels: Set<Name> = []
   /// Who is told when keys that this client has to do with are touched.
   var tracking: Tracking?
   /// Requests that a paused server has not looked at.

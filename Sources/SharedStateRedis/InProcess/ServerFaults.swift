@@ -1,43 +1,43 @@
 import Foundation
 
 /// What a test has asked the in-process server to do wrong.
-struct ServerFaults: Sendable {
-  enum CommitCut: Hashable, Sendable {
+package struct ServerFaults: Sendable {
+  package enum CommitCut: Hashable, Sendable {
     case beforeEffect
     case afterEffect
   }
 
   /// A message on hold, and the connections that were subscribed when it was published.
-  struct HeldMessage: Sendable {
-    var message: InProcessRedis.Message
+  package struct HeldMessage: Sendable {
+    package var message: InProcessRedis.Message
     var recipients: [Int]
   }
 
-  var connectionError: RedisSharedStateError?
-  var writeError: RedisSharedStateError?
+  package var connectionError: RedisSharedStateError?
+  package var writeError: RedisSharedStateError?
   /// Whether no commit is ever based on what is stored.
-  var turnsCommitsDown = false
-  var refusesTracking = false
+  package var turnsCommitsDown = false
+  package var refusesTracking = false
   /// What every key, and every channel, has to contain, so that a client may do something with it; `nil`: nothing.
-  var permittedKeys: String?
-  var permittedChannels: String?
+  package var permittedKeys: String?
+  package var permittedChannels: String?
   /// Whether the server has become a replica of another one.
-  var isReplica = false
+  package var isReplica = false
   /// Whether the server does not tell about itself.
-  var refusesInfo = false
-  var isPaused = false
+  package var refusesInfo = false
+  package var isPaused = false
   /// Where the next commit's connection breaks.
-  var commitCut: CommitCut?
-  var holdsMessages = false
-  var heldMessages: [HeldMessage] = []
+  package var commitCut: CommitCut?
+  package var holdsMessages = false
+  package var heldMessages: [HeldMessage] = []
   /// How many of the next messages are lost.
-  var drops = 0
+  package var drops = 0
   /// How many of the next messages, after those that are lost, arrive twice.
-  var duplicates = 0
+  package var duplicates = 0
 
   func permits(key: String) -> Bool { permittedKeys.map(key.contains) ?? true }
 
-  func permits(channel: String) -> Bool { permittedChannels.map(channel.contains) ?? true }
+  package func permits(channel: String) -> Bool { permittedChannels.map(channel.contains) ?? true }
 
   /// How often the next message arrives.
   mutating func copiesOfNextMessage() -> Int {

@@ -10,12 +10,14 @@ struct FakeServer: DemoServer {
   var tool: String { "InProcessRedis" }
 
   func start() {
-    server.acceptConnections()
+    server.perform { $0.faults.connectionError = nil }
   }
 
   func stop() {
-    server.refuseConnections()
-    server.cutConnections()
+    server.perform { server in
+      server.faults.connectionError = .unreachable(reason: "the server is stopped")
+      server.cut("the server is stopped") { _ in true }
+    }
   }
 
   func addService(_ name: String) throws -> Participant {

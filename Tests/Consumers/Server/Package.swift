@@ -22,7 +22,7 @@ let package = Package(
       dependencies: [
         "Server",
         .product(name: "HummingbirdTesting", package: "hummingbird"),
-        .product(name: "SharedStateTesting", package: "swift-shared-state"),
+        .product(name: "SharedStateRedisTesting", package: "swift-shared-state"),
       ]
     ),
   ],

@@ -15,8 +15,7 @@ let package = Package(
       name: "ShopConfigTests",
       dependencies: [
         "ShopConfig",
-        sharedState,
-        .product(name: "SharedStateTesting", package: "swift-shared-state"),
+        .product(name: "SharedStateRedisTesting", package: "swift-shared-state"),
       ]
     ),
   ]

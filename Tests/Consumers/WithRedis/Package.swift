@@ -13,10 +13,7 @@ let package = Package(
     ),
     .testTarget(
       name: "WithRedisTests",
-      dependencies: [
-        .product(name: "SharedStateRedis", package: "swift-shared-state"),
-        .product(name: "SharedStateTesting", package: "swift-shared-state"),
-      ],
+      dependencies: [.product(name: "SharedStateRedisTesting", package: "swift-shared-state")],
       // One import has to be enough here, too.
       swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
     ),

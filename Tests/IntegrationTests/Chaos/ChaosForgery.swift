@@ -1,6 +1,6 @@
 import Foundation
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// The marks that distinguish a forgery from every value that a service or an edit of the test writes.
 enum ChaosForgery {

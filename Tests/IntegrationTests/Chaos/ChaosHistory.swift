@@ -1,4 +1,4 @@
-import SharedStateTesting
+import SharedStateRedisTesting
 import Synchronization
 
 /// The records of the services and their run, merged in the order of their arrival, and the judgement about them.

@@ -1,7 +1,7 @@
 import Foundation
 import SharedStateDependencies
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 @testable import ChaosService
 

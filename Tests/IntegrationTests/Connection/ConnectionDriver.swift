@@ -1,6 +1,6 @@
 import Foundation
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// One connection to a private server, used as the store's threads use it.
 final class ConnectionDriver {

@@ -1,7 +1,8 @@
 import Foundation
+import RedisConnectionContract
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("A deadline is a deadline while bytes come", .timeLimit(.minutes(5)), .endsStores)

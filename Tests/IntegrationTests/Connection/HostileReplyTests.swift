@@ -1,6 +1,6 @@
 import Foundation
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Synchronization
 import Testing
 

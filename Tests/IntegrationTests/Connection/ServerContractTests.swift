@@ -1,6 +1,7 @@
 import Foundation
+import RedisConnectionContract
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("A real server fulfils the contract of connections", .timeLimit(.minutes(5)))

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("BadDataHeld", .timeLimit(.minutes(5)), .endsStores)

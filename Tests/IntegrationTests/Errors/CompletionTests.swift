@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// BadDataHeld, and data that is not bad: a document of an older release.

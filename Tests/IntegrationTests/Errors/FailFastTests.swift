@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// Operations time out after an hour in these tests, so that an error that is not reported at once comes too late.

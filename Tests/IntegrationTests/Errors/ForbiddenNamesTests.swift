@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("A name that the user may not access does not affect other names", .timeLimit(.minutes(5)), .endsStores)

@@ -2,7 +2,7 @@ import Logging
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("What is given up is told", .timeLimit(.minutes(5)), .endsStores, .dependency(\.reportsUnreadErrors, false))

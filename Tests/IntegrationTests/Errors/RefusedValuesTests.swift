@@ -1,5 +1,5 @@
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @testable import SharedState

@@ -4,7 +4,7 @@ import Observation
 import SharedState
 import SharedStateRedis
 import Synchronization
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("Bounded", .timeLimit(.minutes(5)), .endsStores)

@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("Converges", .timeLimit(.minutes(5)), .endsStores)

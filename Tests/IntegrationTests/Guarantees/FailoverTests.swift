@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("A failover to a replica that lags behind", .timeLimit(.minutes(5)), .endsStores)

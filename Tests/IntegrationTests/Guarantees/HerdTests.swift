@@ -1,6 +1,6 @@
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("A server that restarts under many services", .timeLimit(.minutes(5)), .endsStores)

@@ -2,7 +2,7 @@ import Foundation
 import MetricsTestKit
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("Isolated", .timeLimit(.minutes(5)), .endsStores)

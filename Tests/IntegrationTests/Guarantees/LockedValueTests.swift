@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Synchronization
 import Testing
 

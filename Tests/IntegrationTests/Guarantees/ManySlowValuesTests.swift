@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
 import SharedStateRedis
 import Synchronization
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @testable import SharedState

@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// In each test, a gate is opened only after the events that must not wait for it.

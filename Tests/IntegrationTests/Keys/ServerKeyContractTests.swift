@@ -1,6 +1,7 @@
+import RedisConnectionContract
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("Keys of a real server fulfil the contract of keys", .timeLimit(.minutes(5)), .endsStores)

@@ -3,7 +3,7 @@ import MetricsTestKit
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// The metrics that the article RunningIt documents.

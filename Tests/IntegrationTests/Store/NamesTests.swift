@@ -1,6 +1,6 @@
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("Names are bytes", .timeLimit(.minutes(5)), .endsStores)

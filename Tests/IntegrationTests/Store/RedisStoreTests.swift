@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("A store", .timeLimit(.minutes(5)), .endsStores)

@@ -1,6 +1,6 @@
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite("Tracked changes of values in Redis", .timeLimit(.minutes(5)), .endsStores)

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import Metrics
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Synchronization
 import Testing
 

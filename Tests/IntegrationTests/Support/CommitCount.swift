@@ -1,5 +1,5 @@
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// Counts the commits that are sent to a server.

@@ -1,6 +1,6 @@
 import Foundation
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// A primary and a replica. A test can cut the networks between them and between the primary and the services.

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import SharedState
 import Synchronization
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// Blocks every thread that passes through it until it is opened, and reports arrivals.

@@ -2,6 +2,7 @@ import Foundation
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
+import SharedStateRedisTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

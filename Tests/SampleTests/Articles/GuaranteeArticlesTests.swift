@@ -1,7 +1,7 @@
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5)), .dependencies)

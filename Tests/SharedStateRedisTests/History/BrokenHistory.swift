@@ -1,4 +1,4 @@
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// A history that breaks exactly one guarantee.

@@ -1,4 +1,4 @@
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// For each guarantee, a history in which it holds, and histories that break it. All are as short as possible.
 enum GuaranteeHistories {

@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateRedisTesting
 import Testing
 
 @testable import SharedStateRedis

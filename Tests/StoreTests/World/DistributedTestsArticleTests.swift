@@ -1,6 +1,7 @@
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
+import SharedStateRedisTesting
 import SharedStateStore
 import SharedStateStoreTesting
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
+import SharedStateRedisTesting
 import SharedStateStore
 import SharedStateStoreTesting
 import Synchronization

@@ -1,6 +1,6 @@
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// Services that share many values: the first one has set them all to 1, and all of them have seen it.
 struct Fleet {

@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// How a server bears services of which each has the same ten values of 1 KB: how much of its time they take while
 /// nothing happens, and how it goes when all connections are cut, and when it comes back with nothing.

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// Many services with many values each, on one server that restarts.
 struct HerdBenchmark {

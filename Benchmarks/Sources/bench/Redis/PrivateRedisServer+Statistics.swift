@@ -1,5 +1,5 @@
 import Foundation
-import SharedStateTesting
+import SharedStateRedisTesting
 
 extension PrivateRedisServer {
   /// The sum of what INFO says of these fields.

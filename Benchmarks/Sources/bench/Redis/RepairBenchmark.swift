@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// What the server has to do for services that compare everything once in a while, and give back what it has lost.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 
 /// A redis-server of our own, and a connected store.
 struct Scene {

@@ -1,7 +1,7 @@
 import Hummingbird
 import HummingbirdTesting
 import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 @testable import Server

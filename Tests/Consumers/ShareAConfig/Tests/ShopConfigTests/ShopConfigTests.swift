@@ -1,5 +1,4 @@
-import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import ShopConfig
 import Testing
 

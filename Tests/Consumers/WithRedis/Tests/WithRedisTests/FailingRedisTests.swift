@@ -1,6 +1,5 @@
 import Foundation
-import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// The samples of "Testing with Redis", except the one that is a whole file.

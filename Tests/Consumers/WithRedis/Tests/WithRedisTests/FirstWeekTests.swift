@@ -1,6 +1,5 @@
 import Foundation
-import SharedStateRedis
-import SharedStateTesting
+import SharedStateRedisTesting
 import Testing
 
 /// The first experiences of a team with the library, seen from its own package.

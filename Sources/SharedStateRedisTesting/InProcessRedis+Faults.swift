@@ -1,4 +1,5 @@
 import SharedState
+public import SharedStateRedis
 
 // MARK: Connections
 

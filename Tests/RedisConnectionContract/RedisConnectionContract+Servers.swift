@@ -1,4 +1,7 @@
+import Foundation
 package import SharedStateRedis
+import SharedStateRedisTesting
+package import SharedStateTesting
 
 extension InProcessRedis {
   /// The fake as the contract sees it: a connector, and a foreign writer.
@@ -47,5 +50,41 @@ extension InProcessRedis {
 
   private struct UnknownCommand: Error {
     let name: String
+  }
+}
+
+extension RedisConnectionContract.Server {
+  /// A real server as the contract sees it: a connector, and a foreign writer.
+  ///
+  /// - Throws: `RedisSharedStateError/Code/invalidURL`.
+  package init(url: String, namespace: String = "contract:\(UUID().uuidString):") throws {
+    let client = try RedisCommandClient(url: url)
+    self.init(
+      connector: HiredisConnector(configuration: try RedisConfiguration(url: url)),
+      namespace: namespace
+    ) { arguments in
+      switch try client.command(arguments.map { Data($0.utf8) }) {
+      case .null: ""
+      case .error(let text): text
+      case let reply: reply.text ?? ""
+      }
+    }
+  }
+}
+
+extension RedisConnectionContract.Server {
+  /// Another service on the same server, which writes by a connection of its own.
+  package var outsider: SharedKeyContract<RedisSharedKey<Int>>.Outsider {
+    @Sendable func commit(_ name: String, _ content: Commit.Content) throws {
+      let scene = RedisConnectionContract.Scene(self)
+      defer { scene.close() }
+      try scene.connect().commit(scene.names(name), content)
+    }
+    return SharedKeyContract<RedisSharedKey<Int>>.Outsider(
+      read: { Int(try foreign(["GET", namespace + $0])) },
+      write: { try commit($0, .text("\($1)")) },
+      remove: { try commit($0, .deleted) },
+      damage: { try commit($0, .text("\"no number\"")) }
+    )
   }
 }
