@@ -22,7 +22,7 @@ public final class InProcessRedis: Sendable {
   }
 
   /// Runs a step of the server, on its clock, and then wakes the clients for which something has arrived.
-  func perform<Result: Sendable, Failure: Error>(
+  package func perform<Result: Sendable, Failure: Error>(
     _ step: (inout InProcessServer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let (result, wakers) = state.withLock { server -> (Swift.Result<Result, Failure>, [Waker]) in

@@ -49,7 +49,7 @@ struct ComposedKeyTests {
     try await waitUntil { composed.wrappedValue == 5 }
   }
 
-  @Test("deletes what is stored when it is reset")
+  @Test("deletes the stored value when it is reset")
   func reset() async throws {
     let store = RedisStore.inProcess(server)
     defer { store.stop() }

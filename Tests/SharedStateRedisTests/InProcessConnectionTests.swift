@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("The in-process server's connections, when they fail", .timeLimit(.minutes(5)))
+@Suite("Failures of the in-process server's connections", .timeLimit(.minutes(5)))
 struct InProcessConnectionTests {
   let server = InProcessRedis()
 

@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("The in-process server keeps the contract of connections", .timeLimit(.minutes(5)))
+@Suite("The in-process server fulfils the contract of connections", .timeLimit(.minutes(5)))
 struct InProcessContractTests {
   @Test(arguments: RedisConnectionContract.allChecks)
   func `keeps its promise`(check: RedisConnectionContract) throws {

@@ -3,7 +3,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("The in-process server's commits, messages and data, when they fail", .timeLimit(.minutes(5)))
+@Suite("Failures of the in-process server's commits, messages and data", .timeLimit(.minutes(5)))
 struct InProcessFaultTests {
   let server = InProcessRedis()
 

@@ -4,7 +4,7 @@ import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
 
-@Suite("Keys of the in-process server keep the contract of keys", .timeLimit(.minutes(5)))
+@Suite("Keys of the in-process server fulfil the contract of keys", .timeLimit(.minutes(5)))
 struct RedisKeyContractTests {
   @Test(arguments: SharedKeyContract<RedisSharedKey<Int>>.allChecks)
   func `keeps its promise`(check: SharedKeyContract<RedisSharedKey<Int>>) async throws {

@@ -21,7 +21,7 @@ struct RedisPersistenceTests {
     return (box, persistence)
   }
 
-  @Test("a status that was decided earlier and arrives later is not shown")
+  @Test("an older status that arrives late is not shown")
   func lateStatus() {
     let store = RedisStore.inProcess()
     defer { store.stop() }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A status board", .timeLimit(.minutes(5)))
 struct StatusBoardTests {
-  @Test("is not changed by a thread that is late")
+  @Test("is not changed by a late thread")
   func lateUpdate() {
     let board = StatusBoard(isInProcess: false)
     var session = Session(backoff: .init())
@@ -16,7 +16,7 @@ struct StatusBoardTests {
     #expect(board.status == .connected)
   }
 
-  @Test("tells those who wait what is newest, and ends with the stop")
+  @Test("gives waiters the newest status, and ends with the stop")
   func newest() async {
     let board = StatusBoard(isInProcess: false)
     let statuses = board.statuses

@@ -1,4 +1,4 @@
-/// What keeps the benchmarks from going on.
+/// An error that ends the benchmarks.
 enum BenchmarkError: Error {
   case noConnection
   case refused(String)
@@ -6,8 +6,8 @@ enum BenchmarkError: Error {
   case observerEnded
   /// The last value has not arrived in the other process: the library is broken.
   case lastValueMissing(expected: Int, seen: Int?)
-  /// The server has not kept what it was to keep.
+  /// The server does not have all values.
   case valuesMissing
-  /// The library does not take coders of Foundation itself.
+  /// The library does not accept Foundation's own coders.
   case codersRefused
 }

@@ -1,7 +1,7 @@
 import CBench
 import Glibc
 
-/// Nanoseconds of the monotonic clock, which all processes of a machine share.
+/// The monotonic clock, which all processes of a machine share, in nanoseconds.
 @inline(__always)
 func monotonicNanoseconds() -> UInt64 {
   nanoseconds(of: CLOCK_MONOTONIC)
@@ -14,17 +14,17 @@ private func nanoseconds(of clock: clockid_t) -> UInt64 {
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// Nanoseconds for which the calling thread has had a processor.
+/// The processor time of the calling thread, in nanoseconds.
 func threadNanoseconds() -> UInt64 {
   nanoseconds(of: CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// Nanoseconds for which any thread of the process has had a processor.
+/// The processor time of all threads of the process, in nanoseconds.
 func processNanoseconds() -> UInt64 {
   nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// What one operation costs.
+/// The cost of one operation.
 struct Cost {
   var nanoseconds: Double
   /// Without the time in which other threads had the processor.
@@ -79,7 +79,7 @@ func median(_ values: [Double]) -> Double {
   values.sorted()[values.count / 2]
 }
 
-/// Keeps what was computed from being optimised away.
+/// Keeps a result from being optimised away.
 @inline(never)
 @_optimize(none)
 func consume(_ value: Int) {}
@@ -105,7 +105,8 @@ struct Samples {
   }
 }
 
-/// Pauses of about a millisecond, long enough for all threads to go to sleep; the same series for whoever is measured.
+/// Makes pauses of about a millisecond, long enough for all threads to go to sleep. Every measurement gets the same
+/// series.
 struct Pacer {
   private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
 

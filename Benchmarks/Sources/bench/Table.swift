@@ -1,9 +1,9 @@
-/// One line: a figure, and its floor from the same run.
+/// One line of a table: a figure, and its floor from the same run.
 struct Row {
   enum Target {
-    /// At the most this, in the unit of the figure.
+    /// The figure is at most this, in its unit.
     case atMost(Double)
-    /// The ratio to the floor is at the most this.
+    /// The ratio to the floor is at most this.
     case ratioAtMost(Double)
     case ratioAtLeast(Double)
     case atLeast(Double)
@@ -88,7 +88,7 @@ struct Table {
     var text = ""
     for (column, cell) in cells.enumerated() {
       let padding = String(repeating: " ", count: widths[column] - cell.count)
-      // Numbers to the right, words to the left.
+      // Numbers are aligned to the right, words to the left.
       let isNumber = [1, 2, 4].contains(column)
       text += (column == 0 ? "  " : "   ") + (isNumber ? padding + cell : cell + padding)
     }

@@ -1,7 +1,7 @@
 import Foundation
 import SharedStateRedis
 
-// The benchmarks; see README.md. The first two commands are what the benchmarks start themselves as, as another process.
+// The benchmarks; see README.md. They start themselves as another process with the first commands.
 let arguments = Array(CommandLine.arguments.dropFirst())
 let options = [
   "--local", "--store", "--documents", "--latency", "--throughput", "--herd", "--fan-out", "--fleet", "--repair",
@@ -27,7 +27,7 @@ case _ where Set(arguments).isSubset(of: options):
     table.append("Stores: memory", store.memory())
     table.append("Stores: test stores", await store.testStores())
   }
-  // Needs no server.
+  // These need no server.
   if parts == ["--store"] {
     table.print()
     exit(0)

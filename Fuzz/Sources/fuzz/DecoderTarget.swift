@@ -2,7 +2,7 @@ import Foundation
 
 @testable import SharedState
 
-/// Values are as Foundation reads them, and are the same after they were written and read again.
+/// Checks that values are decoded as by Foundation, and survive a round trip.
 enum DecoderTarget {
   static func run(_ data: Data) {
     guard let first = data.first else { return }
@@ -36,7 +36,7 @@ enum DecoderTarget {
     check(completed.value == value && completed.paths.isEmpty, "is completed")
   }
 
-  /// Whether there is something of what Foundation reads otherwise.
+  /// Whether the document has anything that Foundation reads differently.
   private static func isReadOtherwise(_ document: JSONDocument) -> Bool {
     document.nodes.indices.contains { node in
       switch document.nodes[node].kind {
@@ -47,7 +47,7 @@ enum DecoderTarget {
     }
   }
 
-  /// Integers with a point or an exponent it reads as floating-point numbers, which are not exact.
+  /// Foundation reads integers with a point or an exponent as floating-point numbers, which are not exact.
   private static func isInexact(_ text: ArraySlice<UInt8>) -> Bool {
     guard text.contains(where: { ".eE".utf8.contains($0) }) else { return false }
     guard let double = Double(String(decoding: text, as: UTF8.self)), double.magnitude < 9_007_199_254_740_992 else {
@@ -56,7 +56,7 @@ enum DecoderTarget {
     return JSONNumber(text) != JSONNumber(Array(double.description.utf8)[...])
   }
 
-  /// Of several names that are the same integer, such as `0` and `-0`, one counts by chance.
+  /// Of several names that are the same integer, such as `0` and `-0`, Foundation uses an arbitrary one.
   private static func isOddInteger(_ name: [UInt8]) -> Bool {
     let name = String(decoding: name, as: UTF8.self)
     return Int(name).map { $0.description != name } ?? false

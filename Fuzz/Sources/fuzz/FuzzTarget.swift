@@ -1,12 +1,12 @@
 import Foundation
 
-/// What the fuzzer calls with one input after the other. It ends the program where something is not as it should be.
+/// A function that the fuzzer calls with one input after the other. It ends the program when a check fails.
 struct FuzzTarget: Sendable {
-  /// The name of its folder in `Corpus`, too.
+  /// Also the name of the target's folder in `Corpus`.
   let name: String
   let run: @Sendable (Data) -> Void
 
-  /// Another one needs a line here, a file with what it checks, and a folder with what to begin with.
+  /// A new target needs a line here, a file with its checks, and a folder with inputs to begin with.
   static let all = [
     FuzzTarget(name: "parser", run: ParserTarget.run),
     FuzzTarget(name: "decoder", run: DecoderTarget.run),
@@ -20,12 +20,12 @@ struct FuzzTarget: Sendable {
   ]
 }
 
-/// Ends the program when something that must hold does not, so that the fuzzer keeps the input.
+/// Ends the program when a condition does not hold, so that the fuzzer keeps the input.
 func check(_ holds: Bool, _ what: @autoclosure () -> String) {
   if !holds { fatalError(what()) }
 }
 
-/// What something gives, unless it throws.
+/// Returns the result of a closure, or ends the program when it throws.
 func attempt<Value>(_ what: String, _ body: () throws -> Value) -> Value {
   do { return try body() } catch { fatalError("\(what): \(error)") }
 }

@@ -2,9 +2,9 @@ import Foundation
 
 @testable import SharedStateStoreMacroExpansion
 
-/// The macros answer whatever they are asked, an error is within the source, and what they make can be read again.
+/// Checks that the macros answer every request, that errors lie within the source, and that expansions can be parsed.
 enum MacrosTarget {
-  /// The first byte of an input tells which of them it is for.
+  /// The first byte of an input chooses one of them.
   private static let roles: [(macro: Macro, role: String)] = [
     (.casePathable, "member"), (.reducer, "member"), (.observableState, "member"), (.presents, "peer"),
     (.observationStateTracked, "peer"), (.reducer, "memberAttribute"), (.observableState, "memberAttribute"),
@@ -53,11 +53,11 @@ enum MacrosTarget {
     do throws(ParsingError) {
       _ = try Parser.declaration(in: declaration)
     } catch {
-      fatalError("What was made cannot be read: \(error)\n\(declaration)")
+      fatalError("The expansion cannot be parsed: \(error)\n\(declaration)")
     }
   }
 
-  /// A message of the compiler, as it comes.
+  /// Checks the answer to an unmodified message of the compiler.
   private static func checkMessage(_ data: Data) {
     let answer = PluginMessage.answer(to: Array(data))
     guard case .object(let members) = attempt("the answer", { try JSON(answer) }) else { fatalError("no object") }

@@ -2,10 +2,10 @@ import Foundation
 
 @testable import SharedState
 
-/// The merge of any three documents is one, and keeps its laws.
+/// Checks that the merge of any three documents is a document, and keeps the laws of merging.
 ///
-/// An input has a byte that chooses a type and a policy, and then what was stored, mine and theirs, each in a line of
-/// its own.
+/// An input has a byte that chooses a type and a policy, and then the stored document, mine and theirs, each on a line
+/// of its own.
 enum MergeTarget {
   static func run(_ data: Data) {
     guard let first = data.first else { return }

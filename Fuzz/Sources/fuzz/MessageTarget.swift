@@ -1,7 +1,7 @@
 import Foundation
 import SharedStateRedis
 
-/// A message is read as its form says, and is the same after it was written and read again.
+/// Checks that messages are read according to their format, and that they survive a round trip.
 enum MessageTarget {
   static func run(_ data: Data) {
     let fields = Fields(data)
@@ -22,7 +22,7 @@ enum MessageTarget {
     check(again == message, "another message: \(String(describing: again)) was \(message)")
   }
 
-  /// The same, read in the simplest way.
+  /// The fields of a message, read in the simplest way.
   private struct Fields {
     let revision: String
     let parent: UInt64
@@ -46,7 +46,7 @@ enum MessageTarget {
   }
 }
 
-/// Decimal numbers, and nothing else that Swift reads as a number.
+/// Reads plain decimal numbers, and no other text that Swift reads as a number.
 enum Decimals {
   static func value(of text: String) -> UInt64? {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt64(text) : nil

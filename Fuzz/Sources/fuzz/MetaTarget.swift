@@ -1,7 +1,7 @@
 import Foundation
 import SharedStateRedis
 
-/// What stands beside a value is read as its form says, and is the same after it was written and read again.
+/// Checks that the meta of a value is read according to its format, and survives a round trip.
 enum MetaTarget {
   static func run(_ data: Data) {
     let fields = data.split(separator: 0x20, maxSplits: 4, omittingEmptySubsequences: false)

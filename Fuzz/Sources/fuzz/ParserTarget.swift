@@ -2,7 +2,8 @@ import Foundation
 
 @testable import SharedState
 
-/// The parser accepts what Foundation accepts, with the differences that are documented, and knows where everything is.
+/// Checks that the parser accepts the same JSON as Foundation, except for documented differences, and that all
+/// positions are right.
 enum ParserTarget {
   static func run(_ data: Data) {
     let object = try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
@@ -11,7 +12,7 @@ enum ParserTarget {
     do throws(JSONParsingError) { document = try JSONDocument(parsing: data) } catch {
       check(0...data.count ~= error.offset, "byte \(error.offset) of \(data.count)")
       let isRefused = object == nil || isForFoundationOnly(data)
-      check(isRefused, "Foundation reads what is \(error)")
+      check(isRefused, "Foundation reads text that is refused: \(error)")
       return
     }
     check(isDecodable, "Foundation reads nothing")
@@ -33,7 +34,7 @@ enum ParserTarget {
     return false
   }
 
-  /// Numbers without bounds, and halves of surrogate pairs, which harm nobody who does not read them.
+  /// Numbers out of range, and halves of surrogate pairs, which only matter to a program that reads them.
   private static func hasOddities(_ document: JSONDocument) -> Bool {
     document.nodes.indices.contains { node in
       switch document.nodes[node].kind {
@@ -48,7 +49,8 @@ enum ParserTarget {
     String(decoding: document.text(of: node), as: UTF8.self)
   }
 
-  /// Every value is within the one around it, behind the one before it, and is what its first byte says.
+  /// Checks that every value lies within its parent, after its predecessor, and has the kind that its first byte
+  /// implies.
   private static func checkNodes(of document: JSONDocument) {
     var ends: [Int] = []
     var position = 0
@@ -79,7 +81,7 @@ enum ParserTarget {
     }
   }
 
-  /// The values are those that Foundation finds.
+  /// Checks that the values are those that Foundation finds.
   private static func checkValue(_ value: Any, _ node: Int, of document: JSONDocument) {
     switch document.nodes[node].kind {
     case .null: check(value is NSNull, "no null")
@@ -117,7 +119,7 @@ enum ParserTarget {
     string?.unicodeScalars.contains("\u{FEFF}") ?? false
   }
 
-  /// Decodes whatever JSON there is, and looks at nothing in it.
+  /// Decodes any JSON, and ignores its contents.
   private struct Anything: Decodable {
     init(from decoder: any Decoder) throws {}
   }

@@ -2,9 +2,10 @@ import Foundation
 
 @testable import SharedState
 
-/// What user defaults hold is the same after it was written to their file, and each type reads only what it has written.
+/// Checks that user defaults survive a round trip through their file, and that each type reads only values that it
+/// writes.
 ///
-/// An input is a list of instructions, a byte each with its operands, that make one property list.
+/// An input is a list of instructions that make one property list, each a byte with its operands.
 enum PropertyListTarget {
   static func run(_ data: Data) {
     var reader = Reader(bytes: Array(data)[...])
@@ -12,7 +13,7 @@ enum PropertyListTarget {
     let value = PropertyListValue(object)
     _ = value.kind
     for format in [PropertyListSerialization.PropertyListFormat.binary, .xml] {
-      // Whole seconds and numbers that are none are written in XML as well as can be.
+      // XML cannot represent fractions of a second, or numbers that are not finite.
       guard format == .binary || reader.isPlain else { continue }
       let text = attempt("is not written") {
         try PropertyListSerialization.data(fromPropertyList: object, format: format, options: 0)
@@ -31,12 +32,13 @@ enum PropertyListTarget {
     checkRoundTrip(value, AppStorageCoding<Data>.natural) { $0 }
     checkRoundTrip(value, AppStorageCoding<Date>.natural) { $0 }
     checkRoundTrip(value, AppStorageCoding<[String: Int]>.json(JSONEncoder(), JSONDecoder())) { $0 }
-    // Of what is no URL, Foundation makes one, and then another one. "$null" is its own word for nothing.
+    // Foundation makes a URL of text that is none, and a different one the next time. "$null" is its own name for
+    // nothing.
     guard case .string(let text) = value, reader.isPlain, text != "$null" else { return }
     checkRoundTrip(value, AppStorageCoding<URL>.natural) { $0.absoluteURL }
   }
 
-  /// Property lists that others have made say what is true, and what is whole, in other ways.
+  /// Checks numbers in property lists of other programs, which represent booleans and integers in other ways.
   private static func checkNumber(_ stored: PropertyListValue) {
     guard case .integer(let number) = stored else { return }
     let (bool, int, double) = attempt("is not read") {
@@ -49,7 +51,7 @@ enum PropertyListTarget {
     check(int == number && double == Double(number), "another number")
   }
 
-  /// - Parameter meaning: What has to be the same.
+  /// - Parameter meaning: The part of a value that must survive the round trip.
   private static func checkRoundTrip<Value>(
     _ stored: PropertyListValue,
     _ coding: AppStorageCoding<Value>,
@@ -64,7 +66,7 @@ enum PropertyListTarget {
 
   private struct Reader {
     var bytes: ArraySlice<UInt8>
-    /// Whether every number and date is one that XML has, and every text.
+    /// Whether XML can represent every number, date and text.
     var isPlain = true
 
     mutating func object(depth: Int) -> Any {
@@ -74,7 +76,7 @@ enum PropertyListTarget {
       case 1: return NSNumber(value: Int(truncatingIfNeeded: number(8)))
       case 2:
         let double = Double(bitPattern: number(8))
-        // Two that are none are not equal.
+        // Two NaNs are not equal.
         guard double.isFinite else { return NSNumber(value: 0.5) }
         isPlain = false
         return NSNumber(value: double)

@@ -2,12 +2,11 @@ import Foundation
 
 @testable import SharedStateRedis
 
-/// Replies are the same in whatever pieces they come, and once they were written and read again, and are within their
-/// bound.
+/// Checks that replies are the same in pieces of any size, survive a round trip, and keep within their bound.
 ///
-/// The first byte of an input says how large the pieces are.
+/// The first byte of an input determines the size of the pieces.
 enum ReplyTarget {
-  /// So little that an input of a few bytes exceeds it.
+  /// So small that an input of a few bytes exceeds it.
   private static let bound = ReplyBound(bytes: 512, elements: 32, depth: 3)
 
   static func run(_ data: Data) {
@@ -21,7 +20,7 @@ enum ReplyTarget {
     for reply in whole.replies {
       check(reply.elements <= bound.elements && reply.depth <= bound.depth, "more than the bound")
     }
-    // What RESP2 does not know is written as nothing, which may be longer than it was.
+    // Types that RESP2 does not know are written as null, which may be longer than the original.
     let again = replies(in: whole.replies.flatMap(\.text), pieces: 7, within: .largest)
     check(!again.isViolated && again.replies == whole.replies, "other replies once they were written")
   }
@@ -56,7 +55,7 @@ enum ReplyTarget {
     try result.get()
   }
 
-  /// A reply with all that can be seen of it.
+  /// A copy of everything that a reply shows.
   private indirect enum Reply: Equatable {
     case string([UInt8]), status([UInt8]), error([UInt8]), integer(Int64), array([Reply]), null
 
@@ -72,10 +71,10 @@ enum ReplyTarget {
       case .array: self = .array((0..<view.count).map { Reply(view[$0]) })
       case .null: self = .null
       }
-      if case .array = self {} else { check(view.count == 0, "elements of what is no array") }
+      if case .array = self {} else { check(view.count == 0, "elements of a reply that is not an array") }
     }
 
-    /// Whether the first byte of its text is this one.
+    /// Whether the text of the reply may begin with this byte.
     func mayBegin(with byte: UInt8) -> Bool {
       let markers =
         switch self {
@@ -84,19 +83,19 @@ enum ReplyTarget {
         case .error: "-"
         case .integer: ":"
         case .array: "*"
-        // And all that RESP2 does not know.
+        // Also stands for all types that RESP2 does not know.
         case .null: "$*_,#!=(%~>|"
         }
       return markers.utf8.contains(byte)
     }
 
-    /// How many elements its arrays have, altogether.
+    /// The number of elements of all arrays together.
     var elements: Int {
       guard case .array(let elements) = self else { return 0 }
       return elements.reduce(elements.count) { $0 + $1.elements }
     }
 
-    /// How many arrays are within one another.
+    /// How deep arrays are nested.
     var depth: Int {
       guard case .array(let elements) = self else { return 0 }
       return 1 + (elements.map(\.depth).max() ?? 0)

@@ -1,9 +1,9 @@
 import Foundation
 import SharedState
 
-/// A type of each kind that documents are made of.
+/// Types of each kind that documents are made of.
 ///
-/// The first byte of an input chooses one: `0` the first of them.
+/// The first byte of an input chooses a type: `0` is the first.
 enum Samples {
   static let types: [any (Codable & Equatable & Sendable).Type] = [
     Numbers.self, Config.self, [Payment].self, [String: Int].self, [Color: [Int]].self, Set<String>.self, Special.self,
@@ -55,7 +55,7 @@ enum Samples {
     var children: [Tree]?
   }
 
-  /// Tries one kind after the other.
+  /// Decodes by trying one kind after the other.
   indirect enum AnyValue: Codable, Equatable, Sendable {
     case null, bool(Bool), number(Double), string(String), array([AnyValue]), object([String: AnyValue])
 
@@ -89,7 +89,7 @@ enum Samples {
     }
   }
 
-  /// Reads and writes itself by hand: nested containers, and `super`.
+  /// Is encoded and decoded by hand, with nested containers and `super`.
   struct Odd: Codable, Equatable, Sendable {
     private enum Name: String, CodingKey { case list, inner, a }
 

@@ -2,8 +2,8 @@ import Foundation
 
 @testable import SharedStateRedis
 
-/// The parts of a URL give the same parts when they are put together again, and no text tells anything of a password: it
-/// is the same with another one.
+/// Checks that the parts of a URL, put together again, give the same parts, and that no text reveals the password: with
+/// another password, all texts are the same.
 enum URLTarget {
   static func run(_ data: Data) {
     guard let text = String(validating: data, as: UTF8.self) else { return }
@@ -30,7 +30,7 @@ enum URLTarget {
     check(told(by: otherConfiguration) == told(by: configuration), "tells of the password")
   }
 
-  /// All that is to be had of a configuration as a text.
+  /// All texts that can be made of a configuration.
   private static func told(by configuration: RedisConfiguration) -> [String] {
     let values: [Any] = [configuration, configuration.credentials as Any]
     return values.flatMap { value in
@@ -40,7 +40,7 @@ enum URLTarget {
     }
   }
 
-  /// - Parameter password: Takes the place of the one that it has.
+  /// - Parameter password: Replaces the password of the URL.
   private static func text(of url: RedisURL, password: String? = nil) -> String {
     var items = url.namespace.map { ["namespace=\(encoded($0))"] } ?? []
     if let label = url.label { items.append("label=\(encoded(label))") }

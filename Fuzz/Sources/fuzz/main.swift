@@ -1,7 +1,7 @@
 import CFuzzer
 import Foundation
 
-// `fuzz TARGET …` runs a target with the arguments that libFuzzer takes; `fuzz` tells which targets there are.
+// `fuzz TARGET …` runs a target with the arguments of libFuzzer; `fuzz` lists the targets.
 guard CommandLine.arguments.count > 1 else {
   for target in FuzzTarget.all { print(target.name) }
   exit(0)
@@ -10,7 +10,7 @@ guard let target = FuzzTarget.all.first(where: { $0.name == CommandLine.argument
   print("usage: fuzz [TARGET [ARGUMENT OF LIBFUZZER …]]")
   exit(2)
 }
-// A function of C knows nothing of what is around it.
+// A C function cannot capture the target, so it is global.
 Running.target = target
 var count = CommandLine.argc - 1
 var arguments = CommandLine.unsafeArgv + 1
@@ -21,7 +21,7 @@ exit(
   }
 )
 
-/// What this program runs.
+/// The target that this program runs.
 @MainActor private enum Running {
   static var target: FuzzTarget?
 }

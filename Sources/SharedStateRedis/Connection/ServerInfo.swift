@@ -9,7 +9,7 @@ struct ServerInfo {
   /// Different after every restart.
   var runID: String? { field("run_id") }
 
-  /// Different after every change of the primary.
+  /// Identifies the reign of a primary.
   var era: Era? { field("master_replid").flatMap { Era(replicationID: $0) } }
 
   /// How many keys the server has evicted because memory was short.

@@ -4,7 +4,7 @@ final class InProcessConnection: RedisConnection {
   private let id: Int
   private let waker: Waker
   let facts: ServerFacts
-  /// Nothing arrives in parts.
+  /// Always `false`, because nothing arrives in parts.
   let hasHeard = false
 
   init(server: InProcessRedis, id: Int, waker: Waker) {
@@ -18,14 +18,14 @@ final class InProcessConnection: RedisConnection {
     close()
   }
 
-  /// The server carries the requests out before this returns, unless it is paused.
+  /// The server carries out the requests before this returns, unless it is paused.
   func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
     try server.perform { server throws(RedisSharedStateError) in try server.send(requests, from: id) }
   }
 
   func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
     if hasOutput {
-      // Before taking, so that whatever arrives after it wakes again.
+      // Cleared before the output is taken, so that later output wakes again.
       waker.clear()
     } else {
       waker.wait(until: min(deadline, nextExpiry ?? deadline))
@@ -36,7 +36,7 @@ final class InProcessConnection: RedisConnection {
   /// Whether something has arrived, or the connection is down.
   var hasOutput: Bool { server.perform { $0.hasOutput(for: id) } }
 
-  /// When a key expires, which is noticed in time, as the server's own cycle does.
+  /// When the next key expires, so that the expiry is noticed in time, as by a server's own cycle.
   var nextExpiry: Instant? { server.perform { $0.untilNextExpiry }.map { Instant.now + $0 } }
 
   func close() {
@@ -49,15 +49,15 @@ package struct InProcessConnector: RedisConnector {
   private let server: InProcessRedis
   private let client: String
 
-  /// - Parameter client: What the connections are called in ``InProcessRedis/clients``.
+  /// - Parameter client: The name of the connections in ``InProcessRedis/clients``.
   package init(_ server: InProcessRedis, client: String = "client") {
     self.server = server
     self.client = client
   }
 
   /// Waits only while the server is paused.
-  /// - Throws: What the server was told to refuse connections with; ``RedisSharedStateError/Code/timedOut``
-  ///   when it stayed paused until the deadline.
+  /// - Throws: The error with which the server was told to refuse connections;
+  ///   ``RedisSharedStateError/Code/timedOut`` when it stayed paused until the deadline.
   package func connect(
     purpose: ConnectionPurpose,
     waker: Waker,
@@ -74,7 +74,7 @@ package struct InProcessConnector: RedisConnector {
 
   func stopConnecting(_ waker: Waker) { server.perform { $0.stopConnecting(waker) } }
 
-  /// Connects at once; `nil` while the server is paused: the waker is then woken on resume.
+  /// Connects at once. Returns `nil` while the server is paused; the waker is then woken on resume.
   func open(_ purpose: ConnectionPurpose, _ waker: Waker) throws(RedisSharedStateError) -> InProcessConnection? {
     let id = try server.perform { server throws(RedisSharedStateError) in
       try server.connect(name: client, purpose: purpose, waker: waker)

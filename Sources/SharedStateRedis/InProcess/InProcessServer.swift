@@ -3,34 +3,35 @@ import SharedState
 
 /// The whole state of an ``InProcessRedis``: keys, clock, connections and faults.
 ///
-/// A pure value: its methods decide and write down whom to wake, and the shell around it locks and wakes.
+/// A pure value: its methods decide, and note which wakers to wake. The shell around it locks and wakes.
 package struct InProcessServer: Sendable {
   package var keyspace = Keyspace()
   package var faults = ServerFaults()
   private(set) var now = ServerTime(microseconds: 0)
   private var clockOffset: Int64 = 0
   private var clients: [Int: ServerClient] = [:]
-  /// Another one after every restart.
+  /// Different after every restart.
   private var runID = 1
-  /// The same after every promotion.
+  /// Different after every restart and promotion.
   private(set) var era = Era(1)
   /// How many keys were evicted since the last restart.
   private var evictions: UInt64 = 0
   private var lastClient = 0
-  /// Clients that wait for a paused server to accept them.
+  /// The wakers of clients that wait for a paused server to accept them.
   private var callers: [ObjectIdentifier: Waker] = [:]
-  /// Whom to wake, once for all that one step does.
+  /// The wakers to wake after the current step, each once.
   private var wakers: [ObjectIdentifier: Waker] = [:]
 
   // MARK: The shell
 
-  /// Sets the clock by the time of the machine.
+  /// Sets the clock from the time of the machine.
   mutating func tick(_ system: ServerTime) {
     now.microseconds = system.microseconds &+ clockOffset
     keyspace.sweep(at: now)
   }
 
-  /// Ends a turn of the server's loop: tells who tracks keys which ones were touched. Returns whom to wake.
+  /// Ends a turn of the server's loop: sends invalidations of touched keys to the clients that track them. Returns the
+  /// wakers to wake.
   mutating func endTurn() -> [Waker] {
     let touched = keyspace.takeTouched()
     if !touched.isEmpty {
@@ -53,7 +54,7 @@ package struct InProcessServer: Sendable {
   }
 
   private mutating func invalidate(_ keys: [String]?, for id: Int) {
-    // The redirection only reaches who is subscribed to something.
+    // A redirected invalidation only reaches a client that is subscribed to a channel.
     guard let redirect = clients[id]?.tracking?.redirect, let recipient = clients[redirect],
       !recipient.channels.isEmpty
     else { return }
@@ -61,35 +62,35 @@ package struct InProcessServer: Sendable {
     wake(recipient.waker)
   }
 
-  /// What a client is told of the server when it connects.
+  /// The facts that a client learns about the server when it connects.
   func facts(for id: Int) -> ServerFacts {
     let clock = UInt64(clamping: now.microseconds)
     return ServerFacts(clientID: Int64(id), runID: String(runID), vitals: vitals, clock: clock)
   }
 
-  /// `nil`: those who ask for it may not.
+  /// `nil`: clients may not ask for it.
   private var vitals: Vitals? { faults.refusesInfo ? nil : Vitals(era: era, evictions: evictions) }
 
-  /// Throws a key away, as a server does that needs its memory.
+  /// Evicts a key, as a server does that is short of memory.
   package mutating func evict(_ key: String) {
     if keyspace.remove(key, at: now) { evictions += 1 }
   }
 
-  /// Becomes a primary again, which is another reign.
+  /// Becomes a primary again, which begins another reign.
   package mutating func promote() {
     guard faults.isReplica else { return }
     faults.isReplica = false
     era = era.next
   }
 
-  /// How long until a key expires.
+  /// The time until the next key may expire.
   var untilNextExpiry: Duration? {
     keyspace.nextExpiry.map { .milliseconds(max(0, $0 - now.milliseconds) + 1) }
   }
 
   // MARK: Connections
 
-  /// The number of the new connection; `nil` while the server is paused: the waker is then woken on resume.
+  /// Returns the number of the new connection, or `nil` while the server is paused; the waker is then woken on resume.
   mutating func connect(
     name: String,
     purpose: ConnectionPurpose,
@@ -128,7 +129,8 @@ package struct InProcessServer: Sendable {
     return try clients[id]?.takeOutput() ?? []
   }
 
-  /// Forgets a connection. What it has sent to a paused server is done on resume, as the server's socket keeps it.
+  /// Forgets a connection. Requests that it has sent to a paused server are still carried out on resume, because a real
+  /// server's socket would keep them.
   mutating func close(_ id: Int) {
     if clients[id]?.requests.isEmpty == false {
       clients[id]?.isAbandoned = true
@@ -163,11 +165,11 @@ package struct InProcessServer: Sendable {
   package mutating func advanceClock(by microseconds: Int64) {
     let system = ServerTime(microseconds: now.microseconds &- clockOffset)
     clockOffset &+= microseconds
-    // What expires now is told now.
+    // Keys that expire now are reported now.
     tick(system)
   }
 
-  /// The server ends, and starts again with these keys.
+  /// Restarts the server with these keys.
   package mutating func restart(with keyspace: Keyspace) {
     cut("the server was restarted")
     clients = clients.filter { !$0.value.isAbandoned }
@@ -180,7 +182,7 @@ package struct InProcessServer: Sendable {
 
   // MARK: Messages
 
-  /// Announces to everyone subscribed, and answers how many that are.
+  /// Sends a message to all subscribers, and returns how many there are.
   @discardableResult
   mutating func publish(_ payload: Data, on channel: String) -> Int {
     let name = Name(channel)
@@ -267,7 +269,7 @@ package struct InProcessServer: Sendable {
     case .restore(let restore):
       let reply = run(of: id, on: restore.names) { $0.restore(restore, at: $1) }
       guard !faults.permits(channel: restore.names.channel), case .commit(.committed)? = reply else { return reply }
-      // A client that is refused the announcement asks again, and hears that it is there.
+      // A client whose announcement was refused tries again, and then hears that the value is stored.
       return .commit(.conflict(StoredValue(meta: restore.meta, content: restore.content)))
     }
   }
@@ -296,7 +298,7 @@ package struct InProcessServer: Sendable {
       return nil
     }
     let outcome = script(&keyspace, now)
-    // What may not be announced has taken effect all the same.
+    // A commit takes effect even if the client may not announce it.
     if let announcement = outcome.announcement, faults.permits(channel: names.channel) {
       publish(announcement, on: names.channel)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a commit answers its writer, and what it announces to the subscribers.
+/// The reply of a commit to its writer, and its announcement to the subscribers.
 struct CommitOutcome: Sendable {
   var reply: RedisReply
   /// `nil` when nothing was published.
@@ -8,12 +8,12 @@ struct CommitOutcome: Sendable {
 }
 
 extension Keyspace {
-  /// The twin of ``CommitScript``, line by line: whatever one answers, the other answers too.
+  /// The twin of ``CommitScript``, line by line: both give the same answers.
   mutating func commit(_ commit: Commit, at now: ServerTime) -> CommitOutcome {
     do throws(RememberedOperations.Malformed) {
       return try run(commit, at: now)
     } catch {
-      // What the script wrote before it failed stays written.
+      // Writes of the script before it failed stay.
       return CommitOutcome(reply: .failure(.serverError(code: "ERR")))
     }
   }
@@ -46,7 +46,7 @@ extension Keyspace {
       remove(names.value, at: now)
     }
 
-    // Lua computes with doubles, and so does the twin.
+    // Like Lua, this computes with doubles.
     let candidates = [Double(previous) ?? 0, Double(commit.floor.rawValue)].map { $0 + 1 }
       .filter { $0 <= Double(Revision.largest.rawValue) }
     let number = candidates.reduce(Double(now.microseconds), max)
@@ -61,7 +61,7 @@ extension Keyspace {
     let left = millisecondsLeft(names.value, at: now)
     switch commit.content {
     case .document(let content, let isLarge):
-      // SET KEEPTTL keeps an expiry of this very millisecond; the RENAME of a large document cannot.
+      // SET KEEPTTL keeps an expiry in this very millisecond; the RENAME of a large document cannot.
       let isKept = left.map { $0 > 0 || !isLarge } ?? false
       let kept = isKept ? left.map { now.milliseconds + $0 } : nil
       set(names.value, .string(content), expiry: lifetime > 0 ? now.milliseconds + lifetime : kept)
@@ -139,7 +139,7 @@ extension Keyspace {
     )
   }
 
-  /// What a conflict tells of a value.
+  /// The stored value, as a conflict returns it.
   func told(_ names: KeyNames, at now: ServerTime) -> StoredValue {
     var stored = stored(names, at: now)
     if stored.content.size > CommitScript.largestDocumentToldInConflict {
@@ -148,7 +148,7 @@ extension Keyspace {
     return stored
   }
 
-  /// Whether there is what a commit expects.
+  /// Whether the stored value is what a commit expects.
   private func meets(_ commit: Commit, _ previous: String, at now: ServerTime) -> Bool {
     let isConditional = commit.condition != .unconditional
     if isConditional {
@@ -175,9 +175,9 @@ extension Keyspace {
   }
 
   /// - Parameters:
-  ///   - lifetime: In milliseconds; 0: for ever.
+  ///   - lifetime: The lifetime of the value in milliseconds; 0: for ever.
   ///   - signature: The writer, and the lineage.
-  ///   - outlives: In milliseconds; `nil`: meta stays.
+  ///   - outlives: The lifetime of the meta in milliseconds; `nil`: it stays.
   private mutating func setMeta(
     _ names: KeyNames,
     _ revisions: String,
@@ -195,7 +195,7 @@ extension Keyspace {
     )
   }
 
-  /// How long the meta of a value that ends is kept, in milliseconds.
+  /// How long the meta of a deleted or expiring value is kept, in milliseconds.
   private func noteLifetime(_ names: KeyNames, _ kind: Meta.Kind, lifetime: Int64, at now: ServerTime) -> Int64 {
     let isThere = value(names.meta, at: now) != nil
     let left = millisecondsLeft(names.meta, at: now)
@@ -213,7 +213,7 @@ extension Keyspace {
     return number
   }
 
-  /// What the script's pattern `^(%d+) ` captures.
+  /// The capture of the script's pattern `^(%d+) `.
   private static func leadingNumber(of meta: String) -> String? {
     let digits = meta.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     guard !digits.isEmpty, digits.endIndex < meta.utf8.endIndex, meta.utf8[digits.endIndex] == UInt8(ascii: " ")

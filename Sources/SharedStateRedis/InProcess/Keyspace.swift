@@ -3,11 +3,11 @@ import Glibc
 import SharedState
 import SharedStateDependencies
 
-/// The keys of the in-process server: their values, their types and when they expire. Pure: the time is an argument.
+/// The keys of the in-process server, with their values, types and expiries. Pure: the time is an argument.
 package struct Keyspace: Sendable {
   enum Value: Hashable, Sendable {
     case string(Data)
-    /// A key of another Redis type, whose name this is; its elements matter to nobody here.
+    /// A key of another Redis type, with this name; its elements are not modelled.
     case other(type: String)
   }
 
@@ -18,9 +18,9 @@ package struct Keyspace: Sendable {
   }
 
   private var entries: [Name: Entry] = [:]
-  /// The keys that were written, deleted or have expired since somebody asked.
+  /// The keys that were written, deleted or have expired since the last ``takeTouched()``.
   private var touched: Set<Name> = []
-  /// No key expires before.
+  /// No key expires before this time.
   private(set) var nextExpiry: Int64?
 
   package init() {}
@@ -31,13 +31,13 @@ package struct Keyspace: Sendable {
     entry(Name(key), at: now)?.value
   }
 
-  /// The bytes of a string; `nil` for a key that is absent or of another type, as MGET answers.
+  /// The bytes of a string; `nil` for a key that is absent or of another type, as MGET returns it.
   func string(_ key: String, at now: ServerTime) -> Data? {
     guard case .string(let data)? = value(key, at: now) else { return nil }
     return data
   }
 
-  /// The name that TYPE answers.
+  /// The name that TYPE returns.
   func type(_ key: String, at now: ServerTime) -> String {
     switch value(key, at: now) {
     case nil: "none"
@@ -56,7 +56,7 @@ package struct Keyspace: Sendable {
     return expiry - now.milliseconds
   }
 
-  /// A value together with its meta, as one MGET, and TYPE for what MGET cannot read, answer.
+  /// A value together with its meta, as MGET returns them, or TYPE for a key that MGET cannot read.
   func stored(_ names: KeyNames, at now: ServerTime) -> StoredValue {
     let content: StoredValue.Content =
       switch value(names.value, at: now) {
@@ -70,7 +70,7 @@ package struct Keyspace: Sendable {
 
   // MARK: Writing
 
-  /// Sets a key, and when it expires: never, unless told otherwise.
+  /// Sets a key and its expiry; `nil`: it never expires.
   mutating func set(_ key: String, _ value: Value, expiry: Int64? = nil) {
     let key = Name(key)
     entries[key] = Entry(value: value, expiry: expiry)
@@ -78,7 +78,7 @@ package struct Keyspace: Sendable {
     note(expiry)
   }
 
-  /// Removes a key, and answers whether it was there.
+  /// Removes a key, and returns whether it existed.
   @discardableResult
   mutating func remove(_ key: String, at now: ServerTime) -> Bool {
     let key = Name(key)
@@ -88,7 +88,7 @@ package struct Keyspace: Sendable {
     return wasThere
   }
 
-  /// Sets when a key expires (`nil`: never), and answers whether it was there. A moment that has passed deletes.
+  /// Sets when a key expires (`nil`: never), and returns whether it existed. A past expiry deletes the key.
   @discardableResult
   mutating func expire(_ key: String, at expiry: Int64?, now: ServerTime) -> Bool {
     let key = Name(key)
@@ -100,7 +100,7 @@ package struct Keyspace: Sendable {
     return true
   }
 
-  /// Gives a value another name, with its expiry, and answers whether it was there.
+  /// Renames a key, which keeps its expiry, and returns whether it existed.
   mutating func rename(_ key: String, to newKey: String, at now: ServerTime) -> Bool {
     guard let entry = entry(Name(key), at: now) else { return false }
     remove(key, at: now)
@@ -108,7 +108,7 @@ package struct Keyspace: Sendable {
     return true
   }
 
-  /// Removes what has expired.
+  /// Removes expired keys.
   mutating func sweep(at now: ServerTime) {
     guard let next = nextExpiry, now.milliseconds > next else { return }
     nextExpiry = nil
@@ -143,7 +143,7 @@ package struct Keyspace: Sendable {
 
 /// A moment on the in-process server's clock.
 struct ServerTime: Hashable, Sendable {
-  /// Since 1970.
+  /// The microseconds since 1970.
   var microseconds: Int64
 
   var milliseconds: Int64 { microseconds / 1_000 }
@@ -160,7 +160,7 @@ struct ServerTime: Hashable, Sendable {
 }
 
 extension Duration {
-  /// Rounded towards zero, and limited to what 64 bits hold.
+  /// Rounded towards zero, and clamped to 64 bits.
   package var wholeMicroseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The operations string of one key: `nonce number revision parent;…`, newest first. The last is `- 0 revision parent;`,
-/// unless there are too many: everything that came after this revision is there.
+/// The operations string of one key: `nonce number revision parent;…`, newest first. Unless there are too many, the
+/// last entry is `- 0 revision parent;`: all operations after this revision are in the string.
 ///
-/// Works on the bytes as they are, exactly as the script does, since anybody may have edited them.
+/// Works on the bytes as they are, exactly as the script does, since any client may have edited them.
 struct RememberedOperations: Sendable {
-  /// The string has a form on which the script fails.
+  /// The string has a form that makes the script fail.
   struct Malformed: Error {}
 
   private(set) var string: Data
@@ -14,21 +14,21 @@ struct RememberedOperations: Sendable {
     self.string = string
   }
 
-  /// Nothing is remembered of what has come before a revision.
+  /// Makes a string that remembers nothing before a revision.
   init(since revision: String, parent: String) {
     string = Data("- 0 \(revision) \(parent);".utf8)
   }
 
-  /// What is known of an operation.
+  /// What is known about an operation.
   enum Answer {
     case unknown
-    /// It was applied before.
+    /// The operation was applied before.
     case applied(revision: String, parent: String)
-    /// A later one of its writer was applied.
+    /// A later operation of the same writer was applied.
     case overtaken
   }
 
-  /// What is known of an operation. Forgets the writer's last one, unless it is this one.
+  /// Looks up an operation. Forgets the writer's last operation, unless it is this one.
   mutating func answer(to operation: Operation) throws(Malformed) -> Answer {
     guard let found = string.range(of: Data("\(operation.writer) ".utf8)) else { return .unknown }
     guard let close = string[found.upperBound...].firstIndex(of: UInt8(ascii: ";")) else { throw Malformed() }
@@ -47,8 +47,8 @@ struct RememberedOperations: Sendable {
   /// Whether an operation that was applied on top of a revision may have been forgotten.
   ///
   /// - Parameters:
-  ///   - revision: `nil`: on top of whatever was there.
-  ///   - isWriterRemembered: Whether the last operation of its writer was among them.
+  ///   - revision: The expected revision; `nil`: the operation was applied unconditionally.
+  ///   - isWriterRemembered: Whether the last operation of its writer was in the string.
   func mayHaveForgotten(operationOn revision: Revision?, isWriterRemembered: Bool) -> Bool {
     guard let (since, before) = beginning else {
       let count = string.count { $0 == UInt8(ascii: ";") }
@@ -58,7 +58,7 @@ struct RememberedOperations: Sendable {
     return since > Double(revision.rawValue) && (before != "0" || revision != .none)
   }
 
-  /// What the script's pattern `%- 0 (%d+) (%d+);` captures.
+  /// The captures of the script's pattern `%- 0 (%d+) (%d+);`.
   private var beginning: (since: Double, before: String)? {
     var rest = string[...]
     while let found = rest.range(of: Data("- 0 ".utf8)) {
@@ -79,10 +79,10 @@ struct RememberedOperations: Sendable {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// Whether a writer's last operation is among them.
+  /// Whether a writer's last operation is in the string.
   func contains(_ writer: String) -> Bool { string.range(of: Data("\(writer) ".utf8)) != nil }
 
-  /// Puts an operation first, and forgets the oldest of too many.
+  /// Puts an operation first, and forgets the oldest when there are too many.
   mutating func remember(_ operation: Operation, revision: String, parent: String) throws(Malformed) {
     string = Data("\(operation.writer) \(operation.number) \(revision) \(parent);".utf8) + string
     guard string.count > CommitScript.rememberedOperations * CommitScript.shortestOperation else { return }

@@ -3,30 +3,30 @@ package import SharedState
 
 /// One connection, as the in-process server sees it.
 package struct ServerClient: Sendable {
-  /// What a subscriber may leave unread before it is cut: Redis's own limit.
+  /// How many bytes of messages a subscriber may leave unread before it is cut; Redis has the same limit.
   static let maximumSubscriberBytes = 32 << 20
 
   package let name: String
   package let purpose: ConnectionPurpose
   let waker: Waker
   package var channels: Set<Name> = []
-  /// Who is told when keys that this client has to do with are touched.
+  /// Which connection gets the invalidations of keys that this client tracks.
   var tracking: Tracking?
-  /// Requests that a paused server has not looked at.
+  /// Requests that a paused server has not handled.
   var requests: [RedisRequest] = []
-  /// Why the connection is down, once it is.
+  /// Why the connection is down; `nil`: it is not.
   var failure: RedisSharedStateError?
-  /// The client is gone, but what it sent to a paused server is still to be done.
+  /// Whether the client is gone, and only its requests to a paused server remain to be carried out.
   var isAbandoned = false
 
-  /// As CLIENT TRACKING has it.
+  /// The settings of CLIENT TRACKING.
   struct Tracking: Sendable {
     let redirect: Int
-    /// `nil`: only what was looked at, and each key once.
+    /// Tracks all keys with this prefix; `nil`: only the keys that were looked at, and each of them once.
     let prefix: Name?
     var looked: Set<Name> = []
 
-    /// The touched keys that are to be told of.
+    /// The touched keys to send invalidations for.
     mutating func take(_ touched: Set<Name>) -> [String] {
       let keys = touched.filter { key in prefix.map { key.hasPrefix($0) } ?? (looked.remove(key) != nil) }
       return keys.sorted().map(\.text)
@@ -42,7 +42,7 @@ package struct ServerClient: Sendable {
     self.waker = waker
   }
 
-  /// Whether the server still talks to it.
+  /// Whether the server still answers this client.
   var isConnected: Bool { failure == nil && !isAbandoned }
 
   var hasOutput: Bool { failure != nil || !output.isEmpty }
@@ -64,7 +64,7 @@ package struct ServerClient: Sendable {
     output.append(.invalidated(keys))
   }
 
-  /// Breaks the connection. What has arrived stays readable, what was not looked at is lost.
+  /// Breaks the connection. Output that has arrived stays readable; requests that were not handled are lost.
   mutating func cut(_ reason: String) {
     guard failure == nil else { return }
     failure = .disconnected(reason: reason)
@@ -73,7 +73,7 @@ package struct ServerClient: Sendable {
     requests = []
   }
 
-  /// What has arrived; the failure only once everything before it was taken.
+  /// Returns the output so far. Throws the failure only once all output before it was taken.
   mutating func takeOutput() throws(RedisSharedStateError) -> [RedisEvent] {
     if output.isEmpty, let failure { throw failure }
     defer { (output, messageBytes) = ([], 0) }

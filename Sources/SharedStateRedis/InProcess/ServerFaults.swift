@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a test has asked the in-process server to do wrong.
+/// The faults that a test has requested from the in-process server.
 package struct ServerFaults: Sendable {
   package enum CommitCut: Hashable, Sendable {
     case beforeEffect
@@ -15,15 +15,15 @@ package struct ServerFaults: Sendable {
 
   package var connectionError: RedisSharedStateError?
   package var writeError: RedisSharedStateError?
-  /// Whether no commit is ever based on what is stored.
+  /// Whether every commit is answered with a conflict.
   package var turnsCommitsDown = false
   package var refusesTracking = false
-  /// What every key, and every channel, has to contain, so that a client may do something with it; `nil`: nothing.
+  /// The text that a key, or a channel, must contain for a client to have access to it; `nil`: any name is permitted.
   package var permittedKeys: String?
   package var permittedChannels: String?
-  /// Whether the server has become a replica of another one.
+  /// Whether the server has become a replica.
   package var isReplica = false
-  /// Whether the server does not tell about itself.
+  /// Whether the server refuses INFO.
   package var refusesInfo = false
   package var isPaused = false
   /// Where the next commit's connection breaks.
@@ -32,7 +32,7 @@ package struct ServerFaults: Sendable {
   package var heldMessages: [HeldMessage] = []
   /// How many of the next messages are lost.
   package var drops = 0
-  /// How many of the next messages, after those that are lost, arrive twice.
+  /// How many of the next messages, after the lost ones, arrive twice.
   package var duplicates = 0
 
   func permits(key: String) -> Bool { permittedKeys.map(key.contains) ?? true }

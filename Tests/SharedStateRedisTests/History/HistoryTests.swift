@@ -94,7 +94,7 @@ struct HistoryTests {
     #expect(History(events + [gone]).violations().map(\.guarantee) == [.acknowledgedSurvives])
   }
 
-  @Test("may restore a deletion together with its revision, under an earlier revision")
+  @Test("may restore a deletion that took the revision with it, under the earlier revision")
   func restoredFlush() {
     let flushed = History.Event.edited(name: "config", [:], History.Stored(revision: 0, .absent))
     let events = [
@@ -176,7 +176,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("may show an absence under a revision whose value may have expired, and a value that the box does not know")
+  @Test("may show an absence under a revision whose value may have expired, and defaults of missing members")
   func shownExpiry() {
     let events: [History.Event] = [
       GuaranteeHistories.watched, .opened(GuaranteeHistories.a, default: ["limit": "10", "newer": "1"], owns: []),
@@ -212,7 +212,7 @@ struct HistoryTests {
     #expect(History(updated + after + [.lost]).violations(of: [.exactlyOnceUpdates]).map(\.position) == [4, 5])
   }
 
-  @Test("may repeat an update whose evicted revision was overwritten")
+  @Test("may repeat an update that was overwritten after its revision was evicted")
   func repeatedAfterEviction() {
     let made: History.Document = ["limit": "11"]
     func over(
@@ -271,7 +271,7 @@ struct HistoryTests {
     #expect(History(Array(rested)).violations(of: [.exactlyOnceUpdates]).map(\.position) == [5])
   }
 
-  @Test("may keep a change that cannot be encoded in its box until another value replaces it")
+  @Test("may keep an unencodable change in its box until another value replaces it")
   func notEncodable() {
     let kept: [History.Event] = [
       GuaranteeHistories.watched, GuaranteeHistories.opened, GuaranteeHistories.changed(20, number: 1),

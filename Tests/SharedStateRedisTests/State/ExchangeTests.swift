@@ -9,7 +9,7 @@ struct ExchangeTests {
     Exchange(openedAt: start, timeout: .seconds(5), keepAlive: .seconds(10))
   }
 
-  @Test("hands back the request of an answer, once")
+  @Test("returns the request of an answer, once")
   func answers() {
     var exchange = exchange()
     let (first, second) = (exchange.register("a", now: start), exchange.register("b", now: start))
@@ -19,7 +19,7 @@ struct ExchangeTests {
     #expect(exchange.count == 0)
   }
 
-  @Test("is overdue when the oldest unanswered request is, whatever was answered since")
+  @Test("is overdue if its oldest unanswered request is, whatever was answered since")
   func overdue() {
     var exchange = exchange()
     _ = exchange.register("a", now: start)
@@ -30,7 +30,7 @@ struct ExchangeTests {
     #expect(exchange.isOverdue(now: start + .seconds(5)))
   }
 
-  @Test("is not overdue while the other side works off what was asked earlier")
+  @Test("is not overdue while the other side works through earlier requests")
   func busy() {
     var exchange = exchange()
     _ = exchange.register("a", now: start)
@@ -43,7 +43,7 @@ struct ExchangeTests {
     #expect(exchange.isOverdue(now: start + .seconds(9)))
   }
 
-  @Test("is not overdue before somebody who was busy for long has looked")
+  @Test("is not overdue before a busy thread has looked")
   func busyHere() {
     var exchange = exchange()
     _ = exchange.register("a", now: start)
@@ -53,7 +53,7 @@ struct ExchangeTests {
     #expect(exchange.isOverdue(now: start + .seconds(60)))
   }
 
-  @Test("asks whether anybody is there when nothing was heard for long and nothing is awaited")
+  @Test("sends a keep-alive request after a long silence if no answer is awaited")
   func keepAlive() {
     var exchange = exchange()
     #expect(!exchange.needsPing(now: start + .seconds(9)))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Changes that were given up", .timeLimit(.minutes(5)))
 struct GivenUpChangesTests {
-  @Test("are told once, in order, and together with what a flush was told of itself")
+  @Test("are reported once, in order, and together with those that a flush has learned of itself")
   func told() {
     var givenUp = GivenUpChanges()
     #expect(givenUp.take(with: []) == nil)
@@ -26,7 +26,7 @@ struct GivenUpChangesTests {
     #expect(givenUp.take(with: []) == .changesGivenUp(names: ["b"], further: 0))
   }
 
-  @Test("Bounded: of very many a thousand names are kept, and a hundred are told")
+  @Test("Bounded: of very many, a thousand names are kept, and a hundred are reported")
   func bounded() {
     var givenUp = GivenUpChanges()
     for number in 10_000..<15_000 { givenUp.insert(Name("value:\(number)")) }
@@ -38,7 +38,7 @@ struct GivenUpChangesTests {
     #expect(further == 4_900)
   }
 
-  @Test("are logged once, also when one is reported twice")
+  @Test("are logged once, even if one is reported twice")
   func reportedTwice() {
     var replica = Replica.live(at: 7, "1")
     let error = RedisSharedStateError.valueTooLarge(name: "flags", bytes: 2, maximumBytes: 1)
@@ -54,7 +54,7 @@ struct GivenUpChangesTests {
     #expect(replica.encoded(.failure(error), stamp: 2, operation: .number(3)).contains(.report(.gaveUp(error))))
   }
 
-  @Test("name the value to a flush, and say why to a save")
+  @Test("give a flush the name, and a save the reason")
   func waiters() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("What a version includes", .timeLimit(.minutes(5)))
+@Suite("The lineage of a version", .timeLimit(.minutes(5)))
 struct LineageTests {
   private static let first = LineID(1)
   private static let second = LineID(2)
@@ -20,7 +20,7 @@ struct LineageTests {
     Meta(revision: Revision(revision), parent: .none, kind: .set, writer: "me", lineage: lineage)
   }
 
-  @Test("is written behind the writer, and read again")
+  @Test("is written after the writer, and read again")
   func text() {
     let lineage = lineage([(Self.first, 7), (Self.second, 5)], rest: 3)
     let text = "7 0 s 0 me |1 00000001 0000000000000001=7,0000000000000002=5,*=3"
@@ -33,7 +33,7 @@ struct LineageTests {
   }
 
   @Test(
-    "is taken for a part of the writer where it is not written in just this form",
+    "counts as part of the writer if it is not in exactly this form",
     arguments: [
       " |2 00000001 0000000000000001=7", " |1 00000001 0000000000000001=8", " |1 1 0000000000000001=7",
       " |1 00000001 0000000000000001=07", " |1 00000001 000000000000000A=7", " |1 00000001 0000000000000001=7,",
@@ -48,7 +48,7 @@ struct LineageTests {
     #expect(meta.string == "7 0 s 0 me" + tail)
   }
 
-  @Test("a message carries it as well")
+  @Test("is part of a message as well")
   func message() {
     let lineage = lineage([(Self.first, 7)])
     let message = ChangeMessage(
@@ -62,7 +62,7 @@ struct LineageTests {
     #expect(ChangeMessage(payload: message.payload) == message)
   }
 
-  @Test("a commit continues the line of its era, and opens one in another")
+  @Test("is continued in the line of its era by a commit, which opens a line in another era")
   func continuing() {
     let parent = lineage([(Self.first, 7)])
     let continued = Lineage.Draft(continuing: parent, era: Era(1), opening: Self.second)
@@ -76,7 +76,7 @@ struct LineageTests {
     #expect(meta(8, opened.made(Revision(8))).string == "8 0 s 0 me\(opened.head)8\(opened.tail)")
   }
 
-  @Test("what nobody has named is presumed, once there are more lines than are named")
+  @Test("is presumed to include unnamed lines once there are more lines than it can name")
   func tooManyLines() {
     var draft = Lineage.Draft(continuing: nil, era: Era(1), opening: LineID(100))
     for number in 1...20 as ClosedRange<UInt64> { draft.include(lineage([(LineID(number), number)])) }
@@ -88,7 +88,7 @@ struct LineageTests {
     #expect(!made.covers(Version(line: LineID(21), revision: Revision(14))))
   }
 
-  @Test("decides what is an ancestor of what, whatever the numbers are")
+  @Test("decides which version is an ancestor of which, whatever their revisions")
   func kinship() {
     let held = meta(52, lineage([(Self.first, 52)]))
     let older = meta(51, lineage([(Self.first, 51)]))
@@ -105,7 +105,7 @@ struct LineageTests {
     #expect(Kinship(of: held, to: heir) == .ancestor)
   }
 
-  @Test("numbers decide where somebody knows no lines")
+  @Test("is replaced by the revisions where a version names no lines")
   func unknown() {
     let older = meta(51, nil)
     let newer = meta(52, nil)
@@ -114,7 +114,7 @@ struct LineageTests {
     #expect(Kinship(of: newer, to: newer) == .same)
   }
 
-  @Test("an operation opens a line of its own in each era")
+  @Test("has a separate line for each era in which an operation opens one")
   func ids() {
     let ids = (0..<100 as Range<UInt64>).flatMap { number in
       ["a", "b", "aa"].flatMap { writer in

@@ -7,7 +7,7 @@ import Testing
 struct LinkChecksTests {
   private let start = Instant.now
 
-  @Test("Bounded: a value that expires is looked at once after its last change, however many there were")
+  @Test("Bounded: an expiring value is checked once after its last change, however many changes there were")
   func expiries() throws {
     var link = LinkState.make()
     let names = KeyNames(namespace: "", name: "brief", database: 0)
@@ -37,7 +37,7 @@ struct LinkChecksTests {
     #expect(requests.count { if case .summarize = $0.command { true } else { false } } == 1)
   }
 
-  @Test("AcknowledgedSurvives: a message counts as sent before an eviction until those before that have arrived")
+  @Test("AcknowledgedSurvives: a message counts as sent before an eviction until all earlier ones have arrived")
   func messagesBehindVitals() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -59,7 +59,7 @@ struct LinkChecksTests {
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
   }
 
-  @Test("a server that does not tell the number of a connection cannot tell which keys are written, and that is said")
+  @Test("a server that does not report a connection's number cannot report written keys, and the log says so")
   func unknownConnection() throws {
     var link = LinkState.make()
     _ = try link.join("count")
@@ -71,7 +71,7 @@ struct LinkChecksTests {
     #expect(refusals == [.permissionDenied(operation: "CLIENT ID")])
   }
 
-  @Test("a server that does not tell how it is, or not any more, is named once")
+  @Test("a server that does not report its vitals, or stops reporting them, is named once")
   func untoldVitals() throws {
     var link = LinkState.make()
     _ = try link.join("count")
@@ -99,7 +99,7 @@ struct LinkChecksTests {
     #expect(other.takeEffects().count { if case .vitalsRefused = $0 { true } else { false } } == 1)
   }
 
-  @Test("the refusal of tracking is told once, not with every connection")
+  @Test("the refusal of tracking is reported once, not with every connection")
   func refusal() throws {
     var link = LinkState.make()
     _ = try link.join("count")
@@ -116,7 +116,7 @@ struct LinkChecksTests {
   }
 
   @Test(
-    "ForeignEditsSeen: no channel is subscribed to before the server tells which keys are written, or says that it does not"
+    "ForeignEditsSeen: no channel is subscribed to before the server has accepted or refused tracking"
   )
   func trackingComesFirst() throws {
     for answer in [RedisReply.tracking, .failure(.permissionDenied(operation: "CLIENT TRACKING"))] {
@@ -134,7 +134,7 @@ struct LinkChecksTests {
     }
   }
 
-  @Test("ForeignEditsSeen: what is deleted between a message and the first read, which is answered before it, is found")
+  @Test("ForeignEditsSeen: a deletion between a message and the first read, which is answered earlier, is found")
   func deletedBeforeTheFirstRead() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -154,7 +154,7 @@ struct LinkChecksTests {
     #expect(shown == [.absent])
   }
 
-  @Test("ForeignEditsSeen: what was written, and no message explains, is read behind its summary, however large it is")
+  @Test("ForeignEditsSeen: a write that no message explains is read after its summary, however large it is")
   func unexplained() throws {
     let names = ["a", "b"]
     var link = try tracking(names, showing: Self.large)
@@ -181,7 +181,7 @@ struct LinkChecksTests {
   /// A value too large to be read where its summary is enough.
   private static let large = StoredValue.document(7, String(repeating: "7", count: 1_025))
 
-  @Test("Bounded: what may have happened to any key is looked for by summaries, once in two seconds at the most")
+  @Test("Bounded: an invalidation of all keys leads to summaries, at most once in two seconds")
   func whole() throws {
     let names = ["a", "b", "c"]
     var link = try tracking(names, showing: Self.large, listeners: 1_000_000)
@@ -198,7 +198,7 @@ struct LinkChecksTests {
   }
 
   @Test(
-    "ForeignEditsSeen: a summary that differs means that the value is read",
+    "ForeignEditsSeen: a summary that differs leads to a read of the value",
     arguments: [
       StoredValue.document(8, large.text), .document(7, large.text + "7"), StoredValue(meta: nil, content: .absent),
     ]
@@ -210,7 +210,7 @@ struct LinkChecksTests {
     #expect(looks == Looks(summarized: ["a"], read: ["a"]))
   }
 
-  @Test("Converges: anti-entropy takes summaries of what is tracked, spread over the time behind a new connection")
+  @Test("Converges: anti-entropy summarizes tracked values, spread over its interval after a new connection")
   func summariesOfAntiEntropy() throws {
     let names = (0..<400).map { "value\($0)" }
     var link = try tracking(names, showing: Self.large, listeners: 1_000_000)
@@ -229,7 +229,7 @@ struct LinkChecksTests {
   }
 
   @Test(
-    "ForeignEditsSeen: at anti-entropy a large document is read by four of those that listen, on average",
+    "ForeignEditsSeen: at anti-entropy, four listening services read a large document, on average",
     arguments: [1, 4, 40]
   )
   func documentsOfAntiEntropy(listeners: Int) throws {
@@ -252,7 +252,7 @@ struct LinkChecksTests {
   }
 
   @Test(
-    "Bounded: a value that another service changes all the time is summarized once a second, and not read",
+    "Bounded: a value that another service keeps changing is summarized once a second, and not read",
     arguments: [false, true]
   )
   func hotValue(isMessageFirst: Bool) throws {
@@ -271,7 +271,7 @@ struct LinkChecksTests {
     #expect(Array(link.members.elements).first?.replica.held.revision ?? .none >= Revision(90))
   }
 
-  @Test("ForeignEditsSeen: where few listen, what a message explains is read within a second, too")
+  @Test("ForeignEditsSeen: if few services listen, even a write that a message explains is read within a second")
   func explainedAndRead() throws {
     var link = try tracking(["a"], showing: Self.large)
     change(8, to: &link, isMessageFirst: true, at: start)
@@ -285,7 +285,7 @@ struct LinkChecksTests {
     #expect(reads.allSatisfy { $0 <= 1_100 })
   }
 
-  @Test("ForeignEditsSeen: a message explains one moment, and no later one")
+  @Test("ForeignEditsSeen: a message explains one write, and no later one")
   func laterEdit() throws {
     var link = try tracking(["a"], showing: Self.large, listeners: 1_000_000)
     change(8, to: &link, isMessageFirst: true, at: start)
@@ -295,7 +295,7 @@ struct LinkChecksTests {
     #expect(looks == Looks(summarized: ["a"], read: ["a"]))
   }
 
-  @Test("Bounded: what was written here is compared 5,000 times a second at the most, and nothing waits behind it")
+  @Test("Bounded: own writes are compared at most 5,000 times a second, and delay no other comparison")
   func ownComparisons() throws {
     var link = LinkState.make()
     let names = (0..<2 * LinkState.keysInOneRead).map { "own\($0)" }
@@ -323,7 +323,7 @@ struct LinkChecksTests {
     #expect(try link.compares(with: "8", at: second + .milliseconds(60)) == [names[0]])
   }
 
-  @Test("what is written here all the time, and is large, lets what others write have its turn")
+  @Test("constant large own writes do not keep the writes of others from their turn")
   func turns() throws {
     var link = LinkState.make()
     let id = try link.join("own")
@@ -345,7 +345,7 @@ struct LinkChecksTests {
   }
 
   @Test(
-    "what was not written here, although it was tried, is looked at with what others write",
+    "an own write that failed is compared along with the writes of others",
     arguments: [false, true]
   )
   func notWritten(isAdoption: Bool) throws {
@@ -369,7 +369,7 @@ struct LinkChecksTests {
     #expect(link.checks.ownQueue.first == nil)
   }
 
-  @Test("what is written while it waits to be looked at is looked at once")
+  @Test("a value that is written while it waits for its comparison is compared once")
   func writtenAndOverdue() throws {
     var link = LinkState.make()
     let overdue = try link.join("overdue")
@@ -384,7 +384,7 @@ struct LinkChecksTests {
     #expect(looks == Looks(summarized: ["overdue", "written"], read: ["overdue", "written"]))
   }
 
-  @Test("Converges: anti-entropy reads again what was not read for so long, whatever it was read for, and nothing else")
+  @Test("Converges: anti-entropy reads exactly the values that nothing else has read for its interval")
   func antiEntropy() throws {
     var link = LinkState.make()
     _ = try link.join("quiet")

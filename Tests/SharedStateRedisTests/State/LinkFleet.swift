@@ -129,7 +129,7 @@ struct LinkFleetTests {
     String(format: "\"%06d", number) + String(repeating: "x", count: isLarge ? 2_000 : 10) + "\""
   }
 
-  @Test("ForeignEditsSeen: on a quiet value within 50 milliseconds", arguments: [false, true])
+  @Test("ForeignEditsSeen: an edit of a quiet value is seen within 50 milliseconds", arguments: [false, true])
   func quiet(isLarge: Bool) throws {
     for seed in 1...10 as ClosedRange<UInt64> {
       var fleet = try LinkFleet(services: 10, seed: seed, document: document(0, isLarge: isLarge))
@@ -142,7 +142,7 @@ struct LinkFleetTests {
   }
 
   @Test(
-    "ForeignEditsSeen: on a hot value within 1.1 seconds, also when the author of the change before it dies at once",
+    "ForeignEditsSeen: an edit of a hot value is seen within 1.1 seconds, even if the previous author dies at once",
     arguments: [false, true],
     [false, true]
   )
@@ -165,7 +165,7 @@ struct LinkFleetTests {
     }
   }
 
-  @Test("ForeignEditsSeen: of a large fleet four look behind a change, on average, so that almost every edit is seen")
+  @Test("ForeignEditsSeen: in a large fleet, four services check a change, on average, so almost every edit is seen")
   func largeFleet() throws {
     var seen = 0
     for seed in 1...10 as ClosedRange<UInt64> {

@@ -8,7 +8,7 @@ import Testing
 struct LinkRefusalTests {
   private let start = Instant.now
 
-  @Test("everybody who waits is told at once that the server refuses this service, and so is everybody who asks later")
+  @Test("all waiting and later callers learn at once that the server refuses this service")
   func refusal() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -34,7 +34,7 @@ struct LinkRefusalTests {
     #expect(link.pendingChanges == 1)
   }
 
-  @Test("whoever asks during the next attempt waits for its end")
+  @Test("a caller that asks during the next attempt waits for its end")
   func nextAttempt() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -47,7 +47,7 @@ struct LinkRefusalTests {
     #expect(link.takeResumed() == [.init([load], .permissionDenied(operation: "CLIENT"))])
   }
 
-  @Test("what only time can help, and what breaks an open connection, refuses nobody")
+  @Test("temporary errors, and errors of an open connection, refuse no caller")
   func noRefusal() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -64,7 +64,7 @@ struct LinkRefusalTests {
     #expect(link.takeResumed() == [.init([load], .protocolViolation(reason: "a strange answer"))])
   }
 
-  @Test("ExactlyOnceUpdates: an update that was sent may still be answered, and is not told to be refused")
+  @Test("ExactlyOnceUpdates: an update that was sent may still be answered, and is not reported as refused")
   func sentUpdate() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -80,7 +80,7 @@ struct LinkRefusalTests {
     #expect(link.takeResumed() == [.init([update], .outcomeUnknown(name: "count"))])
   }
 
-  @Test("each call has its own deadline, before or behind the usual one")
+  @Test("each call has its own deadline, before or after the usual one")
   func ownDeadlines() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -99,7 +99,7 @@ struct LinkRefusalTests {
     #expect(link.nextExpiry == nil)
   }
 
-  @Test("Bounded: deadlines of those who are done are not kept behind somebody who waits for long")
+  @Test("Bounded: deadlines of finished calls are not kept because of one that waits long")
   func forgottenDeadlines() throws {
     var link = LinkState.make()
     let id = try link.join("count")

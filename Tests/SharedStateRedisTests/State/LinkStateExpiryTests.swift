@@ -21,7 +21,7 @@ struct LinkStateExpiryTests {
     #expect(link.checks.expiryTimes.isEmpty)
   }
 
-  @Test("a value that was written again is looked at when it expires, and not before")
+  @Test("a value that was written again is checked when it expires, and not before")
   func writtenAgain() throws {
     var link = LinkState.make()
     _ = try joinExpiring(&link)

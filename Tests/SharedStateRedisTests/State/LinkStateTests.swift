@@ -23,7 +23,7 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.looks.map(\.count) == [976])
   }
 
-  @Test("Converges: connections to two different servers are given up, and both are opened anew")
+  @Test("Converges: connections to two different servers are both closed and opened anew")
   func twoServers() throws {
     var link = LinkState.make()
     _ = try link.join("count")
@@ -40,7 +40,7 @@ struct LinkStateTests {
     #expect(link.session.phase == .connected)
   }
 
-  @Test("a share of a name that is listened to is read at once; the last one ends the listening")
+  @Test("a share of a subscribed name is read at once; the last share ends the subscription")
   func sharesComeAndGo() throws {
     var link = LinkState.make()
     let first = try link.liveReplica("count", at: start)
@@ -59,7 +59,7 @@ struct LinkStateTests {
     }
   }
 
-  @Test("a flush ends at its deadline, and wakes the writer only when that would look later")
+  @Test("a flush ends at its deadline, and wakes the writer only if that would wake later")
   func flushDeadline() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -128,7 +128,7 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.encodings.count == 1)
   }
 
-  @Test("what is being encoded counts as sent, and makes room when nothing comes of it")
+  @Test("a value that is being encoded counts as sent, and makes room if nothing is to be sent")
   func encodingWindow() throws {
     var link = LinkState.make()
     let ids = try (0..<3_000).map { try link.join("name\($0)") }
@@ -149,7 +149,7 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.encodings.isEmpty == true)
   }
 
-  @Test("a message that is malformed is reported, and one for nobody is not even read")
+  @Test("a malformed message is reported, and a message without a share is not even parsed")
   func malformedMessage() throws {
     var link = LinkState.make()
     _ = try link.liveReplica("count", at: start)
@@ -163,7 +163,7 @@ struct LinkStateTests {
     #expect(link.takeEffects().isEmpty)
   }
 
-  @Test("a connection that owes an answer for too long is given up, and both are opened anew")
+  @Test("a connection whose answer is overdue is given up, and both are opened anew")
   func overdueAnswer() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -180,7 +180,7 @@ struct LinkStateTests {
     #expect(link.instruction(for: .subscriber, now: until) == .connect(epoch: 2))
   }
 
-  @Test("a connection that still brings parts of an answer is not given up, nor before somebody has looked")
+  @Test("a connection is not given up while parts of an answer arrive, nor before its thread has looked")
   func slowAnswer() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -194,7 +194,7 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start + .seconds(60)) == nil)
   }
 
-  @Test("Bounded: large documents are not all asked for together, and a huge one is asked for alone")
+  @Test("Bounded: large documents are not all requested together, and a huge one is requested alone")
   func largeReads() throws {
     var link = LinkState.make()
     let policy = ReplicaPolicy(maximumBytes: 1 << 30, writer: link.configuration.writer)
@@ -231,7 +231,7 @@ struct LinkStateTests {
     #expect(read.sorted() == lengths.keys.sorted())
   }
 
-  @Test("Bounded: a document over the limit costs its length, also where nobody shares it")
+  @Test("Bounded: a document over the limit costs only its length, even if no share needs it")
   func oversized() throws {
     var link = LinkState.make()
     let names = KeyNames(namespace: "", name: "huge", database: 0)
@@ -248,7 +248,7 @@ struct LinkStateTests {
     #expect(delivery?.state.content == .oversized(11))
   }
 
-  @Test("what somebody waits for is read before everything else")
+  @Test("a value that a caller waits for is read before all others")
   func awaited() throws {
     var link = LinkState.make()
     let document = StoredValue.document(7, String(repeating: "x", count: 900_000))
@@ -259,7 +259,7 @@ struct LinkStateTests {
     #expect(link.answerAll(at: start, stored: document).first == "awaited")
   }
 
-  @Test("Bounded: large values that were away together are not all sent together")
+  @Test("Bounded: large values that changed during an outage are not all sent together")
   func largeCommits() throws {
     var link = LinkState.make()
     let ids = try (0..<20).map { try link.join("name\($0)") }
@@ -272,7 +272,7 @@ struct LinkStateTests {
     #expect(work.encodings.count == LinkState.maximumCommitBytes >> 20)
   }
 
-  @Test("a silent connection is asked whether anybody is there")
+  @Test("a silent connection gets a keep-alive request")
   func ping() throws {
     var link = LinkState.make()
     _ = try link.liveReplica("count", at: start)
@@ -299,7 +299,7 @@ struct LinkStateTests {
     #expect(link.takeEffects().isEmpty)
   }
 
-  @Test("ExactlyOnceUpdates: who comes after a share whose update was cut off does not take its effect for its own")
+  @Test("ExactlyOnceUpdates: a later share does not take the effect of an earlier share's update for its own")
   func sharedAgainAfterAbandonedUpdate() throws {
     var link = LinkState.make()
     let first = try link.liveReplica("count", at: start)
@@ -315,7 +315,7 @@ struct LinkStateTests {
   }
 
   @Test(
-    "AcknowledgedSurvives: who has heard nothing for longer than tombstones last does not restore",
+    "AcknowledgedSurvives: a service that was away for longer than tombstones last does not restore",
     arguments: [1, 8]
   )
   func heardLongAgo(days: Int) throws {
@@ -334,7 +334,7 @@ struct LinkStateTests {
     }
   }
 
-  @Test("those who wait too long are told why")
+  @Test("callers that wait too long learn why")
   func waitersExpire() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -352,7 +352,7 @@ struct LinkStateTests {
     #expect(link.pendingChanges == 1)
   }
 
-  @Test("the writer waits for the answer as soon as it has sent everything, and hears of what changes meanwhile")
+  @Test("the writer waits for the answer once it has sent everything, and wakes for changes meanwhile")
   func waitsBehindItsCommit() throws {
     var link = LinkState.make()
     let id = try link.join("count")
@@ -370,7 +370,7 @@ struct LinkStateTests {
     #expect(link.takeWakes() == [.writer])
   }
 
-  @Test("stopping tells everybody who waits, and lets go of what is pending")
+  @Test("stopping resumes all waiting callers, and drops pending changes")
   func stopping() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -387,7 +387,7 @@ struct LinkStateTests {
     #expect(link.instruction(for: .writer, now: start) == .exit)
   }
 
-  @Test("ExactlyOnceUpdates: who stops while an update is under way is told that nobody knows whether it took effect")
+  @Test("ExactlyOnceUpdates: stopping during an update leaves the outcome unknown")
   func stoppingDuringUpdate() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -401,7 +401,7 @@ struct LinkStateTests {
     )
   }
 
-  @Test("a refused subscription is told to its value, and harms no other")
+  @Test("a refused subscription is an error of its value, and harms no other")
   func refusedSubscription() throws {
     var link = LinkState.make()
     _ = try link.join("count")
@@ -414,7 +414,7 @@ struct LinkStateTests {
     #expect(link.takeEffects().contains { if case .loadError(_, error) = $0 { true } else { false } })
   }
 
-  @Test("a refused commit is tried again after a pause, and harms no other")
+  @Test("a refused commit is retried after a pause, and harms no other")
   func refusedCommit() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -429,7 +429,7 @@ struct LinkStateTests {
     #expect(link.session.phase == .connected)
   }
 
-  @Test("one name with two types of value is refused, as long as the first is in use")
+  @Test("one name with two types of value is refused while the first is in use")
   func twoTypes() throws {
     var link = LinkState.make()
     let first = try link.join("count")
@@ -444,7 +444,7 @@ struct LinkStateTests {
     _ = try link.join("count", valueType: "String")
   }
 
-  @Test("a link without a single replica rests, where that is wanted")
+  @Test("a link without replicas rests if it is configured to")
   func rests() throws {
     var link = LinkState.make(restsWhenUnused: true)
     let id = try link.liveReplica("count", at: start)
@@ -455,7 +455,7 @@ struct LinkStateTests {
     #expect(link.instruction(for: .writer, now: start) == .connect(epoch: 3))
   }
 
-  @Test("Converges: a share that was dropped and made again while its subscription was under way reads once more")
+  @Test("Converges: a share that is dropped and made again during its subscription reads once more")
   func sharedAgainWhileSubscribing() throws {
     var link = LinkState.make()
     let first = try link.join("count")
@@ -477,7 +477,7 @@ struct LinkStateTests {
     #expect(link.work(for: .writer, epoch: 1, now: start)?.looks == [["count"]])
   }
 
-  @Test("Bounded: shares are told once of one and the same trouble, and again after they were in touch")
+  @Test("Bounded: shares get the same error once, and again after a connection in between")
   func toldOnce() throws {
     var link = LinkState.make()
     let id = try link.liveReplica("count", at: start)
@@ -494,7 +494,7 @@ struct LinkStateTests {
     #expect(link.takeEffects().contains { if case .loadError(id, error) = $0 { true } else { false } })
   }
 
-  @Test("Bounded: reads that nobody waits for any more do not pile up without a connection")
+  @Test("Bounded: abandoned reads do not pile up without a connection")
   func readsDoNotPileUp() throws {
     var link = LinkState.make()
     let names = KeyNames(namespace: "", name: "count", database: 0)
@@ -516,7 +516,7 @@ struct LinkStateTests {
     #expect(link.takeEffects().contains { if case .loading(id, false) = $0 { true } else { false } })
   }
 
-  @Test("a link that rests forgets what went wrong before")
+  @Test("a link that rests forgets earlier errors")
   func restingForgetsErrors() throws {
     var link = LinkState.make(restsWhenUnused: true)
     let id = try link.liveReplica("count", at: start)

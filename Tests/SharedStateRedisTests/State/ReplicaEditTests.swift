@@ -13,7 +13,7 @@ struct ReplicaEditTests {
   }()
 
   @Test(
-    "ForeignEditsSeen: a change that was cut off is made anew on what somebody has done in its place",
+    "ForeignEditsSeen: a change that was cut off is made anew on an edit in its place",
     arguments: [.document(7, "5"), deletion]
   )
   func cutOffChange(edit: StoredValue) {
@@ -24,7 +24,7 @@ struct ReplicaEditTests {
     #expect(replica.takeDraft()?.isAdoption == true)
   }
 
-  @Test("ForeignEditsSeen: a change that the server has refused is made anew on what somebody has done meanwhile")
+  @Test("ForeignEditsSeen: a change that the server has refused is made anew on an edit made meanwhile")
   func refusedChange() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -34,7 +34,7 @@ struct ReplicaEditTests {
     #expect(replica.takeDraft()?.isAdoption == true)
   }
 
-  @Test("PendingSurvives: a change of what is seen to be deleted stays when somebody tells of the deletion after it")
+  @Test("PendingSurvives: a change after a visible deletion stays when the deletion is announced later")
   func toldOfADeletion() {
     var replica = Replica.reading()
     deliver(replica.stored(.document(7, "1"), vitals: .calm), to: &replica, outcome: .shown)
@@ -63,14 +63,14 @@ struct ReplicaEditTests {
     return replica
   }
 
-  @Test("ForeignEditsSeen: an update that was not sent in time runs again on what somebody has done meanwhile")
+  @Test("ForeignEditsSeen: an update that was not sent in time runs again on an edit made meanwhile")
   func unsentUpdate() {
     var replica = Self.unsent()
     deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
     #expect(replica.takeDraft()?.isAdoption == true)
   }
 
-  @Test("BadDataHeld: an update that was not sent in time does not replace what cannot be read")
+  @Test("BadDataHeld: an update that was not sent in time does not replace an unreadable value")
   func unsentUpdateOverBadData() {
     var replica = Self.unsent()
     deliver(replica.stored(.document(7, "bad")), to: &replica, outcome: .unreadable(.bad))
@@ -80,7 +80,7 @@ struct ReplicaEditTests {
     #expect(deliver(adopted, to: &replica, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
   }
 
-  @Test("an update that was not sent in time runs again when what it saw has expired")
+  @Test("an update that was not sent in time runs again if the value that it saw has expired")
   func unsentUpdateAfterExpiry() {
     var replica = Self.unsent()
     let expired = Meta(revision: Revision(7), parent: Revision(6), kind: .set, expiry: 1, writer: "other")
@@ -89,7 +89,7 @@ struct ReplicaEditTests {
     #expect(replica.beginEncoding()?.stored.content == .absent)
   }
 
-  @Test("an update that was not sent in time runs again on what was edited also where edits get no revision")
+  @Test("an update that was not sent in time runs again on an edit even if edits get no revision")
   func unsentUpdateWithoutDetection() {
     var replica = Self.unsent(detectsForeignEdits: false)
     deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
@@ -98,7 +98,7 @@ struct ReplicaEditTests {
   }
 
   @Test(
-    "ForeignEditsSeen: what was read while a commit was being made is not overwritten by it",
+    "ForeignEditsSeen: a commit does not overwrite an edit that was read while it was made",
     arguments: [true, false]
   )
   func editedWhileEncoding(isUpdate: Bool) {
@@ -111,7 +111,7 @@ struct ReplicaEditTests {
     #expect(replica.takeDraft()?.isAdoption == true)
   }
 
-  @Test("ForeignEditsSeen: what has lost the revision that it was given is given another one")
+  @Test("ForeignEditsSeen: an edit that has lost its revision gets another one")
   func revisionLostAgain() {
     var replica = Replica.reading()
     let edit = StoredValue(meta: nil, content: .document(Data("5".utf8)))
@@ -125,7 +125,7 @@ struct ReplicaEditTests {
     #expect(replica.takeDraft()?.isAdoption == true)
   }
 
-  @Test("of two answers that overtook each other none is believed")
+  @Test("of two answers that overtook each other, neither is believed")
   func overtakenRead() {
     var replica = Replica.live(at: 7, "1", detectsForeignEdits: false)
     let numbers = [replica.beginRead(), replica.beginRead()]
@@ -134,7 +134,7 @@ struct ReplicaEditTests {
     #expect(replica.confirmed == .document(7, "5"))
   }
 
-  @Test("ExactlyOnceUpdates: an update that was cut off is sent again as it was, whatever somebody has done meanwhile")
+  @Test("ExactlyOnceUpdates: an update that was cut off is sent again unchanged, whatever was edited meanwhile")
   func cutOffUpdate() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.update(waiter: 1)
@@ -156,7 +156,7 @@ struct ReplicaEditTests {
     return replica
   }
 
-  @Test("BadDataHeld: reset() deletes what cannot be read also when a change was cut off before")
+  @Test("BadDataHeld: reset() deletes an unreadable value even if a change was cut off before")
   func resetBehindChange() {
     var replica = Self.heldBack(at: 8)
     #expect(replica.reset(waiter: 5, stamp: 1).last == .commit)
@@ -165,13 +165,13 @@ struct ReplicaEditTests {
     #expect(deliver(actions, to: &replica, outcome: .shown).contains(.resume([5], nil)))
   }
 
-  @Test("BadDataHeld: an update says that what is stored cannot be read also when a change was cut off before")
+  @Test("BadDataHeld: an update reports an unreadable value even if a change was cut off before")
   func updateBehindChange() {
     var replica = Self.heldBack(at: 8)
     #expect(replica.update(waiter: 5).contains(.resume([5], .bad)))
   }
 
-  @Test("BadDataHeld: save() replaces what cannot be read also when the commit that it joins has taken effect before")
+  @Test("BadDataHeld: save() replaces an unreadable value even if the commit that it joins had taken effect before")
   func saveBehindChange() {
     var replica = Self.heldBack(at: 9)
     _ = replica.save(waiter: 5, stamp: 1, replacingUnreadable: true)
@@ -185,7 +185,7 @@ struct ReplicaEditTests {
   }
 
   @Test(
-    "BadDataHeld: a key of another type is replaced on request also where the server has lost the revision",
+    "BadDataHeld: a key of another type is replaced on request even if the server has lost the revision",
     arguments: [nil, 3]
   )
   func otherTypeAfterLoss(revision: UInt64?) {
@@ -219,7 +219,7 @@ struct ReplicaEditTests {
     return StoredValue(meta: meta, content: .document(Data(text.utf8)))
   }
 
-  @Test("a summary tells that a document is what is held, and nothing of what differs")
+  @Test("a summary confirms the held document, and says nothing about a different one")
   func summaries() {
     let large = Self.large
     var replica = Replica.live(at: 4, "a")
@@ -236,7 +236,7 @@ struct ReplicaEditTests {
     #expect(replica.stored(as: StoredSummary(of: edited)) == nil)
   }
 
-  @Test("AcknowledgedSurvives: a summary confirms what a message has told, with its expiry, and then it is held")
+  @Test("AcknowledgedSurvives: a summary confirms an announced value with its expiry, which is then held")
   func confirmingSummary() {
     var replica = Replica.live(at: 5, "a")
     let message = ChangeMessage(
@@ -256,7 +256,7 @@ struct ReplicaEditTests {
     #expect(replica.held.content == .document(Data(Self.large.utf8)))
   }
 
-  @Test("ForeignEditsSeen: what a forged message hides was told all the same, so that its deletion is one")
+  @Test("ForeignEditsSeen: a deletion behind a forged message counts as a deletion of the announced value")
   func deletedBehindForgery() {
     let vitals = Vitals(era: Era(1), evictions: 0)
     var replica = Replica.reading()
@@ -271,7 +271,7 @@ struct ReplicaEditTests {
     #expect(replica.takeDraft()?.isAdoption == true)
   }
 
-  @Test("Bounded: a document over the limit is neither taken from a message nor shown, and is named")
+  @Test("Bounded: a document over the limit is neither taken from a message nor shown, and is reported")
   func oversized() {
     var replica = Replica.reading(maximumBytes: 10)
     deliver(replica.stored(.document(5, "a")), to: &replica, outcome: .shown)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("A replica whose server throws keys away", .timeLimit(.minutes(5)))
+@Suite("A replica whose server evicts keys", .timeLimit(.minutes(5)))
 struct ReplicaEvictionTests {
-  @Test("AcknowledgedSurvives: gives back a value that is gone, once the server has told that it has thrown keys away")
+  @Test("AcknowledgedSurvives: restores a missing value once the server has reported evictions")
   func valueEvicted() throws {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     #expect(replica.stored(.gone(5, .old(5)), vitals: .calm) == [.count])
@@ -22,7 +22,7 @@ struct ReplicaEvictionTests {
     #expect(replica.beginsEncoding() == true)
   }
 
-  @Test("ForeignEditsSeen: takes it for deleted where the server has thrown nothing away since it was seen")
+  @Test("ForeignEditsSeen: takes a value for deleted if the server has evicted nothing since it was seen")
   func deletedByHand() {
     var replica = Replica.holding(.document(5, "a", .old(5)), vitals: .evicting)
     #expect(replica.stored(.gone(5, .old(5)), vitals: .evicting) == [.count])
@@ -34,7 +34,7 @@ struct ReplicaEvictionTests {
     #expect(draft?.lineage?.made(Revision(6)) == .old(6))
   }
 
-  @Test("ForeignEditsSeen: also when it was deleted while nobody was connected")
+  @Test("ForeignEditsSeen: takes a value for deleted even if that happened while no service was connected")
   func deletedMeanwhile() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     replica.reconnect()
@@ -43,7 +43,7 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: .calm)?.isAdoption == true)
   }
 
-  @Test("AcknowledgedSurvives: gives back what expires, too, when it is gone before its time")
+  @Test("AcknowledgedSurvives: restores an expiring value that is gone before its time")
   func evictedBeforeItsTime() throws {
     var replica = Replica.holding(.document(5, "a", .old(5), expiry: 9_000_000))
     #expect(replica.stored(.gone(5, .old(5), expiry: 9_000_000), vitals: .calm) == [.count])
@@ -56,7 +56,7 @@ struct ReplicaEvictionTests {
     #expect(actions.last?.delivery?.state.content == .absent)
   }
 
-  @Test("lets expire what has not been thrown away")
+  @Test("does not restore a value that has expired")
   func expired() {
     var replica = Replica.holding(.document(5, "a", .old(5), expiry: 9_000_000))
     #expect(replica.stored(.gone(5, .old(5), expiry: 9_000_000), vitals: .calm) == [.count])
@@ -65,7 +65,7 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: .calm) == nil)
   }
 
-  @Test("AcknowledgedSurvives: gives back a meta that is gone from a document that it knows")
+  @Test("AcknowledgedSurvives: restores the missing metadata of a known document")
   func metaEvicted() throws {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     #expect(replica.stored(.unversioned("a"), vitals: .evicting).last == .commit)
@@ -77,7 +77,7 @@ struct ReplicaEvictionTests {
     #expect(found == .unversioned("a"))
   }
 
-  @Test("AcknowledgedSurvives: waits a moment with a document that others may know, and takes it for an edit then")
+  @Test("AcknowledgedSurvives: waits a moment with a document that others may know, then takes it for an edit")
   func unknownDocument() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let actions = replica.stored(.unversioned("b"), vitals: .evicting)
@@ -89,7 +89,7 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
   }
 
-  @Test("AcknowledgedSurvives: adopts a document only while it is there, so that no eviction becomes a deletion")
+  @Test("AcknowledgedSurvives: adopts a document only while it is stored, so that no eviction becomes a deletion")
   func adoptionOfNothing() {
     var replica = Replica.reading()
     #expect(replica.stored(.unversioned("a"), vitals: .calm).first == .count)
@@ -107,7 +107,7 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: .evicting) == nil)
   }
 
-  @Test("AcknowledgedSurvives: gives everything back where everything is gone")
+  @Test("AcknowledgedSurvives: restores everything if everything is gone")
   func bothEvicted() throws {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     #expect(replica.stored(.absent, vitals: .calm) == [.count])
@@ -116,7 +116,7 @@ struct ReplicaEvictionTests {
     #expect(try #require(taken?.restored).text == "a")
   }
 
-  @Test("AcknowledgedSurvives: what nobody gives back is replaced by what is held, after a while, and not forgotten")
+  @Test("AcknowledgedSurvives: the held value replaces a later one that no service restores, after a while")
   func nobodyHasIt() throws {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let gone = StoredValue.gone(7, .old(7))
@@ -134,7 +134,7 @@ struct ReplicaEvictionTests {
     #expect(draft.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(7))) == false)
   }
 
-  @Test("who holds nothing waits a moment before it makes something of nothing")
+  @Test("a replica that holds nothing waits a moment before it commits over an absent value")
   func newcomer() {
     var replica = Replica.reading()
     _ = replica.changed()
@@ -145,7 +145,7 @@ struct ReplicaEvictionTests {
     #expect(replica.beginsEncoding() == true)
   }
 
-  @Test("who holds nothing leaves it to others to give back what was thrown away")
+  @Test("a replica that holds nothing leaves the restoration of an evicted value to others")
   func newcomerFindsMeta() {
     var replica = Replica.reading()
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
@@ -153,7 +153,7 @@ struct ReplicaEvictionTests {
     #expect(replica.announced(.set(5, "a", .old(5).closed)).compactMap { $0.delivery?.state } == [.document(5, "a")])
   }
 
-  @Test("believes a server that does not tell: what is gone was deleted")
+  @Test("takes a missing value for deleted if the server does not count evictions")
   func untold() {
     let untold = Vitals(era: Era(1))
     var replica = Replica.holding(.document(5, "a", .old(5)), vitals: untold)
@@ -161,7 +161,7 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: untold)?.isAdoption == true)
   }
 
-  @Test("follows whatever the server does where that is the key's policy")
+  @Test("follows the server if the policy says so")
   func adoptServer() {
     var replica = Replica.holding(.document(5, "a", .old(5)), dataLoss: .adoptServer)
     #expect(replica.stored(.gone(5, .old(5)), vitals: .calm) == [.count])
@@ -170,7 +170,7 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
   }
 
-  @Test("NoEcho: what a service has made is not shown to it when it gives that back, with fields that it does not know")
+  @Test("NoEcho: a service does not see its own value when it restores that with unknown fields")
   func ownWithUnknownFields() {
     var replica = Replica.holding(.absent)
     deliver(replica.counted(.calm), to: &replica, outcome: .shown)
@@ -191,7 +191,7 @@ struct ReplicaEvictionTests {
     #expect(replica.confirmed.content == .document(merged))
   }
 
-  @Test("what a message had told, and was thrown away before it was read, is no edit when somebody gives it back")
+  @Test("an announced value that was evicted before it was read is no edit when another service restores it")
   func givenBackByOthers() {
     var replica = Replica.holding(.absent)
     deliver(replica.counted(.calm), to: &replica, outcome: .shown)
@@ -209,14 +209,14 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: later)?.isAdoption == true)
   }
 
-  @Test("ForeignEditsSeen: under .adoptServer, what has lost its revision gets another one at once")
+  @Test("ForeignEditsSeen: under .adoptServer, a value that has lost its revision gets another one at once")
   func adoptedWithoutRevision() {
     var replica = Replica.holding(.document(5, "a", .old(5)), dataLoss: .adoptServer)
     deliver(replica.stored(.unversioned("a"), vitals: .evicting), to: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .evicting)?.isAdoption == true)
   }
 
-  @Test("AcknowledgedSurvives: nothing is given back where what was held has been lost meanwhile")
+  @Test("AcknowledgedSurvives: nothing is restored if the held value has been lost meanwhile")
   func lostMeanwhile() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
@@ -226,7 +226,7 @@ struct ReplicaEvictionTests {
     #expect(replica.inFlight == nil)
   }
 
-  @Test("Converges: an edit that is thrown away before it has a revision is not shown any more")
+  @Test("Converges: an edit that is evicted before it has a revision is no longer shown")
   func evictedEdit() {
     var replica = Replica.reading()
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
@@ -238,7 +238,7 @@ struct ReplicaEvictionTests {
     #expect(actions.last?.delivery?.state.content == .absent)
   }
 
-  @Test("AcknowledgedSurvives: what waits behind a giving back that is dropped is sent at once")
+  @Test("AcknowledgedSurvives: a change that waits for a dropped restoration is sent at once")
   func waitsBehindWhatIsDropped() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
@@ -251,7 +251,7 @@ struct ReplicaEvictionTests {
   }
 
   @Test(
-    "AcknowledgedSurvives: what was acknowledged late is given back where what came after it was thrown away",
+    "AcknowledgedSurvives: a change that was acknowledged late is restored if its successor was evicted",
     arguments: [Vitals.evicting, Vitals(era: Era(2), evictions: 1)]
   )
   func acknowledgedLate(vitals: Vitals) throws {
@@ -262,7 +262,7 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: vitals)?.text == "b")
   }
 
-  @Test("Ordered: what is given back in the place of something later, which is gone for good, comes above that")
+  @Test("Ordered: a value restored in place of a later one that is gone for good gets a revision above that")
   func givenBackAbove() throws {
     var (replica, _) = try acknowledgedUnderWhatIsGone()
     _ = replica.stored(.absent, vitals: .evicting)

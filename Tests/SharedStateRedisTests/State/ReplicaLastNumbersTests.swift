@@ -4,7 +4,7 @@ import Testing
 @testable import SharedStateRedis
 
 /// After the largest revision, the server continues with its clock, far below that revision.
-@Suite("A replica at the end of the numbers", .timeLimit(.minutes(5)))
+@Suite("A replica at the end of the revisions", .timeLimit(.minutes(5)))
 struct ReplicaLastNumbersTests {
   private static let last = Revision.largest.rawValue
   private static let now: UInt64 = 1_800_000_000_000_000
@@ -27,7 +27,7 @@ struct ReplicaLastNumbersTests {
     return message
   }
 
-  @Test("follows what was made of it, though its number is smaller")
+  @Test("follows a successor of the last revision although its number is smaller")
   func followed() {
     var replica = atTheEnd()
     #expect(replica.announced(message(Self.now, "b", parent: .largest), vitals: .calm).last == .confirm)
@@ -44,7 +44,7 @@ struct ReplicaLastNumbersTests {
     #expect(next.map(\.delivery?.state) == [.document(Self.now + 2, "d")])
   }
 
-  @Test("follows also where what claims the last number names no lines, and where it was deleted")
+  @Test("follows even if the last revision names no lines, or was a deletion")
   func unnamed() {
     var replica = Replica.holding(.document(Self.last, "a"))
     var message = message(Self.now, "b", parent: .largest)
@@ -68,7 +68,7 @@ struct ReplicaLastNumbersTests {
     #expect(other.confirmed.revision == Revision(Self.now))
   }
 
-  @Test("commits in a line of its own, and shows what it has made")
+  @Test("commits in its own line, and shows the result")
   func committed() throws {
     var replica = atTheEnd()
     _ = replica.changed()
@@ -95,7 +95,7 @@ struct ReplicaLastNumbersTests {
     #expect(next?.condition == .revision(Revision(Self.now)))
   }
 
-  @Test("its own message before the reply, and another one's after it, change nothing about that")
+  @Test("its own message before the reply and another service's after it do not change that")
   func overtaken() {
     var replica = atTheEnd()
     replica.send("b", stamp: 1, number: 1)
@@ -108,7 +108,7 @@ struct ReplicaLastNumbersTests {
     #expect(actions.last?.delivery?.state == .document(Self.now + 1, "c"))
   }
 
-  @Test("knows what it has made before the connection broke")
+  @Test("recognizes its own commit from before a broken connection")
   func interrupted() {
     var replica = atTheEnd()
     replica.send("b", stamp: 1, number: 1)
@@ -130,7 +130,7 @@ struct ReplicaLastNumbersTests {
     #expect(replica.confirmed == .document(Self.now, "b"))
   }
 
-  @Test("yields to what came behind it, where conflicts are rejected")
+  @Test("yields to a successor under .reject")
   func rejected() {
     var replica = atTheEnd(conflict: .reject)
     replica.send("b", stamp: 1, number: 1)
@@ -139,7 +139,7 @@ struct ReplicaLastNumbersTests {
     #expect(actions.contains { if case .report(.gaveUp(let error)) = $0 { error.code == .conflict } else { false } })
   }
 
-  @Test("forgets numbers that are close to the end, once something else is there")
+  @Test("forgets revisions that are close to the end once others are stored")
   func floor() {
     var replica = Replica.holding(.document(Self.last - 100, "a", .old(Self.last - 100)))
     #expect(replica.floor == Revision(Self.last - 100))

@@ -59,7 +59,7 @@ struct ReplicaLockedTests {
     #expect(replica.openUpdates == (0, 0))
   }
 
-  @Test("forgets callers that have stopped waiting, and a pending reset")
+  @Test("forgets callers that have stopped waiting, and changes that are to be reset")
   func forgotten() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 5)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SharedStateRedis
 
-@Suite("What a message has told a replica", .timeLimit(.minutes(5)))
+@Suite("A value that a message has announced", .timeLimit(.minutes(5)))
 struct ReplicaNewsTests {
   private func told() -> Replica {
     var replica = Replica.holding(.document(5, "a", .old(5)))
@@ -14,14 +14,14 @@ struct ReplicaNewsTests {
     return replica
   }
 
-  @Test("is shown at once, and confirmed by what is read later")
+  @Test("is shown at once, and confirmed by a later read")
   func confirmed() {
     var replica = told()
     #expect(replica.stored(.document(6, "b", .old(6)), vitals: .calm) == [])
     #expect(replica.held.content == .document(Data("b".utf8)))
   }
 
-  @Test("AcknowledgedSurvives: is never given back to a server that does not have it")
+  @Test("AcknowledgedSurvives: is never restored on a server that does not have it")
   func notRestored() throws {
     var replica = told()
     replica.reconnect(Replica.Circumstances(runID: "2"))
@@ -34,7 +34,7 @@ struct ReplicaNewsTests {
     #expect(try #require(taken?.restored).text == "a")
   }
 
-  @Test("AcknowledgedSurvives: is waited for, so that its author gives it back before anything is made of less")
+  @Test("AcknowledgedSurvives: is waited for, so that its author can restore it before commits on an older base")
   func givenBack() {
     for left in [StoredValue.absent, .document(5, "a", .old(5))] {
       var replica = told()
@@ -53,14 +53,14 @@ struct ReplicaNewsTests {
     }
   }
 
-  @Test("is not waited for on the server that it was told of: that has not lost it")
+  @Test("is not waited for on the server that announced it, which has not lost it")
   func forged() {
     var replica = told()
     replica.reconnect(Replica.Circumstances(runID: "1"))
     #expect(replica.stored(.document(5, "a", .old(5)), vitals: .calm).first == .report(.withdrawn(Revision(6))))
   }
 
-  @Test("Ordered: is taken back where nothing of it is stored")
+  @Test("Ordered: is taken back if it is not stored")
   func withdrawn() {
     var replica = told()
     let actions = replica.stored(.document(5, "a", .old(5)), vitals: .calm)
@@ -68,7 +68,7 @@ struct ReplicaNewsTests {
     #expect(actions.last?.delivery?.state == .document(5, "a"))
   }
 
-  @Test("is taken back together with what was told before it, but for what is stored", arguments: [false, true])
+  @Test("is taken back together with earlier announced values, except a stored one", arguments: [false, true])
   func withdrawnTogether(isStored: Bool) {
     var replica = told()
     deliver(replica.announced(.set(9, "c", .new(9, after: 6)), vitals: .calm), to: &replica, outcome: .shown)
@@ -78,7 +78,7 @@ struct ReplicaNewsTests {
     #expect(withdrawn == (isStored ? [9] : [6, 9]).map { .report(.withdrawn(Revision($0))) })
   }
 
-  @Test("is neither confirmed nor taken back by what was asked for before")
+  @Test("is neither confirmed nor taken back by the answer to an earlier request")
   func askedBefore() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let read = replica.beginRead()
@@ -94,7 +94,7 @@ struct ReplicaNewsTests {
     #expect(replica.floor == Revision(5))
   }
 
-  @Test("hides no gap between messages once it has turned out to be untrue", arguments: [false, true])
+  @Test("hides no gap between messages once it has turned out to be false", arguments: [false, true])
   func gaps(isReference: Bool) {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     var forged = ChangeMessage.set(9_000, "b", .old(9_000))
@@ -107,7 +107,7 @@ struct ReplicaNewsTests {
     #expect(actions.contains(.read))
   }
 
-  @Test("leaves no gap where each names the one before, also while none was read", arguments: [false, true])
+  @Test("leaves no gap if each message names the one before, even while none was read", arguments: [false, true])
   func noGaps(isReference: Bool) {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let read = replica.beginRead()
@@ -131,7 +131,7 @@ struct ReplicaNewsTests {
     #expect(replica.announced(.set(1_000 + day, "b", .old(1_000 + day)), clock: 1_000).last?.delivery != nil)
   }
 
-  @Test("is made the base of a commit only together with its document")
+  @Test("is the base of a commit only together with its document")
   func committed() throws {
     var replica = told()
     _ = replica.changed()
@@ -151,7 +151,7 @@ struct ReplicaNewsTests {
     #expect(replica.takeDraft(vitals: .calm) { .number(99) }?.basis == nil)
   }
 
-  @Test("of a deletion is confirmed before anything is made upon it")
+  @Test("as a deletion, is confirmed before any commit is based on it")
   func deletion() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     var message = ChangeMessage.set(6, "", .old(6))
@@ -163,7 +163,7 @@ struct ReplicaNewsTests {
     #expect(replica.beginsEncoding() == true)
   }
 
-  @Test("of a deletion takes a change away only once it is confirmed", arguments: [false, true])
+  @Test("as a deletion, takes a change back only once it is confirmed", arguments: [false, true])
   func deletionMeanwhile(isTrue: Bool) throws {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     _ = replica.changed()
@@ -184,7 +184,7 @@ struct ReplicaNewsTests {
     #expect((replica.takeDraft()?.condition == .revision(Revision(5))) == !isTrue)
   }
 
-  @Test("makes no change give way that is not right together with it, until it is confirmed", arguments: [false, true])
+  @Test("does not displace an incompatible change until it is confirmed", arguments: [false, true])
   func ruleMeanwhile(isTrue: Bool) throws {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     _ = replica.changed()
@@ -205,7 +205,7 @@ struct ReplicaNewsTests {
     }
   }
 
-  @Test("takes a change away that is to be rejected only once it is confirmed", arguments: [false, true])
+  @Test("takes a rejecting change back only once it is confirmed", arguments: [false, true])
   func rejection(isTrue: Bool) throws {
     var replica = Replica.live(at: 5, "a", conflict: .reject)
     _ = replica.changed()
@@ -222,14 +222,14 @@ struct ReplicaNewsTests {
     #expect(replica.hasPendingChange == !isTrue)
   }
 
-  @Test("of another history is looked for, and not shown")
+  @Test("of another history is looked up, and not shown")
   func otherHistory() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     #expect(replica.announced(.set(9, "b", .new(9, after: 4)), vitals: .calm) == [.confirm])
     #expect(replica.confirmed == .document(5, "a"))
   }
 
-  @Test("that is thrown away before anybody has read it is called withdrawn")
+  @Test("that is evicted before it was read is reported as withdrawn")
   func evicted() {
     var replica = Replica.holding(.absent)
     deliver(replica.counted(.calm), to: &replica, outcome: .shown)
@@ -240,7 +240,7 @@ struct ReplicaNewsTests {
     #expect(actions.last?.delivery?.state.content == .absent)
   }
 
-  @Test("that is lost before anybody has read it is called withdrawn where somebody gives back what was before it")
+  @Test("that is lost before it was read is reported as withdrawn when a service restores an earlier one")
   func lostUnread() {
     var replica = Replica.holding(.absent)
     deliver(replica.counted(.calm), to: &replica, outcome: .shown)
@@ -252,7 +252,7 @@ struct ReplicaNewsTests {
     #expect(actions.last?.delivery?.state == .document(5, "a"))
   }
 
-  @Test("is not undone by the answer to a restoring that was refused before it came")
+  @Test("is not undone by the answer to a restoration that was refused before it came")
   func refusedRestoring() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     replica.reconnect(Replica.Circumstances(runID: "2"))
@@ -271,7 +271,7 @@ struct ReplicaNewsTests {
     #expect(!replica.isToBeConfirmed)
   }
 
-  @Test("ForeignEditsSeen: an edit of what only a message has told gets a revision, also on the next connection")
+  @Test("ForeignEditsSeen: an edit of a value known only from a message gets a revision, even on the next connection")
   func edited() {
     var replica = Replica.holding(.absent)
     deliver(replica.counted(.calm), to: &replica, outcome: .shown)

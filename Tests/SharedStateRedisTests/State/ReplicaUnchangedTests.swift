@@ -6,7 +6,7 @@ import Testing
 /// Transcripts: commits of a value that has not changed, so its stamp cannot distinguish snapshots.
 @Suite("A replica whose value is saved unchanged", .timeLimit(.minutes(5)))
 struct ReplicaUnchangedTests {
-  @Test("Converges: somebody else's older state does not slip into the box behind the snapshot")
+  @Test("Converges: another service's older state does not slip into the box behind the snapshot")
   func olderStateDuringEncoding() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 1)
@@ -21,7 +21,7 @@ struct ReplicaUnchangedTests {
     #expect(replica.confirmed == .document(9, "1"))
   }
 
-  @Test("Ordered: of what came in during a commit only the newest is shown")
+  @Test("Ordered: of the states that arrive during a commit, only the newest is shown")
   func newestAfterACommit() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 1)
@@ -34,7 +34,7 @@ struct ReplicaUnchangedTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([1], nil), .settled, .show(newest)])
   }
 
-  @Test("a change that was reported twice is committed once, so that nobody's newer one is overwritten")
+  @Test("a change that is reported twice is committed once, so it overwrites no newer one")
   func reportedTwice() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -48,7 +48,7 @@ struct ReplicaUnchangedTests {
     #expect(replica.takeDraft() == nil)
   }
 
-  @Test("a change that has given way, and is reported once more, is not said to be saved")
+  @Test("a change that has given way and is reported again is not reported as saved")
   func reportedAfterConflict() {
     let conflict = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("5".utf8))
     var replica = Replica.live(at: 7, "1", conflict: .reject)

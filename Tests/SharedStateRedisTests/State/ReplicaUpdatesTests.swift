@@ -19,7 +19,7 @@ struct ReplicaUpdatesTests {
     _ = replica.stored(.document(7, "1"))
   }
 
-  @Test("an update waits for the local change before it, also when that meets a conflict")
+  @Test("an update waits for the local change before it, even if that meets a conflict")
   func localChangeConflicts() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -33,7 +33,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.beginEncoding()?.updates == [5])
   }
 
-  @Test("an update waits for the local change before it, and those before that change do not")
+  @Test("an update waits for the local change before it, but earlier updates do not")
   func localChangeBetween() {
     var replica = Self.disconnected()
     #expect(replica.update(waiter: 1) == [])
@@ -55,7 +55,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.beginEncoding()?.updates == [2])
   }
 
-  @Test("what was run for somebody who has stopped waiting is not sent: the others run again")
+  @Test("the result of a run that includes an abandoned update is not sent: the others run again")
   func forgottenWhileItRuns() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.update(waiter: 1)
@@ -68,7 +68,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.beginEncoding()?.updates == [2])
   }
 
-  @Test("what was run and could not be sent is not sent later for somebody who has stopped waiting")
+  @Test("an update that had run but was not sent is not sent after its caller has stopped waiting")
   func forgottenBeforeItIsSent() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.update(waiter: 1)
@@ -83,7 +83,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.beginEncoding()?.updates == [2])
   }
 
-  @Test("ExactlyOnceUpdates: a conflict after a lost reply is decided only when the server would have remembered")
+  @Test("ExactlyOnceUpdates: a conflict after a lost reply is conclusive only if the server would have remembered")
   func forgottenOperation() {
     for hasForgotten in [false, true] {
       var replica = Replica.live(at: 7, "1")
@@ -102,7 +102,7 @@ struct ReplicaUpdatesTests {
   }
 
   @Test(
-    "ExactlyOnceUpdates: where the server evicts, a conflict does not tell that a lost update has made nothing of nothing"
+    "ExactlyOnceUpdates: on an evicting server, a conflict does not prove that a lost update created nothing"
   )
   func forgottenCreation() {
     for (vitals, evicts) in [(Vitals.calm, false), (.evicting, true)] {
@@ -125,7 +125,7 @@ struct ReplicaUpdatesTests {
     }
   }
 
-  @Test("ExactlyOnceUpdates: what the next server says to the second sending decides nothing, however often it is sent")
+  @Test("ExactlyOnceUpdates: the next server's answer to a repeated update decides nothing, however often it is sent")
   func replacedServer() {
     for runIDs in [["2"], ["2", "2"], ["2", "1"]] {
       var replica = Replica.live(at: 7, "1")
@@ -143,7 +143,7 @@ struct ReplicaUpdatesTests {
   }
 
   @Test(
-    "ExactlyOnceUpdates: who sent an update that may have taken effect is not told that it was refused",
+    "ExactlyOnceUpdates: an update that may have taken effect is not reported as refused",
     arguments: [CommitReply.wrongType("list"), nil]
   )
   func refusedAfterLostReply(_ reply: CommitReply?) {
@@ -164,7 +164,7 @@ struct ReplicaUpdatesTests {
     }
   }
 
-  @Test("Converges: what somebody has made of a commit whose reply was lost is kept when the reply comes")
+  @Test("Converges: an edit on top of a commit whose reply was lost is kept when the reply comes")
   func editedBeforeTheReply() {
     // The server either remembers the operation, or finds another revision than the commit expects.
     let meta = Meta(revision: Revision(8), parent: Revision(7), kind: .set, writer: "me")
@@ -183,7 +183,7 @@ struct ReplicaUpdatesTests {
   }
 
   @Test(
-    "ExactlyOnceUpdates: what a late update has made, that nobody waits for, is not taken for what came after it",
+    "ExactlyOnceUpdates: the result of a late abandoned update is not mistaken for that of a later commit",
     arguments: [true, false]
   )
   func effectOfAnAbandonedUpdate(isUpdate: Bool) {
@@ -240,7 +240,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.takeDraft() == nil)
   }
 
-  @Test("a pending change yields to a newer tombstone also when nothing was stored")
+  @Test("a pending change yields to a newer tombstone even if nothing was stored")
   func tombstoneAfterTombstone() {
     var replica = Replica.live(at: 7, "1")
     let deletion = replica.delivery(of: .deleted(8))
@@ -263,7 +263,7 @@ struct ReplicaUpdatesTests {
     )
   }
 
-  @Test("PendingSurvives: what an earlier commit of ours has made is not taken for what an interrupted one was to make")
+  @Test("PendingSurvives: the result of our earlier commit is not mistaken for that of an interrupted one")
   func earlierCommitOfOurs() {
     var replica = Replica.live(at: 5, "a", dataLoss: .adoptServer)
     _ = replica.update(waiter: 1)
@@ -283,7 +283,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.hasPendingChange)
   }
 
-  @Test("a change that would be rejected gives way to what has come in since it was made, without asking the server")
+  @Test("a rejecting change gives way to a value that has arrived since it was made, without asking the server")
   func rejectionWithoutAsking() {
     var replica = Replica.live(at: 7, "1", conflict: .reject)
     _ = replica.changed()
@@ -301,7 +301,7 @@ struct ReplicaUpdatesTests {
   }
 
   @Test(
-    "BadDataHeld: a change that would be rejected waits for what has come in while it was encoded, and cannot be read"
+    "BadDataHeld: a rejecting change waits for an unreadable value that has arrived while it was encoded"
   )
   func rejectionByBadData() {
     var replica = Replica.live(at: 7, "1", conflict: .reject)
@@ -316,7 +316,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.hasPendingChange)
   }
 
-  @Test("BadDataHeld: who updates behind a change that is being encoded is told when what has come in cannot be read")
+  @Test("BadDataHeld: an update behind a change that is being encoded fails if an unreadable value arrives")
   func updateBehindBadData() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -332,7 +332,7 @@ struct ReplicaUpdatesTests {
   }
 
   @Test(
-    "a change that would be rejected is not made on what the server goes back from while it is encoded, and forth to"
+    "a rejecting change is not based on a value that the server leaves and returns to while it is encoded"
   )
   func rejectionAfterGoingBack() {
     var replica = Replica.live(at: 7, "1", conflict: .reject, dataLoss: .adoptServer)
@@ -347,7 +347,7 @@ struct ReplicaUpdatesTests {
     replica.encodeAndSend("2", stamp: 1, number: 2)
   }
 
-  @Test("who waits for a change that is rejected is told once the box shows what was stored instead")
+  @Test("a waiter for a rejected change is resumed once the box shows the stored value")
   func rejection() {
     var replica = Replica.live(at: 7, "1", conflict: .reject)
     _ = replica.save(waiter: 3)
@@ -361,7 +361,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.delivered(theirs, outcome: .shown) == [.resume([3], error)])
   }
 
-  @Test("a tombstone that has ended is put up again, and a value that has expired stays as it is")
+  @Test("a tombstone that has expired is written again, and an expired value stays as it is")
   func tombstoneEnds() {
     var replica = Replica.live(at: 7, "1")
     deliver(replica.stored(.tombstone(8)), to: &replica, outcome: .shown)

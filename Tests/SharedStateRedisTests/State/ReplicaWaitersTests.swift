@@ -4,9 +4,9 @@ import Testing
 @testable import SharedStateRedis
 
 /// Transcripts: the callers that wait for a replica, and when each of them is resumed.
-@Suite("Those who wait for a replica", .timeLimit(.minutes(5)))
+@Suite("Callers that wait for a replica", .timeLimit(.minutes(5)))
 struct ReplicaWaitersTests {
-  @Test("those who save are told by the reply to a snapshot that was taken after they asked")
+  @Test("a save is resumed by the reply to a snapshot that was taken after it was called")
   func saveWaiters() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -16,7 +16,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
   }
 
-  @Test("those who save what is under way wait for that, and not for another commit")
+  @Test("a save of the value under way waits for that, and not for another commit")
   func saveOfWhatIsUnderWay() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -24,7 +24,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .settled])
   }
 
-  @Test("those who save a value that has changed since the commit under way wait for the next one")
+  @Test("a save of a value that has changed since the commit under way waits for the next one")
   func saveOfWhatHasChanged() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -35,7 +35,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
   }
 
-  @Test("those who flush wait for the change under way, and for nothing when there is none")
+  @Test("a flush waits for the change under way, and does not wait if there is none")
   func flushWaiters() {
     var replica = Replica.live(at: 7, "1")
     #expect(replica.flush(waiter: 4) == false)
@@ -44,7 +44,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .settled])
   }
 
-  @Test("those who have stopped waiting are not told")
+  @Test("callers that have stopped waiting are not resumed")
   func forgottenWaiters() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.save(waiter: 5)
@@ -55,7 +55,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .loading(false), .loadError(nil)])
   }
 
-  @Test("a save that is asked for while an older snapshot is encoded waits for the next one")
+  @Test("a save that is called while an older snapshot is encoded waits for the next one")
   func saveDuringEncoding() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
@@ -82,7 +82,7 @@ struct ReplicaWaitersTests {
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([4], nil), .commit])
   }
 
-  @Test("a refusal is told to those who wait for a later snapshot as well")
+  @Test("a refusal also resumes callers that wait for a later snapshot")
   func refusalTellsEverybody() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -94,7 +94,7 @@ struct ReplicaWaitersTests {
     #expect(replica.hasPendingChange)
   }
 
-  @Test("a refusal is told to the updates that wait behind the refused change as well")
+  @Test("a refusal also resumes updates that wait for the refused change")
   func refusalTellsUpdates() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
@@ -109,7 +109,7 @@ struct ReplicaWaitersTests {
     #expect(replica.hasPendingChange)
   }
 
-  @Test("a load waits for a read that was sent after it, whatever else is answered before")
+  @Test("a load waits for a read that was sent after it, whatever is answered before")
   func loadWaitsForItsRead() {
     var replica = Replica.live(at: 7, "1")
     let earlier = replica.beginRead()

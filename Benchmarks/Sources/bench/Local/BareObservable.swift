@@ -1,7 +1,7 @@
 import Observation
 import Synchronization
 
-/// The least that can be observed: a mutex and a registrar.
+/// The simplest observable class: a mutex and a registrar.
 final class BareObservable: Observable, Sendable {
   private let mutex = Mutex(0)
   private let registrar = ObservationRegistrar()

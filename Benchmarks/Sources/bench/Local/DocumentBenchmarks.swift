@@ -1,7 +1,7 @@
 import Foundation
 import SharedState
 
-/// What encoding, decoding and merging documents costs, against Foundation's coders.
+/// Measures encoding, decoding and merging documents against Foundation's coders.
 struct DocumentBenchmarks {
   private let isQuick: Bool
   private let encoder: DocumentEncoder
@@ -43,7 +43,7 @@ struct DocumentBenchmarks {
 
   private func rows<Value: Codable & Equatable>(of value: Value, _ text: Data, operations: Int) throws -> [Row] {
     let document = try JSONDocument(parsing: text)
-    // What fails would be quick.
+    // A coder that fails would be quick.
     let read = try decoder.decode(Value.self, from: text)
     let readByFoundation = try foundationDecoder.decode(Value.self, from: foundationEncoder.encode(value))
     precondition(read == value && readByFoundation == value)
@@ -81,7 +81,7 @@ struct DocumentBenchmarks {
     ]
   }
 
-  /// One field changed here, and another one there.
+  /// Merges a change of one field here with a change of another one there.
   private func merge() throws -> Row {
     let (base, theirs) = (Config(), Config(database: Section(port: 5_433)))
     let mine = Config(cache: Section(timeout: 2.5))

@@ -6,7 +6,7 @@ import SharedStateDependencies
 import SharedStateRedis
 import Synchronization
 
-/// What reading and changing a share costs in one process, against a bare mutex.
+/// Measures reading and changing a share in one process against a bare mutex.
 struct LocalBenchmarks {
   let store: RedisStore
   let isQuick: Bool
@@ -32,7 +32,7 @@ struct LocalBenchmarks {
   private static let creationTarget = Row.Target.atMost(1_500)
   private static let bytesTarget = Row.Target.atMost(400)
   private static let tellingTarget = Row.Target.atMost(500)
-  /// What is measured anew differs by as much.
+  /// Repeated measurements differ by this much.
   private static let scalingTarget = Row.Target.ratioAtMost(1.15)
 
   // MARK: Accesses
@@ -90,7 +90,7 @@ struct LocalBenchmarks {
       let thousandths = Int((cost.allocations * 1_000).rounded(.up))
       notes.append(thousandths % 1_000 == 0 ? "\(thousandths / 1_000) a" : "\(Double(thousandths) / 1_000) a")
     }
-    // Other threads took the processor away, or had to be waited for.
+    // Other threads took the processor, or the operation had to wait for them.
     if cost.processorNanoseconds < 0.9 * cost.nanoseconds {
       notes.append("\(Int(cost.processorNanoseconds.rounded())) ns of processor time")
     }
@@ -99,10 +99,10 @@ struct LocalBenchmarks {
 
   // MARK: Two threads
 
-  /// Each thread has a value of its own: what they cost each other, against one thread and one value.
+  /// Two threads, each with a value of its own, against one thread and one value: shows how much they slow each other.
   func threads() -> [Row] {
     let boxes = [Box(), Box()]
-    // As the boxes, they are apart in memory. Observation keeps a lock for each in memory of its own, and those of two
+    // Like the boxes, the shares are apart in memory. Observation allocates a lock for each share, and the locks of two
     // neighbours may share a cache line.
     let many = (0..<64).map { _ in Shared(value: 0) }
     let shares = [many[16], many[48]]
@@ -160,7 +160,7 @@ struct LocalBenchmarks {
     figures.sorted()[figures.count / 2]
   }
 
-  /// Nanoseconds for each operation, of the slowest thread.
+  /// The nanoseconds per operation of the slowest thread.
   private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> Double {
     let arrived = Arrivals()
     let elapsed = Mutex<[UInt64]>([])
@@ -222,7 +222,7 @@ struct LocalBenchmarks {
     return row("look up a .redis key, and read", measured, Self.lookUpTarget)
   }
 
-  /// New `.inMemory` keys, against boxes in a dictionary.
+  /// Measures new `.inMemory` keys against boxes in a dictionary.
   private func creation() -> [Row] {
     let count = isQuick ? 10_000 : 100_000
     let names = (0..<count).map { "bench:creation:\($0)" }
@@ -245,7 +245,7 @@ struct LocalBenchmarks {
     ]
   }
 
-  /// What is left of `.inMemory` keys when their shares and their storage are gone.
+  /// Measures the memory that remains of `.inMemory` keys when their shares and their storage are gone.
   private func release() -> Row {
     let count = isQuick ? 10_000 : 100_000
     let names = (0..<count).map { "bench:release:\($0)" }
@@ -257,7 +257,7 @@ struct LocalBenchmarks {
         consume(shares.count)
       }
     }
-    // The first time makes what is kept for all times.
+    // The first run allocates memory that is kept for ever.
     run()
     let bytes = bench_allocated_bytes()
     run()
@@ -277,7 +277,7 @@ struct LocalBenchmarks {
     return (cost, Double(bench_allocated_bytes() - bytes) / Double(names.count))
   }
 
-  /// An observer that registers, and is told of a change; against an observable class around a mutex.
+  /// Measures registering an observer and notifying it of a change, against an observable class around a mutex.
   private func observation() -> Row {
     let share = Shared(value: 0)
     let bare = BareObservable()
@@ -301,14 +301,15 @@ struct LocalBenchmarks {
     return row("observe once, increment, be told", measured, nil)
   }
 
-  /// A change that one observer is told of, without the registration; against an observable class around a mutex.
+  /// Measures a change that notifies one observer, without the registration, against an observable class around a
+  /// mutex.
   private func telling() -> Row {
     let shares = (0..<100).map { _ in Shared(value: 0) }
     let bare = shares.map { _ in BareObservable() }
     let told = Atomic(0)
     var costs: [Cost] = []
     var floors: [Cost] = []
-    // The clock is read once for all that are told.
+    // The clock is read once for all notifications.
     for _ in 0..<rounds * 100 {
       for object in bare {
         withObservationTracking {

@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import SharedStateRedis
 
-/// How many atomic updates of one key two processes get through, with 64 callers in each.
+/// Measures the atomic updates of one key by two processes, with 64 callers in each.
 struct AtomicUpdatesBenchmark {
   let scene: Scene
   let isQuick: Bool
@@ -13,7 +13,7 @@ struct AtomicUpdatesBenchmark {
   private var repetitions: Int { isQuick ? 1 : 3 }
   private var updatesOfACaller: Int { isQuick ? 100 : 1_000 }
 
-  /// The library and its floors in turns, so that all of them see the same machine.
+  /// Runs the library and its floors in turns, so that all of them see the same machine.
   func run() async throws -> [Row] {
     let statistics = try scene.connect()
     var updates: [Double] = []
@@ -58,7 +58,7 @@ struct AtomicUpdatesBenchmark {
 
   private var updatesOfARepetition: Int { 2 * Self.callers * updatesOfACaller }
 
-  /// Updates a second of this process and another.
+  /// The updates per second of this process and another one together.
   private func updateAtomically(repetition: Int) async throws -> Double {
     let child = try ChildProcess("--update-atomically", scene.url, Self.name, String(updatesOfACaller))
     child.start()
@@ -77,7 +77,7 @@ struct AtomicUpdatesBenchmark {
     return Double(updatesOfARepetition) / seconds
   }
 
-  /// What the other process does.
+  /// The work of the other process.
   static func child(url: String, name: String, times: Int) async throws {
     let store = RedisStore(try RedisConfiguration(url: url))
     try await store.connected(within: .seconds(5))
@@ -106,10 +106,10 @@ struct AtomicUpdatesBenchmark {
 
   // MARK: Floors
 
-  /// Two connections that change one key by optimistic locking.
+  /// Measures two connections that change one key by optimistic locking.
   ///
-  /// - Parameter isPipelined: Whether commands that need not wait for one another are sent together: two round trips for
-  ///   an attempt, in place of five.
+  /// - Parameter isPipelined: Whether commands that need not wait for one another are sent together: two round trips
+  ///   for an attempt, instead of five.
   private func watchLoop(isPipelined: Bool) async throws -> Double {
     let times = isQuick ? 500 : 5_000
     let connections = [try scene.connect(), try scene.connect()]
@@ -135,7 +135,7 @@ struct AtomicUpdatesBenchmark {
     }
   }
 
-  /// One connection that waits for each reply.
+  /// Measures one connection that waits for each reply.
   private func synchronousIncrements() async throws -> Double {
     let times = isQuick ? 2_000 : 50_000
     let redis = try scene.connect()
@@ -152,7 +152,7 @@ struct AtomicUpdatesBenchmark {
 }
 
 extension BareRedis {
-  /// Sends commands, and returns what answers the last of them.
+  /// Sends commands, and returns the reply to the last one.
   fileprivate func lastReply(to commands: [BareCommand], isPipelined: Bool) throws -> UnsafeRawBufferPointer {
     var last = UnsafeRawBufferPointer(start: nil, count: 0)
     if isPipelined {
@@ -168,7 +168,7 @@ extension BareRedis {
   }
 }
 
-/// Another process of this program, that says when it is ready and is told when to begin.
+/// Another process of this program, which reports when it is ready and is told when to begin.
 private final class ChildProcess {
   private let process = Process()
   private let input = Pipe()

@@ -1,4 +1,4 @@
-/// The arguments of one command, as hiredis wants them, in memory of their own.
+/// The arguments of one command, as hiredis requires them, in memory of their own.
 final class BareCommand: @unchecked Sendable {
   // `@unchecked Sendable` is right because one thread at a time uses it.
   let count: Int32
@@ -6,7 +6,7 @@ final class BareCommand: @unchecked Sendable {
   let lengths: UnsafeMutablePointer<Int>
   private let memory: [UnsafeMutableRawBufferPointer]
 
-  /// Room for what an argument is replaced by.
+  /// Additional bytes for the replacement of an argument.
   private static let room = 64
 
   init(_ arguments: [[UInt8]]) {

@@ -1,18 +1,19 @@
 import SharedState
 import SharedStateRedis
 
-/// A commit as the library sends it, overheard by the server's MONITOR: the floor sends the very same.
+/// A commit of the library, captured by the server's MONITOR, so that the floor can send the very same commit.
 struct CapturedCommit {
   private let name: String
   private let arguments: [[UInt8]]
 
-  /// Where the expected revision, the number of the operation and the document are: EVALSHA, digest, 3, three keys, channel, expected, floor,
-  /// writer, nonce, number, kind, document, time to live, expected lineage, and the two texts of the new one.
+  /// The indices of the expected revision, the number of the operation and the document. The arguments are: EVALSHA,
+  /// digest, 3, three keys, channel, expected, floor, writer, nonce, number, kind, document, time to live, expected
+  /// lineage, and the two texts of the new lineage.
   private static let expected = 7
   private static let number = 11
   private static let document = 13
 
-  /// Commits twice, and keeps the second: it has a revision as its floor.
+  /// Commits twice, and keeps the second commit, which has a revision as its floor.
   init(of share: Shared<Tick>, name: String, store: RedisStore, server: BareRedis) async throws {
     try server.command("MONITOR")
     for sequence in 1...2 {
@@ -33,7 +34,7 @@ struct CapturedCommit {
   func command(for other: String) -> BareCommand {
     BareCommand(
       arguments.enumerated().map { index, argument in
-        // Whatever is there, because nobody tells the floor which revision that is.
+        // Unconditional, because the floor does not know the stored revision.
         if index == Self.expected { return [UInt8(ascii: "*")] }
         guard (3...6).contains(index) else { return argument }
         return Array(String(decoding: argument, as: UTF8.self).replacing(name, with: other).utf8)
@@ -53,7 +54,7 @@ struct CapturedCommit {
     command.replace(Self.document, by: document)
   }
 
-  /// Takes a line such as `1700000000.123456 [0 127.0.0.1:5000] "EVALSHA" "a\x00b"` apart.
+  /// Parses a line such as `1700000000.123456 [0 127.0.0.1:5000] "EVALSHA" "a\x00b"`.
   private static func arguments(in line: UnsafeRawBufferPointer) -> [[UInt8]] {
     var arguments: [[UInt8]] = []
     var current: [UInt8]?

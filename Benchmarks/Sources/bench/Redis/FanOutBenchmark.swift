@@ -3,10 +3,10 @@ import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
 
-/// What a change costs the server for each service that follows the value.
+/// Measures what a change costs the server for each service that shares the value.
 ///
 /// The floor is PUBLISH to as many bare subscribers, with a payload of the same size. All figures are processor time of
-/// the server, without what it takes to do nothing for as long.
+/// the server, minus that of an idle server in the same time.
 struct FanOutBenchmark {
   let isQuick: Bool
 
@@ -66,7 +66,7 @@ struct FanOutBenchmark {
     return figure
   }
 
-  /// Microseconds of the server for each change and service.
+  /// The server's microseconds for each change and service.
   private func cost(_ server: PrivateRedisServer, _ change: (Int) throws -> Void) async throws -> Double {
     let idle = try await server.processorSeconds { try await Task.sleep(for: .seconds(seconds)) }
     let busy = try await server.processorSeconds {

@@ -2,7 +2,7 @@ import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
 
-/// Services that share many values: the first one has set them all to 1, and all of them have seen it.
+/// Services that share many values. The first service has set all values to 1, and all services have seen that.
 struct Fleet {
   let stores: [RedisStore]
   /// The shares of each store. They are held until ``shutdown()``.
@@ -28,7 +28,7 @@ struct Fleet {
     for share in shares.joined() { await share.becomes(1) }
   }
 
-  /// Kills the server, and returns when all of them have noticed.
+  /// Kills the server, and returns when all services have noticed.
   func lose(_ server: PrivateRedisServer) async {
     server.kill()
     for store in stores {

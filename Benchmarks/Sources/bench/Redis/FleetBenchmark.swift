@@ -3,8 +3,8 @@ import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
 
-/// How a server bears services of which each has the same ten values of 1 KB: how much of its time they take while
-/// nothing happens, and how it goes when all connections are cut, and when it comes back with nothing.
+/// Measures the load on a server of services that all share the same ten values of 1 KB: while nothing changes, when
+/// all connections are cut, and when the server restarts without data.
 struct FleetBenchmark {
   let isQuick: Bool
 
@@ -34,7 +34,7 @@ struct FleetBenchmark {
     for share in shares[0] { share.withLock { $0 = text } }
     try await stores[0].flush(within: .seconds(60))
     for share in shares.joined() { while share.wrappedValue != text { try await Self.pause() } }
-    // What a start causes is over by then.
+    // The consequences of the start are over by then.
     try await Task.sleep(for: .seconds(isQuick ? 2 : 5))
 
     let resting = try await server.processorSeconds { try await Task.sleep(for: idle) }
@@ -79,7 +79,7 @@ struct FleetBenchmark {
     return (Double(monotonicNanoseconds() - start) / 1e9, processor)
   }
 
-  /// An error says that a value may be stale.
+  /// Waits until no share has an error, because its value may be stale until then.
   private func upToDate(_ shares: [[Shared<String>]]) async throws {
     for share in shares.joined() { while share.loadError != nil { try await Self.pause() } }
   }

@@ -4,7 +4,7 @@ import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
 
-/// Many services with many values each, on one server that restarts.
+/// Measures many services with many values each, on one server that restarts.
 struct HerdBenchmark {
   let isQuick: Bool
 
@@ -19,14 +19,14 @@ struct HerdBenchmark {
     let threads = Double(Self.status("Threads"))
 
     await fleet.lose(server)
-    // Somebody has changed one value meanwhile.
+    // One value has changed in the meantime.
     fleet.shares[1][0].withLock { $0 = 2 }
     try server.restart()
     let start = monotonicNanoseconds()
     for store in fleet.stores { try await store.connected(within: .seconds(120)) }
     let connected = Double(monotonicNanoseconds() - start) / 1e6
     for shares in fleet.shares { await shares[0].becomes(2) }
-    // An error says that a value may be stale.
+    // As long as there is an error, the value may be stale.
     for share in fleet.shares.joined() { while share.loadError != nil { try await Task.sleep(for: .milliseconds(1)) } }
     let converged = Double(monotonicNanoseconds() - start) / 1e6
     let reads = try Self.calls("mget", server)
@@ -46,7 +46,7 @@ struct HerdBenchmark {
     ]
   }
 
-  /// How often the server was asked since it was started.
+  /// How often the server has run a command since it was started.
   private static func calls(_ command: String, _ server: PrivateRedisServer) throws -> Double {
     let statistics = try server.command("INFO", "commandstats").text ?? ""
     let line = statistics.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_\(command):") }
@@ -54,7 +54,7 @@ struct HerdBenchmark {
     return Double(calls ?? "") ?? 0
   }
 
-  /// A number of this process's status, in the kernel's unit.
+  /// A number from the status of this process, in the kernel's unit.
   private static func status(_ name: String) -> Int {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("\(name):") }

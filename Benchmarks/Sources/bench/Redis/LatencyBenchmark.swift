@@ -2,7 +2,7 @@ import Foundation
 import SharedState
 import SharedStateRedis
 
-/// How long a change is on its way, to the server and back, and into another process; against bare hiredis.
+/// Measures the latency of a change, to the server and back, and into another process, against bare hiredis.
 struct LatencyBenchmark {
   let scene: Scene
   let isQuick: Bool
@@ -10,19 +10,19 @@ struct LatencyBenchmark {
   private enum Phase: Int {
     /// A write about every millisecond, so that all threads go to sleep in between.
     case paced = 1
-    /// The same, and the writer waits for `flush()`.
+    /// A write about every millisecond, and the writer waits for `flush()`.
     case pacedFlush
-    /// The same, and the writer waits for `save()`.
+    /// A write about every millisecond, and the writer waits for `save()`.
     case pacedSave
-    /// A write as soon as the one before is acknowledged.
+    /// A write as soon as the previous one is acknowledged.
     case backToBack
     /// Bare: a write about every millisecond, by a thread that owns the connection, and awaited by a task.
     case pacedAwaited
   }
 
-  /// What the writing process measures.
+  /// The measurements of the writing process.
   private struct Written {
-    /// How long `withLock` itself takes.
+    /// The duration of `withLock` itself.
     var calls = Samples()
     var acknowledged: [Phase: Samples] = [:]
   }
@@ -48,7 +48,7 @@ struct LatencyBenchmark {
 
     var library = Written()
     var bare = Written()
-    // In turns, so that both see the same machine.
+    // The two take turns, so that both see the same machine.
     for _ in 0..<rounds {
       try await write(share, into: &library)
       bare = try await write(floor, adding: bare)
@@ -96,7 +96,7 @@ struct LatencyBenchmark {
     try await scene.store.flush(within: .seconds(10))
   }
 
-  /// A thread that sends the command and waits for its reply.
+  /// Writes on a thread that sends the command and waits for its reply.
   private func write(_ floor: Floor, adding before: Written) async throws -> Written {
     let count = writesInOneRound
     return try await onThread {
@@ -125,11 +125,11 @@ struct LatencyBenchmark {
     floor.stop()
   }
 
-  /// The bare hiredis publisher, on a thread of its own, for a task that awaits each write: what every library needs that
-  /// has an asynchronous function and a thread that owns the connection.
+  /// The bare hiredis publisher on a thread of its own, for a task that awaits each write: the least that a library
+  /// with an asynchronous function and a thread that owns the connection needs.
   private final class OwnedFloor: @unchecked Sendable {
-    // `@unchecked Sendable` is right because the task hands over `next` by the semaphore, and does not touch it again
-    // before the thread has resumed it.
+    // `@unchecked Sendable` is right because the task hands over `next` through the semaphore, and does not touch it
+    // again before the thread has resumed the task.
     private let floor: Floor
     private let work = DispatchSemaphore(value: 0)
     private var next: (tick: Tick, continuation: CheckedContinuation<Void, any Error>)?
@@ -159,7 +159,7 @@ struct LatencyBenchmark {
 
   /// The bare hiredis publisher.
   private final class Floor: @unchecked Sendable {
-    // `@unchecked Sendable` is right because one thread at a time uses it: each waits for the one before.
+    // `@unchecked Sendable` is right because one thread at a time uses it: each waits for the previous one.
     private let redis: BareRedis
     private let command: BareCommand
     private var operation = 1_000

@@ -3,30 +3,30 @@ import SharedState
 import SharedStateRedis
 import Synchronization
 
-/// What the other process does: it sees ticks, and says afterwards how long each was on its way.
+/// The work of the other process: it receives ticks, and afterwards reports the latency of each.
 enum Observer {
-  /// The ticks that were decoded, on the store's own thread: next the box shows them.
+  /// The ticks, as they were decoded on the store's own thread, just before the box shows them.
   private static let decoded = Mutex<[(phase: Int, latency: UInt64)]>([])
 
   static func noteDecoded(_ tick: Tick, at time: UInt64) {
     decoded.withLock { $0.append((tick.phase, time - min(time, tick.sentAt))) }
   }
 
-  /// Through the library: as a user sees them, in `updates`.
+  /// Receives ticks through the library, in `updates`, as a user does.
   static func library(url: String, name: String) async throws {
     endWithParent()
     let store = RedisStore(try RedisConfiguration(url: url))
     try await store.connected(within: .seconds(5))
     let share = Shared(wrappedValue: Tick(), .redis(name, store: store))
     try await share.load()
-    // Not on the main actor, as in a service.
+    // Not on the main actor, like a service.
     await Task.detached {
       var report = Report()
       for await tick in share.updates where report.isLast(tick, at: monotonicNanoseconds()) { break }
     }.value
   }
 
-  /// Through a blocking hiredis subscriber.
+  /// Receives ticks through a blocking hiredis subscriber.
   static func floor(host: String, port: Int32, channel: String) throws {
     endWithParent()
     let redis = try BareRedis(host: host, port: port)
@@ -40,10 +40,10 @@ enum Observer {
     }
   }
 
-  /// Standard input ends when the process that has started this one does.
+  /// Ends this process when standard input ends, which happens when the parent process ends.
   private static func endWithParent() {
     Thread {
-      // Not by way of the C library's stream, whose lock `exit` waits for.
+      // Not through the C library's stream, because `exit` waits for its lock.
       var byte: UInt8 = 0
       while read(0, &byte, 1) > 0 {}
       exit(1)
@@ -54,7 +54,7 @@ enum Observer {
     private var isReady = false
     private var seen: [(phase: Int, latency: UInt64)] = []
 
-    /// Notes a tick; at the last one, prints everything.
+    /// Notes a tick, and returns whether it is the last one, after which it prints the report.
     mutating func isLast(_ tick: Tick, at time: UInt64) -> Bool {
       if !isReady {
         isReady = true
@@ -74,21 +74,21 @@ enum Observer {
   }
 }
 
-/// The other process, from the side of the one that has started it.
+/// The other process, as seen by its parent.
 final class ObserverProcess: Sendable {
   private let process: Process
   private let output = Pipe()
   private let lifeline = Pipe()
 
-  /// What it has seen.
+  /// The report of the other process.
   struct Report {
     var latencies: [Int: Samples] = [:]
     var decoded: [Int: Samples] = [:]
-    /// The number of the last tick; `nil` when that has not arrived.
+    /// The number of the last tick; `nil` when it has not arrived.
     var last: Int?
   }
 
-  /// Starts it, and returns when it listens.
+  /// Starts the process, and returns when it listens.
   init(_ arguments: String...) throws {
     process = Process()
     process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -100,7 +100,7 @@ final class ObserverProcess: Sendable {
     guard ready == Data("ready\n".utf8) else { throw BenchmarkError.observerEnded }
   }
 
-  /// Waits until it has seen the last tick, ten seconds at the most.
+  /// Waits until the process has seen the last tick, for at most ten seconds.
   func report() -> Report {
     let process = process
     DispatchQueue.global().asyncAfter(deadline: .now() + 10) { if process.isRunning { process.terminate() } }

@@ -2,7 +2,8 @@ import Foundation
 import SharedState
 import SharedStateRedis
 
-/// Two services that answer each other's changes: how long an answer takes, until the other one can answer that.
+/// Two services that answer each other's changes. Measures the time of an answer, until the other service can answer
+/// it.
 struct PingPongBenchmark {
   let scene: Scene
   let isQuick: Bool
@@ -21,7 +22,7 @@ struct PingPongBenchmark {
     let captured = try await CapturedCommit(of: shares[0], name: Self.name, store: scene.store, server: scene.connect())
     let players = try (0...1).map { try Player($0, of: scene, captured, name: Self.floorName) }
     var (library, bare) = (Samples(), Samples())
-    // In turns, so that both see the same machine.
+    // The two take turns, so that both see the same machine.
     for round in 1...rounds {
       library.append(try await play(round, shares) / UInt64(answers))
       bare.append(try await play(round, players) / UInt64(answers))
@@ -69,10 +70,10 @@ struct PingPongBenchmark {
     return monotonicNanoseconds() - start
   }
 
-  /// A service of bare hiredis, with a thread that waits for messages and answers them itself.
+  /// A service with bare hiredis, whose thread waits for messages and answers them itself.
   private final class Player: @unchecked Sendable {
-    // `@unchecked Sendable` is right because the first write happens while the thread waits for a message, which follows
-    // from it, and everything else on that thread.
+    // `@unchecked Sendable` is right because the first write happens while the thread waits for a message, which
+    // follows from that write, and everything else happens on the thread.
     private let index: Int
     private let subscriber: BareRedis
     private let writer: BareRedis
@@ -97,7 +98,7 @@ struct PingPongBenchmark {
     }
 
     func write(_ tick: Tick) throws {
-      // Both have the nonce of the one that was captured.
+      // Both players use the nonce of the captured commit, so their numbers must not repeat.
       CapturedCommit.set(number: tick.phase * 1_000_000 + tick.sequence, in: command)
       tick.write(into: &document)
       CapturedCommit.set(document: document, in: command)

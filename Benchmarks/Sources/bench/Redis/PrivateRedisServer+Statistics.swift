@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedisTesting
 
 extension PrivateRedisServer {
-  /// The sum of what INFO says of these fields.
+  /// The sum of these fields of INFO.
   func sum(of names: Set<String>, in section: String) throws -> Double {
     let statistics = try command("INFO", section).text ?? ""
     return statistics.split(whereSeparator: \.isNewline).reduce(0) { sum, line in
@@ -17,7 +17,7 @@ extension PrivateRedisServer {
     try sum(of: ["used_cpu_user", "used_cpu_sys"], in: "cpu")
   }
 
-  /// The processor time of the server while something happens, in seconds.
+  /// The processor time of the server while the body runs, in seconds.
   func processorSeconds(while body: () async throws -> Void) async throws -> Double {
     let before = try processorSeconds()
     try await body()

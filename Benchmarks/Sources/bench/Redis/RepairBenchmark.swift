@@ -3,18 +3,19 @@ import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
 
-/// What the server has to do for services that compare everything once in a while, and give back what it has lost.
+/// Measures the work of a server for services that compare all values periodically, and restore the values that it has
+/// lost.
 ///
-/// All figures are processor time of the server, without what it takes to do nothing.
+/// All figures are processor time of the server, minus that of an idle server.
 struct RepairBenchmark {
   let isQuick: Bool
 
-  /// How often all come back to nothing, and how often to all, in turns.
+  /// How often all services reconnect to a server without data, and to one with all data, in turns.
   private static let restarts = 5
 
   private var names: Int { isQuick ? 10_000 : 100_000 }
   private var minute: Duration { .seconds(isQuick ? 12 : 60) }
-  /// Long enough for everything to be over that a restart causes.
+  /// Long enough for all consequences of a restart to be over.
   private var settling: Duration { .seconds(isQuick ? 5 : 15) }
 
   func run() async throws -> [Row] {
@@ -42,7 +43,8 @@ struct RepairBenchmark {
     Row(name: name, figure: seconds, floor: nil, unit: "s", target: target, note: note)
   }
 
-  /// What it takes to compare everything once, from doing so for a minute, each value about four times.
+  /// The cost of one comparison of all values, measured during a minute in which each value is compared about four
+  /// times.
   private func comparing(services: Int) async throws -> Double {
     let server = try PrivateRedisServer(.tcp, isPersistent: false)
     let fleet = try await fleet(services, on: server, comparingEvery: minute / 4)
@@ -55,10 +57,11 @@ struct RepairBenchmark {
     return (busy - (try await idleSeconds(server, in: minute))) / comparisons
   }
 
-  /// What the server does in the minute in which all come back to it, when it has lost nothing, and when it has lost
-  /// everything; and how many milliseconds later all is there again. Each several times, in turns.
+  /// The work of the server in the minute in which all services reconnect, when it has lost nothing, and when it has
+  /// lost everything; and after how many milliseconds all values are restored. Each several times, in turns.
   ///
-  /// It is measured until all is over that a restart causes. What was read then is compared a minute later.
+  /// Measured until all consequences of the restart are over. The values that were read then are compared a minute
+  /// later.
   private func restarts(
     services: Int
   ) async throws -> [(returning: Double, losing: Double, healed: Double)] {
@@ -67,12 +70,12 @@ struct RepairBenchmark {
     var restarts: [(returning: Double, losing: Double, healed: Double)] = []
     for _ in 0..<Self.restarts {
       await fleet.lose(server)
-      // What the last round has saved.
+      // The data that the last round has saved.
       try? FileManager.default.removeItem(at: server.folder.appendingPathComponent("dump.rdb"))
       try server.restart()
       let start = monotonicNanoseconds()
       let restarted = try server.processorSeconds()
-      // Not more often: each question is a connection, which costs the server as much as ten restores.
+      // The pause is long, because each query is a connection, which costs the server as much as ten restores.
       while try Self.keys(server) < 2 * names { try await Task.sleep(for: .milliseconds(50)) }
       let healed = Double(monotonicNanoseconds() - start) / 1e6
       try await Task.sleep(for: settling - .milliseconds(healed))
@@ -112,7 +115,7 @@ struct RepairBenchmark {
     return try server.processorSeconds() - before
   }
 
-  /// What the server does in that time when nobody uses it.
+  /// The work of an idle server in that time.
   private func idleSeconds(_ server: PrivateRedisServer, in time: Duration) async throws -> Double {
     try await serverSeconds(server, in: time / 4) * 4
   }

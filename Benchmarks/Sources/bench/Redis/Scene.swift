@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 import SharedStateRedisTesting
 
-/// A redis-server of our own, and a connected store.
+/// A private redis-server, and a connected store.
 struct Scene {
   let server: PrivateRedisServer
   let store: RedisStore

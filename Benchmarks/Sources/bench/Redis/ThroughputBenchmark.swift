@@ -2,12 +2,12 @@ import Foundation
 import SharedState
 import SharedStateRedis
 
-/// How many changes a second get through, and how many commits they become.
+/// Measures how many changes per second reach the server, and how many commits they become.
 struct ThroughputBenchmark {
   let scene: Scene
   let isQuick: Bool
 
-  /// About what a service keeps under one key.
+  /// A value of the typical size for one key.
   private struct Item: Codable, Sendable {
     var title = "An item of the benchmarks"
     var price = 1_999
@@ -44,7 +44,7 @@ struct ThroughputBenchmark {
         return command
       }
     )
-    // What is measured is a key that exists, not one that is made.
+    // The measurement is about keys that exist, not about making them.
     try await push(shares, rounds: 1)
     _ = try await pipeline.run(rounds: 1, window: 512, step: 512)
 
@@ -103,9 +103,9 @@ struct ThroughputBenchmark {
     }
   }
 
-  /// Bare hiredis with many commands under way.
+  /// Bare hiredis with many commands in flight.
   private final class Pipeline: @unchecked Sendable {
-    // `@unchecked Sendable` is right because one thread at a time uses it: each waits for the one before.
+    // `@unchecked Sendable` is right because one thread at a time uses it: each waits for the previous one.
     private let redis: BareRedis
     private let commands: [BareCommand]
     private var operation = 1_000
@@ -115,7 +115,11 @@ struct ThroughputBenchmark {
       self.commands = commands
     }
 
-    /// Commits a second, with so many commands under way at the most, so many of which are sent at once.
+    /// The commits per second.
+    ///
+    /// - Parameters:
+    ///   - window: The largest number of commands in flight.
+    ///   - step: How many commands are sent at once.
     func run(rounds: Int, window: Int, step: Int) async throws -> Double {
       try await onThread { [self] in
         let start = monotonicNanoseconds()
@@ -145,7 +149,7 @@ struct ThroughputBenchmark {
     }
   }
 
-  /// A thread that reads what it has subscribed to, as the store does.
+  /// A thread that reads the messages of its subscriptions, as the store does.
   private final class Listener: Sendable {
     private let redis: BareRedis
 

@@ -1,9 +1,9 @@
-/// The value whose way is measured: it carries the time at which it was written.
+/// The value whose latency is measured: it carries the time at which it was written.
 struct Tick: Codable, Sendable, Equatable {
-  /// Which measurement it belongs to; the one of phase ``end`` is the last of all.
+  /// The measurement that the tick belongs to; the tick of phase ``end`` is the last of all.
   var phase = 0
   var sequence = 0
-  /// On the monotonic clock, in nanoseconds.
+  /// The time on the monotonic clock, in nanoseconds.
   var sentAt: UInt64 = 0
 
   static let end = -1
@@ -20,7 +20,7 @@ extension Tick {
 }
 
 extension Tick {
-  /// The JSON document, without an encoder.
+  /// Writes the JSON document without an encoder.
   func write(into bytes: inout [UInt8]) {
     bytes.removeAll(keepingCapacity: true)
     bytes.append(contentsOf: #"{"phase":"#.utf8)
@@ -32,7 +32,7 @@ extension Tick {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// Reads what ``write(into:)`` has made, anywhere in a message: its last three numbers.
+  /// Reads a document of ``write(into:)`` at any place in a message: its last three numbers.
   init?(message: UnsafeRawBufferPointer) {
     guard let start = message.lastIndex(of: UInt8(ascii: "{")) else { return nil }
     var numbers: [Int] = []

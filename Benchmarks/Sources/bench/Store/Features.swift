@@ -46,7 +46,7 @@ struct ObservedCounting {
   }
 }
 
-/// Has the counting feature one scope further down.
+/// Contains the counting feature one scope further down.
 @Reducer
 struct OneScope {
   struct State: Sendable { var child = Counting.State() }
@@ -81,7 +81,7 @@ struct Sharing {
   }
 }
 
-/// One of many.
+/// One element of many.
 @Reducer
 struct Item {
   struct State: Equatable, Identifiable, Sendable {
@@ -134,7 +134,7 @@ struct Rows {
   }
 }
 
-/// Lets rows come and go.
+/// Adds and removes rows.
 @Reducer
 struct ChangingRows {
   typealias State = Rows.State

@@ -6,7 +6,7 @@ import SharedStateStore
 import SharedStateStoreTesting
 import Synchronization
 
-/// What a store costs, against a locked struct, an actor, a loop over an `AsyncStream` and a bare task.
+/// Measures a store against a locked struct, an actor, a loop over an `AsyncStream` and a bare task.
 struct StoreBenchmarks {
   let isQuick: Bool
 
@@ -99,7 +99,7 @@ struct StoreBenchmarks {
     store.send(action)
   }
 
-  /// Against one thread and a locked struct; the note compares with four threads that have one.
+  /// Compares with one thread and a locked struct; the note compares with four threads that share one.
   private func fourThreads(_ store: StoreOf<Counting>, _ floor: Cost) -> Row {
     let shared = LockedStruct()
     let operations = operations / 4
@@ -224,7 +224,7 @@ struct StoreBenchmarks {
       changingStore.send(.add(-1))
       changingStore.send(.remove(-1))
     }
-    // Now identities have to be compared.
+    // From here on, identities have to be compared, because an effect is running.
     changingStore.send(.items(.element(id: 0, action: .wait)))
     let changingBusy = compare(rounds: rounds, operations: operations / 10_000) {
       bare.append(Item.State(id: -1))
@@ -267,7 +267,7 @@ struct StoreBenchmarks {
         await time { await store.send(.runWithID).finish() },
         await time { await counter.increment() },
       ]
-      // Here, because an iterator is of one task.
+      // Measured here and not in a closure, because an iterator belongs to one task.
       let start = processNanoseconds()
       for _ in 0..<effectOperations {
         continuation.yield(.increment)
