@@ -2,27 +2,29 @@
 
 .PHONY: demo demo-workflow test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core
-.PHONY: check-threads
+.PHONY: check-threads check-commits check-api
 .PHONY: check-consumers check-server check-examples
 
-# Three services share one config. Without redis-server it runs on the fake, so a failed installation is no obstacle.
+# Three services share one config. Without redis-server the demo runs on the fake, so a failed installation does not
+# matter.
 demo:
 	@scripts/require hiredis
 	@[ -n "$$REDIS_URL" ] || scripts/require redis-server || echo "Going on without a server."
 	swift build --product config-demo
 	@"$$(swift build --show-bin-path)/config-demo"
 
-# What keeps the processors busy for long, and is run by itself, so that no test waits in vain because of it.
+# Tests that keep all processors busy for long. They run separately, so that they do not make other tests time out.
 BUSY_TESTS = '^(SharedStateRedisTests\.SimulationTests|IntegrationTests\.ChaosTests)'
 
-# What only computes: on two processors two such tests leave no thread to those that wait for something.
+# Tests that only compute. On two processors, two of them leave no thread for tests that wait for a condition.
 PURE_TESTS = '^(DocumentTests\.|SharedStateRedisTests\.(HostileAnswersTests|HealingTests|LinkFleetTests))'
 
-# As many tests at once as wait for something while others run. A thousand on two processors only wait for each other.
+# How many tests run at once: enough for some to wait while others run. A thousand on two processors only wait for each
+# other.
 TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 
-# Every wait of a test has an end, and every suite a time limit. Should a run stand still all the same, it ends here: after
-# many times what it takes. Building is not counted.
+# Every wait of a test has a deadline, and every suite has a time limit. Should a run hang nevertheless, it is ended
+# after this time, which is many times what it normally takes. Building is not counted.
 TEST_MINUTES = 30
 RUN_TESTS = scripts/run-tests $(TEST_MINUTES)
 
@@ -34,27 +36,27 @@ test:
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(PURE_TESTS)
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(BUSY_TESTS)
 
-# A payment service is killed between charging an order and saving that.
+# A payment service is killed between charging an order and saving the result.
 demo-workflow:
 	@scripts/require hiredis redis-server
 	swift run $(EXAMPLES_FLAGS) order-workflow
 
-# What must hold beyond the tests: form, documentation, no warnings, no data races.
-check: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core \
-	check-consumers check-examples check-threads
+# Checks beyond the tests: formatting, documentation, no warnings, no data races.
+check: check-format check-commits check-samples check-time-limits check-macros check-compose check-build check-docs \
+	check-api check-core check-consumers check-examples check-threads
 
-# Looks for inputs that break what reads documents, messages, replies and URLs, for FUZZ_SECONDS altogether.
+# Looks for inputs that break the parsers of documents, messages, replies and URLs, for FUZZ_SECONDS in total.
 fuzz:
 	@scripts/require hiredis
 	scripts/fuzz $(FUZZ)
 
-# The simulation looks into the state machines, also when it is optimised. The variable is for Package.swift.
+# Lets the optimised simulation access the state machines. Package.swift reads the variable.
 RUN_SOAK = BUILD_SOAK=1 swift run -c release -Xswiftc -enable-testing --scratch-path .build-soak soak
 
-# Long runs of what the tests do for seconds.
+# Long runs of checks that take only seconds in the tests.
 soak: soak-orders soak-simulation soak-chaos
 
-# Millions of random schedules; `make soak-simulation SOAK='--seed 17'` repeats one and tells what happens in it.
+# Millions of random schedules. `make soak-simulation SOAK='--seed 17'` repeats one and prints its events.
 soak-simulation:
 	@scripts/require hiredis
 	$(RUN_SOAK) $(SOAK)
@@ -64,14 +66,14 @@ soak-orders:
 	@scripts/require hiredis
 	$(RUN_SOAK) --orders
 
-# Services in several processes, whose server is killed, emptied, paused and cut off.
+# Services in several processes, with a server that is killed, emptied, paused and cut off.
 soak-chaos:
 	@scripts/require hiredis redis-server
 	swift build --build-tests
 	seconds=$${CHAOS_SECONDS:-600} && CHAOS_SECONDS=$$seconds \
 		scripts/run-tests $$((seconds / 15 + $(TEST_MINUTES))) swift test --skip-build --filter '^IntegrationTests\.ChaosTests'
 
-# Breaks the code on purpose, in a copy, to see the simulation find it.
+# Breaks a copy of the code on purpose, and checks that the simulation and the tests find each bug.
 mutations:
 	@scripts/require hiredis
 	scripts/check-mutations
@@ -86,7 +88,7 @@ docs:
 	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
 clean:
-	rm -rf .build .build-check .build-consumers .build-core .build-deployment .build-examples .build-mutations .build-soak \
+	rm -rf .build .build-api .build-check .build-consumers .build-core .build-deployment .build-examples .build-mutations .build-soak \
 		.build-tutorial Benchmarks/.build Examples/.build Fuzz/.build
 
 SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift \
@@ -96,13 +98,16 @@ SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks
 check-format:
 	swift format lint --strict --parallel --recursive $(SWIFT_FILES)
 
+check-commits:
+	scripts/check-commits
+
 check-samples:
 	scripts/check-samples
 
 check-time-limits:
 	scripts/check-time-limits
 
-# The macros read declarations as SwiftSyntax does: thousands of them, in all sources that are there.
+# Checks that the macros parse thousands of declarations, in all available sources, as SwiftSyntax does.
 check-macros:
 	scripts/check-macros
 
@@ -110,7 +115,7 @@ check-compose:
 	@scripts/require compose
 	scripts/check-compose
 
-# One build with the thread sanitizer serves the checks below, too. The variable is for Package.swift.
+# The checks below share one build with the thread sanitizer. Package.swift reads the variable.
 CHECK_ENVIRONMENT = THREAD_SANITIZER=1
 CHECK_FLAGS = --sanitize thread --scratch-path .build-check -Xswiftc -warnings-as-errors
 
@@ -121,10 +126,15 @@ check-build:
 check-docs: check-build
 	scripts/build-docs "$$($(CHECK_ENVIRONMENT) swift build --show-bin-path $(CHECK_FLAGS))" .build-check/docs
 
+# No public declaration of the last release may be gone, unless api-breakages.txt lists it.
+check-api:
+	@scripts/require hiredis
+	scripts/check-api
+
 check-core:
 	scripts/check-core
 
-# Packages that depend on this one. The optimiser compiles one of them, and with it what no test has built.
+# Packages that depend on this one. One of them is built with optimisation, and with it code that no test builds.
 check-consumers:
 	@scripts/require hiredis redis-server curl
 	scripts/check-consumers
@@ -134,14 +144,14 @@ check-consumers:
 
 SERVER_FLAGS = --package-path Tests/Consumers/Server --scratch-path $(CURDIR)/.build-consumers
 
-# Not a part of 'make check': a client for the tests, with a TLS library of its own, takes four minutes to build.
+# Not a part of 'make check': the client that its tests use, with a TLS library of its own, takes four minutes to build.
 check-server:
 	@scripts/require hiredis redis-server curl
 	swift build --build-tests $(SERVER_FLAGS)
 	scripts/in-time 5 swift test --skip-build $(SERVER_FLAGS)
 	scripts/check-server
 
-# The programs of Examples, and their tests.
+# The programs in Examples, and their tests.
 EXAMPLES_FLAGS = --package-path Examples --scratch-path .build-examples -Xswiftc -warnings-as-errors
 
 check-examples:
@@ -149,22 +159,24 @@ check-examples:
 	swift build --build-tests $(EXAMPLES_FLAGS)
 	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(EXAMPLES_FLAGS)
 
-# Tests that start this program again to see it end: the runner waits for children in a way that the sanitizer's own
-# children, and those of other tests, keep busy for ever. They run in the ordinary run.
+# Tests that start their own program again and wait for its exit. Under the sanitizer, the runner waits for children in
+# a way that never ends while the sanitizer or other tests have children. These tests run in the ordinary run only.
 EXIT_TESTS = '(NestedUseTests|DependencyTrapTests|IdentifiedArrayTrapTests|FileStorageCrashTests|normalExit\(\)|ExactlyOnceUpdatesTests\.processes\(\)|DescriptorTests|CompileError|readInReducer)'
 
-# Fill a server's memory, and look at everything all the time: that takes seconds, and minutes under the sanitizer, in
-# which those who wait have lost their patience. They run in the ordinary run.
+# Tests that fill a server's memory and check every value all the time. They take seconds, but minutes under the
+# sanitizer, where waits time out. They run in the ordinary run only.
 MEMORY_TESTS = 'EvictionTests/(pressure|comingBackTogether)'
 
-# Keep the processors busy with code that is in nobody's way. Under the sanitizer that takes minutes.
+# Tests that keep the processors busy with slow code that must not delay anything else. Under the sanitizer they take
+# minutes.
 SLOW_CODE_TESTS = ManySlowValuesTests
 
-# Everything in a world runs on one thread. Thousands of worlds take minutes under the sanitizer, in which nobody else gets on.
+# A world runs everything on one thread. Under the sanitizer, thousands of worlds take minutes, in which no other test
+# makes progress.
 WORLD_TESTS = TestWorldTests
 
-# What talks to servers blocks threads, which those that only wait for each other miss: one after the other, and of those
-# that talk to servers half as many at once, which takes less time.
+# Tests that talk to servers block threads that other tests need. So the two kinds run one after the other, and only
+# half as many tests with servers at once, which takes less time.
 SERVER_TESTS = '^IntegrationTests\.'
 SERVER_TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 THREAD_TESTS = scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build \

@@ -63,8 +63,8 @@ let package = Package(
         .product(name: "Metrics", package: "swift-metrics"),
       ]
     ),
-    // How tests show differences. It is a module of its own, because the library that makes them would cost every program
-    // 31 more shared libraries.
+    // Shows differences in tests. It is a module of its own, because the library that it uses would make every program
+    // load 31 more shared libraries.
     .target(
       name: "SharedStateDifferences",
       dependencies: [
@@ -77,9 +77,9 @@ let package = Package(
       dependencies: [
         "SharedState",
         "SharedStateDependencies",
-        // Nobody imports it: it is found by its name.
+        // Not imported anywhere: its class is found by name.
         "SharedStateDifferences",
-        // Tells a test of its failures. Whoever links this module has it, too.
+        // Reports failures to the running test. Every program that links this module gets it, too.
         .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
     ),
@@ -92,8 +92,8 @@ let package = Package(
         "SharedStateTesting",
       ]
     ),
-    // The macros depend on nothing: they speak the compiler's protocol themselves. What they do is a library, because
-    // tests of a macro are built for the machine that builds, and all tests with them.
+    // The macros have no dependencies: they speak the compiler's protocol themselves. The expansion is a library,
+    // because tests that depend on a macro are built for the host machine, and all other tests with them.
     .target(name: "SharedStateStoreMacroExpansion"),
     .macro(name: "SharedStateStoreMacros", dependencies: ["SharedStateStoreMacroExpansion"]),
     .target(
@@ -114,7 +114,7 @@ let package = Package(
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]
     ),
-    // Four lines that no Swift can say: what the runtime calls for every job that is to run somewhere.
+    // Four lines that cannot be written in Swift: the hook that the runtime calls for every job that is enqueued.
     .target(name: "CTaskHook"),
     .target(
       name: "SharedStateStoreTesting",
@@ -126,7 +126,7 @@ let package = Package(
         "SharedStateStore",
         .product(name: "CustomDump", package: "swift-custom-dump"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
-        // Tells a test of its failures. Whoever links this module has it, too.
+        // Reports failures to the running test. Every program that links this module gets it, too.
         .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
     ),
@@ -138,7 +138,7 @@ let package = Package(
       ],
       exclude: ["config.json"]
     ),
-    // A service for the chaos test, which starts several.
+    // A service for the chaos test, which starts several of them.
     .executableTarget(
       name: "ChaosService",
       dependencies: [
@@ -161,7 +161,7 @@ let package = Package(
       ],
       path: "Tests/RedisConnectionContract"
     ),
-    // A program with a main thread, for a test of what runs there.
+    // A program for a test of code that runs on the main thread.
     .executableTarget(
       name: "MainThreadProgram",
       dependencies: [

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 
-// A package of its own, so that nobody who uses the library ever builds it. Its folders are links to those of the
-// library, so that it can measure what only the library sees, built as for a program that depends on it: with
+// A package of its own, so that users of the library never build it. Its folders are links to those of the library, so
+// that it can measure internals of the library that are built as for a program that depends on it: with
 // `-enable-testing` the compiler could assume less.
 
 import CompilerPluginSupport

@@ -1,8 +1,7 @@
 // swift-tools-version: 6.2
 
-// A package of its own, so that nobody who uses the library ever builds it, and so that the library can be built with
-// what guides the fuzzer and with what finds it reading memory that is not its own. Its folders are links to those of
-// the library.
+// A package of its own, so that users of the library never build it, and so that the library can be built with
+// coverage, which guides the fuzzer, and with the address sanitizer. Its folders are links to those of the library.
 
 import PackageDescription
 
@@ -11,7 +10,7 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .unsafeFlags([
-    // What `-sanitize=fuzzer` alone makes of the code is a form of coverage that libFuzzer does not read any more.
+    // `-sanitize=fuzzer` alone produces a form of coverage that libFuzzer does not read any more.
     "-sanitize=fuzzer", "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table", "-sanitize=address",
     "-enable-testing",
   ]),
@@ -54,7 +53,7 @@ let package = Package(
       swiftSettings: settings
     ),
     .target(name: "SharedStateStoreMacroExpansion", swiftSettings: settings),
-    // The declaration of what libFuzzer, which comes with the toolchain, begins with.
+    // Declares the entry point of libFuzzer, which comes with the toolchain.
     .target(name: "CFuzzer"),
     .executableTarget(
       name: "fuzz",

@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// All methods may be called from any thread.
 public final class InProcessRedis: Sendable {
-  /// Everything the server knows. Nobody is woken with this lock held.
+  /// The state of the server. No client is woken while this lock is held.
   private let state: Mutex<InProcessServer>
 
   /// Starts an empty server.

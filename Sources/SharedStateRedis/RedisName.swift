@@ -1,9 +1,9 @@
 /// Decides which names, namespaces and labels are allowed.
 package enum RedisName {
   /// The length of the longest namespace in UTF-8.
-  package static let maximumNamespaceBytes = 256
+  static let maximumNamespaceBytes = 256
   /// The length of the longest label.
-  package static let maximumLabelBytes = 64
+  static let maximumLabelBytes = 64
 
   /// Throws when a namespace is too long, or has a brace or a control character; it may be empty.
   ///
@@ -36,7 +36,7 @@ package enum RedisName {
     return allowed.isEmpty ? "unnamed" : String(allowed)
   }
 
-  package static let maximumNameBytes = 512
+  static let maximumNameBytes = 512
 
   /// Throws unless the text can be the name of a shared value.
   ///
@@ -52,7 +52,7 @@ package enum RedisName {
   /// Throws when a text has a brace, which would break hash tags, or a control character.
   ///
   /// - Throws: ``RedisSharedStateError/Code/invalidName``, whose text contains `role` and never the name itself.
-  package static func validateCharacters(of text: String, as role: String) throws(RedisSharedStateError) {
+  static func validateCharacters(of text: String, as role: String) throws(RedisSharedStateError) {
     guard !text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) else {
       throw .invalidName(reason: "\(role) has a brace")
     }
@@ -62,7 +62,7 @@ package enum RedisName {
   }
 
   /// Makes any name, usable or not, fit for a line of text.
-  package static func printable(_ name: String) -> String {
+  static func printable(_ name: String) -> String {
     guard (try? validate(name: name)) == nil else { return name }
     let scalars = name.unicodeScalars
     let isCut = scalars.count > maximumNameBytes

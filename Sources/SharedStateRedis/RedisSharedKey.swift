@@ -23,7 +23,7 @@ extension SharedReaderKey {
     RedisSharedKey(name, store: store, options: options)
   }
 
-  /// Shares a value with every service that uses the same name on the same Redis, and refuses what is not valid.
+  /// Shares a value with every service that uses the same name on the same Redis, and refuses invalid values.
   ///
   /// ```swift
   /// @Shared(.redis("checkout:config", validate: { @Sendable config in

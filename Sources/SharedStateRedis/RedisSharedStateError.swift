@@ -1,7 +1,7 @@
 public import Foundation
 import SharedState
 
-/// What can go wrong between a shared value and Redis.
+/// An error of a shared value in Redis, or of its store.
 ///
 /// Switch over its ``code``, which tells a caller how to react. Later versions may add codes. No error carries a
 /// password, and none shows a value, so every error may be logged.

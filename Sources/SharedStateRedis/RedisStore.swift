@@ -37,7 +37,7 @@ public final class RedisStore: Sendable {
   let registry = BoxRegistry()
   private let reportedOptions = ReportedOptions()
 
-  /// How the store signs its commits.
+  /// The name with which the store signs its commits.
   let writer: String
   let dataLoss: DataLossPolicy
   private let namespace: String

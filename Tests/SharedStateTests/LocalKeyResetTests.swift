@@ -30,7 +30,7 @@ struct LocalKeyResetTests {
     #expect(count.wrappedValue == 4)
   }
 
-  @Test("A value in memory returns to the default of whoever shared it first")
+  @Test("A value in memory returns to the default of its first share")
   func inMemory() async throws {
     @Shared(.inMemory("count")) var count = 3
     @Shared(.inMemory("count")) var same = 0
@@ -41,7 +41,7 @@ struct LocalKeyResetTests {
     #expect(same == 3)
   }
 
-  @Test("Updates by many tasks at once are all counted, also of a part")
+  @Test("Concurrent updates by many tasks are all counted, also those of a part")
   func manyTasks() async throws {
     struct Counts: Codable, Equatable, Sendable { var (left, right) = (0, 0) }
     @Shared(.appStorage("counts")) var counts = Counts()
@@ -67,7 +67,7 @@ struct LocalKeyResetTests {
     #expect(defaults.integer(forKey: "count") == 5)
   }
 
-  @Test("A stored file is removed, with what was pending, and a later change is stored again")
+  @Test("A stored file is removed with pending changes, and a later change is stored again")
   func fileStorage() async throws {
     let directory = try TemporaryDirectory()
     let url = directory["count.json"]

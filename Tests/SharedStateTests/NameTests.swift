@@ -11,7 +11,7 @@ struct NameTests {
   static let composed = "caf\u{E9}"
   static let decomposed = "cafe\u{301}"
 
-  @Test("two ways to write a letter are two names")
+  @Test("two encodings of one letter are two names")
   func identity() {
     #expect(Self.composed == Self.decomposed, "otherwise this proves nothing")
     #expect(Name(Self.composed) != Name(Self.decomposed))
@@ -19,7 +19,7 @@ struct NameTests {
     #expect(Name(Self.composed) == Name(String(decoding: Self.composed.utf8, as: UTF8.self)))
   }
 
-  @Test("what is written in one way begins with nothing that is written in the other")
+  @Test("a name in one encoding has no prefix in the other")
   func prefixes() {
     #expect(Name(Self.composed + "s").hasPrefix(Name(Self.composed)))
     #expect(!Name(Self.composed + "s").hasPrefix(Name(Self.decomposed)))
@@ -29,7 +29,7 @@ struct NameTests {
     #expect(Name(Self.decomposed).hasPrefix("cafe"))
   }
 
-  @Test("names are in the order of their bytes")
+  @Test("names are ordered by their bytes")
   func order() {
     let names: [Name] = ["", "a", "ab", "b", Name(Self.decomposed), Name(Self.composed), "\u{1F600}"]
     #expect(names.shuffled().sorted().map { Array($0.text.utf8) } == names.map { Array($0.text.utf8) })

@@ -3,7 +3,7 @@ import SharedStateDependencies
 import SharedStateTesting
 import Testing
 
-@Suite("An error that nobody reads", .timeLimit(.minutes(5)))
+@Suite("An unread error", .timeLimit(.minutes(5)))
 struct UnreadErrorTests {
   private struct Failure: Error {}
 
@@ -45,7 +45,7 @@ struct UnreadErrorTests {
     #expect(failures.first?.message.contains("Read its 'saveError', or await 'save()'") == true)
   }
 
-  @Test("is none when somebody has read it, before it came or after")
+  @Test("is no issue if a reader looked at it, before or after it came")
   func read() {
     let failures = FailureRecorder.failures {
       let after = Shared(wrappedValue: 0, .scripted(Self.failing(load: true)))
@@ -60,7 +60,7 @@ struct UnreadErrorTests {
     #expect(failures.map(\.message) == [])
   }
 
-  @Test("is none when it was thrown to somebody")
+  @Test("is no issue if it was thrown to a caller")
   func thrown() async {
     let failures = await FailureRecorder.failures {
       let loaded = Shared(wrappedValue: 0, .scripted(Self.failing(load: true)))
@@ -72,7 +72,7 @@ struct UnreadErrorTests {
     #expect(failures.map(\.message) == [])
   }
 
-  @Test("is none when it has gone away")
+  @Test("is no issue if it was cleared")
   func gone() {
     let failures = FailureRecorder.failures {
       let backend = Self.failing(load: true)
@@ -83,7 +83,7 @@ struct UnreadErrorTests {
     #expect(failures.map(\.message) == [])
   }
 
-  @Test("is none where that is turned off", .dependency(\.reportsUnreadErrors, false))
+  @Test("is no issue if the reports are turned off", .dependency(\.reportsUnreadErrors, false))
   func turnedOff() {
     let failures = FailureRecorder.failures {
       let count = Shared(wrappedValue: 0, .scripted(Self.failing(load: true)))

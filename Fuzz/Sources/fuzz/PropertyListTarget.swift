@@ -13,7 +13,7 @@ enum PropertyListTarget {
     let value = PropertyListValue(object)
     _ = value.kind
     for format in [PropertyListSerialization.PropertyListFormat.binary, .xml] {
-      // XML cannot represent fractions of a second, or numbers that are not finite.
+      // XML does not preserve every number and text, so it is only used for plain objects.
       guard format == .binary || reader.isPlain else { continue }
       let text = attempt("is not written") {
         try PropertyListSerialization.data(fromPropertyList: object, format: format, options: 0)
@@ -66,7 +66,7 @@ enum PropertyListTarget {
 
   private struct Reader {
     var bytes: ArraySlice<UInt8>
-    /// Whether XML can represent every number, date and text.
+    /// Whether XML preserves all numbers and texts of the object.
     var isPlain = true
 
     mutating func object(depth: Int) -> Any {

@@ -42,7 +42,7 @@ public struct AppStorageError: Error, Hashable, Sendable, LocalizedError, Custom
     Self(.unencodable, key, "The value for the app storage key '\(key)' could not be encoded: \(reason)")
   }
 
-  package static func wouldReplaceUnreadable(key: String) -> Self {
+  static func wouldReplaceUnreadable(key: String) -> Self {
     Self(
       .wouldReplaceUnreadable,
       key,

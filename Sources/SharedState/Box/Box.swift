@@ -85,7 +85,7 @@ package class Box: Observable, @unchecked Sendable {
     package static let persistence = Attention(rawValue: 1 << 1)
     /// Value observers want a snapshot of every change.
     @inlinable
-    package static var valueObservers: Attention { Attention(rawValue: 1 << 2) }
+    static var valueObservers: Attention { Attention(rawValue: 1 << 2) }
   }
 
   // MARK: Observation
@@ -668,7 +668,7 @@ package class Box: Observable, @unchecked Sendable {
   // MARK: Persistence
 
   /// Calls the persistence at every local mutation until the watch is ended. Call with `lock` held.
-  package final func watchNextMutation() {
+  final func watchNextMutation() {
     lock.side.lock()
     madeRarities.mutationWatches &+= 1
     lock.side.unlock()

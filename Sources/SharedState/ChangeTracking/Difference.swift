@@ -69,7 +69,7 @@ package struct DifferenceMarks: Sendable {
   package let both: String
 
   /// For terminals.
-  package static let monospaced = Self(first: "-", second: "+", both: " ")
+  static let monospaced = Self(first: "-", second: "+", both: " ")
 
   /// For editors, which show failures of tests in fonts whose hyphen is narrower than their plus.
   package static let proportional = Self(first: "\u{2212}", second: "+", both: "\u{2007}")

@@ -74,7 +74,7 @@ extension SharedChangeTracker {
   }
 
   /// Whether values have changed; a value that is again what it was has not.
-  package var hasUnassertedChanges: Bool { hasChanges }
+  var hasUnassertedChanges: Bool { hasChanges }
 
   private func takeChange(of box: Box, after: TrackedChange?) -> SharedChanges.Entry? {
     // With the lock of the box held, so that no change comes between the end of one stretch and the next one.

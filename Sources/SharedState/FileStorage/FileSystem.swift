@@ -87,7 +87,7 @@ public struct FileStorageError: Error, Hashable, Sendable, LocalizedError, Custo
     Self(.unencodable, path, "The value for '\(path)' could not be encoded: \(reason)")
   }
 
-  package static func wouldReplaceUnreadable(path: String) -> Self {
+  static func wouldReplaceUnreadable(path: String) -> Self {
     Self(
       .wouldReplaceUnreadable,
       path,

@@ -53,7 +53,7 @@ struct ByteScanner {
     return number
   }
 
-  /// Takes one byte, whatever it is.
+  /// Takes any one byte.
   mutating func byte() -> UInt8? {
     rest.popFirst()
   }

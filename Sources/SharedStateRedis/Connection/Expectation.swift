@@ -20,9 +20,9 @@ enum Expectation {
   case existing(PendingRead, indices: [Int])
   /// The type of one key of a read.
   case type(PendingRead, index: Int)
-  /// One key of a read, once more.
+  /// One key of a read that is read again.
   case value(PendingRead, index: Int)
-  /// The SET of a large document, in front of its commit.
+  /// The SET of a large document, before its commit.
   case staging
   /// A commit, by its index in its batch, because a commit is too large to be copied needlessly.
   case commit(batch: [RedisRequest], index: Int, attempt: ScriptAttempt)

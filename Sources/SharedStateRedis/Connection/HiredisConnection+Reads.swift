@@ -51,7 +51,7 @@ extension HiredisConnection {
 
   func handleExisting(of read: PendingRead, _ indices: [Int], _ reply: RedisReplyView) {
     read.outstanding -= 1
-    // Where it was refused, each is asked for.
+    // If EXISTS was refused, the type of each key is requested.
     if reply.kind != .integer || reply.integer != 0 { for index in indices { askForType(of: read, index) } }
     finish(read)
   }

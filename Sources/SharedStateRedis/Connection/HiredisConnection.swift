@@ -1,4 +1,4 @@
-/// A connection to a Redis server: pairs replies with requests, over a ``RedisStream``.
+/// A connection to a Redis server: matches replies with requests, over a ``RedisStream``.
 package final class HiredisConnection: RedisConnection {
   /// The stream of commands and replies.
   package let stream: RedisStream

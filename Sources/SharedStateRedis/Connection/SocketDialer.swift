@@ -7,7 +7,7 @@ package struct SocketDialer: Sendable {
   /// How long a connection may be without traffic before the kernel sends a keep-alive probe.
   package let keepAlive: Duration
   /// How long sent bytes may stay unacknowledged before the kernel gives up the connection.
-  package let acknowledgementTimeout: Duration
+  let acknowledgementTimeout: Duration
 
   /// Makes a dialer. The durations are rounded down to seconds and milliseconds, respectively, and matter for TCP only.
   package init(

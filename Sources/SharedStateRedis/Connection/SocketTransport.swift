@@ -41,7 +41,7 @@ package struct Readiness: OptionSet, Sendable {
   /// Bytes, or the end of the stream, can be read.
   package static let readable = Readiness(rawValue: 1)
   /// Bytes can be written.
-  package static let writable = Readiness(rawValue: 2)
+  static let writable = Readiness(rawValue: 2)
   /// The waker was woken.
   package static let woken = Readiness(rawValue: 4)
 }

@@ -95,7 +95,7 @@ package final class Waker: Sendable {
 
 extension Instant {
   /// The time left in milliseconds, as `poll` requires, rounded up so that a wait never ends early.
-  package func pollTimeout(now: Instant = .now) -> CInt {
+  func pollTimeout(now: Instant = .now) -> CInt {
     let left = now.duration(to: self)
     guard left > .zero else { return 0 }
     let (seconds, attoseconds) = left.components

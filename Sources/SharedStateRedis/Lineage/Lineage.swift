@@ -39,7 +39,7 @@ package struct Lineage: Hashable, Sendable {
   package private(set) var rest: Revision
 
   /// The largest number of lines in a lineage. Older lines are summed up in `rest`.
-  package static let maximumLines = 8
+  static let maximumLines = 8
 
   /// The lineage of a version that names no lines. It includes every version with a smaller revision, and itself.
   package init(unknownAt revision: Revision) {
@@ -82,7 +82,7 @@ package struct Lineage: Hashable, Sendable {
   }
 
   /// The newest common revision of a line that both name; ``Revision/none`` if they have no line in common.
-  package func commonRevision(with other: Lineage) -> Revision {
+  func commonRevision(with other: Lineage) -> Revision {
     var common = Revision.none
     for line in lines {
       guard let twin = other.line(line.id) else { continue }

@@ -15,9 +15,9 @@ extension LinkState {
     package var antiEntropy: Duration
     /// The size, in bytes, up to which a document is read whatever its summary tells. Such a read costs as little as
     /// the summary.
-    package var smallDocument: Int
+    var smallDocument: Int
     /// Whether the link rests, without threads and connections, while it has no replica.
-    package var restsWhenUnused: Bool
+    var restsWhenUnused: Bool
 
     package init(
       backoff: RedisConfiguration.Backoff,

@@ -99,16 +99,16 @@ extension LinkState {
   }
 
   /// Whether a change was given up that no flush has reported.
-  package var hasGivenUp: Bool { !givenUp.isEmpty }
+  var hasGivenUp: Bool { !givenUp.isEmpty }
 
   /// Notes a change that no replica will ever send. It is logged once until a flush reports it.
-  package mutating func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
+  mutating func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
     if !givenUp.contains(Name(name)) { effects.append(.incident(name: name, .gaveUp(error))) }
     givenUp.insert(Name(name))
   }
 
   /// Takes the error that a flush throws for changes that were given up; see ``GivenUpChanges/take(with:)``.
-  package mutating func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? { givenUp.take(with: heard) }
+  mutating func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? { givenUp.take(with: heard) }
 
   /// A waiter has stopped waiting.
   package mutating func forget(_ waiter: WaiterID) {
@@ -119,7 +119,7 @@ extension LinkState {
   /// A caller has stopped waiting for an atomic update.
   ///
   /// - Returns: Whether the update may still take effect, or already has.
-  package mutating func cancelUpdate(_ waiter: WaiterID) -> Bool {
+  mutating func cancelUpdate(_ waiter: WaiterID) -> Bool {
     guard let (id, _) = waiters[waiter] else { return true }
     let isUnderWay = id.flatMap { members[$0]?.replica.isUnderWay(update: waiter) } ?? false
     forget(waiter)

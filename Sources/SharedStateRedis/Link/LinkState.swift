@@ -207,13 +207,13 @@ package struct LinkState: Sendable {
   }
 
   /// Takes the effects to perform once the lock is released.
-  package mutating func takeEffects() -> [Effect] {
+  mutating func takeEffects() -> [Effect] {
     defer { effects = [] }
     return effects
   }
 
   /// Whether there are effects to perform.
-  package var hasEffects: Bool { !effects.isEmpty }
+  var hasEffects: Bool { !effects.isEmpty }
 
   /// How many replicas have a local change that is not acknowledged.
   package var pendingChanges: Int { members.elements.reduce(0) { $0 + ($1.replica.hasPendingChange ? 1 : 0) } }
@@ -234,7 +234,7 @@ package struct LinkState: Sendable {
   // MARK: Replicas
 
   /// The oldest of the replicas of a name; `nil` if there is none.
-  package func firstReplica(of names: KeyNames) -> ReplicaID? { channels[Name(names.channel)]?.first }
+  func firstReplica(of names: KeyNames) -> ReplicaID? { channels[Name(names.channel)]?.first }
 
   /// Adds a replica for a new share of a name.
   ///

@@ -88,7 +88,7 @@ package struct Session: Sendable {
   }
 
   /// Learns from a new connection how many clients the server has, and how slow it is.
-  package mutating func noteLoad(_ facts: ServerFacts) {
+  mutating func noteLoad(_ facts: ServerFacts) {
     if let clients = facts.clients { fleet = Self.timeForEachClient * clients }
     if let opening = facts.opening { fleet = max(fleet, opening * Self.openingsAtOnce) }
   }

@@ -4,7 +4,7 @@ package import SharedState
 /// it is saved.
 package struct GivenUpChanges: Sendable {
   /// How many names are kept. Further changes are only counted.
-  package static let maximumNames = 1_000
+  static let maximumNames = 1_000
 
   private var names: Set<Name> = []
   private var further = 0

@@ -71,7 +71,10 @@ extension Replica {
     }
     switch job.purpose {
     case .change(let stamp, let encoded, _):
+      // Until the box shows the merged document, it still has the part that was never stored.
+      let isStillWithdrawn = isBaseWithdrawn && !job.isReflected
       reflect(.encoded(encoded, stored: job.content.document ?? encoded), at: revision)
+      isBaseWithdrawn = isStillWithdrawn
       reflected = job.isReflected ? job.content.document : nil
       if isNewest, job.isReflected {
         sight = .reflected
@@ -265,7 +268,7 @@ extension Replica {
   }
 
   /// The server refused a commit. A local change is tried again later, unchanged; any other job is given up.
-  package mutating func commitRefused(_ error: RedisSharedStateError, operation: Operation) -> [Action] {
+  mutating func commitRefused(_ error: RedisSharedStateError, operation: Operation) -> [Action] {
     guard var job = inFlight, job.operation == operation else { return [] }
     switch job.purpose {
     case .repair(let repair):

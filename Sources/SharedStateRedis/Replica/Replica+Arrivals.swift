@@ -157,7 +157,7 @@ extension Replica {
   }
 
   /// The grace period for other services is over.
-  package mutating func graceEnded(_ grace: Grace) -> [Action] {
+  mutating func graceEnded(_ grace: Grace) -> [Action] {
     guard wait?.grace == grace else { return [] }
     wait?.isOver = true
     return [.read]
@@ -165,10 +165,15 @@ extension Replica {
 
   /// An attempt to show a state has ended.
   package mutating func delivered(_ delivery: Delivery, outcome: DeliveryOutcome) -> [Action] {
-    if showing == delivery.sequence { showing = nil }
+    var withdrawnTo: Revision?
+    if let showing, showing.sequence == delivery.sequence {
+      withdrawnTo = showing.withdrawnTo
+      self.showing = nil
+    }
     if outcome == .shown {
       let base = delivery.state.content.document.map { Base.stored($0) } ?? .defaultValue
       reflect(base, at: delivery.state.revision)
+      if let withdrawnTo { (baseRevision, isBaseWithdrawn) = (withdrawnTo, true) }
       // A newer state that arrived meanwhile changes nothing.
       if delivery.state != confirmed, changesNothing(after: delivery.state.content) {
         baseRevision = confirmed.revision
@@ -350,7 +355,11 @@ extension Replica {
     (confirmed, meta, left) = (State(revision: held.revision, content: held.content), held.meta, nil)
     sight = .unknown
     guard !isTrue else { return .edited }
-    if !news.isOwn, baseRevision > held.revision { (baseRevision, isBaseWithdrawn) = (held.revision, true) }
+    if !news.isOwn {
+      if baseRevision > held.revision { (baseRevision, isBaseWithdrawn) = (held.revision, true) }
+      // The box may have it already, although that is not reported yet.
+      if let showing, showing.revision > held.revision { self.showing?.withdrawnTo = held.revision }
+    }
     let earlier = news.earlier.map(\.version).filter { !(stored.meta?.lineage.covers($0) ?? false) }
     return .withdrawn(
       earlier.map(\.revision) + [told.revision],

@@ -11,7 +11,7 @@ extension Replica {
     /// The base of the local change.
     package var base: Base
     /// Whether the base turned out never to have been stored, so that only the difference from it is kept.
-    package var isBaseWithdrawn = false
+    var isBaseWithdrawn = false
     /// The state that it is committed on top of.
     package var stored: State
     /// The meta that the server is expected to have.
@@ -51,7 +51,7 @@ extension Replica {
     /// The updates that break the key's rules. The result does not include them.
     package var refused: [UInt64: RedisSharedStateError] = [:]
     /// Whether the change is valid by itself but not together with the stored document, so that it yields to that.
-    package var givesWay = false
+    var givesWay = false
 
     package init(stamp: UInt64, result: Result<Documents?, RedisSharedStateError>) {
       self.stamp = stamp
@@ -66,7 +66,7 @@ extension Replica {
     /// The document to send: with the changes of other services, and with fields unknown to this one.
     package var merged: Data
     /// Whether the sent document decodes to the same value, so that there is nothing to show once it is acknowledged.
-    package var isReflected: Bool
+    var isReflected: Bool
 
     /// - Parameter isReflected: `nil` to compare the two documents.
     package init(encoded: Data, merged: Data, isReflected: Bool? = nil) {
@@ -79,7 +79,7 @@ extension Replica {
   /// Begins an encoding if a snapshot can be taken or updates can be run now.
   ///
   /// - Returns: The work whose result ``encoded(_:operation:)`` expects; `nil` if there is none.
-  package mutating func beginEncoding() -> Encoding? {
+  mutating func beginEncoding() -> Encoding? {
     guard mayBeginCommit, inFlight == nil, showing == nil else { return nil }
     if let repair {
       guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return nil }

@@ -157,7 +157,7 @@ extension Replica {
   /// wait.
   ///
   /// - Parameter vitals: The server's vitals as reported last.
-  package mutating func takeDraft(vitals: Vitals = Vitals(), nextOperation: () -> Operation) -> Draft? {
+  mutating func takeDraft(vitals: Vitals = Vitals(), nextOperation: () -> Operation) -> Draft? {
     guard mayBeginCommit, showing == nil else { return nil }
     if let repair, isPointless(repair) { self.repair = nil }
     if let job = inFlight, job.isAbandoned || isPointless(job) { giveUp(job) }

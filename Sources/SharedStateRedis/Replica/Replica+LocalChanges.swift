@@ -109,10 +109,10 @@ extension Replica {
   }
 
   /// Whether an atomic update was sent, so that it may take effect or has taken effect.
-  package func isUnderWay(update waiter: UInt64) -> Bool { updatesUnderWay.contains(waiter) }
+  func isUnderWay(update waiter: UInt64) -> Bool { updatesUnderWay.contains(waiter) }
 
   /// The atomic updates that were sent, so that they may take effect or have taken effect.
-  package var updatesUnderWay: [UInt64] {
+  var updatesUnderWay: [UInt64] {
     guard let inFlight, inFlight.isSent || inFlight.isInterrupted else { return finished }
     return finished + inFlight.updates
   }

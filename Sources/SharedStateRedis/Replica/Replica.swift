@@ -122,7 +122,7 @@ package struct Replica: Sendable {
     /// `nil`: the server does not reveal it.
     package var runID: String?
     /// Whether the last connection is recent enough that no tombstone can have expired since.
-    package var mayRestore = true
+    var mayRestore = true
 
     package init(runID: String? = nil, mayRestore: Bool = true) {
       self.runID = runID
@@ -298,7 +298,7 @@ package struct Replica: Sendable {
   /// Whether the box has been up to date once, so that everything shown from now on is a change.
   var isLoaded = false
   /// The delivery whose outcome is awaited. Until then nothing is committed, because the state may be unreadable.
-  var showing: UInt64?
+  var showing: Showing?
 
   /// The waiters for the next snapshot.
   var waiters = Waiters()
@@ -347,6 +347,14 @@ package struct Replica: Sendable {
     let vitals: Vitals
   }
 
+  /// A delivery whose outcome is awaited.
+  struct Showing: Hashable, Sendable {
+    let sequence: UInt64
+    let revision: Revision
+    /// The revision to go back to, once the state that is being shown turns out never to have been stored.
+    var withdrawnTo: Revision?
+  }
+
   struct Absence: Hashable, Sendable {
     let stored: StoredValue
     let isFirst: Bool
@@ -383,7 +391,7 @@ package struct Replica: Sendable {
   }
 
   /// Whether a local change, or a reset, is not acknowledged.
-  package var hasPendingChange: Bool {
+  var hasPendingChange: Bool {
     isDirty || encoding?.isOfChange ?? false || inFlight?.isLocalChange ?? false || reset != nil
   }
 
@@ -471,7 +479,7 @@ package struct Replica: Sendable {
   }
 
   /// A read is about to be sent. Returns its number.
-  package mutating func beginRead() -> UInt64 {
+  mutating func beginRead() -> UInt64 {
     sentReads += 1
     questions += 1
     reads.append(Read(number: sentReads, question: questions, evidence: evidence))
@@ -528,7 +536,7 @@ package struct Replica: Sendable {
     case .unknown: break
     }
     sequence += 1
-    showing = sequence
+    showing = Showing(sequence: sequence, revision: confirmed.revision)
     return Delivery(
       state: confirmed,
       stamp: isSavePending ? nil : settledStamp,

@@ -1,7 +1,7 @@
 /// The rules for a replica, fixed when the share is made.
 package struct ReplicaPolicy: Hashable, Sendable {
   package var conflict: ConflictPolicy
-  package var dataLoss: DataLossPolicy
+  var dataLoss: DataLossPolicy
   /// In milliseconds; 0 if the value does not expire.
   package var timeToLive: UInt64
   /// Whether edits made without a revision get one.

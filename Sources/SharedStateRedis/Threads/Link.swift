@@ -222,14 +222,14 @@ package final class Link: Sendable {
   }
 
   /// The error that a finished flush throws for changes that were given up. From then on they count as reported.
-  package func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? {
+  func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? {
     // A flush without such changes does not compete for the lock with the thread that has resumed it.
     guard hasGivenUp.load(ordering: .acquiring) else { return nil }
     return guarded.withLock { $0.state.takeGivenUp(with: heard) }
   }
 
   /// Notes a change of a share that has no replica.
-  package func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
+  func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
     update { $0.state.noteGivenUp(name, error) }
   }
 
@@ -246,7 +246,7 @@ package final class Link: Sendable {
   /// Stops waiting for an atomic update. The callback is not called any more.
   ///
   /// - Returns: Whether the update may have taken effect, or still may.
-  package func cancelUpdate(_ waiter: LinkState.WaiterID) -> Bool {
+  func cancelUpdate(_ waiter: LinkState.WaiterID) -> Bool {
     update { guarded in
       guarded.waiters[waiter] = nil
       return guarded.state.cancelUpdate(waiter)

@@ -46,11 +46,11 @@ package enum CommitScript {
   package static let tombstoneLifetimeInSeconds = 604_800
   /// How long meta outlives its value if everything older has expired as well, so that no service can bring it back:
   /// for as long as a retry is answered.
-  package static let expiryNoteLifetimeInSeconds = operationLifetimeInSeconds
+  static let expiryNoteLifetimeInSeconds = operationLifetimeInSeconds
   /// A conflict with a larger document contains its length in bytes instead.
   package static let largestDocumentToldInConflict = 1 << 20
   /// How long a staged document waits for its commit.
-  package static let stagingLifetimeInSeconds = 60
+  static let stagingLifetimeInSeconds = 60
 
   /// Reads the revision of the stored meta, `stored[1]`, as ``Meta`` reads it, and defines a check of the lineage that
   /// the meta ends with. Revisions are compared as text, because Lua rounds numbers. A meta with an implausible

@@ -21,7 +21,7 @@ package struct Meta: Hashable, Sendable {
 
   /// Prefixes the writer of a value that was written or deleted by a client that knows no revisions. A label contains
   /// no slash, so no service can have such a name.
-  package static let foreignMark = "foreign/"
+  static let foreignMark = "foreign/"
 
   /// - Parameter lineage: `nil` if the writer knows no lines.
   package init(

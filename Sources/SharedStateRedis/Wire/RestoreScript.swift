@@ -19,7 +19,7 @@
 /// that the value would have expired by now.
 package enum RestoreScript {
   /// How many values one call restores at most. Redis does nothing else meanwhile.
-  package static let maximumValues = 64
+  static let maximumValues = 64
 
   package static let source = """
     local areLasting, isReference = ARGV[1] == '1', ARGV[2] == '1'

@@ -11,7 +11,7 @@ package class Core<State: Sendable, Action: Sendable>: @unchecked Sendable {
 
   /// A copy of the state.
   @usableFromInline
-  package func copyState() -> State { unimplemented() }
+  func copyState() -> State { unimplemented() }
 
   /// Reduces an action, or queues it for the thread that will reduce it.
   @usableFromInline
@@ -22,7 +22,7 @@ package class Core<State: Sendable, Action: Sendable>: @unchecked Sendable {
 
   /// Records that an observer reads here, to be told when another state takes the place of the present one.
   @usableFromInline
-  package func noteReading() { unimplemented() }
+  func noteReading() { unimplemented() }
 
   /// Tells observers that a share in the state has changed.
   package func touch() { unimplemented() }

@@ -18,7 +18,7 @@ struct HostileDocumentTests {
     return String(decoding: outcome.document, as: UTF8.self)
   }
 
-  @Test("of a repeated member the first counts, and all are removed")
+  @Test("the first of a repeated member counts, and all are removed")
   func repeatedMembers() throws {
     let schema = Schema.object(["a", "b"].map { .init(name: $0, schema: .leaf) }, required: [])
     let raw = #"{"a":1,"b":1,"a":2}"#
@@ -27,7 +27,7 @@ struct HostileDocumentTests {
     #expect(try merged(schema, raw, "{}", #"{"u":0,"a":1,"b":1,"a":2}"#) == #"{"u":0}"#)
   }
 
-  @Test("of a repeated member the first counts without types, too")
+  @Test("the first of a repeated member counts without types, too")
   func repeatedUntypedMembers() throws {
     let documents = try [#"{"a":1,"b":1,"a":2}"#, #"{"b":1,"a":2}"#, #"{"b":1,"a":3}"#]
       .map { try JSONDocument(parsing: Data($0.utf8)) }
@@ -35,7 +35,7 @@ struct HostileDocumentTests {
     #expect(outcome == .init(document: documents[1].data, isChanged: true))
   }
 
-  @Test("a document of 256 MB is read and merged like any other, and nothing of it is lost")
+  @Test("a document of 256 MB is read and merged like any other, without a loss")
   func hugeDocument() throws {
     let schema = Schema.object(["a", "b"].map { .init(name: $0, schema: .leaf) }, required: [])
     let text = String(repeating: "x", count: 1 << 28)
@@ -52,7 +52,7 @@ struct HostileDocumentTests {
     #expect(outcome.document.dropFirst(9) == Data(raw.utf8.dropFirst(9)))
   }
 
-  @Test("a surrogate without its other half is nothing but itself")
+  @Test("a lone surrogate equals only itself")
   func loneSurrogates() throws {
     let map = Schema.map(.string, .leaf)
     let theirs = #"{"\ud800":1,"\udc00":2,"\uD800x":3}"#
@@ -71,7 +71,7 @@ struct HostileDocumentTests {
     #expect(try merged(set, #"["\ud800"]"#, #"["\ud801"]"#, #"["\ud800","\udc00"]"#) == #"["\ud801","\udc00"]"#)
   }
 
-  @Test("keys that are made to have one hash do not have it")
+  @Test("keys that are crafted to collide have different hashes")
   func collidingKeys() throws {
     let keys = Self.collidingKeys(count: 1 << 10)
     let members = keys.map { "\"\($0)\":1" }
@@ -160,7 +160,7 @@ struct HostileDocumentTests {
     #expect(merged == expected)
   }
 
-  @Test("what is deep is compared and brought back on a small stack")
+  @Test("deep documents are compared and restored on a small stack")
   func deepRestoration() async throws {
     let depth = JSONDocument.maximumDepth - 1
     @Sendable func nested(_ leaf: String) -> String {
@@ -193,7 +193,7 @@ struct HostileDocumentTests {
     }
   }
 
-  @Test("a list of 100,000 elements that both sides have turned round, and of which all have one identity")
+  @Test("a list of 100,000 elements is merged if both sides reverse it, and if all have one identity")
   func longLists() throws {
     let count = 100_000
     func list(_ numbers: some Sequence<Int>) -> String {
@@ -228,7 +228,7 @@ struct HostileDocumentTests {
     #expect(String(decoding: one.document, as: UTF8.self) == changed.replacing("2}]", with: "2 }]"))
   }
 
-  @Test("of a long list only what differs is read again")
+  @Test("only the differences of a long list are read again")
   func readings() throws {
     let count = 1_000
     func text(_ numbers: [Int], changed: Int? = nil) -> String {

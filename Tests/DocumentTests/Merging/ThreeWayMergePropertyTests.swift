@@ -19,7 +19,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("is what the rules say")
+  @Test("follows the rules")
   func box() {
     check { generator in
       let base = JSONSample.random(using: &generator)
@@ -66,7 +66,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("is what both have, byte for byte as they wrote it, when both changed the same")
+  @Test("is the common document, byte for byte as they wrote it, when both made the same change")
   func sameChange() {
     check { generator in
       let base = JSONSample.random(using: &generator)
@@ -81,7 +81,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("changes nothing the second time")
+  @Test("changes nothing when repeated")
   func idempotence() {
     check { generator in
       let base = JSONSample.random(using: &generator)
@@ -94,7 +94,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("has the changes of both, whoever came first, when they changed different members")
+  @Test("has the changes of both, in either order, when they changed different members")
   func disjointChanges() {
     check { generator in
       // Each side changes a section of its own. There are two, so that no object looks like an enum.
@@ -123,7 +123,7 @@ struct ThreeWayMergePropertyTests {
     }
   }
 
-  @Test("keeps members that I do not know, at every level, as they are written")
+  @Test("keeps unknown members at every level as they are written")
   func unknownMembers() {
     check { generator in
       let base = JSONSample.randomObject(using: &generator)

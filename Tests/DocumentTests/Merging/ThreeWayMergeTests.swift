@@ -143,7 +143,7 @@ struct ThreeWayMergeTests {
   }
 
   @Test(
-    "replaces an enum whole",
+    "replaces an enum as a whole",
     arguments: [
       Example(
         "I changed the case",
@@ -195,7 +195,7 @@ struct ThreeWayMergeTests {
     #expect(merged == example.merged)
   }
 
-  @Test("keeps every digit of numbers that no Swift type holds")
+  @Test("keeps every digit of numbers that no Swift type can hold")
   func numberPrecision() throws {
     let numbers = #""i":18446744073709551616,"d":0.1000000000000000055511151231257827,"e":1E400,"z":-0.0"#
     let merged = try ThreeWayMerge.merge(
@@ -206,7 +206,7 @@ struct ThreeWayMergeTests {
     #expect(merged == "{\(numbers),\"x\":9007199254740993}")
   }
 
-  @Test("does not take the rounding of a decoder for a change")
+  @Test("does not mistake the rounding of a decoder for a change")
   func rounding() throws {
     // The document of a service that decodes the number as a Double and encodes it again.
     let rounded = #"{"price":1.2345678901234568e+19,"x":1}"#
@@ -253,7 +253,7 @@ struct ThreeWayMergeTests {
     #expect(value.nested.note == "new")
   }
 
-  @Test("fails on what is not JSON, and reads nothing when I changed nothing")
+  @Test("fails on invalid JSON, and reads nothing when I changed nothing")
   func notJSON() throws {
     let failure = JSONParsingError(reason: .unexpectedByte, offset: 0)
     #expect(throws: failure) { try ThreeWayMerge.merge(base: "1", mine: "2", theirs: "hello") }

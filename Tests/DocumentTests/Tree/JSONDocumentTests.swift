@@ -21,7 +21,7 @@ struct JSONDocumentTests {
     "/**/[]", "[]#", "[\u{A0}]", "[\u{B}]", String(repeating: "[", count: 513) + String(repeating: "]", count: 513),
   ]
 
-  @Test("is read where Foundation reads one", arguments: validTexts)
+  @Test("is accepted where Foundation accepts one", arguments: validTexts)
   func valid(text: String) throws {
     #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed) }
     #expect(throws: Never.self) { try JSONDecoder().decode(Anything.self, from: Data(text.utf8)) }
@@ -67,7 +67,7 @@ struct JSONDocumentTests {
     }
   }
 
-  @Test("says what is wrong, where, and nothing else")
+  @Test("reports only the error and its position")
   func errors() {
     func failure(_ text: String) -> JSONParsingError? {
       do throws(JSONParsingError) { _ = try JSONDocument(text) } catch { return error }
@@ -80,7 +80,7 @@ struct JSONDocumentTests {
     #expect(failure(#"{"password":secret}"#)?.description.contains("secret") == false)
   }
 
-  @Test("is never more than refused, whatever the bytes are")
+  @Test("is at worst refused, whatever the bytes are")
   func fuzz() throws {
     let seedTexts = (Self.validTexts + Self.invalidTexts).filter { $0.utf8.count < 200 }.map { Array($0.utf8) }
     let alphabet = Array("{}[]:,\"\\u0d8e1-+.tn \u{E9}".utf8) + [0x00, 0x80, 0xED, 0xF4, 0xFF]
@@ -112,7 +112,7 @@ struct JSONDocumentTests {
   // MARK: Equality
 
   @Test(
-    "means the same as another one, however it is written",
+    "equals another one, however it is written",
     arguments: [
       ("1", "1.0"), ("100", "1e2"), ("0.001", "1E-3"), ("-0", "0"), ("0e99999999999999999999", "0.0"),
       ("12.50", "1250e-2"),
@@ -129,7 +129,7 @@ struct JSONDocumentTests {
   }
 
   @Test(
-    "means something else than another one",
+    "differs from another one",
     arguments: [
       ("1", "2"), ("1", "-1"), ("1", "10"), ("1.5", "15"), ("0.1", "0.10000000000000001"), ("1", "\"1\""),
       ("null", "false"),
@@ -145,7 +145,7 @@ struct JSONDocumentTests {
     #expect(try !JSONDocument(pair.1).hasSameValue(as: JSONDocument(pair.0)))
   }
 
-  @Test("with many members finds each of them, and of repeated ones the first")
+  @Test("with many members finds each of them, and the first of repeated ones")
   func manyMembers() throws {
     let members = (0..<1_000).map { #""key \#($0)":\#($0)"# }
     let reversed = #"{"key 500":500,\#(members.reversed().joined(separator: ",")),"key 501":0}"#

@@ -174,7 +174,7 @@ final class ChaosForger: Sendable {
     return receivers > 0
   }
 
-  // MARK: What is stored
+  // MARK: Stored forgeries
 
   private func lookForForgeries() throws {
     for (name, keys) in names {

@@ -8,7 +8,7 @@ import Testing
 
 /// No single value is slow enough to be noticed, but all of them together take seconds.
 @Suite(
-  "Very many values whose code is a little slow hold up no other value",
+  "The code of very many values, each of which takes a little, holds up no other",
   .timeLimit(.minutes(5)),
   .endsStores
 )

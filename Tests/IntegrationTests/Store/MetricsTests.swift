@@ -52,7 +52,7 @@ struct MetricsTests {
       let levels = journal.entries(text).map(\.level)
       #expect(levels.count { $0 == level } == LogBudget.lines)
       #expect(levels.count { $0 == .debug } == 50)
-      #expect(journal.entries("More of these").count { $0.level == level } == 1)
+      #expect(journal.entries("Further events").count { $0.level == level } == 1)
     }
   }
 

@@ -54,7 +54,7 @@ protocol Backend: Sendable {
 }
 
 extension Backend {
-  /// Makes a store of its own service, with short pauses between attempts to connect.
+  /// Makes a store that acts as a separate service, with short pauses between attempts to connect.
   func store(
     _ label: String = "service",
     logger: Logger = quiet,

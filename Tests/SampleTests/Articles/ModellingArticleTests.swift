@@ -325,7 +325,7 @@ struct ModellingArticleTests {
   }
 
   @Test(
-    "what nobody here reads stays as it is",
+    "members that the type does not read stay as they are",
     arguments: [
       #"{"number":2,"text":"a","other":"\#("\\")ud800"}"#,
       #"{"number":2,"text":"a","other":1e400,"more":0.10000000000000000555}"#,
@@ -341,7 +341,7 @@ struct ModellingArticleTests {
   }
 
   @Test(
-    "what is all known here may be written anew",
+    "a document whose members are all known may be written anew",
     arguments: [#"{"number":2,"text":"a","number":3,"text":"b"}"#, "\u{FEFF} " + #"{ "number" : 2, "text" : "a" }"#]
   )
   func spellings(document: String) async throws {
@@ -352,7 +352,7 @@ struct ModellingArticleTests {
   }
 
   @Test(
-    "what cannot be read is held",
+    "an unreadable document is held",
     arguments: [
       #"{"number":2,"text":"\#("\\")ud800"}"#, #"{"number":128,"text":"a"}"#, #"{"number":1.5,"text":"a"}"#,
       "{\"number\":2,\"text\":\"\0\"}", #"{"number":2,"text":"a",}"#, #"{"number":NaN,"text":"a"}"#,

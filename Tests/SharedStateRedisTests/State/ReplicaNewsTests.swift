@@ -68,6 +68,49 @@ struct ReplicaNewsTests {
     #expect(actions.last?.delivery?.state == .document(5, "a"))
   }
 
+  @Test("Ordered: is not saved, even if it is taken back while it is being shown", arguments: [false, true])
+  func withdrawnWhileShown(isShownBefore: Bool) throws {
+    var replica = Replica.reading(conflict: .lastWriteWins)
+    deliver(replica.stored(.absent, vitals: .calm), to: &replica, outcome: .shown)
+    var actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm)
+    let shown = try #require(actions.compactMap(\.delivery).first)
+    actions = []
+    if isShownBefore { actions += replica.delivered(shown, outcome: .shown) }
+    actions += replica.stored(.absent, vitals: .calm) + replica.counted(.calm)
+    if !isShownBefore { actions += replica.delivered(shown, outcome: .shown) }
+    let isWithdrawn = actions.contains(.report(.withdrawn(Revision(6))))
+    #expect(isWithdrawn)
+    actions += replica.save(waiter: 1, stamp: 0, replacingUnreadable: false)
+    let goingBack = try #require(actions.compactMap(\.delivery).last)
+    _ = replica.delivered(goingBack, outcome: .superseded)
+    let begun = replica.beginEncoding()
+    let encoding = try #require(begun)
+    #expect(encoding.isMerged)
+    #expect(encoding.base == .stored(Data("b".utf8)))
+  }
+
+  @Test("Ordered: is not saved by a second save either, before the box shows the result of the first one")
+  func withdrawnBeforeTwoSaves() throws {
+    var replica = Replica.reading(conflict: .lastWriteWins)
+    deliver(replica.stored(.absent, vitals: .calm), to: &replica, outcome: .shown)
+    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    _ = replica.changed()
+    deliver(replica.stored(.absent, vitals: .calm) + replica.counted(.calm), to: &replica, outcome: .superseded)
+    let isBegun = replica.beginsEncoding()
+    #expect(isBegun)
+    _ = replica.save(waiter: 1, stamp: 1, replacingUnreadable: false)
+    let documents = Replica.Documents(encoded: Data("b1".utf8), merged: Data("1".utf8))
+    _ = replica.encoded(Replica.Encoded(stamp: 1, result: .success(documents)), operation: .number(1))
+    let draft = replica.takeDraft()
+    #expect(draft != nil)
+    let actions = replica.committed(.committed(7), operation: .number(1), vitals: .calm)
+    deliver(actions, to: &replica, outcome: .superseded)
+    let begun = replica.beginEncoding()
+    let encoding = try #require(begun)
+    #expect(encoding.isMerged)
+    #expect(encoding.base == .encoded(Data("b1".utf8), stored: Data("1".utf8)))
+  }
+
   @Test("is taken back together with earlier announced values, except a stored one", arguments: [false, true])
   func withdrawnTogether(isStored: Bool) {
     var replica = told()

@@ -8,7 +8,7 @@ import Testing
 struct AsyncSharedKeyTests {
   // MARK: Loading
 
-  @Test("The value is loaded in a task, and is the default until then")
+  @Test("The value is the default until a task has loaded it")
   func load() async throws {
     let gate = Gate()
     let key = HandMadeKey(load: { _ in
@@ -26,7 +26,7 @@ struct AsyncSharedKeyTests {
     try await eventually("the end of the first load") { !shared.isLoading }
   }
 
-  @Test("The key is told who asks")
+  @Test("The key receives the context of a load")
   func contexts() async throws {
     let contexts = Recorder<Int?>()
     let key = HandMadeKey(load: { context in
@@ -40,7 +40,7 @@ struct AsyncSharedKeyTests {
     #expect(value == 1)
   }
 
-  @Test("What loading throws shows, and the value stays")
+  @Test("An error of loading is shown, and the value stays")
   func failingLoad() async throws {
     @Shared(HandMadeKey(load: { _ in throw TestError(number: 1) })) var value = 1
     await #expect(throws: TestError(number: 1)) { try await $value.load() }
@@ -48,7 +48,7 @@ struct AsyncSharedKeyTests {
     #expect(value == 1)
   }
 
-  @Test("Requiring a value works, fails when nothing is stored, and cancels the task")
+  @Test("Requiring a value works, fails if nothing is stored, and cancels the task")
   func require() async throws {
     #expect(try await Shared(require: HandMadeKey(load: { _ in 3 })).wrappedValue == 3)
     await #expect(throws: NothingStoredError()) { try await Shared(require: HandMadeKey()) }
@@ -61,7 +61,7 @@ struct AsyncSharedKeyTests {
     await ended.wait(count: 1)
   }
 
-  @Test("Cancelling a load cancels its task, and is no error of the value")
+  @Test("Cancelling a load cancels its task, and is not an error of the value")
   func cancelledLoad() async throws {
     let (begun, ended) = (Recorder<Void>(), Recorder<Void>())
     let key = HandMadeKey(load: { context in
@@ -80,7 +80,7 @@ struct AsyncSharedKeyTests {
 
   // MARK: Watching
 
-  @Test("Changes are shown, until the last share is gone")
+  @Test("Changes are shown until the last share is gone")
   func changes() async {
     let (subscribers, ended) = (Recorder<SharedSubscriber<Int>>(), Recorder<Void>())
     let key = HandMadeKey(subscribe: { subscriber in
@@ -107,7 +107,7 @@ struct AsyncSharedKeyTests {
     await ended.wait(count: 1)
   }
 
-  @Test("What watching throws shows")
+  @Test("An error of watching is shown")
   func failingSubscription() async throws {
     let gate = Gate()
     let key = HandMadeKey(subscribe: { _ in
@@ -141,7 +141,7 @@ struct AsyncSharedKeyTests {
     #expect(saves.elements.contains(5))
   }
 
-  @Test("A key that is built on top of another one saves in order, too")
+  @Test("A key that wraps another one saves in order, too")
   func orderOfKeyOnTop() async throws {
     struct Doubled: SharedKey {
       let base: HandMadeKey
@@ -171,7 +171,7 @@ struct AsyncSharedKeyTests {
     #expect(await saves.wait(count: 2) == [4, 10])
   }
 
-  @Test("Cancelling an explicit save cancels its task, and is no error of the value")
+  @Test("Cancelling an explicit save cancels its task, and is not an error of the value")
   func cancelledSave() async throws {
     let (begun, ended) = (Recorder<Void>(), Recorder<Void>())
     @Shared(HandMadeKey(save: { _, _ in _ = try await untilCancelled(begun, ended) })) var value = 1
@@ -206,7 +206,7 @@ struct AsyncSharedKeyTests {
     #expect(await ended.wait(count: 2) == [false, false])
   }
 
-  @Test("A change that is being saved when the last share goes is saved, and so are those after it")
+  @Test("A change that is being saved when the last share goes is saved, and so are later ones")
   func releaseDuringSave() async {
     let (saves, gate) = (Recorder<Int>(), Gate())
     do {
@@ -222,7 +222,7 @@ struct AsyncSharedKeyTests {
     #expect(await saves.wait(count: 2) == [2, 3])
   }
 
-  @Test("What saving throws shows until the next save succeeds")
+  @Test("An error of saving is shown until the next save succeeds")
   func failingSave() async throws {
     let key = HandMadeKey(save: { value, _ in
       if value == 2 { throw TestError(number: 3) }
@@ -238,7 +238,7 @@ struct AsyncSharedKeyTests {
 
   // MARK: Saving and the rest
 
-  @Test("A change that is heard of during a save is not shown over ours; what is stored afterwards is")
+  @Test("A remote change during a save does not replace ours; the value stored afterwards does")
   func changeDuringSave() async throws {
     let (subscribers, begun, gate) = (Recorder<SharedSubscriber<Int>>(), Recorder<Void>(), Gate())
     let key = HandMadeKey(
@@ -263,7 +263,7 @@ struct AsyncSharedKeyTests {
     try await wait(for: 9, in: $value)
   }
 
-  @Test("A change that could not be saved stays, whatever was heard of meanwhile")
+  @Test("A change that could not be saved stays, whatever arrives meanwhile")
   func changeDuringFailingSave() async throws {
     let (subscribers, loads, begun, gate) = (
       Recorder<SharedSubscriber<Int>>(), Recorder<Void>(), Recorder<Void>(), Gate()
@@ -297,7 +297,7 @@ struct AsyncSharedKeyTests {
     #expect(value == 3)
   }
 
-  @Test("A load waits for the save before it, so that it does not bring back what was there before")
+  @Test("A load waits for the save before it, so it does not bring the old value back")
   func loadDuringSave() async throws {
     let (stored, begun, gate) = (Shared(value: 0), Recorder<Void>(), Gate())
     let key = HandMadeKey(
@@ -318,7 +318,7 @@ struct AsyncSharedKeyTests {
     #expect(value == 2)
   }
 
-  @Test("The tasks have the dependencies of whoever made the share")
+  @Test("The tasks have the dependencies from where the share was made")
   func dependencies() async throws {
     let seen = Recorder<Int>()
     @Sendable func note() {

@@ -7,7 +7,7 @@ import Testing
 struct CustomKeyTests {
   let drawer = Drawer<Int>()
 
-  @Test("A type that conforms to SharedKey and a static function are a strategy")
+  @Test("A type that conforms to SharedKey and a static function make a strategy")
   func customKey() async throws {
     @Shared(.custom("count", in: drawer)) var myValue: Int = 0
     $myValue.withLock { $0 += 1 }
@@ -39,7 +39,7 @@ struct CustomKeyTests {
     #expect(reader == 4)
   }
 
-  @Test("A default that is baked into a key needs neither value nor type")
+  @Test("A key with its own default needs neither value nor type")
   func keyWithDefault() {
     @Shared(.visits) var visits
     #expect(visits == 7)
@@ -48,7 +48,7 @@ struct CustomKeyTests {
     #expect(same == 8)
   }
 
-  @Test("A strategy that is only read follows its source")
+  @Test("A read-only strategy follows its source")
   func readOnlyKey() {
     RemoteConfigKey.server["config"] = RemoteConfig(isPromoted: true)
     @SharedReader(.remoteConfig) var remoteConfig

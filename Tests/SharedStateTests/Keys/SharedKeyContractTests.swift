@@ -5,7 +5,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("Every strategy keeps the contract of keys", .timeLimit(.minutes(5)))
+@Suite("Every strategy fulfils the contract of keys", .timeLimit(.minutes(5)))
 struct SharedKeyContractTests {
   private static let numbers = [0, 1, 2, 3]
   private static let lists = [[], [1], [1, 2], [3]]
@@ -47,7 +47,7 @@ struct SharedKeyContractTests {
     }
   }
 
-  @Test("Files on the disk", arguments: SharedKeyContract<FileStorageKey<[Int]>>.allChecks)
+  @Test("Files on disk", arguments: SharedKeyContract<FileStorageKey<[Int]>>.allChecks)
   func filesOnDisk(check: SharedKeyContract<FileStorageKey<[Int]>>) async throws {
     let directory = try TemporaryDirectory()
     let outsider = SharedKeyContract<FileStorageKey<[Int]>>.Outsider(
@@ -79,7 +79,7 @@ struct SharedKeyContractTests {
 
   // MARK: The checks find what is broken
 
-  @Test("A key that is broken is found out by a check", arguments: SampleKey.Fault.allCases)
+  @Test("A check finds a broken key", arguments: SampleKey.Fault.allCases)
   func brokenKey(fault: SampleKey.Fault) async throws {
     let check = try #require(SharedKeyContract<SampleKey>.allChecks.first { $0.name == fault.check })
     await #expect {
@@ -89,7 +89,7 @@ struct SharedKeyContractTests {
     }
   }
 
-  @Test("A test that does not give what a check needs is told so")
+  @Test("A check reports if the test does not provide its requirements")
   func incompleteStorage() async throws {
     for check in SharedKeyContract<SampleKey>.allChecks {
       await #expect(throws: SharedKeyContractViolation.self) {

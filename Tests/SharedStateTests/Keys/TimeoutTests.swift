@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A key that does not answer in time", .timeLimit(.minutes(5)))
 struct TimeoutTests {
-  @Test("a load ends when its time is over, and what comes later is shown all the same")
+  @Test("a load ends when its time is over, and a later answer is still shown")
   func load() async throws {
     let backend = ScriptedBackend<Int>.loadingByHand()
     @Shared(.scripted(backend)) var value = 1
@@ -17,7 +17,7 @@ struct TimeoutTests {
     #expect(!$value.isLoading)
   }
 
-  @Test("a save, a reset and an atomic update end when their time is over, and the key goes on with them")
+  @Test("a save, a reset and an atomic update end when their time is over, but the key completes them")
   func save() async throws {
     let backend = ScriptedBackend<Int>.savingByHand()
     @Shared(.scripted(backend)) var value = 1
@@ -37,7 +37,7 @@ struct TimeoutTests {
     #expect(TimedOutError().localizedDescription == "The key has not answered in time.")
   }
 
-  @Test("what answers in time is no error, and a value that no key keeps needs no time")
+  @Test("an answer in time is no error, and a value without a key needs no time")
   func inTime() async throws {
     let backend = ScriptedBackend<Int>.storing(5)
     @Shared(.scripted(backend)) var value = 1

@@ -13,7 +13,7 @@ struct AppStorageDefaultTests {
 
   @Dependency(\.defaultAppStorage) var defaults
 
-  @Test("Plain user defaults have the default as soon as the key is used")
+  @Test("User defaults have the default as soon as the key is used")
   func firstUse() throws {
     @Shared(.appStorage("count")) var count = 42
     @SharedReader(.appStorage("color")) var color = Color.blue
@@ -29,7 +29,7 @@ struct AppStorageDefaultTests {
     #expect(defaults.integer(forKey: "count") == 42)
   }
 
-  @Test("A default that is part of a key, or of a key built on top, is stored as well")
+  @Test("A default that is part of a key, or of a key that wraps it, is stored as well")
   func keys() {
     struct Wrapper: SharedReaderKey {
       let base = AppStorageKey<Int>.appStorage("wrapped")
@@ -47,7 +47,7 @@ struct AppStorageDefaultTests {
     #expect(defaults.integer(forKey: "wrapped") == 8)
   }
 
-  @Test("Nothing is stored for nil, nor by who requires a value")
+  @Test("Nothing is stored for nil, or when a value is required")
   func nothing() async {
     @Shared(.appStorage("name")) var name: String?
     @Shared(.appStorage("user")) var user: User?
@@ -56,7 +56,7 @@ struct AppStorageDefaultTests {
   }
 
   @Test(
-    "What is stored stays, also when it cannot be read or is only registered",
+    "A stored value stays, even if it cannot be read or is only registered",
     .dependency(\.reportsUnreadErrors, false)
   )
   func present() {
@@ -73,7 +73,7 @@ struct AppStorageDefaultTests {
     #expect(defaults.integer(forKey: "registered") == 3)
   }
 
-  @Test("It stays removed after a reset, and when somebody else removes it")
+  @Test("It stays removed after a reset, and after a removal from elsewhere")
   func removal() async throws {
     @Shared(.appStorage("count")) var count = 42
     try await $count.reset()
@@ -87,7 +87,7 @@ struct AppStorageDefaultTests {
     #expect(defaults.object(forKey: "count") == nil)
   }
 
-  @Test("Nobody takes it for a change")
+  @Test("It does not count as a change")
   func noChange() async {
     let heard = Recorder<Int?>()
     let subscription = AppStorageKey<Int>.appStorage("count").subscribe(
@@ -111,7 +111,7 @@ struct AppStorageDefaultTests {
     subscription.cancel()
   }
 
-  @Test("A share of another type of value, which has read nothing, hears of it")
+  @Test("A share of another type that had found nothing shows it")
   func otherType() {
     @Shared(.appStorage("count")) var optional: Int?
     @Shared(.appStorage("count")) var count = 42

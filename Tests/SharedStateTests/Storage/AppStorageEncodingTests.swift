@@ -28,7 +28,7 @@ struct AppStorageEncodingTests {
     return encoder
   }
 
-  @Test("The settings of a decoder and an encoder count")
+  @Test("The settings of a decoder and an encoder apply")
   func coders() {
     defaults.set(Data(#"{"date":1}"#.utf8), forKey: "event")
     @Shared(.appStorage("event", decoder: Self.decoder, encoder: Self.encoder))
@@ -38,7 +38,7 @@ struct AppStorageEncodingTests {
     #expect(defaults.data(forKey: "event") == Data(#"{"date":2,"place":"there"}"#.utf8))
   }
 
-  @Test("What a property list knows is stored as JSON when an encoder is given")
+  @Test("A property-list value is stored as JSON if an encoder is given")
   func natural() {
     @Shared(.appStorage("count", encoder: Self.encoder)) var count = 1
     @Shared(.appStorage("name", decoder: Self.decoder)) var name: String?
@@ -48,7 +48,7 @@ struct AppStorageEncodingTests {
     #expect(defaults.data(forKey: "name") == Data(#""Blob""#.utf8))
   }
 
-  @Test("Closures make and read the data")
+  @Test("Closures encode and decode the data")
   func closures() async throws {
     let key = AppStorageKey<[Int]>.appStorage(
       "numbers",
@@ -73,7 +73,7 @@ struct AppStorageEncodingTests {
     #expect(defaults.data(forKey: "numbers") == Data([8]))
   }
 
-  @Test("Closures are not asked for nil, which is nothing")
+  @Test("Closures are not called for nil, which stores nothing")
   func optional() {
     @Shared(
       .appStorage(

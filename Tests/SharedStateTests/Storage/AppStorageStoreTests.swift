@@ -9,7 +9,7 @@ import Testing
 /// The user defaults that a key refers to.
 @Suite("The user defaults of app storage", .timeLimit(.minutes(5)))
 struct AppStorageStoreTests {
-  @Test("Those in memory are new and empty, tell of changes, and write nothing")
+  @Test("Those in memory are new and empty, notify of changes, and write nothing")
   func inMemory() {
     let suite = UserDefaults.inMemory
     withDependencies {
@@ -25,7 +25,7 @@ struct AppStorageStoreTests {
     #expect(UserDefaults.standard.object(forKey: "inMemory") == nil)
   }
 
-  @Test("Two objects of one suite are one value")
+  @Test("Two objects of one suite share one value")
   func oneSuite() async throws {
     let directory = try TemporaryDirectory()
     let store = try #require(UserDefaults(suiteName: directory["suite"].path))
@@ -44,7 +44,7 @@ struct AppStorageStoreTests {
     try await $count.save()
   }
 
-  @Test("A subclass that keeps its values elsewhere is not mixed up with the suite that it names")
+  @Test("A subclass that stores its values elsewhere is separate from the suite that it names")
   func subclass() async throws {
     let directory = try TemporaryDirectory()
     let suite = directory["suite"].path
@@ -61,7 +61,7 @@ struct AppStorageStoreTests {
     for share in [$first, $second, $third] { try await share.save() }
   }
 
-  @Test("Objects of a subclass that keeps its values in the file of their suite follow each other")
+  @Test("Objects of a subclass that stores its values in the suite's file follow each other")
   func plainSubclass() async throws {
     final class Plain: UserDefaults {}
     let directory = try TemporaryDirectory()
@@ -76,7 +76,7 @@ struct AppStorageStoreTests {
     for share in [$first, $second] { try await share.save() }
   }
 
-  @Test("It is told once when nobody can know whether two objects are of one suite")
+  @Test("An issue is reported once if it is unknown whether two objects have one suite")
   func unknownSuite() throws {
     let domains = AppStorageDomains { _ in nil }
     let directory = try TemporaryDirectory()

@@ -89,7 +89,7 @@ struct AppStorageTests {
     check("user", Shared(.appStorage("user")), User(name: "Blob"))
   }
 
-  @Test("Values that are there are used, and the default comes back when they are removed or reset")
+  @Test("Stored values are used, and the default comes back when they are removed or reset")
   func storedValues() async throws {
     defaults.set(7, forKey: "int")
     defaults.set(1, forKey: "bool")
@@ -119,7 +119,7 @@ struct AppStorageTests {
     var regions: Set<String> = []
   }
 
-  @Test("A member that stored JSON lacks has its value by default")
+  @Test("A member that stored JSON lacks gets its default value")
   func missingMember() async throws {
     defaults.set(Data(#"{"maximum":20}"#.utf8), forKey: "limits")
     @Shared(.appStorage("limits")) var limits = Limits(currency: "USD")
@@ -147,7 +147,7 @@ struct AppStorageTests {
     #expect(defaults.integer(forKey: "count") == 1)
   }
 
-  @Test("Shares of one key with different types of value hear of each other")
+  @Test("Shares of one key with different types of value follow each other")
   func twoTypes() {
     @Shared(.appStorage("count")) var count = 0
     @Shared(.appStorage("count")) var optional: Int?
@@ -157,7 +157,7 @@ struct AppStorageTests {
     #expect(count == 0)
   }
 
-  @Test("Every test has its own, and nothing of the real ones", arguments: 0..<3)
+  @Test("Every test has its own defaults, and sees none of the real ones", arguments: 0..<3)
   func isolation(round: Int) {
     @Shared(.appStorage("isolated")) var count = -1
     #expect(count == -1)
@@ -182,7 +182,7 @@ struct AppStorageTests {
     #expect(count == 5)
   }
 
-  @Test("An optional is no excuse to replace a value of another type")
+  @Test("An optional does not replace a value of another type either")
   func otherTypeOfOptional() {
     defaults.set("text", forKey: "count")
     @Shared(.appStorage("count")) var count: Int?
@@ -193,7 +193,7 @@ struct AppStorageTests {
   }
 
   @Test(
-    "A name that is used with two types is reported once, and an optional one is no other",
+    "A name with two types is reported once, and an optional is not another type",
     .dependency(\.reportsUnreadErrors, false)
   )
   func typesOfOneName() {
@@ -269,7 +269,7 @@ struct AppStorageTests {
     for _ in 0..<limit { $count.withLock { $0 += 1 } }
   }
 
-  @Test("What is pending reaches the file when the process ends normally")
+  @Test("Pending changes reach the file when the process ends normally")
   func normalExit() async throws {
     let directory = try TemporaryDirectory()
     let suite = directory["suite"].path

@@ -21,7 +21,7 @@ struct FileStorageTests {
 
   // MARK: Saving
 
-  @Test("The first change is in the file when withLock returns, in a directory that was missing")
+  @Test("The first change is in the file when withLock returns, even if its directory was missing")
   func firstSave() async throws {
     let url = directory["a/b/numbers.json"]
     try await withDisk { () async throws in
@@ -32,7 +32,7 @@ struct FileStorageTests {
     }
   }
 
-  @Test("Saving writes what is pending at once")
+  @Test("Saving writes pending changes at once")
   func explicitSave() async throws {
     let url = directory["numbers.json"]
     try await withDisk { () async throws in
@@ -44,7 +44,7 @@ struct FileStorageTests {
     }
   }
 
-  @Test("What is pending is written later, also when the last share is gone")
+  @Test("Pending changes are written later, even when the last share is gone")
   func pendingSave() async throws {
     let url = directory["numbers.json"]
     @Sendable func change() {
@@ -82,7 +82,7 @@ struct FileStorageTests {
     }
   }
 
-  @Test("An empty file is nothing stored, unless its format has a value for it")
+  @Test("An empty file counts as absent, unless its format has a value for it")
   func emptyFile() async throws {
     let url = directory["numbers.json"]
     try Data().write(to: url)
@@ -110,7 +110,7 @@ struct FileStorageTests {
     var regions: Set<String> = []
   }
 
-  @Test("A member that the file lacks has its value by default, and what cannot be read is named")
+  @Test("A member that the file lacks gets its default value, and an unreadable one is named")
   func missingMember() async throws {
     let url = directory["limits.json"]
     try Data(#"{"maximum":20}"#.utf8).write(to: url)
@@ -149,7 +149,7 @@ struct FileStorageTests {
     }
   }
 
-  @Test("Saving through a symbolic link keeps the link, and permissions stay")
+  @Test("Saving through a symbolic link keeps the link and the permissions")
   func symbolicLink() async throws {
     let (url, link) = (directory["real/numbers.json"], directory["link.json"])
     try FileManager.default.createDirectory(at: directory["real"], withIntermediateDirectories: true)
@@ -166,7 +166,7 @@ struct FileStorageTests {
     }
   }
 
-  @Test("A file that cannot be written is a saveError, which goes away")
+  @Test("A file that cannot be written causes a saveError, which is cleared later")
   func saveError() async throws {
     let url = directory["blocked/numbers.json"]
     try Data().write(to: directory["blocked"])
@@ -183,7 +183,7 @@ struct FileStorageTests {
     }
   }
 
-  @Test("A file that cannot be read is a loadError, and loading again after that helps")
+  @Test("A file that cannot be read causes a loadError, which a later load clears")
   func loadError() async throws {
     let url = directory["numbers.json"]
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -244,7 +244,7 @@ struct FileStorageTests {
     }
   }
 
-  @Test("A directory link that is made to lead elsewhere is followed")
+  @Test("A directory link that gets another target is followed")
   func retargetedLink() async throws {
     for (name, text) in [("one", "[1]"), ("two", "[2]")] {
       try FileManager.default.createDirectory(at: directory[name], withIntermediateDirectories: true)

@@ -10,7 +10,7 @@ struct InotifyEventTests {
     return header.flatMap { word in withUnsafeBytes(of: word) { Array($0) } } + name
   }
 
-  @Test("Events with and without names are told apart, and a cut one at the end is dropped")
+  @Test("Events with and without names are distinguished, and a truncated one at the end is dropped")
   func parse() {
     let buffer =
       bytes(watch: 1, mask: 8, name: "file", padding: 12) + bytes(watch: -1, mask: 0x4000, name: "", padding: 0)

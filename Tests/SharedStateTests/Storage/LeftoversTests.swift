@@ -4,7 +4,7 @@ import Testing
 
 @testable import SharedState
 
-@Suite("What a killed process leaves beside a file", .timeLimit(.minutes(5)))
+@Suite("Files that a killed process leaves behind", .timeLimit(.minutes(5)))
 struct LeftoversTests {
   let directory: TemporaryDirectory
 
@@ -29,7 +29,7 @@ struct LeftoversTests {
     get throws { Set(try FileManager.default.contentsOfDirectory(atPath: directory.url.path)) }
   }
 
-  @Test("A process with the number of the one that left something behind saves all the same")
+  @Test("A process with the number of the killed one can save")
   func sameNumber() async throws {
     let path = directory["number.json"].path
     await #expect(processExitsWith: .success) { [path = path as String] in
@@ -44,7 +44,7 @@ struct LeftoversTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("7".utf8))
   }
 
-  @Test("What nobody writes any more is removed, and nothing else")
+  @Test("Abandoned files are removed, and no others")
   func removed() async throws {
     let gone = [".n.json.1.1.shared-state", ".n.json.4711.12.shared-state", ".n.json.0123456789abcdef.shared-state"]
     let kept = [
@@ -61,7 +61,7 @@ struct LeftoversTests {
     #expect(try names == Set(kept + [young, "n.json"]))
   }
 
-  @Test("What another process is writing stays, however long that takes")
+  @Test("A file that another process is writing stays, however long that takes")
   func locked() async throws {
     let name = ".n.json.0123456789abcdef.shared-state"
     try leave(name, age: 86_400)
@@ -72,7 +72,7 @@ struct LeftoversTests {
     #expect(try file.stamp().size == 1)
   }
 
-  @Test("Each write prepares its content under another name, of one form")
+  @Test("Each write prepares its content under a different name of the same form")
   func form() {
     let temporary = TemporaryName(of: "n.json")
     let made = (0..<1_000).map { _ in temporary.make() }

@@ -35,7 +35,7 @@ struct SaveThrottleTests {
     #expect(throttle.request(at: start + .seconds(1), isUrgent: false) == .write)
   }
 
-  @Test("An urgent change does not wait, and the wake-up that was asked for before finds nothing to do")
+  @Test("An urgent change does not wait, and the earlier wake-up finds nothing to do")
   func urgent() {
     var throttle = SaveThrottle(interval: .seconds(1))
     _ = throttle.request(at: start, isUrgent: false)
@@ -55,7 +55,7 @@ struct SaveThrottleTests {
     #expect(throttle.finish(at: start) == .nothing)
   }
 
-  @Test("Hurrying writes what is pending, and only that")
+  @Test("Hurrying writes exactly the pending changes")
   func hurry() {
     var throttle = SaveThrottle(interval: .seconds(1))
     #expect(throttle.hurry(at: start) == .nothing)

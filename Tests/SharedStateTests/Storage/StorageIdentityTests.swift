@@ -9,7 +9,7 @@ extension FileStorage {
   fileprivate static let held: Self = .inMemory
 }
 
-@Suite("Storages are told from one another", .timeLimit(.minutes(5)))
+@Suite("Storages are distinguished", .timeLimit(.minutes(5)))
 struct StorageIdentityTests {
   @Test("Storages of files")
   func files() {
@@ -20,7 +20,7 @@ struct StorageIdentityTests {
     #expect(Set([one, copy, other, .fileSystem, .fileSystem]).count == 3)
   }
 
-  @Test("A storage of a program's own is named where one is wanted")
+  @Test("A program's own storage can be named where a storage is expected")
   func ownMember() async throws {
     let url = URL(fileURLWithPath: "/count.json")
     let count = withDependencies {

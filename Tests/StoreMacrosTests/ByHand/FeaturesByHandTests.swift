@@ -63,7 +63,7 @@ struct Library: Reducer {
 
 @Suite(.timeLimit(.minutes(5)))
 struct FeaturesByHandTests {
-  @Test("What is presented is kept, and told of, by hand")
+  @Test("A presentation is stored and observed by hand")
   func presentation() {
     var windows = Windows()
     let page = Observer(windows.page)
@@ -74,7 +74,7 @@ struct FeaturesByHandTests {
     #expect(Screens(page: Page.State(count: 1)) != Screens())
   }
 
-  @Test("Features work by hand")
+  @Test("Features written by hand work")
   func features() {
     let store = Store(initialState: Library.State.page(Page.State())) { Library() }
     store.send(.page(.increment))

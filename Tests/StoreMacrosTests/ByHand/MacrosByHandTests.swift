@@ -80,7 +80,7 @@ private enum ByMacro {
 
 @Suite(.timeLimit(.minutes(5)))
 struct MacrosByHandTests {
-  @Test("Case paths by hand are those of the macro")
+  @Test("Case paths written by hand equal those of the macro")
   func casePaths() {
     #expect(AnyCasePath(\Action.Cases.nameChanged).extract(from: .nameChanged("a")) == "a")
     #expect(AnyCasePath(\ByMacro.Action.Cases.nameChanged).extract(from: .nameChanged("a")) == "a")
@@ -90,7 +90,7 @@ struct MacrosByHandTests {
     #expect((\ByMacro.Action.Cases.nameChanged)("b") == ByMacro.Action.nameChanged("b"))
   }
 
-  @Test("A state that is observed by hand is that of the macro")
+  @Test("A state that is observed by hand behaves like that of the macro")
   func observation() {
     var (byHand, byMacro) = (Counter(), ByMacro.Counter())
     #expect(
@@ -123,7 +123,7 @@ struct MacrosByHandTests {
     )
   }
 
-  @Test("An enum has the identity of what is in it, by hand and by the macro")
+  @Test("An enum has the identity of its associated value, by hand and by the macro")
   func enumeration() {
     let (byHand, byMacro) = (Counter(), ByMacro.Counter())
     #expect(Screen.counter(byHand)._$id == Screen.counter(byHand)._$id)

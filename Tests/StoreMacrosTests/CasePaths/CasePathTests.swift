@@ -38,7 +38,7 @@ private enum Shape<Content: Sendable & Equatable>: Sendable, Equatable {
 struct CasePathTests {
   private typealias Cases = Shape<Bool>.Cases
 
-  @Test("A path puts a value into its case, and gets it out again")
+  @Test("A path embeds a value in its case, and extracts it again")
   func embedAndExtract() {
     let circle = AnyCasePath(\Cases.circle)
     #expect(circle.embed(3) == .circle(radius: 3))
@@ -117,7 +117,7 @@ struct CasePathTests {
     #expect(optional.extract(from: nil) == nil)
   }
 
-  @Test("The whole value has a path, too")
+  @Test("The value itself has a path, too")
   func root() {
     let path = AnyCasePath(\Child.Cases.self)
     #expect(path.extract(from: path.embed(.none)) == Child.none)
@@ -140,7 +140,7 @@ struct CasePathTests {
     #expect(Words.allCasePaths[.path] == \.path)
   }
 
-  @Test("A case has a path by its name alone")
+  @Test("A case has a path by its name")
   func reflection() {
     let name: AnyCasePath<Child, String> = /Child.name
     #expect(name.extract(from: .name("a")) == "a")

@@ -8,7 +8,7 @@ struct GoldenTests {
   /// `UPDATE_GOLDEN=1` writes the present expansions, for review.
   private static let isUpdating = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil
 
-  @Test("A macro makes what its golden file says", arguments: GoldenFile.all)
+  @Test("A macro expands to the text of its golden file", arguments: GoldenFile.all)
   func expansion(_ file: GoldenFile) throws {
     if Self.isUpdating { try file.update() }
     #expect(!file.parts.isEmpty)
@@ -25,7 +25,7 @@ struct GoldenTests {
     }
   }
 
-  @Test("What is cut off anywhere is answered, too", arguments: GoldenFile.all)
+  @Test("A declaration that is cut off anywhere gets an answer, too", arguments: GoldenFile.all)
   func unfinished(_ file: GoldenFile) {
     let bytes = Array(file.declaration.utf8)
     for count in 0..<bytes.count {

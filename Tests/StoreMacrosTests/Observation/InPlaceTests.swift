@@ -100,7 +100,7 @@ struct InPlaceTests {
     #expect(store.state.page.presented?.wasCopied == false)
   }
 
-  @Test("tells who has read it")
+  @Test("notifies its readers")
   func observed() {
     let store = Store(initialState: Feature.State()) { Feature() }
     let hasHeard = Mutex(false)

@@ -65,7 +65,7 @@ private struct Generic<Value: Sendable & Equatable> {
 
 @Suite(.timeLimit(.minutes(5)))
 struct ObservationTests {
-  @Test("Who has read a property hears of its change, and of no other one")
+  @Test("A reader of a property is notified of its changes, and of no others")
   func properties() {
     var state = Child()
     let count = Observer(state.count)
@@ -77,7 +77,7 @@ struct ObservationTests {
     #expect(name.hasHeard)
   }
 
-  @Test("A property that is set to what it is has not changed")
+  @Test("Setting a property to an equal value is no change")
   func equal() {
     var state = Child()
     let count = Observer(state.count)
@@ -87,7 +87,7 @@ struct ObservationTests {
     #expect(count.hasHeard)
   }
 
-  @Test("A property without equality is changed whenever it is set")
+  @Test("A property without equality changes whenever it is set")
   func plain() {
     var state = Parent()
     let set = Observer(state.plain)
@@ -98,7 +98,7 @@ struct ObservationTests {
     #expect(modified.hasHeard)
   }
 
-  @Test("A property that is ignored tells nobody")
+  @Test("An ignored property notifies no reader")
   func ignored() {
     var state = Child()
     let ignored = Observer(state.ignored)
@@ -106,7 +106,7 @@ struct ObservationTests {
     #expect(!ignored.hasHeard)
   }
 
-  @Test("The observers of a property are called, too")
+  @Test("A property's willSet and didSet are called, too")
   func propertyObservers() {
     var state = Child()
     state.observed = 1
@@ -114,7 +114,7 @@ struct ObservationTests {
     #expect(state.log == [0, 1])
   }
 
-  @Test("A change within a child is no change of the child")
+  @Test("A change inside a child is no change of the child")
   func childInPlace() {
     var state = Parent()
     let child = Observer(state.child)
@@ -162,7 +162,7 @@ struct ObservationTests {
     #expect(!name.hasHeard)
   }
 
-  @Test("An old copy that is put back is another child")
+  @Test("Putting an old copy back counts as another child")
   func oldCopy() {
     var state = Parent()
     let old = state.child
@@ -175,7 +175,7 @@ struct ObservationTests {
     #expect(state.child.count == 0)
   }
 
-  @Test("A child that becomes an old copy of itself is another child")
+  @Test("A child that becomes an old copy of itself counts as another child")
   func replacedByCopy() {
     var state = Parent()
     var copy = state.child
@@ -185,7 +185,7 @@ struct ObservationTests {
     #expect(count.hasHeard)
   }
 
-  @Test("A copy that was changed before anybody read the child is another one")
+  @Test("A copy that was changed before the child was read counts as another child")
   func changedCopy() {
     var state = Parent()
     var copy = state.child
@@ -195,7 +195,7 @@ struct ObservationTests {
     #expect(count.hasHeard)
   }
 
-  @Test("Of two copies that were changed, one that takes the place of the other is another child")
+  @Test("A changed copy that replaces another changed copy counts as another child")
   func twoCopies() {
     var state = Parent()
     var copy = state.child
@@ -207,7 +207,7 @@ struct ObservationTests {
     #expect(state.child.count == 0)
   }
 
-  @Test("An old copy of an element that is put back is heard by who has read what differs")
+  @Test("Putting an old copy of an element back notifies readers of the difference")
   func oldElement() {
     var table = Table()
     let old = table.rows
@@ -228,7 +228,7 @@ struct ObservationTests {
     #expect(row.hasHeard)
   }
 
-  @Test("Two children that change places are other ones")
+  @Test("Two children that change places count as other children")
   func swap() {
     var state = Parent()
     let child = Observer(state.child)
@@ -238,7 +238,7 @@ struct ObservationTests {
     #expect(sibling.hasHeard)
   }
 
-  @Test("An optional child changes when it comes and goes")
+  @Test("An optional child changes when it appears and disappears")
   func optional() {
     var state = Parent()
     let comes = Observer(state.optional)
@@ -254,7 +254,7 @@ struct ObservationTests {
     #expect(goes.hasHeard)
   }
 
-  @Test("An array changes when other elements are in it")
+  @Test("An array changes when it contains other elements")
   func array() {
     var state = Parent()
     let added = Observer(state.rows)
@@ -273,7 +273,7 @@ struct ObservationTests {
     #expect(swapped.hasHeard)
   }
 
-  @Test("An identified array changes when other elements are in it")
+  @Test("An identified array changes when it contains other elements")
   func identifiedArray() {
     var state = Table()
     let rows = Observer(state.rows)
@@ -290,7 +290,7 @@ struct ObservationTests {
     #expect(removed.hasHeard)
   }
 
-  @Test("An enum changes with its case, and with what is in it")
+  @Test("An enum changes with its case and with its associated value")
   func enumeration() {
     var state = Parent()
     let first = Observer(state.destination)
@@ -322,7 +322,7 @@ struct ObservationTests {
     #expect(value.hasHeard)
   }
 
-  @Test("Identities tell copies from each other, and states")
+  @Test("Identities distinguish copies and states")
   func identities() {
     var state = Parent()
     let id = state.child._$id
@@ -339,7 +339,7 @@ struct ObservationTests {
     #expect(![copy]._$id.isContinued(by: [Child]()._$id))
   }
 
-  @Test("States are equal by what is in them, and are written with the names of their properties")
+  @Test("States compare by their properties, and are printed with the names of these")
   func values() throws {
     let state = Coded(id: 1)
     #expect(state == Coded(count: 0, default: "a", id: 1))
@@ -350,7 +350,7 @@ struct ObservationTests {
     #expect(try JSONDecoder().decode(Coded.self, from: data) == state)
   }
 
-  @Test("Nothing is prepared for observers before there is one")
+  @Test("Nothing is prepared for observers before the first one")
   func unobserved() {
     var state = Parent()
     #expect(state.child.count == 0)

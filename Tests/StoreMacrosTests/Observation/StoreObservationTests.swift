@@ -176,7 +176,7 @@ struct StoreObservationTests {
     }
   }
 
-  @Test("Who reads a leaf hears of its changes, and who reads what is around it does not", arguments: Place.allCases)
+  @Test("A reader of a leaf is notified of its changes, a reader of its surroundings is not", arguments: Place.allCases)
   func leaf(place: Place) {
     let around = place.observe(store)
     let branch = Observer(place.read(store.state)?.plain)
@@ -196,7 +196,7 @@ struct StoreObservationTests {
     #expect(place.read(store.state)?.leaf?.count == 1)
   }
 
-  @Test("Who reads a leaf hears when another one is there, and when it goes", arguments: Place.allCases)
+  @Test("A reader of a leaf is notified when it is replaced or removed", arguments: Place.allCases)
   func anotherLeaf(place: Place) {
     let around = place.observe(store)
     for leaf in [Leaf.State(id: 8), nil] {
@@ -209,7 +209,7 @@ struct StoreObservationTests {
     #expect(!around.hasHeard)
   }
 
-  @Test("Who reads through a store of a child hears of what was read, too")
+  @Test("A reader through a child's store is notified of what it has read, too")
   func scoped() throws {
     let branch = try #require(store.scope(state: \.$branch, action: \.branch))
     let leaf = try #require(branch.scope(state: \.$leaf, action: \.leaf))
@@ -226,7 +226,7 @@ struct StoreObservationTests {
     #expect(rowPlain.hasHeard)
   }
 
-  @Test("Elements that come and go are heard by who reads the array, and not by who reads another element")
+  @Test("Elements that come and go notify readers of the array, but not readers of other elements")
   func elements() {
     let rows = Observer(store.rows)
     let second = Observer(store.rows[id: 2]?.plain)
@@ -244,7 +244,7 @@ struct StoreObservationTests {
     #expect(path.hasHeard)
   }
 
-  @Test("Another case of what is presented is heard by who reads what is presented")
+  @Test("Another presented case notifies readers of the presentation")
   func anotherCase() {
     let page = Observer(store.page)
     let plain = Observer(store.plain)
@@ -253,7 +253,7 @@ struct StoreObservationTests {
     #expect(!plain.hasHeard)
   }
 
-  @Test("A state that is replaced as a whole is heard by who has read it: by a new one, or by an old one")
+  @Test("Replacing a whole state, with a new or an old one, notifies its readers")
   func wholeState() throws {
     let old = store.state
     let branch = try #require(store.scope(state: \.$branch, action: \.branch))
@@ -273,7 +273,7 @@ struct StoreObservationTests {
     #expect(beforeNew.allSatisfy { $0.hasHeard })
   }
 
-  @Test("Who reads a property again whenever it is told of a change misses none")
+  @Test("A reader that reads again at every notification misses no change")
   func changesMeanwhile() async throws {
     for _ in 0..<100 {
       let store = Store(initialState: Tree.State()) { Tree() }
@@ -296,7 +296,7 @@ struct StoreObservationTests {
     }
   }
 
-  @Test("A state that is changed by an action is not replaced, however many copies there are")
+  @Test("A state that an action changes does not count as replaced, however many copies there are")
   func copiesOfTheWhole() {
     let plain = Observer(store.plain)
     let copies = (0..<3).map { number in
@@ -314,7 +314,7 @@ struct StoreObservationTests {
     #expect(!plain.hasHeard)
   }
 
-  @Test("An old child that is put back as a whole is heard by who has read what differs", arguments: Place.allCases)
+  @Test("Putting an old child back as a whole notifies readers of the difference", arguments: Place.allCases)
   func oldBranch(place: Place) {
     let old = place.read(store.state)
     store.send(.set { state in place.change(&state) { $0.plain = 1 } })
@@ -328,7 +328,7 @@ struct StoreObservationTests {
     #expect(place.read(store.state)?.plain == 0)
   }
 
-  @Test("A state that is an enum is heard when it is in another case")
+  @Test("An enum state notifies its readers when its case changes")
   func enumeration() {
     let store = Store(initialState: Mode.off) {
       Reduce<Mode, Mode> { state, action in

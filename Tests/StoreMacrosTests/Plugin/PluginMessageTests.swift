@@ -12,7 +12,7 @@ struct PluginMessageTests {
     answer["expandMacroResult"]?["diagnostics"]?.array?.first
   }
 
-  @Test("The plugin tells which protocol it speaks")
+  @Test("The plugin reports its protocol")
   func capability() throws {
     let answer = try answer(#"{"getCapability":{"capability":{"protocolVersion":9}}}"#)
     #expect(answer["getCapabilityResult"]?["capability"]?["protocolVersion"]?.integer == 7)
@@ -33,7 +33,7 @@ struct PluginMessageTests {
     #expect(answer["expandMacroResult"]?["diagnostics"] == .array([]))
   }
 
-  @Test("An error is where the declaration is wrong")
+  @Test("An error is located where the declaration is wrong")
   func place() throws {
     let answer = try answer(
       """
@@ -49,7 +49,7 @@ struct PluginMessageTests {
     #expect(diagnostic["position"]?["offset"]?.integer == 117)
   }
 
-  @Test("An error of the attribute is at its first character")
+  @Test("An error of the attribute is located at its first character")
   func attribute() throws {
     let answer = try answer(
       """
@@ -62,7 +62,7 @@ struct PluginMessageTests {
   }
 
   @Test(
-    "What no compiler asks so far is refused with the versions",
+    "A request that no known compiler sends is refused with the versions",
     arguments: [
       #"{"expandEverything":{}}"#, "{}", "[]", "null", #"{"loadPluginLibrary":{"libraryPath":"a","moduleName":"b"}}"#,
     ]
@@ -74,7 +74,7 @@ struct PluginMessageTests {
   }
 
   @Test(
-    "What is no message is refused",
+    "Data that is not a message is refused",
     arguments: ["", "{", "\u{0}", #"{"a":1e999}"#, "{}{}", #""\u12""#, #"{"a" 1}"#]
   )
   func noMessage(_ message: String) throws {
@@ -82,13 +82,13 @@ struct PluginMessageTests {
     #expect(text.contains("not JSON"))
   }
 
-  @Test("A message that is nested without end is refused")
+  @Test("A message that is nested too deeply is refused")
   func depth() throws {
     let message = String(repeating: "[", count: 1_000_000)
     #expect(try diagnostic(answer(message)) != nil)
   }
 
-  @Test("A macro that is written elsewhere is refused where it stands")
+  @Test("A freestanding macro is refused at its position")
   func freestanding() throws {
     let answer = try answer(
       ##"{"expandFreestandingMacro":{"syntax":{"source":" #a","location":{"fileName":"f","offset":2}}}}"##
@@ -97,7 +97,7 @@ struct PluginMessageTests {
   }
 
   @Test(
-    "A macro or a role that is not there is refused",
+    "An unknown macro or role is refused",
     arguments: [
       #"{"typeName":"OtherMacro"},"macroRole":"member""#, #"{"typeName":"CasePathableMacro"},"macroRole":"body""#,
       #"{},"macroRole":1"#,

@@ -37,7 +37,7 @@ struct PluginProcessTests {
   }
 
   @Test(
-    "What is no message, or is cut off, ends the program",
+    "Data that is not a message, or is cut off, ends the program",
     arguments: ["", "abc", "0123456789", "\u{8}\0\0\0\0\0\0\0{}"]
   )
   func noMessages(_ input: String) async throws {

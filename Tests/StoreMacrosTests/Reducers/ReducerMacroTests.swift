@@ -172,7 +172,7 @@ private final class Heard: Sendable {
 struct ReducerMacroTests {
   private let store = Store(initialState: Parent.State()) { Parent() }
 
-  @Test("A feature has what is written, and gets what is not")
+  @Test("A feature keeps the members that are written, and gets the missing ones")
   func structure() {
     #expect(Nothing.State() == Nothing.State())
     let store = Store(initialState: ByMethod.State.off) { ByMethod() }
@@ -181,7 +181,7 @@ struct ReducerMacroTests {
     #expect(AnyCasePath(\Counting.Action.Cases.set).embed(3) == .set(3))
   }
 
-  @Test("An enum of features is one of them at a time, each with its own reducer")
+  @Test("An enum of features holds one feature at a time, each with its own reducer")
   func cases() {
     store.send(.show(.counting(Counting.State())))
     store.send(.destination(.presented(.counting(.increment))))
@@ -196,7 +196,7 @@ struct ReducerMacroTests {
     #expect(store.state.destination?.item?.id == 1)
   }
 
-  @Test("The store of one of several features is that of the case that it is in")
+  @Test("The store of an enum of features is that of its current case")
   func caseStores() throws {
     func destination() throws -> Destination.CaseScope {
       try #require(store.scope(state: \.$destination, action: \.destination)).case
@@ -259,7 +259,7 @@ struct ReducerMacroTests {
     #expect(store.state.destination?.parent?.child?.count == 1)
   }
 
-  @Test("What is presented is observed by its identity, and by what is read of it")
+  @Test("A presentation is observed by its identity and by the members that are read")
   func presentation() {
     store.send(.present)
     store.send(.show(.counting(Counting.State())))
@@ -285,7 +285,7 @@ struct ReducerMacroTests {
     #expect(dismissed.hasHeard)
   }
 
-  @Test("A stack is observed by the identity of its elements, and by what is read of them")
+  @Test("A stack is observed by the identity of its elements and by the members that are read")
   func stack() {
     store.send(.push)
     let path = Observer(store.state.path)
@@ -297,7 +297,7 @@ struct ReducerMacroTests {
     #expect(path.hasHeard)
   }
 
-  @Test("Observers are told when no lock is held, once for all that a reducer has done")
+  @Test("Observers are notified while no lock is held, once for all changes of a reducer")
   func delivery() {
     store.send(.present)
     let store = store

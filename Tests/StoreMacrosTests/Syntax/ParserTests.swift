@@ -16,7 +16,7 @@ struct ParserTests {
   }
 
   @Test(
-    "What is no declaration is refused where it goes wrong",
+    "Text that is not a declaration is refused where it goes wrong",
     arguments: [
       ("", 0), ("}", 0), ("enum", 4), ("struct {", 7), ("enum A { case", 7), ("enum A { case }", 14),
       ("enum A { case a( }", 15), ("enum A { case a(Int = ) }", 22), ("enum A { case a = }", 18),
@@ -31,7 +31,7 @@ struct ParserTests {
     #expect(error(text)?.offset == offset, "\(String(describing: error(text)))")
   }
 
-  @Test("A source that is nested without end is refused")
+  @Test("A source that is nested too deeply is refused")
   func depth() {
     let count = 10_000
     #expect(error(String(repeating: "enum A { ", count: count) + String(repeating: "}", count: count)) != nil)
@@ -44,7 +44,7 @@ struct ParserTests {
     #expect(error("enum A { let a = \(String(repeating: "a ? ", count: count)) }") != nil)
   }
 
-  @Test("Tokens and what is between them are the whole text", arguments: GoldenFile.all)
+  @Test("The tokens and the text between them make up the whole source", arguments: GoldenFile.all)
   func tokens(_ file: GoldenFile) {
     let source = Source(file.declaration)
     var end = 0

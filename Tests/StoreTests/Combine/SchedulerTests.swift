@@ -54,7 +54,7 @@ struct SchedulerTests {
     try await inTime("the end of the effect") { await task.finish() }
   }
 
-  @Test("A debounced effect begins when the time is over, and not before")
+  @Test("A debounced effect begins exactly when its time is over")
   func debounce() async throws {
     let task = store.send(.debounce(1))
     try await waits(1)
@@ -66,7 +66,7 @@ struct SchedulerTests {
     #expect(store.received == [1])
   }
 
-  @Test("A debounced effect takes the place of the one before, whose time begins anew")
+  @Test("A debounced effect replaces the previous one, and the time begins anew")
   func debounceAgain() async throws {
     let first = store.send(.debounce(1))
     try await waits(1)
@@ -97,7 +97,7 @@ struct SchedulerTests {
     #expect(store.received == [2])
   }
 
-  @Test("The first throttled action goes at once, and of those that come too soon one", arguments: [true, false])
+  @Test("The first throttled action is sent at once, and one of the early ones later", arguments: [true, false])
   func throttle(latest: Bool) async throws {
     try await finish(store.send(.throttle(1, latest: latest)))
     #expect(store.received == [1])
@@ -121,7 +121,7 @@ struct SchedulerTests {
     #expect(store.received == [1, latest ? 4 : 2, 5])
   }
 
-  @Test("A throttled action goes at once when the time since the last one is over")
+  @Test("A throttled action is sent at once if the time since the last one is over")
   func throttleLater() async throws {
     try await finish(store.send(.throttle(1, latest: true)))
     scheduler.advance(by: .milliseconds(100))
@@ -129,7 +129,7 @@ struct SchedulerTests {
     #expect(store.received == [1, 2])
   }
 
-  @Test("A throttled effect that is cancelled sends nothing, and the time counts on")
+  @Test("A cancelled throttled effect sends nothing, and its time goes on")
   func throttleCancelled() async throws {
     try await finish(store.send(.throttle(1, latest: true)))
     let task = store.send(.throttle(2, latest: true))

@@ -62,7 +62,7 @@ private struct Racing: Reducer {
 
 @Suite(.timeLimit(.minutes(5)))
 struct EffectNodeTests {
-  @Test("Nothing begins in a node once it has told of its end")
+  @Test("Nothing begins in a node once it has reported its end")
   func ending() {
     let node = EffectNode()
     let began = Locked<[Bool]>([])
@@ -76,7 +76,7 @@ struct EffectNodeTests {
     #expect(!node.tryBegin())
   }
 
-  @Test("What is to be called when a node has ended is called once, however late it comes")
+  @Test("An end handler of a node is called once, however late it is added")
   func late() {
     let node = EffectNode()
     let calls = Locked<[Int]>([])
@@ -89,7 +89,7 @@ struct EffectNodeTests {
     #expect(calls.value == [1, 2, 3])
   }
 
-  @Test("Effects that begin, end and are cancelled on many threads while the store goes all end")
+  @Test("Effects that begin, end and are cancelled on many threads all end when the store goes")
   func race() async throws {
     let running = Racing.Running()
     for _ in 0..<100 {

@@ -60,7 +60,7 @@ struct EffectTests {
     #expect(store.state == [2, 1])
   }
 
-  @Test("Each of concatenated effects begins when the one before has ended")
+  @Test("Each concatenated effect begins when the one before has ended")
   func concatenate() async throws {
     let store = makeStore()
     let gate = Gate()
@@ -81,7 +81,7 @@ struct EffectTests {
     #expect(store.state.last == 5)
   }
 
-  @Test("The rest of a concatenation does not begin when it is cancelled", arguments: [true, false])
+  @Test("The rest of a cancelled concatenation does not begin", arguments: [true, false])
   func cancelConcatenation(byID: Bool) async throws {
     let store = makeStore()
     let task = store.send(
@@ -94,7 +94,7 @@ struct EffectTests {
     #expect(store.state.isEmpty)
   }
 
-  @Test("When only a part of a concatenation is cancelled, the next one begins")
+  @Test("If only a part of a concatenation is cancelled, the next one begins")
   func cancelPart() async throws {
     let store = makeStore()
     let task = store.send(
@@ -116,7 +116,7 @@ struct EffectTests {
     #expect(store.state.isEmpty)
   }
 
-  @Test("cancelInFlight ends what has the id already")
+  @Test("cancelInFlight ends effects that already have the id")
   func cancelInFlight() async throws {
     let store = makeStore()
     let gate = Gate()
@@ -172,7 +172,7 @@ struct EffectTests {
     #expect(store.state == [2])
   }
 
-  @Test("Outside of effects operations are cancelled by their ids, too")
+  @Test("Operations outside of effects are cancelled by their ids, too")
   func taskCancellationOutside() async throws {
     let hasBegun = Gate()
     let task = Task {
@@ -222,7 +222,7 @@ struct EffectTests {
     #expect(store.state == [7])
   }
 
-  @Test("An error that is handled can send")
+  @Test("The handler of an error can send actions")
   func errors() async throws {
     struct Failure: Error {}
     let store = makeStore()
@@ -239,7 +239,7 @@ struct EffectTests {
     #expect(store.state == [1])
   }
 
-  @Test("An error that nobody handles is reported, with the feature")
+  @Test("An unhandled error is reported with the feature")
   func unhandledError() async {
     struct Failure: Error {}
     await withKnownIssue {
@@ -252,7 +252,7 @@ struct EffectTests {
     }
   }
 
-  @Test("Sending after the effect has ended is reported, with the feature and the action")
+  @Test("Sending after the effect has ended is reported with the feature and the action")
   func late() async throws {
     let sent = Gate()
     try await withKnownIssue {
@@ -283,7 +283,7 @@ struct EffectTests {
     }
   }
 
-  @Test("Sending to a store that was released is reported, with the feature and the action")
+  @Test("Sending to a released store is reported with the feature and the action")
   func released() async throws {
     let isReleased = Gate()
     let sent = Gate()

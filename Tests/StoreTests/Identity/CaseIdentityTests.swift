@@ -119,7 +119,7 @@ struct CaseIdentityTests {
   }
 
   @Test(
-    "What is in a case loses its effects when a parent assigns another case, or another identity in the case",
+    "A child in a case loses its effects when a parent assigns another case, or another identity in the case",
     arguments: Place.allCases,
     Self.others
   )
@@ -132,7 +132,7 @@ struct CaseIdentityTests {
     }
   }
 
-  @Test("What is in a case keeps its effects when it changes, and its actions count on", arguments: Place.allCases)
+  @Test("A child in a case keeps its effects when it changes, and still receives actions", arguments: Place.allCases)
   func same(place: Place) async throws {
     let task = try await begin(place)
     factory.send(.set(place.set(.day(Worker.State(id: 1, count: 5)))))
@@ -143,7 +143,7 @@ struct CaseIdentityTests {
     try await inTime("the end of the effect") { await task.finish() }
   }
 
-  @Test("What changes its own case loses its effects", arguments: Place.allCases)
+  @Test("A child that changes its own case loses its effects", arguments: Place.allCases)
   func leaving(place: Place) async throws {
     let factory = Store(initialState: Factory.State()) {
       Factory()

@@ -72,7 +72,7 @@ struct IdentityTests {
     return task
   }
 
-  @Test("A child that goes by anybody's hand loses its effects", arguments: ChildKind.allCases, [false, true])
+  @Test("A child loses its effects when any reducer removes it", arguments: ChildKind.allCases, [false, true])
   func removal(kind: ChildKind, isBehind: Bool) async throws {
     let office = makeOffice()
     let task = try await begin(kind, 1, in: office)
@@ -92,7 +92,7 @@ struct IdentityTests {
     #expect(ended.value == [1])
   }
 
-  @Test("A child that is replaced by another one loses its effects", arguments: [ChildKind.presented, .optional])
+  @Test("A replaced child loses its effects", arguments: [ChildKind.presented, .optional])
   func replacement(kind: ChildKind) async throws {
     let office = makeOffice()
     let task = try await begin(kind, 1, in: office)
@@ -136,7 +136,7 @@ struct IdentityTests {
     try await inTime("the end of the effect") { await task.finish() }
   }
 
-  @Test("What a child cancels is its own, and neither its parent's nor a sibling's", arguments: ChildKind.allCases)
+  @Test("A child cancels its own effects, but not those of its parent or siblings", arguments: ChildKind.allCases)
   func siblings(kind: ChildKind) async throws {
     let office = makeOffice()
     var tasks: [ChildKind: StoreTask] = [:]
@@ -159,7 +159,7 @@ struct IdentityTests {
     try await inTime("the end of the parent's effect") { await own.finish() }
   }
 
-  @Test("What a parent cancels are its children's effects, too", arguments: ChildKind.allCases)
+  @Test("A parent also cancels the effects of its children", arguments: ChildKind.allCases)
   func parent(kind: ChildKind) async throws {
     let office = makeOffice()
     let task = try await begin(kind, 1, in: office)
@@ -168,7 +168,7 @@ struct IdentityTests {
     #expect(ended.value == [1])
   }
 
-  @Test("dismiss lets a child go from its own effect", arguments: [ChildKind.presented, .stack])
+  @Test("dismiss removes a child from its own effect", arguments: [ChildKind.presented, .stack])
   func dismiss(kind: ChildKind) async throws {
     let office = makeOffice()
     let task = try await begin(kind, 1, in: office)
@@ -181,7 +181,7 @@ struct IdentityTests {
     #expect(ended.value == [1])
   }
 
-  @Test("A dismissal does not touch what was presented anew meanwhile")
+  @Test("A dismissal does not affect a child that was presented anew meanwhile")
   func lateDismissal() async throws {
     let office = Store(initialState: Office.State()) {
       Reduce<Office.State, Office.Action> { state, action in
@@ -199,7 +199,7 @@ struct IdentityTests {
     #expect(office.state.presented == Worker.State(id: 2))
   }
 
-  @Test("isPresented tells a child whether it may go", arguments: [ChildKind.presented, .stack])
+  @Test("isPresented tells a child whether it can be dismissed", arguments: [ChildKind.presented, .stack])
   func isPresented(kind: ChildKind) {
     let office = makeOffice()
     office.send(.set(kind.place(1)))
@@ -220,7 +220,7 @@ struct IdentityTests {
     #expect(office.path.map(\.id) == [1])
   }
 
-  @Test("Elements that stay keep their effects, whoever comes and goes")
+  @Test("Elements that stay keep their effects, whichever others come and go")
   func stackOfMany() async throws {
     let office = makeOffice()
     let first = try await begin(.stack, 101, in: office)
@@ -240,7 +240,7 @@ struct IdentityTests {
     #expect(ended.value == [101, 102, 103])
   }
 
-  @Test("An action of a child that is not there is reported, with its feature", arguments: ChildKind.allCases)
+  @Test("An action for an absent child is reported with its feature", arguments: ChildKind.allCases)
   func missing(kind: ChildKind) async {
     let problem =
       switch kind {

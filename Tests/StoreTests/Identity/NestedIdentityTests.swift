@@ -147,7 +147,7 @@ struct NestedIdentityTests {
   }
 
   @Test(
-    "A child of a child that goes by the hand of the outermost parent loses its effects",
+    "A grandchild loses its effects when the outermost parent removes it",
     arguments: FloorPlace.allCases,
     WorkerPlace.allCases
   )
@@ -163,7 +163,7 @@ struct NestedIdentityTests {
   }
 
   @Test(
-    "A child of a child that goes during the action that begins its effect loses that",
+    "A grandchild that is removed during the action that begins its effect loses the effect",
     arguments: FloorPlace.allCases,
     WorkerPlace.allCases
   )
@@ -180,7 +180,7 @@ struct NestedIdentityTests {
   }
 
   @Test(
-    "A child of a child keeps its effects when its like goes elsewhere",
+    "A grandchild keeps its effects when one like it is removed elsewhere",
     arguments: FloorPlace.allCases,
     WorkerPlace.allCases
   )
@@ -200,7 +200,7 @@ struct NestedIdentityTests {
     #expect(ended.value == [5])
   }
 
-  @Test("A child of a child keeps its effects when what it is in changes", arguments: FloorPlace.allCases)
+  @Test("A grandchild keeps its effects when its parent changes", arguments: FloorPlace.allCases)
   func change(floor: FloorPlace) async throws {
     let building = makeBuilding()
     let task = try await begin(.presented, at: floor, in: building)
@@ -219,7 +219,7 @@ struct NestedIdentityTests {
     #expect(ended.value == [5])
   }
 
-  @Test("Elements of two stacks may have the same identity, and keep their own effects")
+  @Test("Elements of two stacks may have the same identity, but keep their own effects")
   func sameElementIdentity() async throws {
     let building = makeBuilding()
     let left = try await begin(.path, at: .left, in: building)

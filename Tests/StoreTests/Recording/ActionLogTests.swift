@@ -116,7 +116,7 @@ struct ActionLogTests {
     }
   }
 
-  @Test("A log tells which actions came from outside, and which effects have sent")
+  @Test("A log distinguishes actions from outside and actions from effects")
   func origins() async throws {
     let (log, _) = try await makeSession()
     #expect(
@@ -129,7 +129,7 @@ struct ActionLogTests {
     #expect(log.droppedCount == 0)
   }
 
-  @Test("An action that a reducer sends to a store from outside is no effect's")
+  @Test("An action that a reducer sends to a store from outside does not count as an effect's")
   func sentInReducer() {
     let log = ActionLog<Int, Int>()
     let store = Store(initialState: 0, recording: log) {
@@ -158,7 +158,7 @@ struct ActionLogTests {
     #expect(log.actions.count == 12)
   }
 
-  @Test("A log keeps the last actions only, and a replay begins with the state before those")
+  @Test("A log keeps only the last actions, and a replay begins with the state before them")
   func bound() async throws {
     for limit in 1...13 {
       let (log, store) = try await makeSession(limit: limit)
@@ -169,7 +169,7 @@ struct ActionLogTests {
     }
   }
 
-  @Test("A replay with another reducer names the first action after which the state differs")
+  @Test("A replay with a different reducer names the first action after which the state differs")
   func otherReducer() async throws {
     let (log, _) = try await makeSession(limit: 9)
     let error = #expect(throws: ReplayError.self) { try replay(log, factor: 10) }
@@ -192,7 +192,7 @@ struct ActionLogTests {
     )
   }
 
-  @Test("A replay with another dependency names the action that has used it")
+  @Test("A replay with a different dependency names the action that used it")
   func otherDependency() async throws {
     let (log, _) = try await makeSession()
     let error = #expect(throws: ReplayError.self) {
@@ -206,7 +206,7 @@ struct ActionLogTests {
     #expect(error?.description.contains("which came from outside:\n\n    Till.Action.open\n") == true)
   }
 
-  @Test("A log is lines of JSON, which are read again", arguments: [5, 100])
+  @Test("A log is written as lines of JSON, and read again", arguments: [5, 100])
   func lines(limit: Int) async throws {
     let (log, store) = try await makeSession(limit: limit)
     let data = try log.jsonLines()
@@ -225,7 +225,7 @@ struct ActionLogTests {
     }
   }
 
-  @Test("A stack in the state that a log begins with loses its identities on the way, which a replay tells")
+  @Test("A stack in a log's first state loses its identities in JSON, and a replay reports that")
   func lostIdentities() throws {
     let log = ActionLogOf<Till>(limit: 1)
     let store = Store(initialState: Till.State(), recording: log) { Till() }
@@ -238,7 +238,7 @@ struct ActionLogTests {
     #expect(try Store.replay(read, initialState: log.initialState) { Till() } == store.state)
   }
 
-  @Test("A line that cannot be read is named, with what is wrong, and without its values")
+  @Test("An unreadable line is named with its error, but without its values")
   func corruptedLine() async throws {
     let (log, _) = try await makeSession()
     let lines = String(decoding: try log.jsonLines(), as: UTF8.self).split(separator: "\n").map(String.init)
@@ -262,7 +262,7 @@ struct ActionLogTests {
     #expect(origin?.reason == "'from' is not valid")
   }
 
-  @Test("Of a state that is not Codable a log has no lines: a replay asks for it")
+  @Test("A log has no lines for a state that is not Codable, and a replay asks for the state")
   func uncodedState() throws {
     struct State: Equatable, Sendable { var total = 0 }
     let log = ActionLog<State, Int>()
@@ -288,7 +288,7 @@ struct ActionLogTests {
     #expect(try replay(State()) == store.state)
   }
 
-  @Test("Of a state with shares a log knows what they were after each action")
+  @Test("For a state with shares, a log knows their values after each action")
   func shares() throws {
     let log = ActionLogOf<SharedTill>()
     let store = Store(initialState: SharedTill.State(), recording: log) { SharedTill() }
@@ -309,7 +309,7 @@ struct ActionLogTests {
     #expect(store.total == 3)
   }
 
-  @Test("What a program has recorded a test replays: they have the same digests, and so has any process")
+  @Test("A digest is the same in every process, so a test can replay a program's log")
   func digest() throws {
     let log = ActionLogOf<Crew>()
     _ = Store(initialState: Crew.State(), recording: log) { Crew() }
@@ -318,7 +318,7 @@ struct ActionLogTests {
     #expect(lines == #"{"digest":"35de28ba0b239a05","dropped":0}"# + "\n")
   }
 
-  @Test("Actions of many threads are recorded in the order in which they were reduced")
+  @Test("Actions of many threads are recorded in the order of their reduction")
   func threads() async throws {
     let log = ActionLogOf<Till>(limit: 4_000)
     let store = Store(initialState: Till.State(), recording: log) { Till() }

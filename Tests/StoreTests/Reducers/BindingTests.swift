@@ -25,7 +25,7 @@ struct BindingTests {
     }
   }
 
-  @Test("A binding sets its property, and is told apart by it")
+  @Test("A binding sets its property, and is identified by it")
   func binding() async {
     let store = TestStore(initialState: Form.State()) { Form() }
     await store.send(.binding(.set(\.name, "Blob"))) {

@@ -31,7 +31,7 @@ struct CaseReducerTests {
     }
   }
 
-  @Test("A child of a case runs while the state is in it")
+  @Test("A child of a case runs while the state is in that case")
   func cases() async {
     let store = makeStore()
     await store.send(.counter(.increment)) { $0 = .counter(Counter.State(count: 1)) }
@@ -39,7 +39,7 @@ struct CaseReducerTests {
     await store.send(.text("b")) { $0 = .text("b") }
   }
 
-  @Test("An action of a child whose case the state is not in is reported, at the line of the test")
+  @Test("An action for a child in another case than the state's is reported at the line of the test")
   func missing() async {
     let store = makeStore()
     let line = #line + 2

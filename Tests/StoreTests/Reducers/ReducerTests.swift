@@ -50,14 +50,14 @@ struct ReducerTests {
     #expect(result(false, 0) == 2_100_201)
   }
 
-  @Test("A body is what reduce(into:action:) does, too")
+  @Test("reduce(into:action:) runs the body, too")
   func direct() {
     var state = 0
     _ = Built(isFirst: true, number: 0).reduce(into: &state, action: 0)
     #expect(state == 2_100_111)
   }
 
-  @Test("onChange runs when a part of the state has changed, and only then")
+  @Test("onChange runs only when a part of the state has changed")
   func onChange() {
     let store = Store<[Int], Int>(initialState: []) {
       Reduce { state, action in
@@ -77,7 +77,7 @@ struct ReducerTests {
     #expect(store.state == [5, -1])
   }
 
-  @Test("A reducer's dependencies are its own, and those of its effects")
+  @Test("A reducer's dependencies apply to itself and its effects")
   func dependencies() async {
     let store = TestStore(initialState: [String]()) {
       Reduce<[String], String> { state, action in

@@ -61,7 +61,7 @@ struct RemoteChangeTests {
     return store
   }
 
-  @Test("A change of another service is asserted with receiveChange, the first one, too")
+  @Test("A change of another service, even the first one, is asserted with receiveChange")
   func receiveChange() async throws {
     let server = InProcessRedis()
     let (checkout, admin) = (makeService(on: server), makeService(on: server))
@@ -78,7 +78,7 @@ struct RemoteChangeTests {
     await admin.finish()
   }
 
-  @Test("A change of another service may be asserted with the action that it has led to")
+  @Test("A change of another service may be asserted with the action that it caused")
   func receive() async throws {
     let server = InProcessRedis()
     let (checkout, admin) = (makeService(on: server), makeService(on: server))
@@ -95,7 +95,7 @@ struct RemoteChangeTests {
     await admin.finish()
   }
 
-  @Test("A change of another service that nobody asserts fails the test, with a diff")
+  @Test("An unasserted change of another service fails the test with a diff")
   func unasserted() async throws {
     try await withKnownIssue {
       let server = InProcessRedis()
@@ -117,7 +117,7 @@ struct RemoteChangeTests {
     }
   }
 
-  @Test("receiveChange that waits in vain says what it has waited for")
+  @Test("receiveChange that waits in vain says what it waited for")
   func inVain() async {
     let line = #line + 3
     await withKnownIssue {

@@ -73,7 +73,7 @@ struct TestingSharedStateTests {
     await store.send(.incrementButtonTapped) { $0.$count.withLock { $0 += 1 } }
   }
 
-  @Test("Another change than the one that is expected fails, with the text of the documents")
+  @Test("A different change than the expected one fails with the text of the documents")
   func wrong() async {
     await withKnownIssue {
       let store = TestStore(initialState: Feature.State(count: Shared(0))) { Feature() }
@@ -107,7 +107,7 @@ struct TestingSharedStateTests {
     }
   }
 
-  @Test("A change that an effect makes, and that nobody asserts, fails at the end, with the text of the documents")
+  @Test("An unasserted change of an effect fails at the end with the text of the documents")
   func ofEffect() async {
     let line: UInt = #line + 2
     await withKnownIssue {
@@ -127,7 +127,7 @@ struct TestingSharedStateTests {
     }
   }
 
-  @Test("A change that an effect makes is asserted by assert, by the share, or by receiveChange")
+  @Test("A change of an effect is asserted by assert, by the share, or by receiveChange")
   func assertOfEffect() async {
     let store = TestStore(initialState: SimpleFeature.State(count: Shared(0))) { SimpleFeature() }
     await store.send(.incrementButtonTapped)
@@ -138,7 +138,7 @@ struct TestingSharedStateTests {
     await store.receiveChange { $0.$count.withLock { $0 += 1 } }
   }
 
-  @Test("A change belongs to the action that made it, also when that was reduced before the test went on")
+  @Test("A change belongs to the action that made it, even if that was reduced before the test went on")
   func attribution() async {
     let store = TestStore(initialState: Gotcha.State()) { Gotcha() }
     await store.send(.tap)
@@ -147,7 +147,7 @@ struct TestingSharedStateTests {
     await store.receive(\.response) { $0.$bool.withLock { $0 = false } }
   }
 
-  @Test("Asserted with another action, a change fails twice")
+  @Test("A change that is asserted with the wrong action fails twice")
   func wrongAttribution() async {
     let texts = Locked<[String]>([])
     await withKnownIssue {

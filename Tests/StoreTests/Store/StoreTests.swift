@@ -44,7 +44,7 @@ struct StoreTests {
     box.change { $0 = nil }
   }
 
-  @Test("finish waits for all that an action has led to")
+  @Test("finish waits for all consequences of an action")
   func finish() async {
     let store = Store(initialState: Counter.State()) { Counter() }
     await store.send(.merge).finish()
@@ -53,7 +53,7 @@ struct StoreTests {
     #expect(store.received == [1, 2, 1, 2, 3])
   }
 
-  @Test("Threads that send at the same time lose no action, and keep their own order")
+  @Test("Threads that send concurrently lose no action, and each keeps its order")
   func threads() async {
     let store = Store(initialState: Counter.State()) { Counter() }
     await withTaskGroup(of: Void.self) { group in
@@ -147,7 +147,7 @@ struct StoreTests {
     for task in tasks { try await inTime("the end of a subscription") { await task.finish() } }
   }
 
-  @Test("What a reducer sends to another store is reduced when the reducer has returned")
+  @Test("An action that a reducer sends to another store is reduced after the reducer has returned")
   func sendToOther() {
     let log = Locked<[String]>([])
     let other = Store<Int, Int>(initialState: 0) {
@@ -169,7 +169,7 @@ struct StoreTests {
     #expect(other.state == 2)
   }
 
-  @Test("Two stores that go on sending to each other need no deep stack")
+  @Test("Two stores that keep sending to each other need no deep stack")
   func pingPong() {
     let boxes = [Locked<Store<Int, Int>?>(nil), Locked<Store<Int, Int>?>(nil)]
     let stores = (0..<2).map { index in
@@ -187,7 +187,7 @@ struct StoreTests {
     for box in boxes { box.change { $0 = nil } }
   }
 
-  @Test("Reading a store inside its own reducer stops the program, with the name of the feature")
+  @Test("Reading a store inside its own reducer stops the program with the name of the feature")
   func readInReducer() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Watchdog.start(endingWith: 0)
@@ -209,7 +209,7 @@ struct StoreTests {
     }
   }
 
-  @Test("Updates are the present state, and then the one after each action, in order")
+  @Test("Updates are the current state, and then the state after each action, in order")
   func updates() async throws {
     let store = Store(initialState: Counter.State()) { Counter() }
     for _ in 0..<3 { store.send(.increment) }
@@ -225,7 +225,7 @@ struct StoreTests {
     #expect(counts == [3, 4, 5, 6])
   }
 
-  @Test("Updates tell of a change of a share in the state that no action has made")
+  @Test("Updates include changes of a share in the state that no action has made")
   func updatesOfShares() async throws {
     let share = Shared(value: 0)
     let store = Store<Shared<Int>, Int>(initialState: share) { EmptyReducer() }

@@ -41,7 +41,7 @@ struct TestStoreTests {
     #expect(store.state == Counter.State(count: 2, received: [7, 8, 9, 10]))
   }
 
-  @Test("Inside of an assertion the state is the one before")
+  @Test("Inside an assertion, the state is the previous one")
   func stateInAssertion() async {
     let store = makeStore()
     await store.send(.increment) {
@@ -51,7 +51,7 @@ struct TestStoreTests {
     #expect(store.state.count == 1)
   }
 
-  @Test("A change that was not asserted fails, and shows the changed members")
+  @Test("An unasserted change fails, and shows the changed members")
   func unassertedChange() async throws {
     let texts = try await issues {
       let store = makeStore()
@@ -104,7 +104,7 @@ struct TestStoreTests {
     )
   }
 
-  @Test("Another action than the expected one fails")
+  @Test("A different action than the expected one fails")
   func unexpectedAction() async throws {
     let texts = try await issues {
       let store = makeStore()
@@ -125,7 +125,7 @@ struct TestStoreTests {
     )
   }
 
-  @Test("Expecting an action that nobody sends fails")
+  @Test("Expecting an action that is not sent fails")
   func missingAction() async throws {
     let texts = try await issues {
       let store = makeStore()
@@ -185,7 +185,7 @@ struct TestStoreTests {
     )
   }
 
-  @Test("An error that nobody handles fails, at the line of the test")
+  @Test("An unhandled error fails at the line of the test")
   func unhandledError() async throws {
     struct Failure: Error {}
     let texts = try await issues {
@@ -238,7 +238,7 @@ struct TestStoreTests {
     )
   }
 
-  @Test("Without exhaustivity only what is asserted counts")
+  @Test("Without exhaustivity, only assertions count")
   func notExhaustive() async throws {
     let store = makeStore()
     store.exhaustivity = .off
@@ -256,7 +256,7 @@ struct TestStoreTests {
     #expect(store.exhaustivity == .off)
   }
 
-  @Test("What was skipped can be shown")
+  @Test("Skipped assertions can be shown")
   func shown() async {
     let reporter = ExpectedIssues()
     await withIssueReporters([reporter]) {
@@ -387,7 +387,7 @@ struct TestStoreTests {
     await store.finish()
   }
 
-  @Test("Of the actions of one throttled effect that come too soon one goes", arguments: [true, false])
+  @Test("Of the actions of a throttled effect that come too soon, only one is sent", arguments: [true, false])
   func throttledActions(latest: Bool) async {
     let clock = TestClock()
     let store = TestStore(initialState: [Int]()) {

@@ -55,7 +55,7 @@ struct DistributedTestsArticleTests {
     }
   }
 
-  @Test("The remedy passes, whatever breaks")
+  @Test("The fix passes, whatever breaks")
   func remedy() async throws {
     let remedy = Reduce<TicketOffice.State, TicketOffice.Action> { state, _ in
       return .run { [tickets = state.$tickets] _ in

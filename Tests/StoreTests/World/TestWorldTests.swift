@@ -28,7 +28,7 @@ struct TestWorldTests {
     return (left, world.schedule)
   }
 
-  @Test("One seed is one run: two services on one server, hundreds of seeds")
+  @Test("One seed makes one run: two services on one server, hundreds of seeds")
   func repeats() async throws {
     for seed in 1...300 as ClosedRange<UInt64> {
       let (first, second) = (try await sell(.sell, seed: seed), try await sell(.sell, seed: seed))
@@ -38,7 +38,7 @@ struct TestWorldTests {
     #expect(try await sell(.sell, seed: 1).schedule != sell(.sell, seed: 2).schedule)
   }
 
-  @Test("One seed is one run: three services, seven values, observers, and a server that is cut off and emptied")
+  @Test("One seed makes one run: three services, seven values, observers, and a server that is cut off and emptied")
   func repeatsMany() async throws {
     for seed in 1...20 as ClosedRange<UInt64> {
       let worlds = [TestWorld(seed: seed), TestWorld(seed: seed)]
@@ -70,7 +70,7 @@ struct TestWorldTests {
     observation.cancel()
   }
 
-  @Test("An update is lost with some of 50 seeds, and with those each time")
+  @Test("Some of 50 seeds lose an update, and each does so every time")
   func lostUpdate() async throws {
     var outcomes: [Int: [UInt64]] = [:]
     for seed in 1...50 as ClosedRange<UInt64> {
@@ -82,7 +82,7 @@ struct TestWorldTests {
     }
   }
 
-  @Test("The atomic update is lost with none of 1,000 seeds")
+  @Test("None of 1,000 seeds loses the atomic update")
   func atomicUpdate() async throws {
     let bad = await TestWorld.explore(seeds: 1...1_000) { _ in
       let server = InProcessRedis()
@@ -96,7 +96,7 @@ struct TestWorldTests {
     #expect(bad == nil)
   }
 
-  @Test("Faults come when the seed says, and again with the same seed", arguments: Fault.allCases)
+  @Test("The seed determines the times of faults", arguments: Fault.allCases)
   func faults(_ fault: Fault) async throws {
     var schedules: Set<String> = []
     for seed in 1...50 as ClosedRange<UInt64> {
@@ -131,7 +131,7 @@ struct TestWorldTests {
     #expect(schedules.count == 50)
   }
 
-  @Test("A bad seed is told, with its schedule, and what it has come to")
+  @Test("A bad seed is reported with its schedule and its outcome")
   func badSeed() async {
     let texts = Mutex<[String]>([])
     await withKnownIssue {
@@ -153,7 +153,7 @@ struct TestWorldTests {
     #expect(told?.contains("The end of its schedule:\n\n0.000 ms  the body of the test") == true)
   }
 
-  @Test("A world in which everybody waits ends, and says who waits")
+  @Test("A world in which every task waits ends, and names the waiting tasks")
   func everybodyWaits() async {
     let waiting = ["At 0.0 seconds every task waits", "    the body of the test", "    effect of Sleeper, "]
     await expectError(containing: waiting) { _ in
@@ -163,7 +163,7 @@ struct TestWorldTests {
     }
   }
 
-  @Test("A world whose links go on for ever ends with its time, and says who waits")
+  @Test("A world whose links go on for ever ends with its time, and names the waiting tasks")
   func timeLimit() async {
     let waiting = ["within 3600.0 seconds", "the body of the test", "writer of north", "subscriber of north"]
     await expectError(containing: waiting) { _ in
@@ -172,7 +172,7 @@ struct TestWorldTests {
     }
   }
 
-  @Test("A body that runs on and on ends")
+  @Test("A body that never stops is ended")
   func endless() async {
     await expectError(containing: ["a million steps"]) { _ in
       while !Task.isCancelled { await Task.yield() }
@@ -190,7 +190,7 @@ struct TestWorldTests {
     try await task.value
   }
 
-  @Test("A world waits for other threads, and says that no seed decides them")
+  @Test("A world waits for other threads, and reports that no seed determines them")
   func otherThreads() async throws {
     try await withKnownIssue {
       try await TestWorld(seed: 1).run { _ in
@@ -216,7 +216,7 @@ struct TestWorldTests {
     }
   }
 
-  @Test("Time passes for everybody, whatever the body awaits: an hour takes none")
+  @Test("Time passes for all tasks, whatever the body awaits, and an hour takes no real time")
   func time() async throws {
     try await TestWorld(seed: 3, timeLimit: .seconds(86_400)).run { _ in
       @Dependency(\.continuousClock) var continuousClock
@@ -241,7 +241,7 @@ struct TestWorldTests {
     }
   }
 
-  @Test("What expires on a fake server does so in the world's time, and is noticed")
+  @Test("A value on a fake server expires in the world's time, and the expiry is noticed")
   func expiry() async throws {
     try await TestWorld(seed: 1).run { world in
       let server = InProcessRedis()
@@ -256,7 +256,7 @@ struct TestWorldTests {
     }
   }
 
-  @Test("Test stores in a world: what one has saved is received by the other, with each of 100 seeds")
+  @Test("Test stores in a world: one receives the other's saved change, with each of 100 seeds")
   func testStores() async {
     let bad = await TestWorld.explore(seeds: 1...100) { _ in
       let server = InProcessRedis()
@@ -284,7 +284,7 @@ struct TestWorldTests {
     #expect(bad == nil)
   }
 
-  @Test("Each world has storage and a fake server of its own")
+  @Test("Each world has its own storage and fake server")
   func isolation() async throws {
     for seed in 1...2 as ClosedRange<UInt64> {
       try await TestWorld(seed: seed).run { _ in

@@ -98,7 +98,7 @@ struct PingPongBenchmark {
     }
 
     func write(_ tick: Tick) throws {
-      // Both players use the nonce of the captured commit, so their numbers must not repeat.
+      // Both players use the nonce of the captured commit, so their numbers form one growing series.
       CapturedCommit.set(number: tick.phase * 1_000_000 + tick.sequence, in: command)
       tick.write(into: &document)
       CapturedCommit.set(document: document, in: command)

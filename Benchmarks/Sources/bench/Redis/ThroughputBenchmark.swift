@@ -115,7 +115,7 @@ struct ThroughputBenchmark {
       self.commands = commands
     }
 
-    /// The commits per second.
+    /// Runs the commands, and returns the commits per second.
     ///
     /// - Parameters:
     ///   - window: The largest number of commands in flight.

@@ -106,7 +106,7 @@ struct Item {
   }
 }
 
-/// Has a stack of many elements.
+/// A feature with a stack of many elements.
 @Reducer
 struct Stack {
   struct State: Sendable { var items = StackState<Item.State>() }
@@ -120,7 +120,7 @@ struct Stack {
   }
 }
 
-/// Has an identified array of many elements.
+/// A feature with an identified array of many elements.
 @Reducer
 struct Rows {
   struct State: Sendable { var items: IdentifiedArrayOf<Item.State> = [] }
@@ -156,7 +156,7 @@ struct ChangingRows {
   }
 }
 
-/// Has a stack of many elements, in a state that is observed.
+/// A feature with a stack of many elements, in a state that is observed.
 @Reducer
 struct ObservedStack {
   @ObservableState
@@ -171,7 +171,7 @@ struct ObservedStack {
   }
 }
 
-/// Has an identified array of many elements, in a state that is observed.
+/// A feature with an identified array of many elements, in a state that is observed.
 @Reducer
 struct ObservedRows {
   @ObservableState

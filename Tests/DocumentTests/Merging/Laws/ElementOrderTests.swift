@@ -73,14 +73,14 @@ struct ElementOrderTests {
     check(base: [0, 1, 2, 3], mine: permutations, theirs: permutations, law, at: location)
   }
 
-  @Test("has what is left, once")
+  @Test("has each remaining element once")
   func permutation() {
     checkAll { lists, merged in
       merged.sorted() == (0..<Self.count).filter { lists.isLeft[$0] }
     }
   }
 
-  @Test("is that of the side that has changed something, or what both have")
+  @Test("is that of the side that has changed it, or the common one")
   func oneSide() {
     checkAll { lists, merged in
       if lists.mine == lists.base { return merged == lists.theirs }
@@ -89,7 +89,7 @@ struct ElementOrderTests {
     }
   }
 
-  @Test("of a pair that one side has not moved is that of the other side")
+  @Test("of a pair that one side has not moved is the other side's")
   func pairs() {
     func isOrdered(_ list: [Int], like other: [Int], _ elements: Set<Int>) -> Bool {
       list.filter(elements.contains) == other.filter(elements.contains)
@@ -100,7 +100,7 @@ struct ElementOrderTests {
     }
   }
 
-  @Test("leaves together what was added together")
+  @Test("keeps elements together that were added together")
   func additions() {
     let mine = Self.arrangements(of: [0, 1, 3, 4]).filter { list in
       list.firstIndex(of: 3).map { list.dropFirst($0 + 1).first == 4 } ?? false

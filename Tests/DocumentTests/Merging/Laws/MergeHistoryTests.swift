@@ -44,7 +44,7 @@ struct MergeHistoryTests {
     )
   }
 
-  @Test("end with what each service has saved in its own places, and a tally is the sum", arguments: 2...4)
+  @Test("end with each service's saved values in its own places, and with the sum in a tally", arguments: 2...4)
   func histories(_ count: Int) throws {
     for seed in 0..<UInt64(250) {
       var generator = SplitMix64(seed: seed)

@@ -20,7 +20,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("is theirs, byte for byte, where I have changed nothing")
+  @Test("is theirs, byte for byte, if I have changed nothing")
   func identity() {
     check { generator in
       var merging = try Merging(using: &generator)
@@ -30,7 +30,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("is mine, where they have changed nothing")
+  @Test("is mine if they have changed nothing")
   func mineAlone() {
     check { generator in
       var merging = try Merging(using: &generator)
@@ -41,7 +41,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("is mine, byte for byte, where they have changed nothing that our encoder has written")
+  @Test("is mine, byte for byte, if they have changed nothing and our encoder wrote the document")
   func mineAloneAsWritten() {
     check { generator in
       var merging = try Merging(isOurs: true, using: &generator)
@@ -50,7 +50,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("is what both have, byte for byte as they wrote it")
+  @Test("is the common document, byte for byte as they wrote it")
   func sameChange() {
     check { generator in
       var merging = try Merging(mergeable: false, using: &generator)
@@ -62,7 +62,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("decodes where theirs does")
+  @Test("decodes if theirs does")
   func decodes() {
     check { generator in
       let merging = try Merging(using: &generator)
@@ -71,7 +71,7 @@ struct MergeLawsTests {
     }
   }
 
-  @Test("keeps the members that I do not know, and every identity as often as one of the sides has it")
+  @Test("keeps unknown members, and every identity as often as one of the sides has it")
   func unknownMembers() {
     let element = Schema.object(["id", "p"].map { .init(name: $0, schema: .leaf) }, required: ["id"])
     check { generator in
@@ -97,7 +97,7 @@ struct MergeLawsTests {
   }
 
   @Test(
-    "keeps or removes the same, whoever comes first, if changes or removals win",
+    "keeps or removes the same elements in either order if changes or removals win",
     arguments: [
       RemovalPolicy.changeWins, .removalWins,
     ]
