@@ -20,8 +20,10 @@ extension Replica {
     let isMissed = message.parent > known
     if message.revision > known { heard = Heard(revision: message.revision, after: questions) }
     if message.version == held.meta?.version, held.restorable != nil { return restored() }
-    let isGivenBack = meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
-    guard message.revision > confirmed.revision || isGivenBack, includesHeld(message) else {
+    // The value was given back, or the message was on its way when a read had already found it deleted: only a read tells.
+    let isGone = meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
+    if isGone, includesHeld(message) { return [.read] }
+    guard message.revision > confirmed.revision, includesHeld(message) else {
       // The message is of a history other than ours, which only a read can judge, or newer with a smaller revision.
       let isKnown = held.meta?.lineage.covers(message.version) ?? false
       return !isLater(message) && (isKnown || includesHeld(message) && !isDoubted) ? [] : [.confirm]
@@ -30,9 +32,6 @@ extension Replica {
     if isVerified, isMissed {
       // The missed change is older than this message, but other messages may have been lost as well.
       actions += [.report(.missedMessage), .read]
-    } else if isGivenBack {
-      // Or the message was on its way when a read already found the value evicted.
-      actions.append(.read)
     }
     let kind: Meta.Kind = message.content == .deleted ? .deleted : .set
     let meta = Meta(

@@ -150,7 +150,17 @@ struct ReplicaEvictionTests {
     var replica = Replica.reading()
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
     #expect(replica.takeRepair(vitals: .evicting) == nil)
-    #expect(replica.announced(.set(5, "a", .old(5).closed)).compactMap { $0.delivery?.state } == [.document(5, "a")])
+    #expect(replica.announced(.set(5, "a", .old(5).closed)) == [.read])
+    let actions = replica.stored(.document(5, "a", .old(5).closed), vitals: .evicting)
+    #expect(actions.compactMap { $0.delivery?.state } == [.document(5, "a")])
+  }
+
+  @Test("Ordered: a message that arrives after its value was found deleted does not show it again")
+  func lateMessage() {
+    var replica = Replica.reading()
+    deliver(replica.stored(.gone(5, .old(5)), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.announced(.set(5, "a", .old(5))) == [.read])
+    #expect(replica.confirmed.content == .absent)
   }
 
   @Test("takes a missing value for deleted if the server does not count evictions")
