@@ -1,5 +1,5 @@
 import HeapModule
-package import SharedState
+import SharedState
 
 /// Waiters for a replica or for an answer, each with a deadline.
 extension LinkState {

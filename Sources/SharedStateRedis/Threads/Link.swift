@@ -1,5 +1,5 @@
 import Foundation
-package import SharedState
+import SharedState
 import SharedStateDependencies
 import Synchronization
 
