@@ -78,6 +78,7 @@ public struct RedisConfiguration: Sendable {
   ///
   /// - Parameters:
   ///   - host: A host name, or an IPv4 or IPv6 address without brackets.
+  ///   - port: From 1 to 65535.
   ///   - credentials: `nil`: the server asks for none.
   ///   - database: The number of the database.
   ///   - namespace: See ``namespace``.
@@ -203,7 +204,9 @@ public struct RedisCredentials: Hashable, Sendable {
 
   /// Makes credentials.
   ///
-  /// - Parameter user: `nil`: the default user, whose password the server's `requirepass` sets.
+  /// - Parameters:
+  ///   - user: `nil` for the default user, whose password the server's `requirepass` sets.
+  ///   - password: May be empty, for a user without one.
   public init(user: String? = nil, password: String) {
     self.user = user
     self.password = password
