@@ -4,22 +4,23 @@ public import SharedStateRedis
 // MARK: Connections
 
 extension InProcessRedis {
-  /// Which connections of a client are meant.
+  /// A choice among the connections of a client.
   public enum Connections: Hashable, Sendable, CaseIterable {
-    /// The one that writes and reads, and the one that listens.
+    /// Both connections of a client.
     case all
-    /// The one that writes and reads.
+    /// The connection that writes and reads.
     case writers
-    /// The one that listens.
+    /// The connection that listens.
     case subscribers
   }
 
-  /// Breaks open connections. What they were sent before stays readable; what a paused server was sent is lost.
+  /// Breaks open connections. Replies and messages that were sent before can still be read; requests that a paused
+  /// server has not handled are lost.
   ///
-  /// They may connect again at once, unless ``refuseConnections(_:)`` was called before.
+  /// Clients may connect again at once, unless ``refuseConnections(_:)`` was called before.
   /// - Parameters:
   ///   - connections: Which of each client's connections to break.
-  ///   - client: The only client to be cut off; `nil`: everyone.
+  ///   - client: The only client to cut off; `nil`: all clients.
   public func cutConnections(_ connections: Connections = .all, of client: String? = nil) {
     perform { server in
       server.cut("it was cut") {
@@ -28,7 +29,8 @@ extension InProcessRedis {
     }
   }
 
-  /// Answers every attempt to connect with an error, until ``acceptConnections()``. Open connections stay open.
+  /// Answers every attempt to connect with an error, until ``acceptConnections()`` is called. Open connections stay
+  /// open.
   public func refuseConnections(_ error: RedisSharedStateError = .unreachable(reason: "connections are refused")) {
     perform { $0.faults.connectionError = error }
   }
@@ -38,14 +40,14 @@ extension InProcessRedis {
     perform { $0.faults.connectionError = nil }
   }
 
-  /// Stops answering, as a process under SIGSTOP does: connections stay open, requests queue, messages wait.
+  /// Stops answering, like a process after SIGSTOP: connections stay open, requests queue, messages wait.
   ///
-  /// A request of a connection that its client has given up in the meantime is still carried out on ``resume()``.
+  /// If a client gives up a connection in the meantime, the requests on it are still carried out on ``resume()``.
   public func pause() {
     perform { $0.faults.isPaused = true }
   }
 
-  /// Carries out what has queued since ``pause()``, connection by connection, and goes on.
+  /// Carries out the requests that were queued since ``pause()``, connection by connection, and continues.
   public func resume() {
     perform { $0.resume() }
   }
@@ -54,12 +56,14 @@ extension InProcessRedis {
 // MARK: Commits
 
 extension InProcessRedis {
-  /// Answers every commit with an error and writes nothing, until ``acceptWrites()``. Reads and pings are answered.
+  /// Answers every commit with an error and writes nothing, until ``acceptWrites()`` is called. Reads and pings are
+  /// answered.
   public func refuseWrites(_ error: RedisSharedStateError = .serverError(code: "OOM")) {
     perform { $0.faults.writeError = error }
   }
 
-  /// Answers every commit with a conflict and writes nothing, whatever it is based on, until ``acceptWrites()``.
+  /// Answers every commit with a conflict and writes nothing, whatever it is based on, until ``acceptWrites()`` is
+  /// called.
   package func turnCommitsDown() {
     perform { $0.faults.turnsCommitsDown = true }
   }
@@ -83,7 +87,8 @@ extension InProcessRedis {
 // MARK: Role, memory and rights
 
 extension InProcessRedis {
-  /// Makes the server a replica, as a failover does: it refuses writes, and says so when it is asked for its role.
+  /// Makes the server a replica, as a failover does: it refuses writes, and reports that it is a replica when asked for
+  /// its role.
   public func demote() {
     perform { $0.faults.isReplica = true }
   }
@@ -93,28 +98,29 @@ extension InProcessRedis {
     perform { $0.promote() }
   }
 
-  /// Throws a key away for want of memory, as a server does whose `maxmemory-policy` lets it, and counts that.
+  /// Evicts a key, as a server that is short of memory does if its `maxmemory-policy` permits it, and counts the
+  /// eviction.
   public func evict(_ key: String) {
     perform { $0.evict(key) }
   }
 
-  /// Does not tell those who ask from now on about itself, as an ACL without INFO.
+  /// Refuses INFO from now on, as an ACL without INFO does.
   public func refuseInfo() {
     perform { $0.faults.refusesInfo = true }
   }
 
-  /// Does not tell those who ask from now on which keys were written, as an ACL without CLIENT TRACKING.
+  /// Refuses key tracking from now on, as an ACL without CLIENT TRACKING does.
   public func refuseTracking() {
     perform { $0.faults.refusesTracking = true }
   }
 }
 
 extension InProcessRedis {
-  /// Refuses clients everything that has to do with other keys and channels, as the ACL rules `~*text*` and `&*text*` do.
+  /// Permits clients only keys and channels whose names contain a text, as the ACL rules `~*text*` and `&*text*` do.
   ///
   /// - Parameters:
-  ///   - keys: What the names of permitted keys contain; `nil`: all keys are permitted.
-  ///   - channels: What the names of permitted channels contain; `nil`: all channels are permitted.
+  ///   - keys: The text that the names of permitted keys contain; `nil`: all keys are permitted.
+  ///   - channels: The text that the names of permitted channels contain; `nil`: all channels are permitted.
   public func permit(keysWith keys: String? = nil, channelsWith channels: String? = nil) {
     perform { server in
       (server.faults.permittedKeys, server.faults.permittedChannels) = (keys, channels)
@@ -129,19 +135,19 @@ extension InProcessRedis {
 // MARK: Messages
 
 extension InProcessRedis {
-  /// Keeps every message back from now on, until it is released.
+  /// Holds back every message from now on, until it is released.
   public func holdMessages() {
     perform { $0.faults.holdsMessages = true }
   }
 
-  /// The messages that are kept back, oldest first. One that nobody was subscribed to is not among them.
+  /// The messages that are held back, oldest first. A message without subscribers is not held.
   public var heldMessages: [Message] {
     perform { $0.faults.heldMessages.map(\.message) }
   }
 
-  /// Delivers one held message to those who were subscribed when it was published, and still are.
+  /// Delivers one held message to the clients that were subscribed when it was published, and still are.
   ///
-  /// - Parameter index: Its place among the ``heldMessages``, which it leaves.
+  /// - Parameter index: The index of the message in ``heldMessages``, from which it is removed.
   public func releaseMessage(at index: Int) {
     perform { server in
       precondition(
@@ -152,7 +158,7 @@ extension InProcessRedis {
     }
   }
 
-  /// Delivers all held messages in their order, and holds no more.
+  /// Delivers all held messages in order, and stops holding messages back.
   public func releaseMessages() {
     perform { server in
       server.faults.holdsMessages = false
@@ -160,12 +166,12 @@ extension InProcessRedis {
     }
   }
 
-  /// Loses the next messages that somebody is subscribed to.
+  /// Loses the next messages that have subscribers.
   public func dropMessages(next count: Int = 1) {
     perform { $0.faults.drops = count }
   }
 
-  /// Delivers the next messages that somebody is subscribed to, and that are not dropped, twice.
+  /// Delivers twice the next messages that have subscribers and are not dropped.
   public func duplicateMessages(next count: Int = 1) {
     perform { $0.faults.duplicates = count }
   }
@@ -174,17 +180,17 @@ extension InProcessRedis {
 // MARK: Data and clock
 
 extension InProcessRedis {
-  /// What was stored at one moment, as an RDB file keeps it.
+  /// The data of a server at one moment, like an RDB file.
   public struct Snapshot: Sendable {
     fileprivate let keyspace: Keyspace
   }
 
-  /// Remembers what is stored now.
+  /// Returns a snapshot of the current data.
   public func snapshot() -> Snapshot {
     perform { Snapshot(keyspace: $0.keyspace) }
   }
 
-  /// Restarts the server with what was stored earlier: later writes are lost, and all connections are cut.
+  /// Restarts the server with an earlier snapshot: later writes are lost, and all connections are cut.
   public func restore(_ snapshot: Snapshot) {
     perform { $0.restart(with: snapshot.keyspace) }
   }
@@ -194,9 +200,9 @@ extension InProcessRedis {
     perform { $0.restart(with: Keyspace()) }
   }
 
-  /// Moves the server's clock, which otherwise shows the machine's time; backwards when the duration is negative.
+  /// Moves the server's clock, which otherwise shows the machine's time. A negative duration moves it back.
   ///
-  /// Keys expire, and revisions are numbered, by this clock. Deadlines and other waiting do not look at it.
+  /// Expiry of keys and numbering of revisions use this clock. Deadlines and other waits do not.
   public func advanceClock(by duration: Duration) {
     perform { $0.advanceClock(by: duration.wholeMicroseconds) }
   }

@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A process of our own that ends with us, however we end.
+/// A child process that ends when this process ends, even if this process crashes.
 ///
-/// A small shell waits at a socket whose other end only we hold: when that closes, which the kernel sees to even when
-/// we crash, the shell kills the process.
+/// A small shell, the guard, reads from a socket whose other end only this process holds. The kernel closes that end
+/// when this process ends in any way, and the shell then kills the child.
 final class PrivateProcess: Sendable {
   private struct State {
     var hasEnded = false
-    /// Our end of what the guard waits at; closed when the process has ended.
+    /// Our end of the socket that the guard reads from; closed when the process has ended.
     let lifeline: Int32
   }
 
@@ -52,23 +52,23 @@ final class PrivateProcess: Sendable {
   var isRunning: Bool {
     state.withLock { state in
       guard !state.hasEnded else { return false }
-      // Without reaping: as long as it is not reaped, the pid belongs to nobody else.
+      // Does not reap the process: until then, its pid cannot be assigned to another process.
       var info = siginfo_t()
       return waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info._sifields._kill.si_pid == 0
     }
   }
 
-  /// Stops the process; `false`: it has ended.
+  /// Suspends the process; `false`: it has ended.
   func pause() -> Bool {
     signal(SIGSTOP, untilStopped: true)
   }
 
-  /// Lets it go on; `false`: it has ended.
+  /// Resumes the process; `false`: it has ended.
   func resume() -> Bool {
     signal(SIGCONT, untilStopped: false)
   }
 
-  /// Sends a signal that ends the process, waits until it has ended, and sends SIGKILL when that takes too long.
+  /// Sends a signal that ends the process, waits until it has ended, and sends SIGKILL if that takes too long.
   func end(_ signal: Int32) {
     let lifeline: Int32? = state.withLock { state in
       guard !state.hasEnded else { return nil }
@@ -76,16 +76,16 @@ final class PrivateProcess: Sendable {
       return state.lifeline
     }
     guard let lifeline else { return }
-    // The guard goes first: it must not outlive the pid that it is to kill.
+    // The guard ends first. If it outlived the process, it could kill another process with the same pid.
     Glibc.kill(guardPid, SIGKILL)
     _ = Self.within(seconds: Self.secondsToEnd) { waitpid(guardPid, nil, WNOHANG) != 0 }
     close(lifeline)
     Glibc.kill(pid, signal)
-    // A stopped process takes no signal but SIGKILL before it goes on.
+    // A suspended process handles no signal but SIGKILL until it is resumed.
     Glibc.kill(pid, SIGCONT)
     if !Self.within(seconds: Self.secondsToEnd, { waitpid(pid, nil, WNOHANG) != 0 }) {
       Glibc.kill(pid, SIGKILL)
-      // What the kernel itself does not let go of is not waited for any longer.
+      // If the kernel cannot end the process in this time, stop waiting.
       _ = Self.within(seconds: Self.secondsToEnd) { waitpid(pid, nil, WNOHANG) != 0 }
     }
   }
@@ -98,22 +98,22 @@ final class PrivateProcess: Sendable {
     return path
   }
 
-  /// Sends a signal, and waits until the process is stopped because of it, or is not any more.
+  /// Sends a signal, and waits until the process is suspended or resumed because of it.
   private func signal(_ signal: Int32, untilStopped isStopped: Bool) -> Bool {
     guard !state.withLock({ $0.hasEnded }) else { return false }
     Glibc.kill(pid, signal)
-    // Signals are delivered later; a test must not go on before.
+    // Signals are delivered asynchronously, and a test must not continue before that.
     return Self.within(seconds: Self.secondsToEnd) { !isRunning || self.isStopped == isStopped } && isRunning
   }
 
-  /// What /proc says of it, since a process that goes on already does not tell anybody that it does.
+  /// Whether the process is suspended. Read from /proc, because a resumed process does not report that it is running.
   private var isStopped: Bool {
     let status = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
-    // The name in parentheses may have any characters.
+    // The name of the program, in parentheses, may contain any characters.
     return status.split(separator: ")").last?.hasPrefix(" T") ?? false
   }
 
-  /// Looks again and again whether something has happened, for a while.
+  /// Polls a condition for a limited time. Returns whether it came true.
   private static func within(seconds: Int, _ hasHappened: () -> Bool) -> Bool {
     let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
     while !hasHappened() {
@@ -135,7 +135,7 @@ final class PrivateProcess: Sendable {
     posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     posix_spawn_file_actions_adddup2(&actions, 1, 2)
 
-    // What the test runner blocks or ignores is no business of the server's.
+    // The server must not inherit the signals that the test runner blocks or ignores.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

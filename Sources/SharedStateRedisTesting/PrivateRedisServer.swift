@@ -2,12 +2,12 @@ public import Foundation
 import SharedStateRedis
 import Synchronization
 
-/// A redis-server of a test's own, on the loopback interface or on a Unix socket, in a temporary folder.
+/// A private redis-server for a test, on the loopback interface or on a Unix socket, in a temporary folder.
 ///
-/// The server goes away with this object, and with the process, however either ends. Its methods block the calling
-/// thread until what they say has happened, and may be called from any thread, but not several at once.
+/// The server ends when this object is released or when the process ends, even in a crash. Each method blocks the
+/// calling thread until it is done. Methods may be called from any thread, but not concurrently.
 public final class PrivateRedisServer: Sendable {
-  /// Where the server listens.
+  /// The kind of address at which the server listens.
   public enum Address: Hashable, Sendable, CaseIterable {
     /// A free port of 127.0.0.1.
     case tcp
@@ -15,7 +15,7 @@ public final class PrivateRedisServer: Sendable {
     case unixSocket
   }
 
-  /// Where to connect to, the password included.
+  /// The URL to connect to, including the password.
   public let url: String
   /// The server's folder.
   public let folder: URL
@@ -29,12 +29,12 @@ public final class PrivateRedisServer: Sendable {
   private static let deadline: Duration = .seconds(20)
   private static let portAttempts = 20
 
-  /// Starts a server, and returns when it answers.
+  /// Starts a server, and returns once it answers.
   ///
   /// - Parameters:
-  ///   - address: Where it listens.
+  ///   - address: The kind of address at which it listens.
   ///   - password: The password of the default user; it has none when this is `nil`.
-  ///   - isPersistent: Whether every write is on disk before it is answered, and there again after a restart.
+  ///   - isPersistent: Whether every write is on disk before it is answered, and survives a restart.
   ///   - configuration: Further lines of redis.conf, such as `user alice on >secret ~* &* +@all`.
   /// - Throws: ``PrivateRedisServerError``.
   public init(
@@ -67,34 +67,34 @@ public final class PrivateRedisServer: Sendable {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  /// Whether the process is there, paused or not.
+  /// Whether the process exists, paused or not.
   public var isRunning: Bool {
     process.withLock { $0?.isRunning ?? false }
   }
 
-  /// Asks the server to end, as an orderly shutdown does, and waits until it has.
+  /// Asks the server to shut down in an orderly way, and waits until it has ended.
   public func stop() {
     end(SIGTERM)
   }
 
-  /// Ends the server without a warning, as a crash does.
+  /// Ends the server without warning, like a crash.
   public func kill() {
     end(SIGKILL)
   }
 
-  /// Stops the clock for the server: connections stay, and nobody answers.
+  /// Suspends the server process: connections stay open, and requests are not answered.
   /// - Throws: ``PrivateRedisServerError/notRunning``.
   public func pause() throws {
     try running { $0.pause() }
   }
 
-  /// Lets a paused server go on.
+  /// Resumes a paused server.
   /// - Throws: ``PrivateRedisServerError/notRunning``.
   public func resume() throws {
     try running { $0.resume() }
   }
 
-  /// Starts the server again at the same address, after killing it when it runs; empty unless it is persistent.
+  /// Restarts the server at the same address, after killing it if it is running. It is empty unless it is persistent.
   /// - Throws: ``PrivateRedisServerError``.
   public func restart() throws {
     kill()
@@ -103,7 +103,7 @@ public final class PrivateRedisServer: Sendable {
 
   /// Runs one command, as the default user, on a connection of its own.
   ///
-  /// - Returns: what the server answered, which may be an error.
+  /// - Returns: The answer of the server, which may be an error.
   /// - Throws: ``PrivateRedisServerError``, and `RedisSharedStateError` when the server cannot be reached or does not
   ///   answer in time.
   @discardableResult
@@ -111,7 +111,7 @@ public final class PrivateRedisServer: Sendable {
     try command(arguments.map { Data($0.utf8) })
   }
 
-  /// Runs one command with binary arguments; otherwise as ``command(_:)-(String...)``.
+  /// Runs one command with binary arguments, otherwise like ``command(_:)-(String...)``.
   /// - Throws: As ``command(_:)-(String...)``.
   @discardableResult
   public func command(_ arguments: [Data]) throws -> RedisServerReply {
@@ -137,13 +137,13 @@ public final class PrivateRedisServer: Sendable {
         let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
         throw PrivateRedisServerError.notStarted(log: String(text.suffix(2_000)))
       }
-      // There is nothing to wait on: a server that does not listen yet refuses at once.
+      // No event can be awaited here: a server that does not listen yet refuses connections at once.
       usleep(2_000)
     }
     self.process.withLock { $0 = process }
   }
 
-  /// Whether the server has read its data, and answers.
+  /// Whether the server has loaded its data, and answers.
   private func isAnswering() -> Bool {
     guard let reply = try? command("PING") else { return false }
     if case .error(let text) = reply { return !text.hasPrefix("LOADING") }
@@ -168,7 +168,7 @@ public final class PrivateRedisServer: Sendable {
     return URL(fileURLWithPath: String(cString: path), isDirectory: true)
   }
 
-  /// A port below those that the system gives to clients, so that nobody is given it while the server is stopped.
+  /// A port below the range that the system assigns to clients, so that no client gets it while the server is stopped.
   private static func freePort() throws -> UInt16 {
     for _ in 0..<portAttempts {
       let port = UInt16.random(in: 10_000..<32_000)

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Why a private server does not do what a test wants of it.
+/// An error of a private server.
 public enum PrivateRedisServerError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
-  /// There is no `redis-server` in any folder of PATH.
+  /// No folder of PATH contains `redis-server`.
   case notInstalled
   /// The server could not be started; the text is the end of its log.
   case notStarted(log: String)
-  /// The server is stopped, or ended by itself.
+  /// The server was stopped, or has ended by itself.
   case notRunning
-  /// Something that the operating system refused.
+  /// A call of the operating system failed.
   case system(operation: String, code: Int32)
 
   /// A sentence that says what to do.

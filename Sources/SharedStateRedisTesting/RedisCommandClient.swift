@@ -12,7 +12,7 @@ package struct RedisCommandClient: Sendable {
     configuration = try RedisConfiguration(url: url)
   }
 
-  /// Runs one command, and returns what the server answered, which may be an error.
+  /// Runs one command, and returns the answer of the server, which may be an error.
   ///
   /// - Throws: `RedisSharedStateError` when the server cannot be reached or does not answer in time.
   package func command(_ arguments: [Data]) throws -> RedisServerReply {

@@ -1,11 +1,11 @@
 public import Foundation
 import SharedStateRedis
 
-/// What a server answered to one command.
+/// The answer of a server to one command.
 public indirect enum RedisServerReply: Hashable, Sendable {
   case null
   case integer(Int64)
-  /// A string of any kind, a status such as `OK` included.
+  /// A string of any kind, including a status such as `OK`.
   case string(Data)
   /// An error, as the server worded it.
   case error(String)
@@ -21,7 +21,7 @@ public indirect enum RedisServerReply: Hashable, Sendable {
     }
   }
 
-  /// The text of a string, or the digits of an integer; `nil` for everything else.
+  /// The text of a string, or the digits of an integer; `nil` for any other reply.
   public var text: String? {
     switch self {
     case .string(let data): String(decoding: data, as: UTF8.self)
@@ -30,7 +30,7 @@ public indirect enum RedisServerReply: Hashable, Sendable {
     }
   }
 
-  /// The elements of an array; empty for everything else.
+  /// The elements of an array; empty for any other reply.
   public var elements: [RedisServerReply] {
     if case .array(let elements) = self { elements } else { [] }
   }

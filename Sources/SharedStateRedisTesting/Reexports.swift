@@ -1,3 +1,3 @@
-// A test of what is shared by way of Redis makes stores and shares, and needs the traits and assertions.
+// A test of values shared through Redis makes stores and shares, and needs the traits and assertions.
 @_exported public import SharedStateRedis
 @_exported public import SharedStateTesting

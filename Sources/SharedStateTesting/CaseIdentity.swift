@@ -1,15 +1,15 @@
 import Testing
 
-/// What tells the cases of a parameterised test apart: the arguments, and a number among cases with equal ones.
+/// The identity of a case of a parameterised test: its arguments, and a number among cases with equal arguments.
 ///
-/// Swift Testing knows an identity of a case and does not publish it, so it is read by reflection. Should a later
-/// version arrange it differently, the cases share one identity, and a test of ours says so.
+/// Swift Testing has an identity for each case, but does not publish it, so it is read by reflection. If a later
+/// version changes the layout, all cases share one identity, and a test of ours fails.
 struct CaseIdentity: Hashable, @unchecked Sendable {
-  // Unchecked for `AnyHashable`: the identities of arguments are made of bytes.
+  // Unchecked because of `AnyHashable`: the identities of arguments consist of bytes.
   private let arguments: [AnyHashable]
   private let discriminator: Int
 
-  /// Nil when the test has no parameters.
+  /// Returns `nil` when the test has no parameters.
   init?(_ testCase: Test.Case) {
     guard
       testCase.isParameterized,

@@ -1,6 +1,6 @@
 import SharedState
 
-/// Loads and watches by way of another key, and remembers what it was asked for.
+/// Forwards to another key, and records the load requests.
 struct CountedKey<Base: SharedReaderKey>: SharedReaderKey {
   enum Request: Hashable, Sendable {
     case first, explicit
@@ -9,7 +9,7 @@ struct CountedKey<Base: SharedReaderKey>: SharedReaderKey {
   let base: Base
   let requests = Journal<Request>()
 
-  // No share of the key itself is a share of this one.
+  // Unlike the identifier of the base key, so that the two never share a box.
   var id: ObjectIdentifier { ObjectIdentifier(requests) }
 
   func load(context: LoadContext<Base.Value>, continuation: LoadContinuation<Base.Value>) {

@@ -3,10 +3,10 @@ import Synchronization
 import Testing
 import XCTest
 
-/// Tells the module SharedStateDependencies, which links no test framework, in which test it is used.
+/// Tells the module SharedStateDependencies, which links no test framework, which test is running.
 ///
-/// Found at run time by its name: linking this module into a test target is all it takes. Package access keeps the
-/// optimiser from removing what seems unused.
+/// The class is found at run time by its name, so it is enough to link this module into a test target. Package access
+/// keeps the optimiser from removing code that seems unused.
 package final class CurrentTest: TestRunProvider {
   /// One case of one test.
   private struct Identity: Hashable, Sendable {
@@ -16,13 +16,13 @@ package final class CurrentTest: TestRunProvider {
 
   /// The number of the test and the case that the current task belongs to.
   ///
-  /// It is asked for at each use of a share that a test has made, so what was found out is remembered.
+  /// Each use of a share that a test has made asks for it, so results are cached.
   package static var currentTestRun: AnyHashable? {
     _ = observation
     guard let testCase = Test.Case.current else { return numberOfCurrentTest(nil) }
     if let number = known.withLock({ $0.number(of: testCase) }) { return number }
     let number = numberOfCurrentTest(testCase)
-    // Fetched anew, so that it is another copy.
+    // Fetched again to get another copy, whose padding differs.
     if let number, let copy = Test.Case.current {
       known.withLock { $0.remember(testCase, copy: copy, number: number) }
     }
@@ -40,10 +40,11 @@ package final class CurrentTest: TestRunProvider {
 
   /// Finds the number of a case by the bytes of its value, which takes a hundredth of the time of reflection.
   ///
-  /// What the bytes point to is held, so no other case has the same ones. Padding differs from copy to copy, and is left
-  /// out; until all of it is known, a case is taken for an unknown one, which only takes time.
+  /// The objects that the bytes point to are retained, so no other case has the same bytes. Padding differs from copy
+  /// to copy, and is left out. Until all of it is known, a known case may be taken for an unknown one, which only costs
+  /// time.
   private struct KnownCases {
-    /// More than are under way at once.
+    /// More cases than run at once.
     private static let maximumCases = 1_024
 
     private var numbers: [Identity: Int] = [:]
@@ -77,7 +78,8 @@ package final class CurrentTest: TestRunProvider {
       words = SIMD8(repeating: word)
     }
 
-    /// `nil`: it is larger than in the versions of Swift that are known, and all is found out each time.
+    /// Returns `nil` if a case is larger than in the known versions of Swift. The number is then looked up by
+    /// reflection each time.
     init?(_ testCase: Test.Case) {
       guard MemoryLayout<Test.Case>.size <= MemoryLayout<SIMD8<UInt64>>.size else { return nil }
       words = .zero
@@ -101,17 +103,17 @@ package final class CurrentTest: TestRunProvider {
     return true
   }
 
-  /// Whether there was a test of Swift Testing.
+  /// Whether a test of Swift Testing has run.
   private static let hasSeenTest = Atomic(false)
   private static let runsXCTest = Atomic(false)
 
   /// Starts watching XCTest, once.
   private static let observation: Void = XCTestObservationCenter.shared.addTestObserver(Observer())
 
-  /// Gives every test of XCTest fresh values: they run one after the other, and share the cache of the process.
+  /// Gives every test of XCTest fresh values. These tests run one after the other, and share the cache of the process.
   private final class Observer: NSObject, XCTestObservation {
-    // XCTest ends the program when somebody records a failure now, as a deinitialiser of a value may. The next test, or
-    // the suite, can have it.
+    // The values of the last test. A deinitialiser of a value may record a failure. XCTest would end the program if
+    // that happened between tests, so the values are released when the next test begins, or the suite has ended.
     private var ended: (any Sendable)?
 
     func testCaseDidFinish(_ testCase: XCTestCase) {

@@ -11,17 +11,17 @@ public import Testing
 /// }
 /// ```
 ///
-/// Every test has fresh values without the trait, too. With it they are released when the test ends, whatever its outcome,
-/// a `RedisStore` that is the test's default is stopped, and they are fresh for each repetition of a test. A test's trait
-/// adds to its suite's.
+/// Every test has fresh values even without the trait. The trait also releases them when the test ends, whatever its
+/// outcome, stops a `RedisStore` that is the test's default, and makes fresh values for each repetition of a test. A
+/// test's trait adds to its suite's.
 public struct DependenciesTrait: SuiteTrait, TestTrait, TestScoping {
   fileprivate let updateValues: @Sendable (inout DependencyValues) async throws -> Void
 
-  /// True: each test of a suite gets values of its own.
+  /// `true`: each test of a suite gets values of its own.
   public var isRecursive: Bool { true }
 
   /// Runs a test with its dependencies.
-  /// - Throws: What the overrides or the test throw.
+  /// - Throws: The errors of the overrides and of the test.
   public func provideScope(
     for test: Test,
     testCase: Test.Case?,
@@ -61,7 +61,7 @@ extension Trait where Self == DependenciesTrait {
     DependenciesTrait { $0[keyPath: keyPath] = try value() }
   }
 
-  /// Fresh dependencies for each test, one of them overridden: one whose type is its key.
+  /// Fresh dependencies for each test, with an override of a dependency whose type is its key.
   /// - Parameter value: Its value; evaluated for each test and each case.
   public static func dependency<Value: TestDependencyKey>(
     _ value: @autoclosure @escaping @Sendable () throws -> Value

@@ -12,9 +12,9 @@ public import Testing
 /// }
 /// ```
 ///
-/// The test sees the changes that it and its child tasks make, and those that anybody makes to the shared values that
-/// it has made or changed: threads, detached tasks, other services. The failures appear when the test ends, at the line
-/// that made the first change of the value; for a change that came from elsewhere, at the test.
+/// The test sees the changes that it and its child tasks make. It also sees all changes, by threads, detached tasks and
+/// other services, to the shared values that it has created or changed. The failures appear when the test ends, at the
+/// line that made the first change of the value; for a change that came from elsewhere, at the test.
 /// `SharedChangeTracker.current` is the tracker of the test.
 ///
 /// In XCTest, track in `invokeTest()`:
@@ -25,19 +25,20 @@ public import Testing
 /// }
 /// ```
 public struct ExhaustiveChangesTrait: SuiteTrait, TestTrait, TestScoping {
-  /// True: each test of a suite is tracked on its own.
+  /// `true`: each test of a suite is tracked on its own.
   public var isRecursive: Bool { true }
 
-  /// Runs a test with a tracker, and records what it did not assert.
-  /// - Throws: What the test throws.
+  /// Runs a test with a tracker, and records the changes that it did not assert.
+  /// - Throws: The error of the test.
   public func provideScope(
     for test: Test,
     testCase: Test.Case?,
     performing function: @Sendable () async throws -> Void
   ) async throws {
-    // A suite that is marked, and its test as well, need one tracker.
+    // If both the suite and the test have the trait, they need one tracker.
     if SharedChangeTracker.current != nil { return try await function() }
-    // The failures are recorded here: on the task of the test, they belong to it whoever made the changes.
+    // The failures are recorded here, on the task of the test: they belong to the test, no matter where the changes
+    // came from.
     let tracker = SharedChangeTracker(reportUnassertedChanges: false)
     defer {
       for change in tracker.takeUnassertedChanges() {
@@ -52,7 +53,7 @@ public struct ExhaustiveChangesTrait: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == ExhaustiveChangesTrait {
-  /// Every change of a shared value that a test does not assert is a failure.
+  /// Makes a test fail for every change of a shared value that it does not assert.
   public static var exhaustiveChanges: Self { ExhaustiveChangesTrait() }
 }
 

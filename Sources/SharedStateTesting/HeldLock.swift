@@ -4,7 +4,7 @@ package import SharedState
 import Synchronization
 import Testing
 
-/// A closure of `withLock` that has its value until a test says otherwise, on a thread of its own.
+/// A closure of `withLock` that runs on a thread of its own, and holds the value until a test ends it.
 package final class HeldLock: Sendable {
   private final class State: Sendable {
     let hasBegun = DispatchSemaphore(value: 0)
@@ -12,12 +12,12 @@ package final class HeldLock: Sendable {
     let hasReturned = Atomic(false)
   }
 
-  // The thread has the state and not the whole, whose end is the closure's end.
+  // The thread refers to the state and not to this object, because releasing this object ends the closure.
   private let state = State()
 
   /// Returns once the closure runs.
   ///
-  /// - Parameter body: What the closure does when it may end. When it throws, the value stays as it is.
+  /// - Parameter body: Runs when the closure may end. When it throws, the value does not change.
   package init<Value: Sendable>(
     _ share: Shared<Value>,
     _ body: @escaping @Sendable (inout Value) throws -> Void = { _ in }
@@ -35,7 +35,7 @@ package final class HeldLock: Sendable {
     #expect(state.hasBegun.waitInTime(), "The closure does not begin.")
   }
 
-  /// A test that fails leaves nobody waiting.
+  /// Ends the closure, so that a failed test leaves no thread waiting.
   deinit { end() }
 
   /// Lets the closure end.

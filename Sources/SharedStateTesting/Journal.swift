@@ -1,7 +1,7 @@
 import SharedState
 import Synchronization
 
-/// What happened, in order, on whatever thread.
+/// A list of events in order, which any thread may add to.
 final class Journal<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
@@ -27,7 +27,7 @@ final class Journal<Element: Sendable>: Sendable {
     }
   }
 
-  /// Waits until the elements are as wanted, and returns them.
+  /// Waits until the elements satisfy a condition, and returns them.
   ///
   /// - Throws: `CancellationError`.
   @discardableResult

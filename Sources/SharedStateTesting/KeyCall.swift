@@ -1,11 +1,11 @@
 import SharedState
 
-/// One call of a key that has to be answered exactly once.
+/// One call of a key, which has to answer it exactly once.
 final class KeyCall<Outcome: Sendable>: Sendable {
   private let results = Journal<Result<Outcome, any Error>>()
   private let releases = Journal<Void>()
 
-  /// What was wrong with the way the key answered.
+  /// The mistakes in the way the key answered.
   let misuses = Journal<String>()
 
   /// Waits for the first answer.
@@ -13,7 +13,7 @@ final class KeyCall<Outcome: Sendable>: Sendable {
     try await results.wait { !$0.isEmpty }[0]
   }
 
-  /// Waits until nobody can answer any more.
+  /// Waits until the continuation is released, so that no further answer is possible.
   func release() async throws {
     try await releases.wait { !$0.isEmpty }
   }
@@ -26,7 +26,7 @@ final class KeyCall<Outcome: Sendable>: Sendable {
     }
   }
 
-  /// Tells when it is released, which is when the continuation is.
+  /// Calls a closure when it is released, which is when the continuation is released.
   private final class Token: Sendable {
     private let onRelease: @Sendable () -> Void
 
@@ -39,14 +39,14 @@ final class KeyCall<Outcome: Sendable>: Sendable {
 }
 
 extension KeyCall {
-  /// The continuation of a load; it may be made once.
+  /// Makes the continuation of a load; call it once.
   func loadContinuation<Value>() -> LoadContinuation<Value> where Outcome == Value? {
     LoadContinuation(report: { [misuses] in misuses.append($0) }, callback: callback())
   }
 }
 
 extension KeyCall<Void> {
-  /// The continuation of a save; it may be made once.
+  /// Makes the continuation of a save; call it once.
   func saveContinuation() -> SaveContinuation {
     SaveContinuation(report: { [misuses] in misuses.append($0) }, callback: callback())
   }

@@ -1,7 +1,7 @@
 import SharedState
 
 extension SharedKeyContract {
-  /// What must hold when somebody else uses the storage.
+  /// Promises about storage that another program uses as well.
   static var followingChecks: [Self] { loadingChecks + changeChecks }
 
   private static var loadingChecks: [Self] {
@@ -64,7 +64,7 @@ extension SharedKeyContract {
           async let change: Void = outsider.write(name, second)
           let reader = scene.reader(name)
           try await change
-          try await scene.wait("the value stays the one of before") { reader.wrappedValue == second }
+          try await scene.wait("the change is missed, and the old value stays") { reader.wrappedValue == second }
         }
       },
 
@@ -118,7 +118,7 @@ extension SharedKeyContract {
       SharedKeyContract("a subscriber hears of each change once, in order") { scene in
         let (changes, subscription) = scene.subscribe()
         let values = [scene.first, scene.second, scene.third]
-        // What comes first may come twice: as what is stored when the watching begins, and as a change.
+        // The first value may be reported twice: as the stored value when the subscription begins, and as a change.
         try await scene.outsider.write("a", values[2])
         try await scene.wait(changes, toHearOf: values[2])
         for (index, value) in values.enumerated() {

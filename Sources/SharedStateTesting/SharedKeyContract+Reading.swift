@@ -1,7 +1,7 @@
 import SharedState
 
 extension SharedKeyContract {
-  /// What must hold as long as nothing is stored.
+  /// Promises about a state for which nothing is stored.
   static var nothingStoredChecks: [Self] {
     [
       SharedKeyContract("two keys of the same state have equal identifiers, two keys of different states have not") {

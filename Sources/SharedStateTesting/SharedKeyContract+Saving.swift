@@ -1,7 +1,7 @@
 import SharedState
 
 extension SharedKeyContract where Key: SharedKey {
-  /// What must hold when shares change the value.
+  /// Promises about changes made through shares.
   static var savingChecks: [Self] { singleSaveChecks + manySavesChecks }
 
   private static var singleSaveChecks: [Self] {
@@ -99,7 +99,7 @@ extension SharedKeyContract where Key: SharedKey {
     ]
   }
 
-  /// What must hold when shares and somebody else change the value.
+  /// Promises about changes made both through shares and by another program.
   static var exchangeChecks: [Self] {
     [
       SharedKeyContract("others see what was saved") { scene in
@@ -133,7 +133,7 @@ extension SharedKeyContract where Key: SharedKey {
         try await scene.expectError("an explicit load does not fail") { try await share.load() }
         try await scene.wait("the share has no load error") { share.loadError != nil }
         share.withLock { $0 = second }
-        // A key may replace it, or leave it alone.
+        // A key may replace unreadable data, or leave it alone.
         try? await share.save()
         try await share.save(replacingUnreadable: true)
         try await scene.wait("an error stays") { share.loadError == nil && share.saveError == nil && !share.isLoading }

@@ -2,7 +2,7 @@ import SharedState
 import SharedStateDependencies
 
 extension SharedKeyContract {
-  /// What one check works with.
+  /// The storage and the values of one check, and its ways to use them.
   struct Scene: Sendable {
     typealias Value = Key.Value
 
@@ -41,7 +41,7 @@ extension SharedKeyContract {
 
     // MARK: Calling the key
 
-    /// What the key loads; it has to answer exactly once.
+    /// Loads from the key, which has to answer exactly once.
     func load(_ name: String = "a", context: LoadContext<Value> = .userInitiated) async throws -> Value? {
       let call = KeyCall<Value?>()
       key(name).load(context: context, continuation: call.loadContinuation())
@@ -50,7 +50,7 @@ extension SharedKeyContract {
 
     func outcome<Outcome>(of call: KeyCall<Outcome>, _ what: String) async throws -> Outcome {
       let result = try await wait("a \(what) is not answered") { try await call.outcome() }
-      // As long as the key holds the continuation, it can resume it again. One that keeps it for ever is let off.
+      // As long as the key holds the continuation, it can resume it again. A key that never releases it passes.
       try? await wait("") { try await call.release() }
       if let misuse = call.misuses.elements.first {
         throw violation("a \(what) is not answered exactly once: \(misuse)")
@@ -85,12 +85,12 @@ extension SharedKeyContract {
       throw violation(reason)
     }
 
-    /// Waits until what the condition reads from shares is as wanted.
+    /// Waits until the condition holds. It may read shares only.
     func wait(_ reason: String, until condition: @escaping @Sendable () -> Bool) async throws {
       try await wait(reason) { try await waitUntil(condition) }
     }
 
-    /// Waits until the subscriber has heard of a value.
+    /// Waits until the subscriber has received a value.
     func wait(_ changes: Journal<Value?>, toHearOf value: Value) async throws {
       try await wait("a change is not yielded to the subscriber") {
         try await changes.wait { $0.contains(value) }

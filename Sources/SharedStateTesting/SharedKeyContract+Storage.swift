@@ -1,7 +1,7 @@
 public import SharedState
 
 extension SharedKeyContract {
-  /// Where the key under test keeps its values.
+  /// The storage of the key under test.
   public struct Storage: Sendable {
     let values: [Key.Value]
     let patience: Duration
@@ -10,8 +10,9 @@ extension SharedKeyContract {
 
     /// - Parameters:
     ///   - values: At least four values that differ. The first one serves as the default.
-    ///   - patience: How long a check waits for what has to happen. A key that keeps its promises never uses it up.
-    ///   - outsider: Somebody else who uses the storage.
+    ///   - patience: How long a check waits for an event before it fails. A key that keeps its promises is never this
+    ///     slow.
+    ///   - outsider: Access to the storage without the key.
     ///   - key: Makes the key of the state of a name. Two keys of one name are keys of the same state.
     public init(
       values: [Key.Value],
@@ -26,8 +27,8 @@ extension SharedKeyContract {
     }
   }
 
-  /// Somebody who uses the storage without the key, as another program does. Each closure takes the name of the state,
-  /// and returns once it is done.
+  /// Access to the storage without the key, as another program has. Each closure takes the name of the state, and
+  /// returns once it is done.
   public struct Outsider: Sendable {
     let read: @Sendable (String) async throws -> Key.Value?
     let write: @Sendable (String, Key.Value) async throws -> Void
@@ -35,10 +36,10 @@ extension SharedKeyContract {
     let damage: @Sendable (String) async throws -> Void
 
     /// - Parameters:
-    ///   - read: Returns what is stored; `nil` when nothing is.
+    ///   - read: Returns the stored value; `nil` when nothing is stored.
     ///   - write: Stores a value.
-    ///   - remove: Removes what is stored.
-    ///   - damage: Makes what is stored unreadable, until the next write.
+    ///   - remove: Removes the stored value.
+    ///   - damage: Makes the stored value unreadable, until the next write.
     public init(
       read: @escaping @Sendable (_ name: String) async throws -> Key.Value?,
       write: @escaping @Sendable (_ name: String, _ value: Key.Value) async throws -> Void,

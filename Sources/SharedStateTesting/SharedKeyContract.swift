@@ -1,7 +1,7 @@
 public import Foundation
 public import SharedState
 
-/// One thing that every strategy must do: a check for authors of keys.
+/// A check of one promise that every key must keep, for authors of keys.
 ///
 /// Run all of them in a parameterised test, each on a storage of its own:
 ///
@@ -17,9 +17,9 @@ public import SharedState
 /// }
 /// ```
 ///
-/// The checks look at a key through shares, and by calling its methods. They know nothing of how it keeps its values.
+/// The checks use a key through shares, and by calling its methods. They do not depend on how it stores its values.
 public struct SharedKeyContract<Key: SharedReaderKey>: Sendable, CustomStringConvertible where Key.Value: Equatable {
-  /// What must hold, as a sentence.
+  /// The promise, as a sentence.
   public let name: String
   private let body: @Sendable (Scene) async throws -> Void
 
@@ -28,13 +28,13 @@ public struct SharedKeyContract<Key: SharedReaderKey>: Sendable, CustomStringCon
     self.body = body
   }
 
-  /// The checks of a key that is only read. They need an outsider.
+  /// The checks for a key that is only read. They need an outsider.
   public static var readerChecks: [Self] { nothingStoredChecks + followingChecks }
 
   /// Runs the check.
   ///
-  /// - Parameter storage: A storage that nobody else uses, and in which nothing is stored.
-  /// - Throws: ``SharedKeyContractViolation``, or what the key and the outsider throw.
+  /// - Parameter storage: An empty storage that nothing else uses.
+  /// - Throws: ``SharedKeyContractViolation``, or the errors of the key and of the outsider.
   public func run(on storage: Storage) async throws {
     try await body(try Scene(check: name, storage: storage))
   }
@@ -44,10 +44,10 @@ public struct SharedKeyContract<Key: SharedReaderKey>: Sendable, CustomStringCon
 }
 
 extension SharedKeyContract where Key: SharedKey {
-  /// All checks of a key that is read and written. They need an outsider.
+  /// All checks for a key that is read and written. They need an outsider.
   public static var allChecks: [Self] { nothingStoredChecks + followingChecks + savingChecks + exchangeChecks }
 
-  /// Those of all checks that a key can pass whose storage nobody else can reach.
+  /// The checks for a key whose storage only this process can reach.
   public static var checksWithoutOutsider: [Self] { nothingStoredChecks + savingChecks }
 }
 

@@ -1,9 +1,9 @@
 import Observation
 import SharedState
 
-/// Returns once a condition holds that reads observable properties only.
+/// Returns once a condition holds. The condition may read observable properties only.
 ///
-/// - Throws: `CancellationError` when the task is cancelled before.
+/// - Throws: `CancellationError` when the task is cancelled first.
 package func waitUntil(_ condition: @escaping @Sendable () -> Bool) async throws {
   while !condition() {
     try await withCancellableContinuation { (continuation: CancellableContinuation<Void>) in
@@ -12,7 +12,7 @@ package func waitUntil(_ condition: @escaping @Sendable () -> Bool) async throws
       } onChange: {
         continuation.resume(with: .success(()))
       }
-      // Observation registers a reader after it has read: nobody is told of a change in between.
+      // Observation registers a reader after it has read, so it misses a change in between.
       if condition() { continuation.resume(with: .success(())) }
     }
   }

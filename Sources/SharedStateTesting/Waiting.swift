@@ -2,10 +2,10 @@ import Dispatch
 import SharedStateDependencies
 package import Testing
 
-/// How long a test waits for what has to happen. Generous, because it is never waited for in vain.
+/// How long a test waits before it fails. Generous, because only a failing test waits this long.
 package let patience = Duration.seconds(60)
 
-/// A test has waited for something that did not happen, in time or before its task was cancelled.
+/// A test has waited for a condition that did not come true in time, or before its task was cancelled.
 package struct WaitedInVain: Error, CustomStringConvertible {
   package let description: String
 
@@ -14,15 +14,15 @@ package struct WaitedInVain: Error, CustomStringConvertible {
   }
 }
 
-/// Waits for something, with ``patience``, and no longer than the test's time limit.
+/// Waits for a closure to return, for at most ``patience`` and the test's time limit.
 ///
-/// Cancelling a task ends no wait by itself: what is handed in here has to end when its task is cancelled. A test that
-/// goes on waiting after its time limit would never end, and with it the whole run.
+/// Cancelling a task does not end a wait by itself, so `wait` has to end when its task is cancelled. A test that kept
+/// waiting after its time limit would never end, and neither would the whole run.
 /// - Parameters:
-///   - what: What is waited for, as the failure says it.
-///   - found: What there is instead, as the failure says it.
-/// - Throws: ``WaitedInVain``: after it was recorded, when the time is over; when the task is cancelled, which may be
-///   what the test wants. What `wait` throws.
+///   - what: A description of the awaited event, for the failure.
+///   - found: A description of the state when the wait failed, for the failure.
+/// - Throws: ``WaitedInVain``. When the time is over, it is recorded as an issue first. When the task is cancelled, it
+///   is not, because the test may intend that. Errors of `wait` are thrown as they are.
 package func inTime<Result: Sendable>(
   _ what: String,
   found: (@Sendable () -> String)? = nil,
@@ -39,7 +39,7 @@ package func inTime<Result: Sendable>(
   }
 }
 
-/// Waits for something that tells nobody when it happens, such as what another process does.
+/// Waits for a condition that can only be polled, such as one that another process brings about.
 package func eventually(
   _ what: String,
   sourceLocation: SourceLocation = #_sourceLocation,
@@ -51,9 +51,9 @@ package func eventually(
 }
 
 extension DispatchSemaphore {
-  /// Blocks the thread until somebody signals, with ``patience``.
+  /// Blocks the thread until the semaphore is signalled, for at most ``patience``.
   ///
-  /// - Returns: Whether somebody did.
+  /// - Returns: Whether it was signalled.
   @discardableResult
   package func waitInTime() -> Bool {
     let (seconds, _) = patience.components

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Ends a process that a test has started and that does not end by itself: no time limit of a test reaches into it.
+/// Ends a process that a test has started, if it does not end by itself. The time limit of a test does not apply to it.
 package enum Watchdog {
-  /// Lets this process end after a minute, as the test does not expect it to.
+  /// Ends this process after a minute, with an outcome that the test does not expect.
   ///
-  /// - Parameter status: What it ends with: 1 where success is expected, 0 where a failure is.
+  /// - Parameter status: The exit status: 1 if the test expects success, 0 if it expects a failure.
   package static func start(endingWith status: Int32) {
     Thread.detachNewThread {
       Thread.sleep(forTimeInterval: 60)

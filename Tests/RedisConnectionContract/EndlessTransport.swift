@@ -1,12 +1,12 @@
 package import SharedStateRedis
 
-/// Carries bytes from a server that never stops to send, and takes all that is sent to it.
+/// Simulates a server that never stops sending, and accepts all bytes that are sent to it.
 package final class EndlessTransport: Transport {
   private var beginning: ArraySlice<UInt8> = []
 
   package init() {}
 
-  /// What comes before the bytes that have no end.
+  /// Sets the text that comes before the endless bytes.
   package func says(_ text: String) {
     beginning = Array(text.utf8)[...]
   }

@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 
 extension RedisConnectionContract {
-  /// A connection with the books that a writer or subscriber keeps: what is unanswered, and what has arrived.
+  /// A connection that keeps track of its unanswered requests, and of the messages that have arrived.
   final class Client {
     let connection: any RedisConnection
     let waker: Waker
@@ -108,8 +108,7 @@ extension RedisConnectionContract {
       return answer
     }
 
-    /// Commits what must succeed.
-    /// Writes over a document that has no meta.
+    /// Overwrites a document that has no meta. The commit must succeed.
     func replaceUnversioned(
       _ names: KeyNames,
       _ document: String,
@@ -156,13 +155,13 @@ extension RedisConnectionContract {
       return messages.removeFirst()
     }
 
-    /// The payloads of what has arrived already.
+    /// Takes the payloads of the messages that have arrived.
     func takeMessages() -> [Data] {
       defer { messages = [] }
       return messages.map(\.payload)
     }
 
-    /// The keys that are told of before one that is told of, too.
+    /// Waits for the invalidation of a key, and takes the keys whose invalidations arrived with it or before it.
     func invalidations(upTo last: String) throws -> [String] {
       try receive(until: "\(last) is told of") { invalidations.contains { $0?.contains(last) ?? true } }
       let keys = invalidations.flatMap { $0 ?? ["every key"] }
@@ -193,7 +192,7 @@ extension RedisConnectionContract {
             invalidations.append(keys)
           }
         }
-        // Also what is found at the very end of the wait came unnoticed.
+        // An event that is only found when the deadline ends the wait did not wake the connection, so it is too late.
         guard .now < deadline else { throw Violation("not within 10 s: \(promise)") }
       }
     }

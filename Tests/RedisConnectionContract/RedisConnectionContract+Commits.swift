@@ -34,7 +34,7 @@ extension RedisConnectionContract {
       try expect(late > early, "\(late) is not later than \(early)")
       let thisCentury = Revision(1_500_000_000_000_000)..<Revision(4_000_000_000_000_000)
       try expect(thisCentury.contains(early), "\(early) is no time in microseconds")
-      // Also in the first tenth of a second, where a digit is missing.
+      // Runs until the first tenth of a second is tested, where the microseconds have fewer than six digits.
       for number in 0... {
         let revisions = try ["a", "b"].map { try client.commit(scene.names("\($0)\(number)"), .text("1")).revision }
         try expect(revisions[0] <= revisions[1], "\(revisions[1]) is earlier than \(revisions[0])")

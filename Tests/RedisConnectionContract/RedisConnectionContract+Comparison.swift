@@ -3,15 +3,15 @@ import SharedStateDependencies
 import SharedStateRedis
 
 extension RedisConnectionContract {
-  /// Does the same at random to two servers: commits, retries, conflicts, restores, and foreign edits of everything of
-  /// one key.
+  /// Performs the same random actions on two servers: commits, retries, conflicts, restores, and foreign edits of all
+  /// keys of one value.
   ///
-  /// What the contract does not spell out must be the same on both, too. Revisions are made comparable by a floor in
-  /// the far future, above every clock.
+  /// Behaviour that the contract does not specify must be the same on both as well. A floor in the far future, above
+  /// every clock, makes the revisions comparable.
   /// - Parameters:
   ///   - first: A server with an empty namespace.
-  ///   - second: Another server, with the same namespace and database, and as empty.
-  ///   - seed: Decides what is done. The same seed does the same again.
+  ///   - second: Another server, with the same namespace and database, also empty.
+  ///   - seed: Decides the actions. The same seed repeats the same actions.
   /// - Throws: ``Violation`` at the first difference, with the seed and the step.
   package static func compare(_ first: Server, _ second: Server, seed: UInt64, steps: Int = 300) throws {
     let sides = try [Side(first), Side(second)]
@@ -28,11 +28,12 @@ extension RedisConnectionContract {
   }
 }
 
-/// When what does not expire during the comparison expires, in milliseconds since 1970.
+/// The expiry of values that do not expire during the comparison, in milliseconds since 1970.
 private let farMoment: UInt64 = 4_000_000_000_000
 
 extension String {
-  /// A server's clock goes on within a script: when a key expires is exact to a few milliseconds only.
+  /// The text with expiries rounded. A server's clock advances within a script, so the time of an expiry is only exact
+  /// to a few milliseconds.
   fileprivate var withRoundedMoments: String {
     replacing(#/\b\d{13}\b/#) { match in
       UInt64(match.output).map { $0 + 10 >= farMoment && $0 <= farMoment + 10 } == true ? "\(farMoment)" : match.output
@@ -40,7 +41,7 @@ extension String {
   }
 }
 
-/// Something to be done to both servers.
+/// An action on both servers.
 private enum Action {
   case commit(
     Commit.Content,
@@ -52,11 +53,11 @@ private enum Action {
   case restores([(other: Int?, content: StoredValue.Content, meta: Meta, isLarge: Bool, expects: Expectation)])
   case foreign([String])
 
-  /// What is taken to be stored: whether the revision is right, and the lineage, and which document is expected.
+  /// An expectation of the stored version: whether its revision, its lineage and its document are right.
   struct Expectation {
     var isRevisionRight: Bool
     var isLineageRight: Bool
-    /// `nil`: none.
+    /// `nil`: no document is expected.
     var isDocumentRight: Bool?
 
     static func random(using random: inout SplitMix64) -> Expectation {
@@ -91,12 +92,12 @@ private enum Action {
     "", "aaaa", "aaaa ", "aaaa 1 2 3", "aaaa 1 2 3;", "aaaa 1 2;bbbb 1 5 4;", "x 1 1 1;aaaa 2 9 8;bbbb 3 7 6", ";;;;",
     "aaaa 01 2 3;", "aaaa 1  3;", "aaaa + 2 3;", String(repeating: ";", count: 40),
     String(repeating: "zzzz 1 2 3;", count: 33) + "tail",
-    // With one more operation they are long enough to be counted, or just not.
+    // One more operation makes these just long enough for the entries to be counted, or just not.
     String(repeating: "zzzz 1 2 3;", count: 60), String(repeating: "zzzz 1 2 3;", count: 60) + "tail",
     String(repeating: ";", count: 592), String(repeating: ";", count: 593), String(repeating: ";", count: 594),
     String(repeating: ";", count: 595), String(repeating: ";", count: 596), String(repeating: ";", count: 597),
   ]
-  /// Some that are part of one another, and enough to have the oldest forgotten.
+  /// Some writers whose names contain one another, and enough writers for the oldest to be forgotten.
   private static let writers = ["aaaa", "bbbb", "aa", "1"] + (100..<140).map { "writer-\($0)" }
   /// The places of a key's three names, which ``Side`` fills in.
   private static let places = ["value", "meta", "operations"]
@@ -165,7 +166,7 @@ private final class Side {
   private let writer: RedisConnectionContract.Client
   private let subscriber: RedisConnectionContract.Client
   private let names: KeyNames
-  /// What is only restored, beside it.
+  /// The names of other values, which are only restored.
   private let others: [KeyNames]
 
   init(_ server: RedisConnectionContract.Server) throws {
@@ -191,7 +192,7 @@ private final class Side {
     switch action {
     case .foreign(let arguments):
       let key = ["value": names.value, "meta": names.meta, "operations": names.operations][arguments[1]] ?? ""
-      // LPUSH refuses a string, so that the list must be all there is.
+      // LPUSH refuses a string, so the key is deleted first.
       if arguments[0] == "LPUSH" { try scene.foreign(["DEL", key]) }
       return try scene.foreign([arguments[0], key] + arguments.dropFirst(2))
     case .restores(let restores):
@@ -233,7 +234,8 @@ private final class Side {
   private func look(at key: String) throws -> [String] {
     let type = try scene.foreign(["TYPE", key])
     var left = Int(try scene.foreign(["PTTL", key])) ?? 0
-    // Of a moment that was given what is left may be rounded to another minute on the second server; the moment is not.
+    // A very long time to live comes from a fixed moment. The remaining time may be rounded to a different minute on
+    // the second server, but the moment is not.
     if left > 1_000_000_000_000 { left += Int(Date().timeIntervalSince1970 * 1_000) }
     let text = type == "string" ? try scene.foreign(["GET", key]).withRoundedMoments : ""
     return [type, left < 0 ? "\(left)" : "\((left + 30_000) / 60_000) min", text]

@@ -34,7 +34,7 @@ extension RedisConnectionContract {
       let client = try scene.connect()
       try client.ping()
       let deadline = Instant.now + .milliseconds(20)
-      // A wake-up that was left over may end one early.
+      // A wake-up that is left over may end a receive early.
       while .now < deadline {
         let events = try client.connection.receive(until: deadline)
         try expect(events.isEmpty, "nothing was asked for, but there came \(events)")

@@ -106,7 +106,7 @@ extension RedisConnectionContract {
       for _ in 0..<20 {
         let commit = scene.onAnotherThread { scene in
           let client = try scene.connect()
-          // Meanwhile the subscriber has most likely begun to wait.
+          // Gives the subscriber time to begin waiting, most likely.
           for _ in 0..<100 { try client.ping() }
           return try client.commit(names, .text("1")).revision
         }

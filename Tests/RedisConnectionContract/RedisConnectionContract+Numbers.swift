@@ -1,7 +1,7 @@
 package import SharedStateRedis
 
 extension RedisConnectionContract {
-  /// Texts in the place of a revision, and what everybody has to take them for, in Swift and in the scripts; `nil`: for
+  /// Texts in the place of a revision, and the revisions that Swift and the scripts have to read from them; `nil`:
   /// none.
   package static let numbers: [(text: String, revision: Revision?)] = [
     ("1", Revision(1)),
@@ -41,7 +41,7 @@ extension RedisConnectionContract {
         try scene.foreign("SET", names.meta, "\(text) 0 s 0 w")
         try expect(client.read(names)[0].meta?.revision, is: revision, "the revision '\(text)'")
         if let revision {
-          // For nobody it is another one.
+          // The scripts must not take the text for another revision.
           let other = Revision(revision.rawValue + 1)
           let reply = try client.reply(to: client.makeCommit(names, .text("2"), when: .revision(other)))
           guard case .conflict(let stored, _) = reply else {

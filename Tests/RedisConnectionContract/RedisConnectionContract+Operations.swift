@@ -19,7 +19,7 @@ extension RedisConnectionContract {
         try expect(client.read(names), is: stored, "what is stored after the retry")
         revisions.append(answer.revision)
       }
-      // Had a retry been announced, another message would stand in the place of the last one.
+      // If a retry had been announced, its message would come before that of this last commit.
       revisions.append(try client.commit(names, .text("4")).revision)
       try expect(revisions.map { _ in try subscriber.nextChange().revision }, is: revisions, "what was announced")
     },
@@ -154,7 +154,7 @@ extension RedisConnectionContract {
     ) {
       scene in
       let (client, other) = (try scene.connect(), try scene.connect())
-      // What was stored may be gone with it.
+      // The value may be lost together with the revision.
       for isGone in [false, true] {
         let names = scene.names()
         let first = try other.commit(names, .text("1")).revision

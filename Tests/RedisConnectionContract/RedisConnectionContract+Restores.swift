@@ -62,14 +62,14 @@ extension RedisConnectionContract {
         try expect(client.replies(to: [restore]), is: [.conflict(stored)], "the answer")
       }
       try expect(client.read(names), is: [stored], "what is stored")
-      // A value that is gone while its meta is there.
+      // The value is gone, and its meta is still there.
       try scene.foreign("DEL", names.value)
       try expect(
         client.replies(to: [.sample(names, 5, "7", over: 5)]),
         is: [.sample(5)],
         "the answer to an evicted value"
       )
-      // A meta that is gone while its value is there.
+      // The meta is gone, and its value is still there.
       try scene.foreign("DEL", names.meta)
       var restore = Restore.sample(names, 5, "7")
       let unversioned = try client.read(names)[0]
@@ -100,7 +100,7 @@ extension RedisConnectionContract {
       let stored = try client.read(newer)[0]
       var restores = lost.map { Restore.sample($0, 5, "7") }
       restores.insert(.sample(newer, 5, "7"), at: 100)
-      // One value, by two shares that have not seen the same: the newer one stays.
+      // Two shares that have seen different versions restore one value: the newer version stays.
       restores += [.sample(lost[0], 6, "8", over: 5), .sample(lost[0], 4, "6")]
       let replies = try client.replies(to: restores)
       for (index, reply) in replies.enumerated() where index != 100 && index < 201 {
@@ -143,7 +143,7 @@ extension RedisConnectionContract {
 }
 
 extension Restore {
-  /// - Parameter text: `nil`: a tombstone.
+  /// - Parameter text: The document; `nil` for a tombstone.
   fileprivate static func sample(
     _ names: KeyNames,
     _ revision: UInt64,

@@ -2,7 +2,7 @@ import Foundation
 import SharedStateRedis
 
 extension RedisConnectionContract {
-  /// What must hold where the user may not do everything. They change the rights of all clients of a server, so that each
+  /// Promises about users with restricted rights. These checks change the rights of all clients of a server, so each
   /// needs a server of its own.
   package static let rightChecks = [
     RedisConnectionContract("a read with one key that is not permitted is refused whole, and those without it are not")

@@ -3,7 +3,7 @@ import SharedStateRedis
 import Synchronization
 
 extension RedisConnectionContract {
-  /// What one check works with: its names, its clients, and a foreign writer. Used by one thread.
+  /// The surroundings of one check: its names, its clients, and a foreign writer. Used by one thread.
   final class Scene {
     private let server: Server
     private var clients: [Client] = []
@@ -41,13 +41,13 @@ extension RedisConnectionContract {
       try server.foreign(arguments)
     }
 
-    /// Permits everybody only what has to do with keys and channels that contain these texts; `nil`: all of them.
+    /// Permits all clients only keys and channels whose names contain these texts; `nil`: all of them.
     func permit(keys: String? = nil, channels: String? = nil) throws {
       let rules = ["resetkeys", keys.map { "~*\($0)*" } ?? "~*", "resetchannels", channels.map { "&*\($0)*" } ?? "&*"]
       try expect(foreign(["ACL", "SETUSER", "default"] + rules), is: "OK", "the answer to ACL SETUSER")
     }
 
-    /// Runs a part of the check with connections of its own, at the same time.
+    /// Runs a part of the check concurrently, with connections of its own.
     func onAnotherThread<Result: Sendable>(
       _ body: @escaping @Sendable (Scene) throws -> Result
     ) -> Parallel<Result> {
@@ -58,7 +58,7 @@ extension RedisConnectionContract {
       }
     }
 
-    /// Whether a key expires within so many seconds, and not much earlier.
+    /// Whether a key expires within the given seconds, and not much earlier.
     func lifetime(of key: String, isAbout seconds: Int) throws -> Bool {
       guard let left = Int(try foreign("PTTL", key)) else { return false }
       return left <= seconds * 1_000 && left > seconds * 1_000 - 60_000
@@ -84,7 +84,7 @@ extension RedisConnectionContract {
       }
     }
 
-    /// Waits for the end, but not for ever.
+    /// Waits for the end of the part, with a time limit.
     var result: Result<Success, any Error> {
       _ = isDone.wait(timeout: .now() + 30)
       isDone.signal()

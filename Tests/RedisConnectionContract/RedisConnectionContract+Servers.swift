@@ -4,14 +4,14 @@ import SharedStateRedisTesting
 package import SharedStateTesting
 
 extension InProcessRedis {
-  /// The fake as the contract sees it: a connector, and a foreign writer.
+  /// The fake, for the contract: a connector, and a foreign writer.
   package func contractServer(_ namespace: String = "contract:") -> RedisConnectionContract.Server {
     RedisConnectionContract.Server(connector: InProcessConnector(self), namespace: namespace) { [self] arguments in
       try foreign(arguments)
     }
   }
 
-  /// The few commands of the contract's foreign writer, answered as `redis-cli` prints them.
+  /// Runs the few commands of the contract's foreign writer, and formats the answers like `redis-cli`.
   private func foreign(_ arguments: [String]) throws -> String {
     let (command, key, rest) = (arguments[0], arguments[1], arguments.dropFirst(2))
     switch (command, rest.first) {
@@ -54,7 +54,7 @@ extension InProcessRedis {
 }
 
 extension RedisConnectionContract.Server {
-  /// A real server as the contract sees it: a connector, and a foreign writer.
+  /// A real server, for the contract: a connector, and a foreign writer.
   ///
   /// - Throws: `RedisSharedStateError/Code/invalidURL`.
   package init(url: String, namespace: String = "contract:\(UUID().uuidString):") throws {
@@ -73,7 +73,7 @@ extension RedisConnectionContract.Server {
 }
 
 extension RedisConnectionContract.Server {
-  /// Another service on the same server, which writes by a connection of its own.
+  /// Another service on the same server, which writes through a connection of its own.
   package var outsider: SharedKeyContract<RedisSharedKey<Int>>.Outsider {
     @Sendable func commit(_ name: String, _ content: Commit.Content) throws {
       let scene = RedisConnectionContract.Scene(self)

@@ -34,12 +34,12 @@ extension RedisConnectionContract {
     },
   ]
 
-  /// A connection whose keys are tracked, and the one that hears of it.
+  /// A connection whose keys are tracked, and the connection that receives the invalidations.
   private final class Tracked {
     let client: Client
     private let scene: Scene
     private let subscriber: Client
-    /// Written when everything that came before is to be told.
+    /// Written after all other keys. Its invalidation shows that all earlier ones have arrived.
     private let last: KeyNames
 
     init(_ scene: Scene, prefix: String?) throws {
@@ -56,7 +56,7 @@ extension RedisConnectionContract {
       }
     }
 
-    /// The keys that were told of since the last time, in alphabetical order.
+    /// The keys that were invalidated since the last call, in alphabetical order.
     func told() throws -> [String] {
       _ = try client.summarize(last)
       try scene.foreign("SET", last.value, "1")

@@ -1,14 +1,14 @@
 import Foundation
 package import SharedStateRedis
 
-/// One thing that every ``RedisConnection`` must do, whatever server it is connected to.
+/// A check of one promise that every ``RedisConnection`` must keep, for any server.
 ///
-/// The checks look through typed requests and the edits of a foreign writer only, so that they hold for the
-/// in-process server and for a real one alike. Each works on keys of its own namespace, and leaves them behind.
+/// The checks use only typed requests and the edits of a foreign writer, so that they apply to the in-process server
+/// and to a real one alike. Each works on keys of its own namespace, and does not remove them.
 package struct RedisConnectionContract: Sendable, CustomStringConvertible {
   /// The server that is checked.
   package struct Server: Sendable {
-    /// Runs a command as `redis-cli` does, and returns what that prints into a pipe, without the last line break.
+    /// Runs a command like `redis-cli`, and returns the text that it prints into a pipe, without the last line break.
     package typealias Foreign = @Sendable (_ arguments: [String]) throws -> String
 
     let connector: any RedisConnector
@@ -18,9 +18,9 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
 
     /// - Parameters:
     ///   - connector: Connects to the server.
-    ///   - namespace: A prefix that nobody else uses, without braces.
-    ///   - database: The database that the connector selects, and the foreign writer too.
-    ///   - foreign: Another client. It is given SET, GET, DEL, EXISTS, PEXPIRE, PTTL, TYPE, LPUSH, PUBLISH and ACL SETUSER.
+    ///   - namespace: A unique prefix, without braces.
+    ///   - database: The database that the connector and the foreign writer select.
+    ///   - foreign: Another client. It runs SET, GET, DEL, EXISTS, PEXPIRE, PTTL, TYPE, LPUSH, PUBLISH and ACL SETUSER.
     package init(
       connector: any RedisConnector,
       namespace: String = "contract:\(UUID().uuidString):",
@@ -48,7 +48,7 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
     connectionChecks + readChecks + trackingChecks + commitChecks + numberChecks + restoreChecks
     + operationChecks + messageChecks
 
-  /// What must hold, as a sentence.
+  /// The promise, as a sentence.
   package let name: String
   private let body: @Sendable (Scene) throws -> Void
 
@@ -58,7 +58,7 @@ package struct RedisConnectionContract: Sendable, CustomStringConvertible {
   }
 
   /// Runs the check on the calling thread, which it blocks for a few round trips.
-  /// - Throws: ``Violation``, or what the connection threw.
+  /// - Throws: ``Violation``, or the error of the connection.
   package func run(on server: Server) throws {
     let scene = Scene(server)
     defer { scene.close() }

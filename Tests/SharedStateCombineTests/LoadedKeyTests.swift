@@ -38,10 +38,10 @@ struct LoadedKeyTests {
     }
     try await eventually("the loop has begun") { updates.withLock { $0.count == 1 } }
     try await share.load(kind.key)
-    try await eventually("the loaded value is told") { received.withLock { $0.contains(42) } }
+    try await eventually("the loaded value arrives") { received.withLock { $0.contains(42) } }
     // All earlier values have been told by then.
     share.withLock { $0 = 43 }
-    try await eventually("the last change is told") {
+    try await eventually("the last change arrives") {
       received.withLock { $0.last } == 43 && updates.withLock { $0.last } == 43
     }
     #expect(received.withLock { $0 } == [0, 42, 43])
@@ -60,7 +60,7 @@ struct LoadedKeyTests {
     let cancellable = share.publisher.sink { value in received.withLock { $0.append(value) } }
     try await share.load(kind.key)
     other.withLock { $0 = 43 }
-    try await eventually("the change is told") { received.withLock { $0.last == 43 } }
+    try await eventually("the change arrives") { received.withLock { $0.last == 43 } }
     #expect(received.withLock { $0 } == [42, 43])
     withExtendedLifetime(cancellable) {}
   }
@@ -73,7 +73,7 @@ struct LoadedKeyTests {
     let cancellable = share.publisher.sink { value in received.withLock { $0.append(value) } }
     try await share.load()
     share.withLock { $0 = 43 }
-    try await eventually("the change is told") { received.withLock { $0.last == 43 } }
+    try await eventually("the change arrives") { received.withLock { $0.last == 43 } }
     #expect(received.withLock { $0 } == [42, 43])
     withExtendedLifetime(cancellable) {}
   }
@@ -86,7 +86,7 @@ struct LoadedKeyTests {
     let cancellable = share.publisher.sink { value in received.withLock { $0.append(value) } }
     for value in [42, 7, 7] { key.subscribers.withLock { $0 }.forEach { $0.yield(value) } }
     share.withLock { $0 = 43 }
-    try await eventually("the change is told") { received.withLock { $0.last == 43 } }
+    try await eventually("the change arrives") { received.withLock { $0.last == 43 } }
     #expect(received.withLock { $0 } == [42, 7, 43])
     withExtendedLifetime(cancellable) {}
   }
@@ -98,7 +98,7 @@ struct LoadedKeyTests {
     let received = Mutex<[Int]>([])
     let cancellable = share.publisher.sink { value in received.withLock { $0.append(value.number) } }
     let load = Task { try await share.load() }
-    try await eventually("it loads") { key.loads.withLock { $0.count == 2 } }
+    try await eventually("the key loads again") { key.loads.withLock { $0.count == 2 } }
     let subscriber = try #require(key.subscribers.withLock { $0.first })
     // While the key's value is compared with the present one, the load finds the same value.
     let found = Compared(number: 42)
@@ -107,7 +107,7 @@ struct LoadedKeyTests {
     )
     try await load.value
     share.withLock { $0.number = 43 }
-    try await eventually("the change is told") { received.withLock { $0.last == 43 } }
+    try await eventually("the change arrives") { received.withLock { $0.last == 43 } }
     #expect(received.withLock { $0 } == [0, 42, 43])
     withExtendedLifetime(cancellable) {}
   }

@@ -36,7 +36,7 @@ struct MainThreadTests {
     // The main thread's own change is told when it is made, and so are the earlier ones.
     #expect(heard.values == [0, 1, 2, 3, 4])
     await Task.detached { count.withLock { $0 += 1 } }.value
-    try await eventually("the last change is told") { heard.values.last == 5 }
+    try await eventually("the last change arrives") { heard.values.last == 5 }
     #expect(heard.values == Array(0...5))
     #expect(heard.areOnMainThread)
     withExtendedLifetime(cancellable) {}
@@ -50,11 +50,11 @@ struct MainThreadTests {
     let cancellable = count.publisher.sink(receiveValue: heard.append)
     let storage = UncheckedSendable(defaults)
     await Task.detached { storage.value.set(1, forKey: "count") }.value
-    try await eventually("it is told") { heard.values.last == 1 }
+    try await eventually("the subscriber is notified") { heard.values.last == 1 }
     await Task.detached { count.projectedValue = Shared(value: 7) }.value
-    try await eventually("it is told") { heard.values.last == 7 }
+    try await eventually("the subscriber is notified") { heard.values.last == 7 }
     await Task.detached { count.withLock { $0 = 8 } }.value
-    try await eventually("it is told") { heard.values.last == 8 }
+    try await eventually("the subscriber is notified") { heard.values.last == 8 }
     #expect(heard.values == [0, 1, 7, 8])
     #expect(heard.areOnMainThread)
     withExtendedLifetime(cancellable) {}
@@ -95,9 +95,9 @@ struct MainThreadTests {
     let ownCancellable = count.publisher.sink(receiveValue: own.append)
     try await Task.detached {
       count.withLock { $0 = 2 }
-      try await eventually("the other one is told") { heard.values.last == 2 }
+      try await eventually("the other subscriber is notified") { heard.values.last == 2 }
     }.value
-    try await eventually("this one is told") { own.values.last == 2 }
+    try await eventually("this subscriber is notified") { own.values.last == 2 }
     #expect(heard.values == [0, 1, 2])
     #expect(heard.areElsewhere)
     #expect(own.areOnMainThread)
@@ -113,7 +113,7 @@ struct MainThreadTests {
     count.withLock { $0 = 1 }
     #expect(heard.values == [])
     await Task.detached { subscriber.ask() }.value
-    try await eventually("it is told") { heard.values == [1] }
+    try await eventually("the subscriber is notified") { heard.values == [1] }
     #expect(heard.areOnMainThread)
   }
 }

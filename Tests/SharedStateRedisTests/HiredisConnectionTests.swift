@@ -38,7 +38,7 @@ struct HiredisConnectionTests {
     let channel = "$20\r\n__redis__:invalidate\r\n"
     peer.say(Data("*3\r\n$7\r\nmessage\r\n\(channel)*2\r\n$2\r\na".utf8) + [0xFF] + Data("\r\n$1\r\nb\r\n".utf8))
     guard case .invalidated(let keys) = try #require(connection.receive(until: soon).first) else {
-      Issue.record("an invalidation was expected")
+      Issue.record("An invalidation was expected.")
       return
     }
     #expect(keys == ["b"])
@@ -167,7 +167,7 @@ struct HiredisConnectionTests {
     #expect(peer.heard() == request)
     peer.say("$6\r\nok 5 4\r\n")
     guard case .reply(id: 1, .commit(.committed))? = try connection.receive(until: soon).first else {
-      Issue.record("it has taken effect")
+      Issue.record("The commit has taken effect, but is not answered.")
       return
     }
   }

@@ -102,7 +102,7 @@ struct InProcessRedisTests {
     _ = try probe.reply(to: probe.commit("1"))
     server.set(probe.names.operations, "nonce-of-a 1 2")
     guard case .failure(.serverError(code: "ERR"))? = try probe.reply(to: probe.commit("2")) else {
-      Issue.record("Operations without an end were accepted")
+      Issue.record("Operations without an end were accepted.")
       return
     }
     #expect(server.get(probe.names.value) == "1")

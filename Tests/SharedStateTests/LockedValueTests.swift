@@ -18,7 +18,7 @@ struct LockedValueTests {
     #expect(box.replace(with: [2], whenUnlocked: { outcomes.append($0) }) == nil)
     #expect(outcomes.values == [])
     held.end()
-    await until("what was told last", told.values.last, is: [2])
+    await until("the last notified value", told.values.last, is: [2])
     #expect(told.values == [[0], [0, 1], [2]])
     #expect(outcomes.values == [.done])
     #expect(box.versions == Versions(local: 1, remote: 1))
@@ -29,7 +29,7 @@ struct LockedValueTests {
     let held = HeldLock(share) { _ in throw TestError() }
     #expect(box.replace(with: [2]) == nil)
     held.end()
-    await until("how many remote changes there were", box.remoteChanges, is: 1)
+    await until("the number of remote changes", box.remoteChanges, is: 1)
     #expect(share.wrappedValue == [2])
     #expect(box.stamp == 0)
   }
@@ -104,7 +104,7 @@ struct LockedValueTests {
     }
     #expect(outcomes.values == ["1 outdated", "2 outdated"])
     held.end()
-    await until("how many outcomes there are", outcomes.values.count, is: 3)
+    await until("the number of outcomes", outcomes.values.count, is: 3)
     #expect(outcomes.values.last == "3 done")
     #expect(share.wrappedValue == [3])
   }
@@ -187,7 +187,7 @@ struct LockedValueTests {
     }
     held.end()
     try await save.value
-    await until("what was saved last", backend.savedValues.last, is: 1)
+    await until("the last saved value", backend.savedValues.last, is: 1)
     let other = HeldLock(count) { _ in throw TestError() }
     let again = Task { try await count.save() }
     let before = backend.saves.count
@@ -231,7 +231,7 @@ struct LockedValueTests {
         }
       }
     }
-    await until("how many outcomes there are", outcomes.values.count, is: changes)
+    await until("the number of outcomes", outcomes.values.count, is: changes)
     #expect(snapshots.values.count == changes)
     #expect(box.notifications.load(ordering: .relaxed) == 0)
   }

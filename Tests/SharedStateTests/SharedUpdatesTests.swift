@@ -161,7 +161,7 @@ struct SharedUpdatesTests {
 
   private func waiterIsRegistered<Value>(on shared: Shared<Value>) async throws {
     let box = shared.projection.place.box
-    try await eventually("somebody who waits for a change") { box.hasWaiters }
+    try await eventually("a waiter for a change") { box.hasWaiters }
   }
 }
 

@@ -2,15 +2,15 @@ import SharedStateRedisTesting
 
 /// Tries every order of events in a small world.
 ///
-/// Orders that lead to the same state go on together, so that there are far fewer states than orders.
+/// Orders that lead to the same state are explored together from there, so there are far fewer states than orders.
 struct Exploration {
-  /// How many states were looked at, and how many orders of events lead through them to an end.
+  /// The number of states, and the number of orders of events that lead through them to an end.
   private(set) var states = 0
   private(set) var interleavings = 0.0
   /// The first order that breaks a guarantee.
   private(set) var violation: (text: String, steps: [SmallWorld.Step])?
 
-  /// How many orders lead from each state to an end.
+  /// The number of orders that lead from each state to an end.
   private var known: [Int: Double] = [:]
   private var path: [SmallWorld.Step] = []
 

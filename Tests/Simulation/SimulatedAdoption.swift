@@ -1,6 +1,6 @@
 @testable import SharedStateRedis
 
-/// A service has given a revision to what somebody had written without one.
+/// The adoption of an edit by a service, which has given the edit a revision.
 struct SimulatedAdoption {
   let box: SimulatedBox
   let revision: Revision
@@ -16,7 +16,7 @@ struct SimulatedAdoption {
     if box === self.box, revision == self.revision { isTold = true }
   }
 
-  /// Whether the service of this box knows that what is stored is what it has adopted.
+  /// Whether the service of this box knows that the stored version is the one that it has adopted.
   func isKnown(to box: SimulatedBox, stored revision: Revision) -> Bool {
     isTold && box === self.box && revision == self.revision
   }

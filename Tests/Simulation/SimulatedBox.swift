@@ -4,32 +4,32 @@ import SharedStateRedisTesting
 
 /// A model of one box and its persistence: the value, its stamp, and whether the next mutation is reported.
 ///
-/// It records what becomes of the value.
+/// It records the events of the value in the history.
 final class SimulatedBox {
   let names: KeyNames
   let policy: ReplicaPolicy
   let release: SimulatedValue.Release
-  /// What the history calls it.
+  /// The box in the history.
   let place: History.Box
   private let recorder: SimulatedRecorder
   var id: LinkState.ReplicaID = 0
 
   private(set) var value: SimulatedValue
   private(set) var stamp: UInt64 = 0
-  /// Whether the next mutation is reported; counts how often that was asked for.
+  /// Whether the next mutation is reported. `watches` counts how often that was requested.
   private var isWatched = true
   private var watches = 0
   private var shownSequence: UInt64 = 0
-  /// Whether a message has told what was not true, and the box may still show it.
+  /// Whether a message has announced a value that was not stored, and the box may still show it.
   private var isWithdrawing = false
   private var shows = 0
 
-  /// Whether a closure of the program's has the value.
+  /// Whether a closure of the program holds the value.
   private(set) var isLocked = false
-  /// What was left meanwhile, to whoever ends the closure.
+  /// The delivery that arrived meanwhile. The thread that ends the closure shows it.
   private var leftDelivery: Replica.Delivery?
   private var isSnapshotWanted = false
-  /// What that has left for the next encoding.
+  /// The snapshot that was taken when the closure ended, for the next encoding.
   private var leftSnapshot: (snapshot: Snapshot, shows: Int)?
 
   var isLoading = Numbered(false)
@@ -38,28 +38,28 @@ final class SimulatedBox {
 
   /// Whether the program still has a share of it.
   var hasShare = true
-  /// Whether the link keeps it for the sake of an unacknowledged change.
+  /// Whether the link keeps the box because of an unacknowledged change.
   var isKept = false
   var hasLeft = false
-  /// Whether it was told that the server does not permit it.
+  /// Whether the server has refused access to the value.
   var wasForbidden = false
 
-  /// The newest revision that was shown, or that is our own and acknowledged.
+  /// The newest revision that was shown, or that is the box's own and acknowledged.
   var revision = Revision.none
-  /// The local mutations that the server has acknowledged, or that were given up.
+  /// The stamp of the last local mutation that the server has acknowledged, or that was given up.
   private(set) var acknowledgedStamp: UInt64 = 0
-  /// Whether the newest change that was dealt with was given up.
+  /// Whether the last settled change was given up.
   private(set) var hasGivenUp = false
-  /// The local mutations whose `withLock` has returned.
+  /// The stamp of the last local mutation whose `withLock` has returned.
   var returnedStamp: UInt64 = 0
-  /// The mutations that are in the box and in nothing that the service knows to be stored.
+  /// The mutations in the box that are not part of any version that the service knows to be stored.
   private var changes: [(stamp: UInt64, change: SimulatedChange)] = []
-  /// Whether what was stored has been deleted, while the box may still have what was in it.
+  /// Whether the stored value has been deleted, while the box may still show it.
   private var isReset = false
 
   var name: String { names.recorded }
 
-  /// What a status shows, and the number of the decision behind it.
+  /// A status, and the number of the decision that set it.
   struct Numbered {
     private(set) var value: Bool
     private var number: UInt64 = 0
@@ -89,7 +89,7 @@ final class SimulatedBox {
 
   // MARK: Mutating
 
-  /// A local mutation; says whether it is to be reported.
+  /// Makes a local mutation. Returns whether it has to be reported.
   func mutate(_ change: SimulatedChange) -> Bool {
     value.apply(change)
     stamp += 1
@@ -100,23 +100,23 @@ final class SimulatedBox {
     return isWatched
   }
 
-  /// What the mutations make of each field that are in the box and in nothing that the service knows to be stored.
+  /// The fields that the pending mutations set.
   var pendingFields: [String: String] {
     Dictionary(changes.flatMap(\.change.fields), uniquingKeysWith: { $1 })
   }
 
-  /// As `Box.mutationWatch`: `nil` when nobody wants to know.
+  /// Like `Box.mutationWatch`: `nil` when no report is wanted.
   var watch: Int? { isWatched ? watches : nil }
 
-  /// As `Box.endMutationWatch`.
+  /// Like `Box.endMutationWatch`.
   func endWatch(_ watch: Int) {
     if watches == watch { isWatched = false }
   }
 
-  /// What is encoded, and what the mutations so far have made of it; `nil` when that cannot be told.
+  /// The value to encode, and the changes that the mutations so far have made; `nil` when they are not known.
   typealias Snapshot = (value: SimulatedValue, stamp: UInt64, changes: SimulatedOperation.Changes?)
 
-  /// As `RedisPersistence.encode`; `nil`: a closure has the value.
+  /// Like `RedisPersistence.encode`; `nil`: a closure holds the value.
   func snapshot() -> Snapshot? {
     let left = leftSnapshot
     leftSnapshot = nil
@@ -136,10 +136,11 @@ final class SimulatedBox {
 
   // MARK: Closures
 
-  /// A closure of the program's begins.
+  /// A closure of the program begins.
   func lock() { isLocked = true }
 
-  /// The closure has ended. As `Box.performLeft`: what came of what was left, and whether there is a snapshot now.
+  /// The closure has ended. Like `Box.performLeft`: returns the outcome of the deferred delivery, and whether there is
+  /// a snapshot now.
   func unlock() -> (delivered: (Replica.Delivery, Replica.DeliveryOutcome)?, hasSnapshot: Bool) {
     isLocked = false
     let delivered = leftDelivery.flatMap { delivery in show(delivery).map { (delivery, $0) } }
@@ -155,7 +156,7 @@ final class SimulatedBox {
       : SimulatedOperation.Changes(fields: pendingFields, increment: changes.reduce(0) { $0 + $1.change.increment })
   }
 
-  // MARK: What becomes of mutations
+  // MARK: Outcomes of mutations
 
   /// The server has acknowledged the mutations up to this one.
   func acknowledge(_ stamp: UInt64, _ revision: Revision, isReset: Bool = false) {
@@ -167,7 +168,7 @@ final class SimulatedBox {
     self.isReset = isReset
   }
 
-  /// The mutations up to this one have given way to what somebody else has done, or cannot be encoded.
+  /// The mutations up to this one have yielded to another writer, or cannot be encoded.
   func giveUp(_ stamp: UInt64, isEncodable: Bool) {
     let through = Int(stamp)
     recorder.record(isEncodable ? .conceded(place, through: through) : .notEncodable(place, through: through))
@@ -175,20 +176,20 @@ final class SimulatedBox {
     hasGivenUp = true
   }
 
-  /// The server has refused to delete what is stored.
+  /// The server has refused to delete the stored value.
   func giveUpReset() { hasGivenUp = true }
 
   // MARK: Showing
 
-  /// What a message has told was not true.
+  /// A message had announced a value that was not stored.
   ///
-  /// What was decided before may be shown only now, so it counts until something else is shown.
+  /// An earlier delivery may still be shown after this, so the withdrawal applies until another value is shown.
   func withdraw() {
     isWithdrawing = true
     recorder.record(.withdrawn(place))
   }
 
-  /// As `RedisPersistence.show`; `nil`: a closure has the value.
+  /// Like `RedisPersistence.show`; `nil`: a closure holds the value.
   func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome? {
     let shown: SimulatedValue
     switch delivery.state.content {

@@ -2,9 +2,9 @@ import SharedState
 import SharedStateDependencies
 @testable import SharedStateRedis
 
-/// What one closure of the program's does to a value.
+/// A change that one closure of the program makes to a value.
 ///
-/// The elements of collections have few names, so that services get in each other's way.
+/// The elements of collections have few names, so that the changes of services collide.
 enum SimulatedChange {
   case set(SimulatedDocument.Field, Int)
   case add(SimulatedDocument.Item)
@@ -40,7 +40,7 @@ enum SimulatedChange {
     }
   }
 
-  /// What it makes of which fields; of what it removes, `null`.
+  /// The fields that the change sets. Removed fields are `null`.
   var fields: [String: String] {
     switch self {
     case .set(let field, let number): [field.key: String(number)]
@@ -52,21 +52,21 @@ enum SimulatedChange {
     case .takeOut(let element): [SimulatedDocument.field(of: element): Self.none]
     case .setEntry(let key, let number): [SimulatedDocument.field(of: key): String(number)]
     case .removeEntry(let key): [SimulatedDocument.field(of: key): Self.none]
-    // The order is no field, but what comes back because of it is.
+    // The order is not a field, but a move can bring back fields.
     case .move: ["list[]": Self.none]
     case .count: [:]
     }
   }
 
-  /// How much it adds to the sum.
+  /// The number that the change adds to the sum.
   var increment: Int {
     if case .count(let number) = self { number } else { 0 }
   }
 
   private static let none = "null"
 
-  /// A change of what is there. One that takes back what another one has just made would be none together with it, so
-  /// there is none of what those have added or removed.
+  /// Makes a random change of a value. It leaves alone the elements and entries that earlier pending changes have added
+  /// or removed, because undoing an earlier change would leave no change at all.
   static func any(
     of value: SimulatedValue,
     after earlier: [String: String],

@@ -1,20 +1,20 @@
 @testable import SharedStateRedis
 
-/// One connection with delays: what was sent and has not reached the server, what was answered and has not arrived.
+/// One connection with delays: requests that have not reached the server yet, and events that have not arrived yet.
 final class SimulatedConnection {
   let id: Int
   let purpose: ConnectionPurpose
   let service: SimulatedService
   var outbox: [RedisRequest] = []
-  /// Which operation each request carries.
+  /// The operations that the requests carry.
   private(set) var operations: [UInt64: UInt64] = [:]
   var inbox: [RedisEvent] = []
   var isBroken = false
-  /// Whether it is over for its service, while the server has still to carry out what was sent.
+  /// Whether the service has given up the connection, while the server still has to carry out its requests.
   var isLate = false
-  /// Whether it breaks right before the next commit, or between that and its reply.
+  /// Whether the connection breaks right before the next commit, or between the commit and its reply.
   var breaksAtCommit = false
-  /// Whether nothing moves any more, without anybody being told.
+  /// Whether the connection silently transports nothing any more.
   var isStalled = false
 
   init(id: Int, purpose: ConnectionPurpose, service: SimulatedService) {
@@ -30,7 +30,7 @@ final class SimulatedConnection {
     }
   }
 
-  /// Whether something has arrived.
+  /// Whether events have arrived, or the connection is down.
   var hasArrivals: Bool { !isStalled && (!inbox.isEmpty || isBroken) }
 
   /// Whether a commit is on its way to the server.
@@ -38,7 +38,7 @@ final class SimulatedConnection {
     outbox.contains { if case .commit = $0.command { true } else { false } }
   }
 
-  /// Where among what has arrived there is a message.
+  /// The indices of the messages in the inbox.
   var messages: [Int] {
     inbox.indices.filter { if case .message = inbox[$0] { true } else { false } }
   }

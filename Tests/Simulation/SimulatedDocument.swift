@@ -5,15 +5,15 @@ import SharedStateRedisTesting
 
 /// A stored document: a number for each field that it has, and collections that merge element by element.
 ///
-/// It goes through the encoder and the decoder of the library, so that what their forms say is under test as well.
+/// It uses the encoder and the decoder of the library, so that their forms are under test as well.
 struct SimulatedDocument: Hashable, Codable, CustomStringConvertible {
   enum Field: String, CaseIterable {
     case first
-    /// An older release does not know it.
+    /// A field that an older release does not know.
     case second
-    /// Only atomic updates change it.
+    /// A field that only atomic updates change.
     case count
-    /// No service knows it.
+    /// A field that no service knows.
     case extra
 
     var key: String { rawValue }
@@ -23,9 +23,9 @@ struct SimulatedDocument: Hashable, Codable, CustomStringConvertible {
   struct Item: Hashable, Codable, Identifiable {
     let id: Int
     var n: Int?
-    /// An older release does not know it.
+    /// A field that an older release does not know.
     var m: Int?
-    /// No service knows it.
+    /// A field that no service knows.
     var x: Int?
   }
 
@@ -35,11 +35,11 @@ struct SimulatedDocument: Hashable, Codable, CustomStringConvertible {
   private var extra: Int?
   var list: [Item]?
   var set: Set<Int>?
-  /// An older release does not know it.
+  /// A collection that an older release does not know.
   var map: [String: Int]?
   var sum: Tally?
 
-  /// What is longer counts as large.
+  /// The largest number of bytes of a document that does not count as large.
   static let inlineLimit = 256
   static let unreadable = Data("?".utf8)
 
@@ -64,7 +64,7 @@ struct SimulatedDocument: Hashable, Codable, CustomStringConvertible {
 
   init() {}
 
-  /// Reads what ``data`` makes, in whatever order a merge has brought it.
+  /// Parses the output of ``data``, also if a merge has changed the order of members.
   init?(_ data: Data) {
     guard data.first == UInt8(ascii: "{"), let read = try? Self.decoder?.decode(Self.self, from: data) else {
       return nil
@@ -76,12 +76,12 @@ struct SimulatedDocument: Hashable, Codable, CustomStringConvertible {
 
   var data: Data {
     guard var data = try? Self.encoder?.encode(self) else { return Self.unreadable }
-    // Every now and then it is large.
+    // Makes some documents large.
     if first?.isMultiple(of: 5) ?? false { data += Self.padding }
     return data
   }
 
-  /// What the types of the collections know.
+  /// The document with the forms of its types.
   var formed: FormedDocument? {
     guard let encoder = Self.encoder, let decoder = Self.decoder else { return nil }
     return try? encoder.encode(self, formsReadBy: decoder).formed()
@@ -92,14 +92,14 @@ struct SimulatedDocument: Hashable, Codable, CustomStringConvertible {
   private static let padding = Data(repeating: UInt8(ascii: " "), count: inlineLimit)
 }
 
-/// As a history has it: what merges by itself is a field of its own.
+/// The document in a history, where each part that merges on its own is a separate field.
 extension SimulatedDocument {
   static let sumField = "sum"
 
   static func field(of element: Int) -> String { "set[\(element)]" }
   static func field(of key: String) -> String { "map[\(key)]" }
 
-  /// The fields of an element of the list that has them all.
+  /// The fields of an element of the list.
   static func fields(of item: Item) -> [String: String] {
     var fields: [String: String] = [:]
     if let n = item.n { fields["list[\(item.id)].n"] = String(n) }

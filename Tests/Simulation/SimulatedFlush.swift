@@ -1,9 +1,9 @@
 import SharedState
 
-/// Somebody waits for every change that a service has made so far.
+/// A flush, which waits for every change that a service has made so far.
 final class SimulatedFlush {
-  /// How many changes are waited for.
+  /// The number of changes that the flush still waits for.
   var left = 0
-  /// The values of which it was told itself that a change was given up.
+  /// The values with a change that was given up, as reported to this flush.
   var heard: Set<Name> = []
 }

@@ -1,10 +1,10 @@
 import SharedStateDependencies
 @testable import SharedStateRedis
 
-/// What one schedule does often, and what it does not do at all.
+/// The actions that one schedule performs often, and those that it does not perform at all.
 ///
-/// A schedule that does a bit of everything rarely does two rare things in a row. Source: Groce et al., "Swarm Testing",
-/// ISSTA 2012.
+/// A schedule that does a bit of everything rarely does two rare things in a row. Source: Groce et al., "Swarm
+/// Testing", ISSTA 2012.
 struct SimulatedHabits {
   enum Disturbance: CaseIterable {
     case cut, loseReplies, breakAtCommit, poison, stall, refuseConnections, refuseWrites, refuseTracking
@@ -20,24 +20,24 @@ struct SimulatedHabits {
     case share, mutate, hold, save, load, flush, drop, update, reset, cancel
   }
 
-  /// Whether the server is short of memory. Whoever has not seen a value since it threw something away takes a deletion
-  /// for that, so nothing is deleted then. Nothing expires, and there is no FLUSHALL.
+  /// Whether the server is short of memory. A service that has not seen a value since the last eviction takes its
+  /// deletion for an eviction, so such a value is not deleted. Nothing expires, and there is no FLUSHALL.
   let evicts: Bool
-  /// As often as each is to happen.
+  /// The disturbances to choose from. One that is listed twice happens twice as often.
   let disturbances: [Disturbance]
   let uses: [Use]
-  /// Whether everybody is connected, and has a share, before anything goes wrong.
+  /// Whether every service is connected, and has a share, before anything goes wrong.
   let startsCalmly: Bool
-  /// One in so many steps is a disturbance.
+  /// One in this many steps is a disturbance.
   let patience: Int
-  /// One in so many of the others is done by the program.
+  /// One in this many of the other steps is a call of the program.
   let calmness: Int
 
   init(using random: inout SplitMix64) {
     let evicts = Int.random(in: 0..<4, using: &random) == 0
-    // What goes wrong with a commit that is cut off takes several rare things in a row.
+    // Failures of an interrupted commit need several rare events in a row.
     let isAboutCommits = Int.random(in: 0..<4, using: &random) == 0
-    // So does a history that parts in two.
+    // So do failures of a history that forks.
     let isAboutFailovers = !isAboutCommits && Int.random(in: 0..<4, using: &random) == 0
     self.evicts = evicts
     let disturbances: [Disturbance] =
@@ -62,7 +62,7 @@ struct SimulatedHabits {
     calmness = [3, 5, 10].randomElement(using: &random) ?? 5
   }
 
-  /// A bit of everything, or a few things again and again.
+  /// Returns a bit of everything, or a few elements many times.
   private static func mixture<Element>(_ elements: [Element], _ random: inout SplitMix64) -> [Element] {
     let often = Bool.random(using: &random) ? [0, 1, 1, 4] : [0, 0, 0, 1]
     return elements.flatMap { Array(repeating: $0, count: often.randomElement(using: &random) ?? 1) }

@@ -1,18 +1,18 @@
 import Foundation
 @testable import SharedStateRedis
 
-/// What one commit is there for, as the simulation remembers it until it takes effect.
+/// The purpose of one commit, which the simulation remembers until the commit takes effect.
 struct SimulatedOperation {
-  /// What mutations have made of a value.
+  /// The changes that mutations have made to a value.
   struct Changes {
-    /// What they have made of each field.
+    /// The new values of fields.
     let fields: [String: String]
-    /// What they have added to the sum.
+    /// The number that was added to the sum.
     let increment: Int
   }
 
   enum Purpose {
-    /// Carries the mutations up to a stamp, which have made this of the value; `nil`: that cannot be told.
+    /// Carries the mutations up to a stamp, and the changes that they have made; `nil`: the changes are not known.
     case change(stamp: UInt64, Changes?)
     case updates([SimulatedUpdate])
     case reset(stamp: UInt64)
@@ -21,14 +21,14 @@ struct SimulatedOperation {
 
   let box: SimulatedBox
   let purpose: Purpose
-  /// What it was made on top of.
+  /// The stored state that the commit was based on.
   var stored = Replica.State(revision: .none, content: .absent)
-  /// What was stored when its service last had in the box what was stored; `nil`: nothing was.
+  /// The stored document when the box last equalled it; `nil`: nothing was stored.
   var origin: Data?
-  /// What its service held when it was made.
+  /// The version that the service held when it made the commit.
   var held = StoredValue(meta: nil, content: .absent)
-  /// Whether what others have written stays.
+  /// Whether the commit keeps the changes of others.
   var isMerged = false
-  /// What it has made, once it has taken effect.
+  /// The meta that the commit has made, once it has taken effect.
   var made: Meta?
 }

@@ -4,7 +4,7 @@ import SharedStateRedisTesting
 /// The history of one schedule.
 final class SimulatedRecorder {
   private(set) var history = History()
-  /// What was made of contents, most of which come many times.
+  /// A cache of parsed contents, because most contents are recorded many times.
   private var contents: [StoredValue.Content: History.Stored.Content] = [:]
   private var touched: Set<Touch> = []
   private var boxes = 0
@@ -21,7 +21,7 @@ final class SimulatedRecorder {
     return History.Box(service: service, name: name, number: boxes)
   }
 
-  /// A service touches keys, or listens to channels; the first time is as good as any other.
+  /// A service touches keys, or listens to channels. Only the first time is recorded.
   func touch(_ keys: [String], by service: SimulatedService) {
     guard touched.insert(Touch(service: service.index, keys: keys)).inserted else { return }
     record(.touched(service: service.name, keys))
@@ -47,7 +47,7 @@ final class SimulatedRecorder {
 }
 
 extension KeyNames {
-  /// What a history calls the value. Two names that Unicode regards as equal are two.
+  /// The name of the value in a history. It distinguishes two names that Unicode regards as equal.
   var recorded: String {
     value.unicodeScalars.map { $0.isASCII ? String($0) : "<\(String($0.value, radix: 16))>" }.joined()
   }

@@ -2,9 +2,9 @@ import SharedState
 @testable import SharedStateRedis
 import SharedStateRedisTesting
 
-/// One service: a real ``LinkState``, and a model of the shell around it with every thread's steps one by one.
+/// One service: a real ``LinkState``, and a model of the shell around it that runs the threads step by step.
 final class SimulatedService: CustomStringConvertible {
-  /// Something that is decided and not yet done; a step of its own, so that other threads come in between.
+  /// An action that is decided but not yet done. It is a step of its own, so that other threads can run in between.
   enum Task {
     case show(SimulatedBox, Replica.Delivery)
     case delivered(SimulatedBox, Replica.Delivery, Replica.DeliveryOutcome)
@@ -15,7 +15,7 @@ final class SimulatedService: CustomStringConvertible {
     case resume(LinkState.WaiterID, RedisSharedStateError?)
   }
 
-  /// What one of the program's threads still has to do.
+  /// A step that a thread of the program still has to take.
   enum Call {
     case unlock(SimulatedBox, mutates: Bool)
     case report(SimulatedBox)
@@ -30,9 +30,9 @@ final class SimulatedService: CustomStringConvertible {
     case endFlush(SimulatedFlush)
   }
 
-  /// A thread of the program, in the middle of something.
+  /// A thread of the program with unfinished calls.
   final class Caller {
-    /// Whose share it holds until it is done.
+    /// The box whose share the thread holds until it is done.
     let box: SimulatedBox?
     var tasks: [Task] = []
     var calls: [Call]
@@ -64,7 +64,7 @@ final class SimulatedService: CustomStringConvertible {
     init(_ purpose: ConnectionPurpose) { self.purpose = purpose }
   }
 
-  /// What a waiter was promised.
+  /// The outcome that a waiter waits for.
   struct Promise {
     enum Content {
       /// The mutations up to this one are applied.
@@ -75,9 +75,9 @@ final class SimulatedService: CustomStringConvertible {
     }
 
     let content: Content
-    /// Whose share is held until then.
+    /// The box whose share is held until then.
     var box: SimulatedBox?
-    /// What it is a part of.
+    /// The flush that this wait is part of.
     var flush: SimulatedFlush?
 
     init(_ content: Content, holding box: SimulatedBox? = nil, of flush: SimulatedFlush? = nil) {
@@ -87,7 +87,7 @@ final class SimulatedService: CustomStringConvertible {
     }
   }
 
-  /// Another one for every service that was ever started.
+  /// A unique number among all services that were ever started.
   let index: Int
   let name: String
   let release: SimulatedValue.Release
@@ -97,10 +97,10 @@ final class SimulatedService: CustomStringConvertible {
   let threads = ConnectionPurpose.allCases.map(Thread.init)
   var callers: [Caller] = []
   var promises: [LinkState.WaiterID: Promise] = [:]
-  /// The atomic updates that nobody has been told the outcome of.
+  /// The atomic updates whose outcome the program has not been told.
   var updates: [LinkState.WaiterID: SimulatedUpdate] = [:]
   var operations: [UInt64: SimulatedOperation] = [:]
-  /// How many shares it has ever made, and what it has kept at the most.
+  /// The number of shares that the service has ever made, and the largest load so far.
   var joined = 0
   private var most = (changes: 0, queued: 0)
   private var lastNumber: UInt64 = 0
@@ -139,7 +139,7 @@ final class SimulatedService: CustomStringConvertible {
 
   static func nonce(_ index: Int) -> String { "n\(index)" }
 
-  /// As `Link.update`: a decision under the lock, and what is to be done about it.
+  /// Like `Link.update`: makes a decision under the lock, and collects the resulting tasks.
   func update<Result>(_ tasks: inout [Task], _ body: (inout LinkState) -> Result) -> Result {
     for id in departures { leave(id, &tasks) }
     departures = []
@@ -169,7 +169,7 @@ final class SimulatedService: CustomStringConvertible {
     case .saveError(let id, let error):
       guard let box = boxes[id] else { return }
       if error?.code == .conflict { box.giveUp(link.members[id]?.replica.settledStamp ?? 0, isEncodable: true) }
-      // A reset is not kept for later.
+      // A refused reset is not kept for later.
       if error?.code == .permissionDenied, link.members[id]?.replica.hasPendingChange == false { box.giveUpReset() }
       tasks.append(.status(box, \.hasSaveError, error != nil, number: lastNumber))
     case .settled(let id):
@@ -178,7 +178,8 @@ final class SimulatedService: CustomStringConvertible {
       box.isKept = false
     case .resume(let waiters, let error, _):
       for waiter in waiters {
-        // A local change is in the way of what was loaded, and may be out of it before the waiter is told, or is since.
+        // A local change may hide the loaded value. The promise is dropped even if the change is settled by now, or
+        // will be when the waiter is resumed.
         if case .shows(let box, _, _)? = promises[waiter]?.content {
           let replica = link.members[box.id]?.replica
           let isPending = replica.map { $0.hasPendingChange || $0.isBehind } ?? false
@@ -204,12 +205,12 @@ final class SimulatedService: CustomStringConvertible {
     threads[purpose == threads[0].purpose ? 0 : 1]
   }
 
-  /// It is over: a connection knows its service, too.
+  /// Releases the connections of a service that has ended, because they refer back to it.
   func letGoOfConnections() {
     for thread in threads { thread.open = nil }
   }
 
-  /// The program or the link has let go of a box.
+  /// Lets a box leave if neither the program nor the link keeps it.
   func leaveIfUnused(_ box: SimulatedBox) {
     guard !box.hasShare, !box.isKept, !box.hasLeft, !callers.contains(where: { $0.box === box }) else { return }
     guard !promises.values.contains(where: { $0.box === box }) else { return }
@@ -218,7 +219,7 @@ final class SimulatedService: CustomStringConvertible {
     thread(for: .writer).isWoken = true
   }
 
-  /// Remembers what commits are for that nothing was encoded for.
+  /// Registers the purposes of commits that were made without an encoding.
   func register(_ requests: [RedisRequest]) {
     for case .commit(let commit) in requests.lazy.map(\.command) where operations[commit.operation.number] == nil {
       for id in link.members.ids {
@@ -237,10 +238,10 @@ final class SimulatedService: CustomStringConvertible {
     }
   }
 
-  /// How much it keeps; `nil`: it has kept as much before.
+  /// The load of the service; `nil`: it has been as high before.
   ///
-  /// What is queued for a share that was dropped stays in its queue for a while, so a queue is as long as there were
-  /// shares, at the most.
+  /// The entries of a dropped share stay in a queue for a while, so a queue may be as long as the number of shares ever
+  /// made.
   func takeLoad() -> History.Load? {
     let changes = link.pendingChanges
     let queued = max(
@@ -255,13 +256,13 @@ final class SimulatedService: CustomStringConvertible {
     return History.Load(values: boxes.count, changes: changes, queued: queued, limit: joined)
   }
 
-  /// Whether nothing is under way, so that everything has to agree.
+  /// Whether nothing is under way, so that all values have to agree.
   var isQuiet: Bool {
     let isConnected = link.session.phase == .connected || link.session.phase == .idle && link.members.isEmpty
     let isChecking = !link.members.isEmpty && !link.checks.isAtRest
-    // What the server has refused is tried again.
+    // Refused commits are retried after the pause.
     let isPausing = !link.members.isEmpty && link.isPausing
-    // Somebody else may know better, or the server is to tell how it is.
+    // A replica waits for services that may know better, or the server's vitals are requested.
     let isWaiting = !link.members.isEmpty && (link.waits.next != nil || !link.waits.requested.isEmpty)
     let isAsking = !link.countQueue.isEmpty || link.confirmations.first != nil
     return isConnected && !isWaiting && !isAsking && !isChecking && !isPausing && callers.isEmpty && departures.isEmpty
@@ -280,7 +281,7 @@ final class SimulatedService: CustomStringConvertible {
       || link.subscriptionQueue.first != nil
   }
 
-  /// What is under way.
+  /// A summary of the work that is under way.
   var description: String {
     "service \(index): \(link.session), \(link.waiters.count) waiters, \(callers.count) callers, "
       + link.members.elements.map { "\($0.replica)" }.joined(separator: ", ")

@@ -1,7 +1,7 @@
 import Foundation
 @testable import SharedStateRedis
 
-/// What happens in a schedule, in words.
+/// Descriptions of the events of a schedule.
 enum SimulatedTrace {
   static func text(_ request: RedisRequest) -> String {
     switch request.command {

@@ -5,14 +5,14 @@ final class SimulatedUpdate {
   enum Kind: CaseIterable {
     /// Adds one to the count.
     case increment
-    /// Throws, or leaves everything as it is.
+    /// Throws, or changes nothing.
     case nothing
-    /// Says that it has changed something, and has not.
+    /// Claims to have changed something, but has not.
     case idle
   }
 
   let kind: Kind
-  /// Another one for every update.
+  /// A unique number.
   let number: Int
   let box: SimulatedBox
   let begun: Instant
@@ -24,7 +24,7 @@ final class SimulatedUpdate {
     self.begun = begun
   }
 
-  /// Runs it; says whether it claims to have changed the value.
+  /// Runs the update. Returns whether it claims to have changed the value.
   func run(on value: inout SimulatedValue) -> Bool {
     switch kind {
     case .increment:

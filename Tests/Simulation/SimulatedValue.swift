@@ -3,9 +3,9 @@ import SharedState
 @testable import SharedStateRedis
 import SharedStateRedisTesting
 
-/// What the simulated services share, as a document that has the fields of their release.
+/// The value that the simulated services share, with the fields that their release knows.
 struct SimulatedValue: Hashable, CustomStringConvertible {
-  /// What a service knows.
+  /// The release of a service, which decides the fields that it knows.
   enum Release: CaseIterable {
     case older
     case present
@@ -17,10 +17,10 @@ struct SimulatedValue: Hashable, CustomStringConvertible {
       }
     }
 
-    /// What the program changes without asking the server first.
+    /// The fields that the program changes without asking the server first.
     var settableFields: [SimulatedDocument.Field] { fields.filter { $0 != .count } }
 
-    /// The default of a share, and `null` for what it knows of the elements of collections.
+    /// The default of a share, with `null` for the known fields of the elements of collections.
     var recordedDefault: History.Document {
       var fields = SimulatedValue(default: self).document.recorded.fields
       for field in self == .present ? ["list[].n", "list[].m", "set[]", "map[]"] : ["list[].n", "set[]"] {
@@ -33,12 +33,12 @@ struct SimulatedValue: Hashable, CustomStringConvertible {
   let release: Release
   private(set) var document: SimulatedDocument
 
-  /// What a share has before anything is stored.
+  /// The value of a share before anything is stored.
   init(default release: Release) {
     self.init(SimulatedDocument(), release: release)
   }
 
-  /// `nil` for what does not decode. Fields that the release does not know are left out.
+  /// Returns `nil` if the data does not decode. Fields that the release does not know are left out.
   init?(_ data: Data, release: Release) {
     guard let stored = SimulatedDocument(data) else { return nil }
     self.init(stored, release: release)
@@ -65,7 +65,7 @@ struct SimulatedValue: Hashable, CustomStringConvertible {
 
   mutating func apply(_ change: SimulatedChange) { change.apply(to: &document) }
 
-  /// Every now and then a value does not fit.
+  /// Whether the value can be encoded. Some values are refused as too large.
   var isEncodable: Bool { self[.first] == 0 || !self[.first].isMultiple(of: 11) }
 
   static func coder(for release: Release) -> DocumentCoder<SimulatedValue> {

@@ -3,7 +3,7 @@ import SharedState
 @testable import SharedStateRedis
 import SharedStateRedisTesting
 
-/// What goes wrong, and what others do.
+/// Failures, and actions of other programs.
 extension Simulation {
   func disturb() {
     let disturbance = any(habits.disturbances)
@@ -75,14 +75,14 @@ extension Simulation {
       server.advanceClock(by: jump)
       if jump >= Int64(CommitScript.operationLifetimeInSeconds) * 1_000_000 {
         recorder.record(.forgotten)
-        // Of what has expired the note is gone, too.
+        // The server has lost the record of expired values as well.
         losses += 1
       }
       advance(by: .zero)
     }
   }
 
-  /// The server is a primary again: whoever had that place meanwhile, it is another reign.
+  /// Makes the server a primary again. Another server may have been the primary meanwhile, so this begins a new reign.
   private func promote() {
     guard server.faults.isReplica else { return }
     server.promote()
@@ -96,7 +96,7 @@ extension Simulation {
     poison = nil
   }
 
-  /// The server needs memory: each of a value's keys may have to go.
+  /// Evicts some of a value's keys, as if the server needed memory.
   func evict(_ name: KeyNames) {
     let keys = [name.value, name.meta, name.operations].filter { _ in chance(2) }
     if keys.contains(name.value) { recorder.record(.lost) }
@@ -109,9 +109,9 @@ extension Simulation {
     for key in keys { server.evict(key) }
     server.advanceClock(by: Self.moment)
     if keys.contains(name.meta) {
-      // Nobody tracks it.
+      // No service tracks the meta.
       isSomethingUntold = true
-      // What is left without a revision is as good as written by somebody who knows none.
+      // A value that is left without a revision counts as an edit.
       if stored(name).content != .absent { recordEdit(of: name) }
     }
     note("  evicted: \(keys)")
@@ -129,7 +129,8 @@ extension Simulation {
 
   // MARK: Connections
 
-  /// Breaks a connection: what is on its way to the server is lost or late, and some of what is on its way back is lost.
+  /// Breaks a connection. Requests on their way to the server are lost or late, and some events on their way back are
+  /// lost.
   func cut(_ connection: SimulatedConnection) {
     if connection.isLate { return discard(connection) }
     leaveOutbox(of: connection)
@@ -155,7 +156,7 @@ extension Simulation {
     // Another machine has another clock.
     server.advanceClock(by: [0, 0, -10_000_000, -1_000_000, 1_000_000, 10_000_000].randomElement(using: &random) ?? 0)
     for connection in connections { cut(connection) }
-    // It reads nothing any more of what was sent to it.
+    // The new server never receives the late requests.
     for connection in connections where connection.isLate { discard(connection) }
     server.keyspace.set(Self.outside, .string(Data()))
     advance(by: .zero)
@@ -174,7 +175,7 @@ extension Simulation {
 
   // MARK: Rights
 
-  /// The server permits nothing but the first of the values, and maybe not to listen to others.
+  /// Restricts the services to the first value: sometimes its keys, sometimes its channel, or both.
   private func forbid() {
     recorder.record(.refused)
     isSomethingUntold = true
@@ -182,7 +183,8 @@ extension Simulation {
     server.faults.permittedChannels = chance(2) ? nil : names[0].value + "}"
   }
 
-  /// A service that may not write what nobody has asked for finds out at anti-entropy that it may.
+  /// Grants all rights again. A service that was not permitted a write of its own, such as an adoption, finds out at
+  /// anti-entropy.
   private func permit() {
     guard server.faults.permittedKeys != nil || server.faults.permittedChannels != nil else { return }
     (server.faults.permittedKeys, server.faults.permittedChannels) = (nil, nil)
@@ -190,7 +192,7 @@ extension Simulation {
 
   // MARK: Forgeries
 
-  /// Somebody announces what was never stored, or nonsense.
+  /// Publishes an announcement of a value that was never stored, or with an invalid revision.
   private func forgeMessage(of name: KeyNames) {
     let ahead: UInt64 = any([1, 1_000_000, 3_600_000_000]) ?? 1
     let bound = Revision.largest.rawValue
@@ -218,7 +220,7 @@ extension Simulation {
     endTurn()
   }
 
-  /// Somebody writes what is no revision, or none that is believed, where revisions are.
+  /// Replaces the meta of a value with one that has no valid revision.
   private func forgeMeta(of name: KeyNames) {
     guard case .document = stored(name).content else { return }
     let numbers: [UInt64] = [Revision.largest.rawValue + 1, 1 << 53 - 1, 1 << 53, 1 << 53 + 1]
@@ -227,7 +229,7 @@ extension Simulation {
     isSomethingUntold = true
     adoptions[name] = nil
     losses += 1
-    // With the revision goes what tells a forgotten operation from one that never came.
+    // Without the revision, the server cannot tell a forgotten operation from one that never arrived.
     recorder.record(.lost)
     recordEdit(of: name)
     note("  forged: the meta of \(name.recorded), \(text)")
@@ -236,7 +238,8 @@ extension Simulation {
 
   // MARK: Others
 
-  /// In microseconds: so that what is made after a loss has another revision than what was lost.
+  /// In microseconds. The clock moves this far after a loss, so that a new version gets another revision than the lost
+  /// one.
   private static let moment: Int64 = 1_000
 
   func makeDocument() -> Data {
@@ -250,7 +253,7 @@ extension Simulation {
     return document.data
   }
 
-  /// Every now and then one is missing as a whole.
+  /// Adds random collections. Sometimes a whole collection is missing.
   private func addCollections(to document: inout SimulatedDocument) {
     document.list =
       chance(8)
@@ -264,7 +267,7 @@ extension Simulation {
     document.sum = chance(8) ? nil : Tally(Int.random(in: 0...9, using: &random))
   }
 
-  /// Somebody who knows revisions writes.
+  /// Writes as another program that knows revisions.
   func commitFromOutside(_ document: Data, to name: KeyNames) {
     let before = stored(name)
     let operation = Operation(writer: "outsider", number: nextOutsideOperation)
@@ -284,7 +287,7 @@ extension Simulation {
     nextOutsideOperation += 1
     keepRecent()
     let outcome = server.keyspace.commit(commit, at: server.now)
-    // Nothing is announced, and nothing has changed, where there is a key of another type.
+    // If the key has another type, nothing has changed, and nothing is announced.
     guard let announcement = outcome.announcement else { return }
     server.publish(announcement, on: name.channel)
     let written = History.Commit(
@@ -299,7 +302,7 @@ extension Simulation {
     endTurn()
   }
 
-  /// Somebody who knows nothing of revisions writes or deletes.
+  /// Writes or deletes as another program that does not know revisions.
   private func edit() {
     guard let name = any(names) else { return }
     let disturbances = habits.disturbances.filter {
@@ -334,8 +337,8 @@ extension Simulation {
     endTurn()
   }
 
-  /// Whether there is a value with a revision, which stays when it is deleted, and the server has thrown nothing away
-  /// since whoever shares it has seen it.
+  /// Whether the value has a revision, which remains after a deletion, and every service that shares the value has seen
+  /// this version since the last eviction.
   private func isSeenByAll(_ name: KeyNames) -> Bool {
     let stored = stored(name)
     guard stored.document != nil, let meta = stored.meta, let vitals = server.facts(for: 0).vitals else { return false }

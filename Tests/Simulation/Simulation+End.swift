@@ -3,9 +3,9 @@ import SharedStateRedisTesting
 
 @testable import SharedStateRedis
 
-/// What has to be true once writes have stopped and everything is delivered.
+/// The end of a schedule: writes stop, everything is delivered, and the result is checked.
 extension Simulation {
-  /// Nothing goes wrong any more; what is damaged is replaced.
+  /// Ends all disturbances, and removes keys of a wrong type.
   func calm() {
     recover()
     for connection in connections where connection.isStalled { cut(connection) }
@@ -18,21 +18,21 @@ extension Simulation {
     }
   }
 
-  /// What cannot be read is held until somebody replaces it.
+  /// Replaces unreadable values, which services would otherwise keep.
   func replaceBadData() {
     for name in names where stored(name).document == SimulatedDocument.unreadable {
       commitFromOutside(makeDocument(), to: name)
     }
   }
 
-  /// Lets everything happen that is under way, and compares what comes of it.
+  /// Lets everything that is under way finish, and records the result.
   ///
-  /// What nobody has announced is found out by comparing, once in a while.
+  /// Changes that were not announced are found by anti-entropy.
   func converge() {
     settle()
     replaceBadData()
     settle()
-    // What is announced need not wait for that.
+    // If every change was announced, all values have to agree before anti-entropy.
     let isLasting = policies.values.allSatisfy { $0.timeToLive == 0 }
     if failures.isEmpty, !isSomethingUntold, isLasting { rest(keys: nil) }
     var before: [StoredValue] = []
@@ -50,7 +50,8 @@ extension Simulation {
 
   private static let tick = Duration.milliseconds(500)
 
-  /// Whatever the server refused is tried again within the longest pause, and then everything has to end.
+  /// Lets time pass until no service has work left. Refused commits are retried within the longest pause, and then
+  /// everything has to end.
   func settle() {
     var waits = 0
     var steps = 0
@@ -70,7 +71,7 @@ extension Simulation {
     }
   }
 
-  /// Everything has happened that was under way.
+  /// Records that the services are at rest.
   private func rest(keys: [String]?) {
     var rest = History.Rest(stored: [:], boxes: [], keys: keys)
     for name in names { rest.stored[name.recorded] = recorder.stored(stored(name)) }
@@ -84,7 +85,7 @@ extension Simulation {
     recorder.record(.rested(rest))
   }
 
-  /// What has to be true of a service at rest, and no guarantee is about.
+  /// Checks the conditions on a service at rest that no guarantee covers.
   private func inspect(_ service: SimulatedService) {
     for box in service.boxes.values.sorted(by: { $0.id < $1.id }) {
       if box.isLoading.value { failed("\(box.place) is loading for ever") }

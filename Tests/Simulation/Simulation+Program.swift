@@ -2,7 +2,7 @@ import SharedState
 @testable import SharedStateRedis
 import SharedStateRedisTesting
 
-/// What the program does with its shares, each call in the steps between which its thread can be interrupted.
+/// The calls of the program on its shares. Wherever a real thread can be interrupted, a call is split into steps.
 extension Simulation {
   func use() {
     guard let service = any(services) else { return }
@@ -33,7 +33,7 @@ extension Simulation {
     }
   }
 
-  /// Somebody stops waiting.
+  /// A waiter stops waiting.
   func cancel(in service: SimulatedService) {
     guard let waiter = any(service.promises.keys.sorted()) else { return }
     let caller = SimulatedService.Caller([])
@@ -53,7 +53,7 @@ extension Simulation {
     service.callers.append(.init(holding: box, change(box, in: service)))
   }
 
-  /// What a closure does; returns what its thread still has to do.
+  /// Mutates the value in a closure. Returns the remaining calls of its thread.
   private func change(_ box: SimulatedBox, in service: SimulatedService) -> [SimulatedService.Call] {
     let change = SimulatedChange.any(of: box.value, after: box.pendingFields, &random, makeNumber: makeValue)
     let isReported = box.mutate(change)
@@ -65,7 +65,7 @@ extension Simulation {
   func share(in service: SimulatedService) {
     guard let names = any(names), var policy = policies[names] else { return }
     if let box = service.boxes.values.first(where: { $0.names == names && !$0.hasLeft }) {
-      // The registry finds what the link keeps.
+      // The registry finds the box that the link keeps.
       box.hasShare = true
       return
     }
@@ -90,7 +90,7 @@ extension Simulation {
     service.callers.append(caller)
   }
 
-  /// A thread of the program's waits for a closure of another one; no other thread does.
+  /// A thread of the program waits for the closure of another. The threads of the link never do.
   func canProceed(_ caller: SimulatedService.Caller) -> Bool {
     guard caller.tasks.isEmpty else { return true }
     switch caller.calls.first {
@@ -115,7 +115,7 @@ extension Simulation {
     note("service \(service.index) \(SimulatedTrace.text(call))")
     switch call {
     case .unlock(let box, let mutates):
-      // Mutations come before what was left, in the same turn of the lock.
+      // Mutations come before the deferred work, while the lock is held.
       let calls = mutates ? change(box, in: service) : []
       let (delivered, hasSnapshot) = box.unlock()
       if let (delivery, outcome) = delivered { caller.tasks.append(.delivered(box, delivery, outcome)) }
@@ -140,7 +140,7 @@ extension Simulation {
         service.promises[waiter] = .init(.applied(box, stamp: box.stamp), holding: box)
       }
     case .reset(let box):
-      // As in the shell, the lock comes later.
+      // As in the shell, the lock is taken later.
       caller.calls.insert(.resetUpTo(box, stamp: box.stamp), at: 0)
     case .resetUpTo(let box, let stamp):
       service.update(&caller.tasks) { link in
@@ -157,14 +157,14 @@ extension Simulation {
     case .load(let box):
       service.update(&caller.tasks) { link in
         guard let waiter = try? link.load(box.id, now: now) else { return failed("load() failed") }
-        // What has lost its value is not shown before others have had their time to give it back.
+        // A lost value is not shown as missing before other services have had time to restore it.
         let stored = stored(box.names)
         let revision = stored.isGone ? .none : stored.revision
         service.promises[waiter] = .init(.shows(box, revision, losses: losses), holding: box)
       }
     case .flush:
       let flush = SimulatedFlush()
-      // What is not waited for has to be done already.
+      // A box that the flush does not wait for has to be saved already.
       var settled = service.boxes
       for waiter in service.update(&caller.tasks, { $0.flush(until: now + .seconds(5)) }) {
         guard let id = service.link.waiters[waiter]?.replica, let box = settled.removeValue(forKey: id) else {
@@ -194,7 +194,7 @@ extension Simulation {
       note(
         "service \(service.index) shows \(box.name) \(SimulatedTrace.text(delivery)): \(outcome), has \(box.value) \(box.stamp)"
       )
-      // In the shell this is a step of its own; a task in front makes it one here.
+      // In the shell this is a step of its own, so it becomes the next task here.
       tasks.insert(.delivered(box, delivery, outcome), at: 0)
     case .delivered(let box, let delivery, let outcome):
       service.update(&tasks) { $0.delivered(delivery, to: box.id, outcome: outcome) }
@@ -215,7 +215,7 @@ extension Simulation {
     }
   }
 
-  /// Somebody who waited is told how it ended.
+  /// A waiter is told the outcome.
   private func resolve(
     _ promise: SimulatedService.Promise.Content,
     _ error: RedisSharedStateError?,
@@ -226,9 +226,9 @@ extension Simulation {
       if error == nil { recordSaved(box, stamp) }
     case .shows(let box, let revision, let losses):
       guard error == nil, losses == self.losses, box.stamp == box.acknowledgedStamp, box.hasShare else { return }
-      // What was in the way has yielded since the waiter was to be told, and what it has yielded to is shown next.
+      // A local change has yielded since the waiter was resumed. The version that it yielded to is shown next.
       guard !box.hasGivenUp else { return }
-      // What is stored may have become another revision of the same.
+      // The same content may have got another revision.
       let reflected = max(box.revision, service.link.members[box.id]?.replica.baseRevision ?? .none)
       if reflected < revision {
         failed("load() ended with \(box.name) at \(reflected) when \(revision) had been stored")

@@ -2,9 +2,9 @@ import Foundation
 @testable import SharedStateRedis
 import SharedStateRedisTesting
 
-/// What reaches the server.
+/// The delivery of requests to the server.
 extension Simulation {
-  /// Some of what was sent reaches the server.
+  /// Some of the sent requests reach the server.
   func reach(_ connection: SimulatedConnection) {
     if connection.breaksAtCommit, connection.isAboutToCommit, chance(2) { return loseRequests(on: connection) }
     let count = Int.random(in: 1...connection.outbox.count, using: &random)
@@ -30,14 +30,14 @@ extension Simulation {
     }
   }
 
-  /// What was sent is lost, or comes much later, when whoever wanted it may have given up.
+  /// The sent requests are lost, or arrive much later, when the waiter may have given up.
   private func loseRequests(on connection: SimulatedConnection) {
     cut(connection)
     if habits.uses.contains(.cancel), chance(2) { cancel(in: connection.service) }
   }
 
-  /// Nobody is told what became of a commit, and by the time its writer can ask, somebody else may have written, and the
-  /// server may have forgotten it.
+  /// The reply to a commit is lost. By the time its writer can ask for the outcome, others may have written, and the
+  /// server may have forgotten the commit.
   private func loseReply(to requests: [RedisRequest], on connection: SimulatedConnection) {
     for case .commit(let commit) in requests.lazy.map(\.command) {
       connection.inbox = []
@@ -50,7 +50,7 @@ extension Simulation {
     }
   }
 
-  /// The server's loop goes round: whoever tracks keys is told, and what is for somebody is on its way.
+  /// Ends a turn of the server's loop: it sends invalidations, and all output is on its way to the services.
   func endTurn() {
     _ = server.endTurn()
     for connection in connections where !connection.isBroken && server.hasOutput(for: connection.id) {
@@ -73,9 +73,9 @@ extension Simulation {
       return
     }
     recorder.touch([names.value, names.meta, names.operations, names.channel], by: service)
-    // Whoever gives up just then cannot know what becomes of it.
+    // A caller that gives up at this moment cannot know the outcome.
     if habits.uses.contains(.cancel), chance(8) { cancel(in: service) }
-    // What was found there may be gone by then.
+    // The value to adopt may be gone by then.
     if case .commit(let commit) = request.command, commit.isAdoption, habits.evicts, chance(4) { evict(names) }
     let before = stored(names)
     keepRecent()
@@ -102,17 +102,18 @@ extension Simulation {
     record(operation, commit, before, after)
   }
 
-  /// A change that comes to nothing must not yield to an adoption of its own service, which knows of it.
+  /// Checks that a change which the server has not applied does not yield to an adoption by its own service, if the
+  /// service knows of the adoption.
   private func checkConflict(of command: RedisRequest.Command, with stored: StoredValue, in service: SimulatedService) {
     guard case .commit(let commit) = command, let operation = service.operations[commit.operation.number],
       case .change = operation.purpose,
-      // What a message has told is made the base of a commit, which finds out whether it is true.
+      // A value that is known only from a message becomes the base of a commit, which finds out whether it is stored.
       service.link.members[operation.box.id]?.replica.news == nil
     else { return }
     let expected: Revision
     switch commit.condition {
     case .replacing(let revision): expected = revision
-    // Under `.reject` it is the edit that the change yields to, whoever has adopted that.
+    // Under `.reject` the change yields to the edit, whichever service has adopted it.
     case .revision(let revision) where operation.box.policy.conflict != .reject: expected = revision
     case .revision, .unconditional: return
     }
@@ -178,7 +179,7 @@ extension Simulation {
 }
 
 extension Commit {
-  /// Whether it gives a revision to what somebody else has written or deleted.
+  /// Whether the commit gives a revision to an edit or a deletion that has none.
   fileprivate var isAdoption: Bool {
     switch content {
     case .adopted, .adoptedDeletion: true

@@ -1,12 +1,12 @@
 import Foundation
 @testable import SharedStateRedis
 
-/// What came of an encoding, and what its commit is for.
+/// The result of an encoding, and the purpose of its commit.
 ///
-/// `nil`: a closure has the value.
+/// `encoded` is `nil` if a closure holds the value.
 typealias SimulatedEncoded = (encoded: Replica.Encoded?, operation: SimulatedOperation?)
 
-/// What the threads of a link do, as `Link.run` does it.
+/// The steps of the threads of a link, modelled after `Link.run`.
 extension Simulation {
   func canProceed(_ thread: SimulatedService.Thread) -> Bool {
     guard thread.tasks.isEmpty else { return true }
@@ -88,7 +88,7 @@ extension Simulation {
     discard(connection)
   }
 
-  /// What was sent on a connection that is over may be carried out all the same, much later.
+  /// Requests on a closed connection may still be carried out, much later.
   func leaveOutbox(of connection: SimulatedConnection) {
     guard !connection.outbox.isEmpty, chance(2) else { return }
     let late = SimulatedConnection(id: connection.id, purpose: connection.purpose, service: connection.service)
@@ -102,7 +102,7 @@ extension Simulation {
     closeUnlessLate(connection)
   }
 
-  /// The server has read everything that there was, or will never read it.
+  /// Closes the connection at the server, unless late requests on it are still to arrive.
   func closeUnlessLate(_ connection: SimulatedConnection) {
     if !connections.contains(where: { $0.id == connection.id && $0.isLate }) { server.close(connection.id) }
   }
@@ -137,7 +137,7 @@ extension Simulation {
     thread.position = .sending(requests, until: work.waitUntil, epoch: epoch)
   }
 
-  /// As `RedisPersistence.encode`, with what is true of it.
+  /// Like `RedisPersistence.encode`, and returns the true purpose of the commit as well.
   func encode(
     _ encoding: Replica.Encoding,
     of box: SimulatedBox?,
@@ -147,7 +147,7 @@ extension Simulation {
     let coder = SimulatedValue.coder(for: box.release)
     if let fork = encoding.fork { return (coder.merged(fork), nil) }
     let initial = SimulatedValue(default: box.release)
-    // Not as the code says that is under test.
+    // Computed independently of the code under test.
     let isMerged = box.policy.conflict != .lastWriteWins && !encoding.isReplacement
     guard encoding.updates.isEmpty else {
       var increments: [SimulatedUpdate] = []
@@ -204,7 +204,8 @@ extension Simulation {
     var events: [RedisEvent] = []
     if connection.hasArrivals {
       var count = Int.random(in: 1...connection.inbox.count, using: &random)
-      // What a conflict tells depends on what is known by then, so that it is noted when everything before it is handed in.
+      // The meaning of a conflict depends on the state of the service. So the batch ends before a conflict, and all
+      // earlier events are handed in first.
       count = connection.inbox[1...].firstIndex(where: \.isConflict).map { min(count, $0) } ?? count
       events = Array(connection.inbox.prefix(count))
       connection.inbox.removeFirst(count)
@@ -218,7 +219,7 @@ extension Simulation {
     recordLoad(of: service)
   }
 
-  /// Learns which local changes are acknowledged, or given up, by what is about to be handed in.
+  /// Notes the local changes that these events, which are about to be handed in, acknowledge or give up.
   func note(
     _ events: [RedisEvent],
     on connection: SimulatedConnection,
@@ -227,7 +228,7 @@ extension Simulation {
   ) {
     guard epoch == service.link.session.epoch, service.link.exchanges[.writer] != nil else { return }
     for case .reply(let id, let reply) in events {
-      // Another reign ends the session, and nothing behind that is handed in.
+      // A new reign ends the session, and later events are not handed in.
       if case .vitals(let vitals) = reply, vitals.era != service.link.vitals.era { return }
       guard let number = connection.operations[id], let operation = service.operations[number] else { continue }
       let revision: Revision
@@ -236,12 +237,13 @@ extension Simulation {
         if case .reset = operation.purpose { operation.box.giveUpReset() }
         continue
       case .commit(.committed(let made, _)): revision = made
-      // The server has forgotten the operation, and tells what it has made, or has told so before it lost that.
+      // The server has forgotten the operation. The conflict contains the version that the operation made, or the
+      // service had received that version before the server lost it.
       case .commit(.conflict(let stored, _)):
         guard let made = operation.made, let replica = service.link.members[operation.box.id]?.replica else { continue }
-        // Who has given up a commit that was cut off cannot tell whose effect it is.
+        // A service that has given up an interrupted commit cannot tell whose effect it sees.
         guard !replica.hasUndecided else { continue }
-        // What somebody else has given back may expire at another time.
+        // Not the whole meta: a version that another service has restored may have another expiry.
         let known = [stored.meta, replica.held.meta]
         guard known.contains(where: { $0?.revision == made.revision && $0?.writer == made.writer }) else { continue }
         revision = made.revision

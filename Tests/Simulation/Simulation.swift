@@ -3,23 +3,25 @@ import SharedStateDependencies
 @testable import SharedStateRedis
 import SharedStateRedisTesting
 
-/// One schedule: a few services on one server, every step of every thread in random order, and whatever can go wrong.
+/// One schedule: a few services on one server, the steps of all threads in random order, and everything that can go
+/// wrong.
 ///
-/// Everything follows from the seed. There is no thread, no clock and no lock in it; the steps between which a real
-/// thread can be interrupted are steps of their own.
+/// The seed decides everything. The simulation uses no thread, no clock and no lock. Wherever a real thread can be
+/// interrupted, one simulated step ends and another begins.
 ///
-/// A review once found what this had not found. What is not in it cannot be found by it, so ask this of every bug:
+/// A review once found bugs that the simulation had missed. It only finds bugs in behaviour that it models, so ask
+/// these questions about every bug:
 ///
 /// | What was wrong | Why no schedule had found it | What finds it now |
 /// | --- | --- | --- |
-/// | a deletion came back | where keys are evicted nobody deleted any | `foreignDelete` there, and ``History/Event/deleted(name:)`` |
-/// | `flush()` kept quiet about a change that was given up | what a flush says was not recorded | ``History/Event/flushed(service:tellsGivenUp:)`` |
+/// | a deletion came back | no schedule with evictions had deletions | `foreignDelete` there, and ``History/Event/deleted(name:)`` |
+/// | `flush()` did not report a change that was given up | the outcomes of flushes were not recorded | ``History/Event/flushed(service:tellsGivenUp:)`` |
 /// | two spellings of "é" were one value | the names were a, b and c | a quarter of the schedules has both |
-/// | a revision near 2^53 was the last one | nobody forged anything | `forgeMessage`, `forgeMeta` |
-/// | one forbidden name stopped all others | everybody had all rights | `forbid`, `permit`: the first name is never refused |
-/// | code of the program held up others | a closure that encodes, updates or observes is one step here | tests with threads, and `hold` for `withLock` |
-/// | trying again cost too much | nobody counts what is asked | tests of `LinkState` with a clock |
-/// | one value broke the connection for all | what broke it came by chance | `poison` |
+/// | a revision near 2^53 was the last one | nothing was forged | `forgeMessage`, `forgeMeta` |
+/// | one forbidden name stopped all others | all services had all rights | `forbid`, `permit`: the first name is never refused |
+/// | slow code of the program delayed other values | a closure that encodes, updates or observes is one step here | tests with threads, and `hold` for `withLock` |
+/// | retries cost too much | requests are not counted | tests of `LinkState` with a clock |
+/// | one value broke the connection for all | connections broke only at random | `poison` |
 final class Simulation {
   let seed: UInt64
   var random: SplitMix64
@@ -33,23 +35,23 @@ final class Simulation {
   let policies: [KeyNames: ReplicaPolicy]
   let habits: SimulatedHabits
   let waker = Waker()
-  /// Is told what happens, for somebody who wants to understand it.
+  /// Receives a description of each event, for debugging.
   var onEvent: ((String) -> Void)?
 
-  /// What the guarantees are judged by, in the end.
+  /// Records the history that is checked against the guarantees at the end.
   let recorder = SimulatedRecorder()
-  /// What no guarantee is about and must not be: a thread that sleeps for ever, an error that stays.
+  /// Failures that no guarantee covers: a thread that sleeps for ever, an error that stays.
   private(set) var failures: [String] = []
-  /// The value at whose commits something between the services and the server ends the connection.
+  /// The value whose commits break the connection, as if a device between the services and the server closed it.
   var poison: KeyNames?
   var snapshot = Keyspace()
-  /// What was stored before each of the last commits: what replicas have that lag.
+  /// The data of the server before each of the last commits, which is the data of a lagging replica.
   private(set) var recent: [Keyspace] = []
-  /// Which values have still the revision that a service has given to what somebody had written without one.
+  /// The values whose revision is still the one that a service gave to an edit.
   var adoptions: [KeyNames: SimulatedAdoption] = [:]
-  /// How often it has lost something, which is deleted by everybody's will or not.
+  /// How often the server has lost data, intentionally or not.
   var losses = 0
-  /// Whether something happened that only comparing, once in a while, can find out.
+  /// Whether something happened that services can only find by anti-entropy.
   var isSomethingUntold = false
   var nextValue = 1
   var nextUpdate = 1
@@ -77,14 +79,14 @@ final class Simulation {
     server.keyspace.set(Self.outside, .string(Data()))
   }
 
-  /// A thread has its connection, and a connection knows its service. Millions of schedules run in one process.
+  /// Breaks the reference cycle of service, thread and connection, because millions of schedules run in one process.
   deinit {
     for service in services { service.letGoOfConnections() }
   }
 
-  /// So late that no clock jumps back behind the epoch.
+  /// Late enough that no clock jumps back to before 1970.
   static let beginning = ServerTime(microseconds: 1_000_000_000_000_000)
-  /// A key that no service has anything to do with.
+  /// A key that no service uses.
   static let outside = "outside"
 
   private static func makePolicies(_ names: [KeyNames], _ random: inout SplitMix64) -> [KeyNames: ReplicaPolicy] {
@@ -110,14 +112,14 @@ final class Simulation {
       )
       recorder.record(.declared(name: name.recorded, rules))
     }
-    // Of what was made of nothing, such a server may have forgotten everything.
+    // A server that evicts keys may have forgotten every operation that was applied to a missing value.
     if habits.evicts { recorder.record(.forgotten) }
     let permitted = names.flatMap { [$0.value, $0.meta, $0.operations, $0.channel] }
     recorder.record(.permitted(permitted + ["\(KeyNames.invalidationChannel)"], others: [Self.outside]))
   }
 
-  /// In some worlds every document is as a large one is: what its summary tells is believed, so that an edit of the same
-  /// length that was made without a connection is found at anti-entropy.
+  /// In some worlds every document counts as large, and services trust its summary. They then only find an edit of the
+  /// same length, made while they were not connected, by anti-entropy.
   var smallDocument: Int { seed.isMultiple(of: 3) ? 0 : 1_024 }
 
   func startService() {
@@ -135,9 +137,9 @@ final class Simulation {
     nextService += 1
   }
 
-  /// Runs the schedule, judges what it has recorded, and says what went wrong, if anything did.
+  /// Runs the schedule, checks its history, and returns descriptions of all failures.
   ///
-  /// - Parameter steps: How many, before everything calms down; `nil`: the seed decides.
+  /// - Parameter steps: The number of steps before the schedule ends its disturbances; `nil`: the seed decides.
   func run(steps: Int? = nil) -> [String] {
     if habits.startsCalmly {
       for service in services { share(in: service) }
@@ -159,7 +161,7 @@ final class Simulation {
     elements.randomElement(using: &random)
   }
 
-  /// A commit is about to change what is stored.
+  /// Keeps the data of the server, because a commit is about to change it.
   func keepRecent() {
     recent = recent.suffix(3) + [server.keyspace]
   }
@@ -185,7 +187,7 @@ final class Simulation {
     case thread(SimulatedService.Thread, SimulatedService)
   }
 
-  /// - Parameter isCalm: Whether what broken connections still bring comes soon.
+  /// - Parameter isCalm: Whether late requests of broken connections arrive soon.
   @discardableResult
   func step(isCalm: Bool = false) -> Bool {
     var steps: [Step] = []

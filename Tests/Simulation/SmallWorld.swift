@@ -2,39 +2,39 @@ import Foundation
 @testable import SharedStateRedis
 import SharedStateRedisTesting
 
-/// Two services that share one value on one server, of which every order of events can be tried: each writes once, one
-/// of them loses a connection once, somebody edits the value, and replicas that lag take over.
+/// Two services that share one value on one server, in a world small enough to try every order of events. Each service
+/// writes once, one of them loses a connection once, another program edits the value, and lagging replicas take over.
 ///
-/// A step is something that comes from outside: a request that reaches the server, an event that arrives. What a service
-/// does about it follows at once. Time passes when nothing else can happen.
+/// A step is an event from outside a service, such as a request that reaches the server or a reply that arrives. The
+/// service reacts in the same step. Time passes when nothing else can happen.
 ///
-/// Orders part and meet again, so a world is judged while it happens, and keeps no history.
+/// Different orders lead to the same state, so a world checks the guarantees as it goes, and keeps no history.
 struct SmallWorld {
   enum Step: Hashable {
     case write(Int)
     case cut(ConnectionPurpose)
     case edit
-    /// A replica takes over that has not heard of the last commit, and whose clock is behind.
+    /// A replica takes over that has not received the last commit, and whose clock is behind.
     case failOver
     case reach(Int, ConnectionPurpose)
     case arrive(Int, ConnectionPurpose)
   }
 
-  /// What may happen beside requests and events.
+  /// The things that may happen in addition to requests and events.
   struct Scope: Hashable, Sendable {
-    /// Who changes the value, once each.
+    /// The services that change the value, once each.
     var writers: Set<Int> = [0, 1]
     var isCut = false
     var isEdited = false
     /// How often a replica takes over.
     var failovers = 0
 
-    /// What is explored within a minute or so.
+    /// Scopes that take about a minute.
     static let few = [
       Scope(), Scope(isCut: true), Scope(writers: [0], isCut: true, isEdited: true),
       Scope(writers: [0], isCut: true, failovers: 1), Scope(writers: [0], isEdited: true, failovers: 1),
     ]
-    /// What takes longer.
+    /// Scopes that take longer.
     static let many = [
       Scope(isCut: true, isEdited: true), Scope(failovers: 1), Scope(writers: [0], failovers: 2),
     ]
@@ -65,16 +65,16 @@ struct SmallWorld {
   private var mayCut = false
   private var mayEdit = false
   private var failovers = 0
-  /// What was stored before the last commit.
+  /// The data of the server before the last commit.
   private var lagging = Keyspace()
-  /// What the newest revision was made with.
+  /// The content that the newest revision was committed with.
   private var revised = StoredValue.Content.absent
 
   private static let names = KeyNames(namespace: "ns:", name: "a", database: 0)
   private static let waker = Waker()
   private static let fields = [SimulatedDocument.Field.first, .second]
 
-  /// Both services are connected, and nothing has happened yet.
+  /// Makes a world in which both services are connected and nothing else has happened.
   init(_ scope: Scope) throws {
     now = Instant.now
     server.tick(Simulation.beginning)
@@ -89,7 +89,7 @@ struct SmallWorld {
         nonce: "n\(index)",
         namespace: "ns:",
         antiEntropy: .seconds(36_000),
-        // An edit of the same length that was made without a connection shows at anti-entropy, which never comes.
+        // Anti-entropy never comes here, but only it would find an edit of the same length in a large document.
         smallDocument: scope.isEdited ? 1_024 : 0,
         restsWhenUnused: false
       )
@@ -176,12 +176,13 @@ struct SmallWorld {
     letPass(index, purpose)
   }
 
-  /// Whatever else happens, the server says the same of how it is, so this need not be a step of its own.
+  /// Delivers a request for the vitals at once. The server's answer does not depend on other events, so the delivery
+  /// need not be a step of its own.
   private mutating func letPass(_ index: Int, _ purpose: ConnectionPurpose) {
     if case .vitals? = services[index].wires[purpose]?.outbox.first?.command { reach(by: index, purpose) }
   }
 
-  /// Lets time pass until something can happen; says whether anything can.
+  /// Lets time pass until a step is possible. Returns whether one is.
   mutating func wait() -> Bool {
     for _ in 0..<20 {
       now += .milliseconds(60)
@@ -227,7 +228,7 @@ struct SmallWorld {
     } else if case .document = commit.content {
       written.cause = .change(through: Int(services[index].stamp))
       written.changes = Self.change(by: index)
-      // A commit overwrites an edit that nobody has adopted.
+      // Otherwise the commit overwrites an edit that was not adopted, and is not based on the stored content.
       if before.content == revised { written.base = written.before.content }
     }
     judge.record(.committed(written))
@@ -239,7 +240,7 @@ struct SmallWorld {
       for (purpose, wire) in services[index].wires where server.hasOutput(for: wire.id) {
         let events = (try? server.takeOutput(for: wire.id)) ?? []
         services[index].wires[purpose]?.inbox += events.filter { event in
-          // What is beside the value is written with it, and nobody looks at it.
+          // The other keys of a value are written together with it, and their invalidations are ignored.
           if case .invalidated(let keys?) = event { keys.contains(Self.names.value) } else { true }
         }
       }
@@ -261,7 +262,7 @@ struct SmallWorld {
     return History.Stored(revision: stored.revision.rawValue, document.map { .document($0) } ?? .absent)
   }
 
-  /// The reply to a commit is about to be handed in.
+  /// Records the acknowledgement by a reply, which is about to be handed in.
   private mutating func recordAcknowledgement(by reply: CommitReply, to index: Int) {
     guard let replica = services[index].link.members[services[index].id]?.replica, let job = replica.inFlight,
       case .change(let stamp, _, _) = job.purpose
@@ -269,7 +270,7 @@ struct SmallWorld {
     let revision: Revision?
     switch reply {
     case .committed(let made, _): revision = made
-    // It took effect on a connection that broke before it said so.
+    // The commit took effect, but its connection broke before the reply.
     case .conflict(let stored, _) where !replica.hasUndecided:
       let known = [stored.meta, replica.held.meta].compactMap(\.self)
       revision = known.first { job.hasMade($0, writer: replica.policy.writer) }?.revision
@@ -281,7 +282,7 @@ struct SmallWorld {
 
   // MARK: A service
 
-  /// Everything that a service does at once.
+  /// Runs a service until it has nothing left to do at once.
   private mutating func run(_ index: Int) {
     var isBusy = true
     while isBusy {
@@ -326,7 +327,7 @@ struct SmallWorld {
     return requests
   }
 
-  /// Shows what is to be shown; says whether there was anything.
+  /// Shows the deliveries of a service. Returns whether there were any.
   private mutating func show(_ index: Int) -> Bool {
     var isBusy = false
     for effect in services[index].link.takeEffects() {
@@ -355,7 +356,7 @@ struct SmallWorld {
 
   // MARK: States
 
-  /// Nothing can happen any more.
+  /// Records that nothing can happen any more.
   mutating func rest() {
     let boxes = services.indices.map { index in
       let confirmed = services[index].link.members[services[index].id]?.replica.confirmed.revision ?? .none
@@ -368,7 +369,7 @@ struct SmallWorld {
     judge.record(.rested(History.Rest(stored: [Self.names.value: Self.recorded(stored)], boxes: boxes)))
   }
 
-  /// The same for two worlds in which the same can happen.
+  /// Equal for two worlds in which the same things can happen.
   var fingerprint: Int {
     var hasher = Hasher()
     hasher.combine(writes)
@@ -429,7 +430,7 @@ struct SmallWorld {
     hasher.combine(replica.isVerified)
     hasher.combine(replica.repair)
     hasher.combine(replica.settledStamp)
-    // Counters matter by what is before what.
+    // Only the order of counters matters, not their values.
     for read in replica.reads {
       hasher.combine(replica.sentReads - read.number)
       hasher.combine(read.evidence == replica.evidence)

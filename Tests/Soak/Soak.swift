@@ -4,8 +4,8 @@ import Foundation
 
 /// Runs schedules of the simulation until one breaks a guarantee: `soak [--seed N] [--schedules N] [--steps N]`.
 ///
-/// A seed alone is repeated, and everything that happens is told. `soak --orders` tries every order of events in the
-/// small worlds that take too long for the tests.
+/// With a seed alone, `soak` repeats its schedule and prints everything that happens. `soak --orders` tries every order
+/// of events in the small worlds that take too long for the tests.
 @main
 enum Soak {
   static func main() {
@@ -40,7 +40,7 @@ enum Soak {
       }
       exit(0)
     }
-    // One order of events is as deep as it is long.
+    // The recursion is as deep as an order of events is long, which needs a large stack.
     thread.stackSize = 64 << 20
     thread.start()
     while true { sleep(60) }
@@ -56,7 +56,7 @@ enum Soak {
         seed += cores
         guard core == 0, (seed - first) % (50_000 * cores) == 0 else { continue }
         print("\(seed - first) schedules …")
-        // Who writes the output to a file wants to see how far it is.
+        // Shows the progress at once, even if the output goes to a file.
         fflush(nil)
       }
     }

@@ -226,9 +226,9 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
 
   // MARK: Loading and saving at the same time
 
-  // A key that saves in tasks returns before the value is saved. Until then nobody knows whether a value that is loaded
-  // or heard of is older or newer than our own change, once both are stored. So it is not shown; the value is loaded
-  // again afterwards.
+  // A key that saves in tasks returns before the value is saved. Until then it is unknown whether a value that is
+  // loaded or reported is older or newer than our own change, once both are stored. So it is not shown; the value is
+  // loaded again afterwards.
 
   /// The number of saves so far; `nil` while one is under way.
   private var savesBefore: UInt64? {

@@ -33,10 +33,10 @@ final class InProcessConnection: RedisConnection {
     return try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) }
   }
 
-  /// Whether something has arrived, or the connection is down.
+  /// Whether output has arrived, or the connection is down.
   var hasOutput: Bool { server.perform { $0.hasOutput(for: id) } }
 
-  /// When the next key expires, so that the expiry is noticed in time, as by a server's own cycle.
+  /// When the next key expires, so that the expiry is noticed in time, as in a real server's own cycle.
   var nextExpiry: Instant? { server.perform { $0.untilNextExpiry }.map { Instant.now + $0 } }
 
   func close() {

@@ -68,10 +68,10 @@ package struct InProcessServer: Sendable {
     return ServerFacts(clientID: Int64(id), runID: String(runID), vitals: vitals, clock: clock)
   }
 
-  /// `nil`: clients may not ask for it.
+  /// The server's answer to INFO; `nil`: clients may not ask for it.
   private var vitals: Vitals? { faults.refusesInfo ? nil : Vitals(era: era, evictions: evictions) }
 
-  /// Evicts a key, as a server does that is short of memory.
+  /// Evicts a key, as a server that is short of memory does.
   package mutating func evict(_ key: String) {
     if keyspace.remove(key, at: now) { evictions += 1 }
   }
@@ -165,7 +165,7 @@ package struct InProcessServer: Sendable {
   package mutating func advanceClock(by microseconds: Int64) {
     let system = ServerTime(microseconds: now.microseconds &- clockOffset)
     clockOffset &+= microseconds
-    // Keys that expire now are reported now.
+    // Keys that expire because of this are reported at once.
     tick(system)
   }
 
@@ -269,7 +269,7 @@ package struct InProcessServer: Sendable {
     case .restore(let restore):
       let reply = run(of: id, on: restore.names) { $0.restore(restore, at: $1) }
       guard !faults.permits(channel: restore.names.channel), case .commit(.committed)? = reply else { return reply }
-      // A client whose announcement was refused tries again, and then hears that the value is stored.
+      // A client whose announcement was refused tries again, and then learns that the value is stored.
       return .commit(.conflict(StoredValue(meta: restore.meta, content: restore.content)))
     }
   }

@@ -13,7 +13,7 @@ extension Keyspace {
     do throws(RememberedOperations.Malformed) {
       return try run(commit, at: now)
     } catch {
-      // Writes of the script before it failed stay.
+      // Writes that the script made before it failed are kept.
       return CommitOutcome(reply: .failure(.serverError(code: "ERR")))
     }
   }
@@ -61,7 +61,7 @@ extension Keyspace {
     let left = millisecondsLeft(names.value, at: now)
     switch commit.content {
     case .document(let content, let isLarge):
-      // SET KEEPTTL keeps an expiry in this very millisecond; the RENAME of a large document cannot.
+      // SET KEEPTTL keeps an expiry that is in this very millisecond. The RENAME of a large document cannot.
       let isKept = left.map { $0 > 0 || !isLarge } ?? false
       let kept = isKept ? left.map { now.milliseconds + $0 } : nil
       set(names.value, .string(content), expiry: lifetime > 0 ? now.milliseconds + lifetime : kept)

@@ -7,7 +7,7 @@ import SharedStateDependencies
 package struct Keyspace: Sendable {
   enum Value: Hashable, Sendable {
     case string(Data)
-    /// A key of another Redis type, with this name; its elements are not modelled.
+    /// A key of another Redis type, with the name of that type. Its elements are not modelled.
     case other(type: String)
   }
 

@@ -39,7 +39,7 @@ package struct ServerFaults: Sendable {
 
   package func permits(channel: String) -> Bool { permittedChannels.map(channel.contains) ?? true }
 
-  /// How often the next message arrives.
+  /// The number of times that the next message arrives.
   mutating func copiesOfNextMessage() -> Int {
     if drops > 0 {
       drops -= 1

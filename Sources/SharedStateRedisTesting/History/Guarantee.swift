@@ -1,25 +1,26 @@
-/// What holds for every shared value, as the articles of the module `SharedStateRedis` promise it.
+/// A promise about every shared value, as the articles of the module `SharedStateRedis` describe it.
 public enum Guarantee: String, CaseIterable, Codable, Sendable {
   /// A box never goes back to an older revision.
   case ordered = "Ordered"
-  /// A change that comes back to the service that made it notifies nobody, and never overwrites a newer one.
+  /// A change that comes back to the service that made it triggers no notification, and never overwrites a newer
+  /// change.
   case noEcho = "NoEcho"
-  /// Once writes stop and everyone is connected, every box equals the value in Redis.
+  /// Once writes stop and every service is connected, every box equals the value in Redis.
   case converges = "Converges"
-  /// A change that is made while Redis is away is delivered when it is back.
+  /// A change that is made while Redis is unreachable is delivered when Redis is back.
   case pendingSurvives = "PendingSurvives"
-  /// What the server has acknowledged is not lost, and a server that has lost it is given it back.
+  /// An acknowledged change is not lost. If the server loses it, a service restores it.
   case acknowledgedSurvives = "AcknowledgedSurvives"
   /// An atomic update takes effect once.
   case exactlyOnceUpdates = "ExactlyOnceUpdates"
-  /// Changes of different fields are both kept, and so are fields that nobody knows.
+  /// Changes of different fields are all kept, and so are fields that no service knows.
   case fieldsMerge = "FieldsMerge"
-  /// Boxes follow what somebody writes who knows no revisions, and it gets a revision.
+  /// Boxes follow edits by programs that know no revisions, and each edit gets a revision.
   case foreignEditsSeen = "ForeignEditsSeen"
-  /// What cannot be read is not overwritten by a local change.
+  /// A local change does not overwrite data that cannot be read.
   case badDataHeld = "BadDataHeld"
   /// Nothing outside the namespace is read, written or listened to.
   case isolated = "Isolated"
-  /// What is kept grows with the number of values, not with the number of writes or messages.
+  /// Memory use grows with the number of values, not with the number of writes or messages.
   case bounded = "Bounded"
 }

@@ -1,11 +1,11 @@
 extension History {
-  /// One share of a value in one service: what the guarantees call a box.
+  /// One share of a value in one service, which the guarantees call a box.
   public struct Box: Hashable, Codable, Sendable, CustomStringConvertible {
-    /// The service, by a name that no other one has. One that was started again is another one.
+    /// The service, by a unique name. A restarted service needs a new name.
     public let service: String
     /// The name of the value.
     public let name: String
-    /// Tells it from earlier shares of the value in the same service, when those were dropped.
+    /// Distinguishes this share from earlier shares of the value in the same service that were dropped.
     public let number: Int
 
     /// The share of a value in a service.

@@ -1,53 +1,53 @@
 extension History {
-  /// A write by somebody who knows revisions, as it took effect at the server.
+  /// A write by a program that knows revisions, as it took effect at the server.
   public struct Commit: Hashable, Codable, Sendable {
-    /// What it was made for.
+    /// The reason for the commit.
     public enum Cause: Hashable, Codable, Sendable {
-      /// The box's changes up to this number.
+      /// Stores the box's changes up to this number.
       case change(through: Int)
-      /// Atomic updates, by their numbers.
+      /// Applies atomic updates, by their numbers.
       case updates([Int])
-      /// Deletes what is stored; the box's changes up to this number go with it.
+      /// Deletes the stored value, and discards the box's changes up to this number.
       case reset(through: Int)
-      /// Gives a revision to what somebody has written without one.
+      /// Gives a revision to an edit that has none.
       case adoption
-      /// Gives the server back what it has lost.
+      /// Restores a value that the server has lost.
       case restoration
-      /// What the server had lost was merged with what was written there since.
+      /// Merges a value that the server had lost with the value that was written there since.
       case merge
     }
 
-    /// On what condition the server carried it out.
+    /// The condition on which the server applied the commit.
     public enum Condition: Hashable, Codable, Sendable {
       case none
-      /// That the revision was the one that the box knew.
+      /// The stored revision was the one that the box knew.
       case revision
-      /// The same, and somebody had asked to replace what cannot be read.
+      /// The same as `revision`, and the program had asked to replace unreadable data.
       case replacing
     }
 
-    /// Whose it is; `nil`: none of the services'.
+    /// The box that made the commit; `nil`: the commit does not come from a service.
     public var box: Box?
     /// The name of the value.
     public var name: String
-    /// What it was made for.
+    /// The reason for the commit.
     public var cause: Cause
-    /// On what condition the server carried it out.
+    /// The condition on which the server applied the commit.
     public var condition: Condition
-    /// What the box took for stored when it made the document; `nil`: it was not to keep anything of that.
+    /// The content that the box believed to be stored when it made the document; `nil`: the commit keeps nothing of it.
     public var base: Stored.Content?
-    /// What it was to make of which fields, where `null` is to remove one; `nil`: that is not known.
+    /// The fields that the commit sets, where `null` removes a field; `nil`: they are not known.
     public var changes: Document?
-    /// What it was to add to the numbers in which fields, whatever others add to them.
+    /// The increments of number fields, which apply in addition to the increments of others.
     public var increments: [String: Int]
-    /// What was stored when the box last showed what was stored, so that the change is a change of that; `nil`: that is
-    /// not known. An element that others have removed meanwhile comes back with what it had there.
+    /// The stored content that the box showed last, and which the change is therefore based on; `nil`: it is not known.
+    /// A changed element that others have removed meanwhile comes back with the fields that it had there.
     public var origin: Stored.Content?
-    /// What the server had lost, and this includes all the same: it was merged, or given back with it.
+    /// The version that the server had lost and that this commit includes, because it was merged or restored with it.
     public var includes: Stored?
-    /// What was stored right before.
+    /// The stored version right before the commit.
     public var before: Stored
-    /// What is stored now.
+    /// The stored version right after the commit.
     public var after: Stored
 
     /// A commit that took effect.

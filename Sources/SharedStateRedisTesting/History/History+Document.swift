@@ -1,14 +1,15 @@
 public import Foundation
 
 extension History {
-  /// A JSON document: the text of each member of an object; of anything else one member without a name.
+  /// A JSON document: the text of each member of an object. Any other value is one member with an empty name.
   ///
-  /// Fields are what guarantees are about, so it makes no difference how a document is written. A field that is `null`
-  /// is as good as none.
+  /// The guarantees are about fields, so the formatting of a document makes no difference. A field that is `null`
+  /// counts as absent.
   ///
-  /// Where elements of a collection merge one by one, record each as fields of its own, such as `list[7].name` and
-  /// `set[red]`, and that the collection is there at all as another one, such as `list`. A default tells by fields like
-  /// `list[].name` and `set[]`, which are `null`, that a box shows whatever elements there are.
+  /// Where elements of a collection merge one by one, record each element as fields of its own, such as `list[7].name`
+  /// and
+  /// `set[red]`. Record the existence of the collection as another field, such as `list`. In a default, fields such as
+  /// `list[].name` and `set[]`, which are `null`, mean that a box shows all elements.
   public struct Document: Hashable, Codable, Sendable, ExpressibleByDictionaryLiteral, CustomStringConvertible {
     /// The JSON text of each field.
     public private(set) var fields: [String: String]
@@ -23,7 +24,7 @@ extension History {
       fields = Dictionary(elements, uniquingKeysWith: { $1 })
     }
 
-    /// Reads what is stored; `nil`: it is no JSON.
+    /// Parses a stored document; `nil`: it is not JSON.
     public init?(json: Data) {
       guard let value = try? JSONSerialization.jsonObject(with: json, options: .fragmentsAllowed) else { return nil }
       let members = value as? [String: Any] ?? ["": value]
@@ -32,7 +33,7 @@ extension History {
 
     /// The document that a value is stored as.
     ///
-    /// - Throws: What encoding it throws.
+    /// - Throws: The error of the encoder.
     public init(of value: some Encodable) throws {
       let encoder = JSONEncoder()
       self = Document(json: try encoder.encode(value)) ?? Document()
@@ -43,17 +44,18 @@ extension History {
       fields[field].flatMap { $0 == "null" ? nil : $0 }
     }
 
-    /// Sets what the other one has, and leaves the rest.
+    /// Sets the fields of another document, and keeps the rest.
     mutating func apply(_ changes: Document) {
       fields.merge(changes.fields) { $1 }
     }
 
-    /// Sets what the other one has, and removes what is `null` there.
+    /// Sets the fields of another document, and removes those that are `null` there.
     mutating func change(by changes: Document) {
       for (field, text) in changes.fields { fields[field] = text == "null" ? nil : text }
     }
 
-    /// Whether this is what a box of this default shows of a document, whose other fields it does not know.
+    /// Whether a box with this default shows a stored document as this one. The box ignores fields that it does not
+    /// know.
     func shows(_ stored: Document, default initial: Document) -> Bool {
       func isShown(_ field: String) -> Bool { self[field] == stored[field] ?? initial[field] }
       return fields.keys.allSatisfy(isShown)
@@ -61,21 +63,21 @@ extension History {
         && stored.fields.keys.allSatisfy { fields[$0] != nil || !initial.knows(element: $0) || isShown($0) }
     }
 
-    /// Whether a field belongs to an element of a collection, and a box of this default knows it.
+    /// Whether a field belongs to an element of a collection, and a box with this default knows it.
     func knows(element field: String) -> Bool {
       guard let (start, end) = Self.brackets(in: field) else { return false }
       return fields[String(field[...start] + field[end...])] != nil
     }
 
-    /// Whether there is anything of a collection or an element: of `list`, or of `list[7]`.
+    /// Whether the document has any field of a collection such as `list`, or of an element such as `list[7]`.
     func has(_ place: String) -> Bool {
       fields.contains { field, text in
         text != "null" && (field == place || field.hasPrefix(place + "[") || field.hasPrefix(place + "."))
       }
     }
 
-    /// The collection and the element that a field of an element belongs to, the outer one first; of `list[]`, which is
-    /// no element, the collection.
+    /// The collection and the element that a field belongs to, in this order. For `list[]`, which is no element, only
+    /// the collection.
     static func places(of field: String) -> [String] {
       guard let (start, end) = brackets(in: field) else { return [] }
       let collection = String(field[..<start])

@@ -1,95 +1,100 @@
 extension History {
-  // Indirect, because every validator looks at every event: copying one is then copying a reference.
+  // Indirect, because every validator looks at every event: copying an event then only copies a reference.
 
-  /// Something that a service or somebody else has done or seen.
+  /// Something that a service, the server or another program has done, or that a service has seen.
   ///
   /// The changes of a box are numbered from 1; "through 3" means the first three.
   public indirect enum Event: Hashable, Codable, Sendable {
-    // MARK: What is agreed
+    // MARK: Rules
 
-    /// From now on these rules hold for a value.
+    /// These rules hold for a value from now on.
     case declared(name: String, Rules)
-    /// Services may touch these keys and channels, where one that ends with `*` stands for all that begin like it;
-    /// `others` are keys that have to be there at rest, untouched by services.
+    /// Services may touch these keys and channels. A name that ends with `*` permits all names with that prefix. The
+    /// keys in `others` have to exist at rest, and services may not touch them.
     case permitted([String], others: [String])
 
-    // MARK: What a box does and shows
+    // MARK: Boxes
 
-    /// A service has made a share, whose value is the default. It owns some fields: nobody else changes them, and it
+    /// A service has made a share, whose value is the default. The share owns some fields: only it changes them, and it
     /// only makes them greater.
     case opened(Box, default: Document, owns: [String])
-    /// The program has made a change of these fields.
+    /// The program has changed these fields.
     case changed(Box, number: Int, Document)
-    /// The box has a new value, or the default when nothing is stored. It came from outside, or that is not known. The
-    /// revision is the newest that the service knows.
+    /// The box has a new value, or the default when nothing is stored. `isFromOutside` is `false` if the origin is not
+    /// known. The revision is the newest that the service knows.
     case shown(Box, Document?, revision: UInt64?, isFromOutside: Bool)
-    /// What a message had told, and the box has shown, was not stored: the box goes back to what it knows to be.
+    /// The box has shown a value that a message announced and that was never stored. It goes back to the last value
+    /// that it knows to be stored.
     case withdrawn(Box)
-    /// The service has the server's acknowledgement of these changes; a program cannot see that.
+    /// The service has received the server's acknowledgement of these changes. A program cannot see this.
     case acknowledged(Box, through: Int, revision: UInt64)
-    /// These changes yield to what somebody else has done, as `saveError` says.
+    /// These changes yield to a change by another writer, as `saveError` reports.
     case conceded(Box, through: Int)
     /// These changes cannot be encoded, and stay in the box.
     case notEncodable(Box, through: Int)
     /// The program was told that these changes are saved.
     case saved(Box, through: Int)
-    /// The program was told that everything which a service had changed so far is saved, but for what is being sent, or
-    /// that a change was given up.
+    /// The program was told either that every change of a service so far is saved, apart from those still being sent,
+    /// or that a change was given up.
     case flushed(service: String, tellsGivenUp: Bool)
 
     // MARK: Atomic updates
 
-    /// An atomic update has begun; its number is another one for each of a service. Not all change something.
+    /// An atomic update has begun. Its number is unique within the service. `changes` is `false` if the update changes
+    /// nothing.
     case updateBegan(Box, number: Int, changes: Bool)
-    /// The program was told what came of it.
+    /// The program was told the outcome of an atomic update.
     case updateEnded(Box, number: Int, Outcome)
 
-    // MARK: What happens at the server
+    // MARK: The server
 
     /// A commit took effect.
     case committed(Commit)
-    /// Somebody who knows no revisions has written these fields, or deleted the value; what is stored now, if known.
+    /// A program that knows no revisions has written these fields, or deleted the value. The last argument is the
+    /// resulting stored version, if known.
     case edited(name: String, Document, Stored?)
-    /// That was a deletion which has left the revision, and it is the server on which the services have seen the value,
-    /// which has thrown nothing away since, so that they can tell.
+    /// The last edit was a deletion that the services can recognise: it left the revision in place, the services have
+    /// seen the value on this server, and the server has evicted nothing since.
     case deleted(name: String)
-    /// Somebody has announced what was never stored. Who believes it for a moment is soon withdrawn.
+    /// A program has announced a value that was never stored. A box that shows it soon withdraws it.
     case forged(name: String, Stored)
-    /// Somebody who knows no revisions lets the value expire: it may be gone any time, and its revision be left.
+    /// A program that knows no revisions lets the value expire. The value may vanish at any time, and its revision may
+    /// remain.
     case expires(name: String)
-    /// The server has thrown a value away because it needs memory, and may have left its revision.
+    /// The server has evicted a value because it needs memory. The revision of the value may remain.
     case evicted(name: String)
-    /// The server does not know any more which operations it has applied, and to what.
+    /// The server no longer knows which operations it has applied, and on top of which revisions.
     case forgotten
-    /// The server refuses commits for a while. Whoever sends one again is not told either what came of the first.
+    /// The server refuses commits for a while. A service that repeats a commit does not learn the outcome of the first
+    /// attempt either.
     case refused
-    /// Another server has taken the place of the one there was, with its data or without.
+    /// Another server has taken the place of the previous one, with or without its data.
     case replaced
-    /// The server has lost what some service may not have seen.
+    /// The server has lost data that some service may not have seen.
     case lost
 
-    // MARK: What a service costs
+    // MARK: Use of resources
 
     /// A service has read or written these keys, or listened to these channels.
     case touched(service: String, [String])
-    /// A service keeps so much.
+    /// The amount of data that a service keeps.
     case kept(service: String, Load)
 
     // MARK: The end
 
-    /// Writes have stopped, everyone is connected, and nothing is on its way.
+    /// Writes have stopped, every service is connected, and no request, reply or message is on its way.
     case rested(Rest)
   }
 
-  /// What the program was told of an atomic update.
+  /// The outcome of an atomic update, as the program was told.
   public enum Outcome: Hashable, Codable, Sendable {
-    /// It has taken effect, and has made the value this, if that is known.
+    /// The update has taken effect. The document is the resulting value, if known.
     case succeeded(Document?)
-    /// It has not taken effect, and never will.
+    /// The update has not taken effect, and never will.
     case failed
-    /// Nobody can know: `outcomeUnknown`, long before the time was over.
+    /// The service cannot know the outcome: `outcomeUnknown`, well before the timeout.
     case unknown
-    /// Nobody waited any longer: the time was over, or the task was cancelled.
+    /// The program no longer waited, because of the timeout or because the task was cancelled.
     case abandoned
   }
 }

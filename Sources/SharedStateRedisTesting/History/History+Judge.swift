@@ -1,18 +1,18 @@
 extension History {
-  /// Judges a history while it happens. It keeps what the guarantees are about, and no events.
+  /// Checks a history while it happens. It keeps no events, only what the guarantees depend on.
   public struct Judge: Sendable {
-    /// What is broken so far.
+    /// The violations so far.
     public private(set) var violations: [Violation] = []
 
     private var validators: [(guarantee: Guarantee, validator: any Validator)]
     private var position = 0
 
-    /// Nothing has happened yet.
+    /// A judge of a history without events.
     public init(of guarantees: [Guarantee] = Guarantee.allCases) {
       validators = guarantees.map { ($0, $0.makeValidator()) }
     }
 
-    /// Takes in what has happened after everything so far.
+    /// Checks an event that happened after all others so far.
     public mutating func record(_ event: Event) {
       for index in validators.indices {
         for text in validators[index].validator.observe(event, at: position) {

@@ -1,16 +1,16 @@
 extension History {
-  /// How much one service keeps.
+  /// The amount of data that one service keeps.
   public struct Load: Hashable, Codable, Sendable {
     /// How many values it has boxes for.
     public var values: Int
-    /// How many changes it keeps that are not acknowledged.
+    /// How many unacknowledged changes it keeps.
     public var changes: Int
     /// How many entries its longest queue has.
     public var queued: Int
     /// How many entries a queue may have.
     public var limit: Int
 
-    /// How much a service keeps.
+    /// The amount of data that a service keeps.
     public init(values: Int, changes: Int, queued: Int = 0, limit: Int = 0) {
       self.values = values
       self.changes = changes

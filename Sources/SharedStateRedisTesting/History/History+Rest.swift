@@ -1,16 +1,17 @@
 extension History {
-  /// What there is once writes have stopped, everyone is connected, and nothing is on its way.
+  /// The contents of the server and of all boxes at rest: once writes have stopped, every service is connected, and no
+  /// request, reply or message is on its way.
   public struct Rest: Hashable, Codable, Sendable {
-    /// What a box has.
+    /// The value of one box.
     public struct Held: Hashable, Codable, Sendable {
-      /// Which box.
+      /// The box.
       public var box: Box
       /// Its value, as a document.
       public var document: Document
-      /// The newest revision that its service knows; `nil`: nobody has asked.
+      /// The newest revision that its service knows; `nil`: it was not recorded.
       public var revision: UInt64?
 
-      /// What a box has.
+      /// The value of a box.
       public init(_ box: Box, _ document: Document, revision: UInt64? = nil) {
         self.box = box
         self.document = document
@@ -18,14 +19,14 @@ extension History {
       }
     }
 
-    /// What is stored under each name.
+    /// The stored value under each name.
     public var stored: [String: Stored]
-    /// What every box has.
+    /// The values of all boxes.
     public var boxes: [Held]
-    /// All keys that the server has; `nil`: nobody has asked.
+    /// All keys that the server has; `nil`: they were not recorded.
     public var keys: [String]?
 
-    /// What there is.
+    /// The contents of the server and of all boxes.
     public init(stored: [String: Stored], boxes: [Held], keys: [String]? = nil) {
       self.stored = stored
       self.boxes = boxes

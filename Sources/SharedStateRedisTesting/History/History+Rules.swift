@@ -1,16 +1,17 @@
 extension History {
-  /// What is agreed about one value, as far as guarantees depend on it.
+  /// The rules of one value that the guarantees depend on.
   public struct Rules: Hashable, Codable, Sendable {
-    /// Whether boxes go back with a server that has lost something: the policy `.adoptServer`.
+    /// Whether boxes go back together with a server that has lost data: the policy `.adoptServer`.
     public var followsLosses: Bool
-    /// Whether it has a time to live.
+    /// Whether the value has a time to live.
     public var expires: Bool
-    /// Whether every ``History/Commit`` of it is recorded, every edit with what it left, and every acknowledgement.
+    /// Whether the history records every ``History/Commit``, every edit with the resulting content, and every
+    /// acknowledgement.
     public var isWatched: Bool
-    /// Whether it is a number that every atomic update raises by one, and nobody else changes.
+    /// Whether the value is a number that every atomic update increases by one, and that nothing else changes.
     public var isCounter: Bool
 
-    /// The rules of a value; those that are left out are those of a value nobody has declared.
+    /// The rules of a value. The defaults are the rules of a value that was not declared.
     public init(
       followsLosses: Bool = false,
       expires: Bool = false,

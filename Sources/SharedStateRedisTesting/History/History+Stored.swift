@@ -1,17 +1,17 @@
 extension History {
-  /// What there is in Redis under one name.
+  /// The content and the revision that Redis stores under one name.
   public struct Stored: Hashable, Codable, Sendable, CustomStringConvertible {
-    /// What a key holds.
+    /// The content of a key.
     public enum Content: Hashable, Codable, Sendable {
       case absent
       case document(Document)
-      /// What cannot be read, such as a document that does not decode, or a list; the text tells it from another one.
+      /// Content that cannot be read, such as a document that does not decode, or a list. The text identifies it.
       case unreadable(String)
     }
 
-    /// 0: it has none.
+    /// The revision; 0: there is none.
     public var revision: UInt64
-    /// What the key holds.
+    /// The content.
     public var content: Content
 
     /// A content, and its revision.

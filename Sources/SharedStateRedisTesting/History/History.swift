@@ -1,5 +1,5 @@
-/// What services that share values have done and seen, in the order in which it was recorded, to be judged by the
-/// guarantees.
+/// A record of what services that share values have done and seen, for checking the guarantees. Events are in the order
+/// in which they were recorded.
 ///
 /// ```swift
 /// var history = History()
@@ -9,13 +9,13 @@
 /// history.violations()  // Ordered: checkout's config went from 17 back to 16 …
 /// ```
 ///
-/// Record what you know. Who sees single commits at the server can have more judged than who only sees what services
-/// show: a guarantee is never found broken for want of an event. Events of one service have to be in their true order,
-/// and what a service does has to be recorded before what follows from it at the server or in others.
+/// Record what you know. A test that sees single commits at the server can check more than a test that only sees the
+/// values that services show; a missing event never counts as a violation. Events of one service have to be in their
+/// true order. Record an action of a service before its effects on the server or on other services.
 ///
 /// An ``Event`` is `Codable`, so that services in other processes can send theirs as lines of JSON.
 public struct History: Codable, Sendable {
-  /// Everything so far. A ``Violation`` names an event by its index here.
+  /// All events so far. A ``Violation`` names an event by its index here.
   public private(set) var events: [Event]
 
   /// A history of these events.
@@ -23,12 +23,12 @@ public struct History: Codable, Sendable {
     self.events = events
   }
 
-  /// Adds what has happened after everything so far.
+  /// Adds an event that happened after all others so far.
   public mutating func record(_ event: Event) {
     events.append(event)
   }
 
-  /// What is broken, in the order of the events that show it.
+  /// The violations of guarantees, in the order of the events that show them.
   public func violations(of guarantees: [Guarantee] = Guarantee.allCases) -> [Violation] {
     var judge = Judge(of: guarantees)
     for event in events { judge.record(event) }

@@ -1,12 +1,12 @@
-/// A guarantee that a history breaks, and how.
+/// A broken guarantee, and how a history breaks it.
 public struct Violation: Hashable, Codable, Sendable, CustomStringConvertible {
-  /// What is broken.
+  /// The broken guarantee.
   public let guarantee: Guarantee
-  /// Who has broken it, and by what.
+  /// A description of what happened.
   public let text: String
-  /// Which event of the history shows it.
+  /// The index of the event that shows the violation.
   public let position: Int
 
-  /// The guarantee, what happened, and where in the history.
+  /// The guarantee, the text and the position.
   public var description: String { "\(guarantee.rawValue): \(text) (event \(position))" }
 }

@@ -168,7 +168,7 @@ struct CommitTests {
     let document = Data(repeating: 0x78, count: 30_000_000)
     let commits = [Commit.sample(names, .document(document, isLarge: true)), .sample(names, .text("1"), number: 2)]
     guard case .failure(.serverError(code: "OOM")) = try writer.reply(to: .commit(commits[0])) else {
-      Issue.record("The large document was taken.")
+      Issue.record("The large document was accepted.")
       return
     }
     try server.command("CONFIG", "SET", "maxmemory", "0")

@@ -51,7 +51,7 @@ struct ReadTests {
       }
       let expected = [index % 50, (index + 1) % 50].map { StoredValue.Content.document(Data("\($0)\(padding)".utf8)) }
       guard values.map(\.content) == expected else {
-        Issue.record("Reply \(index) is another one's.")
+        Issue.record("Reply \(index) belongs to another request.")
         return
       }
     }

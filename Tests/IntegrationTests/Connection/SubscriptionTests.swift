@@ -42,7 +42,7 @@ struct SubscriptionTests {
     )
     for number in 0..<10_000 {
       guard try subscriber.message().message.content == .document(Data("\(number)".utf8)) else {
-        Issue.record("Message \(number) is another one.")
+        Issue.record("Message \(number) is not the expected one.")
         return
       }
     }

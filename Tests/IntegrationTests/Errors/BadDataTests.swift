@@ -155,7 +155,7 @@ struct BadDataTests {
       for share in shares {
         try await share.status { $0.hasUndecodable(\.loadError) }
       }
-      try await eventually("it gets a revision") { try await stores[0].metadata(for: "limits")?.isForeign == true }
+      try await eventually("the edit is adopted") { try await stores[0].metadata(for: "limits")?.isForeign == true }
       #expect(shares.allSatisfy { $0.wrappedValue.maximum == 20 })
       for index in 1...3 {
         let entries = journal.entries("The stored value cannot be read", of: "service\(index)", name: "limits")

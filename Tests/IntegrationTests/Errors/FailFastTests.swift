@@ -46,14 +46,14 @@ struct FailFastTests {
     let url = server.url.replacingOccurrences(of: "right", with: "wrong")
     let store = try store(url, logger: journal.logger("service"), hurries: true)
     await expect(.authenticationFailed, of: store)
-    try await eventually("it has tried again") { journal.entries("No connection to Redis").count > 2 }
+    try await eventually("the store has tried to connect again") { journal.entries("No connection to Redis").count > 2 }
     let told = journal.entries("No connection to Redis")
     #expect(told.map(\.message).allSatisfy { $0 == "No connection to Redis." })
     #expect(told.map(\.level).prefix(3) == [.error, .debug, .debug])
     #expect(told.first?.server == server.url.split(separator: "@").last.map(String.init))
     #expect(told.first?.label == "service")
     try server.command("CONFIG", "SET", "requirepass", "wrong")
-    try await eventually("it is let in") { store.status == .connected }
+    try await eventually("the store is connected") { store.status == .connected }
     #expect(journal.entries("Connected to Redis.").map(\.server) == [told.first?.server])
   }
 

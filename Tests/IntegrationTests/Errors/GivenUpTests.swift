@@ -28,7 +28,7 @@ struct GivenUpTests {
     #expect(try backend.get("other") == "1")
     try await store.flush(within: patience)
     for name in ["number", "text"] {
-      try await eventually("the log has \(name)") { !journal.entries("given up", name: name).isEmpty }
+      try await eventually("the log mentions \(name)") { !journal.entries("given up", name: name).isEmpty }
       #expect(journal.entries("given up", name: name).map(\.level) == [.error])
     }
   }

@@ -25,14 +25,14 @@ struct AcknowledgedSurvivesTests {
     let before = try #require(try await stores[0].metadata(for: "count"))
 
     try backend.restartFromDump()
-    try await eventually("the value is back") { try backend.get("count") == "2" }
+    try await eventually("the value is restored") { try backend.get("count") == "2" }
     for (store, share) in zip(stores, shares) {
       try await store.isUp()
       try await share.load()
       #expect(share.wrappedValue == 2)
     }
     #expect(try await stores[0].metadata(for: "count") == before)
-    try await eventually("who has healed says so") {
+    try await eventually("the restoration is logged") {
       // A service that has read only the earlier change may have restored that first.
       !journal.entries(Journal.restored).isEmpty
     }
@@ -106,7 +106,7 @@ struct AcknowledgedSurvivesTests {
     backend.redis.resume()
     for load in loading { try await load.value }
     #expect(count == 1)
-    try await eventually("the value is back") { backend.get("count") == "1" }
+    try await eventually("the value is restored") { backend.get("count") == "1" }
   }
 
   @Test("a FLUSHALL while no service is connected is a loss", arguments: BackendKind.allCases)
@@ -120,7 +120,7 @@ struct AcknowledgedSurvivesTests {
     try await backend.cutOff(store, "service", way)
     try backend.flushAll()
     way.open()
-    try await eventually("the value is back") { try backend.get("count") == "1" }
+    try await eventually("the value is restored") { try backend.get("count") == "1" }
     #expect(count == 1)
   }
 
@@ -174,7 +174,7 @@ struct AcknowledgedSurvivesTests {
     let tombstone = try await first.metadata(for: "count")
 
     try backend.restartFromDump()
-    try await eventually("it is deleted again") { try backend.get("count") == nil }
+    try await eventually("the value is deleted again") { try backend.get("count") == nil }
     try await $others.load()
     #expect(count == 0 && others == 0)
     #expect(try await first.metadata(for: "count") == tombstone)
@@ -227,11 +227,11 @@ struct AcknowledgedSurvivesTests {
     } else {
       (backend as? FakeBackend)?.redis.evict("count")
     }
-    try await eventually("the value is back") { try backend.get("count") == "1" }
+    try await eventually("the value is restored") { try backend.get("count") == "1" }
     for share in shares { try await share.load() }
     #expect(shares.allSatisfy { $0.wrappedValue == 1 })
     #expect(try await stores[0].metadata(for: "count") == before)
-    try await eventually("one has healed") { journal.entries(Journal.restored, name: "count").count == 1 }
+    try await eventually("one service restores it") { journal.entries(Journal.restored, name: "count").count == 1 }
     #expect(journal.entries(Journal.adopted) == [])
   }
 

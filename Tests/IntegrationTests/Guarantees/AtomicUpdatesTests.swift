@@ -56,7 +56,7 @@ struct AtomicUpdatesTests {
           $0.maxItems += 1; return $0.maxItems
         }
       }
-      try await eventually("it has come so far") { pair.stores.1.openUpdates.waiting > 0 }
+      try await eventually("an update is waiting") { pair.stores.1.openUpdates.waiting > 0 }
       try pair.backend.resume()
       #expect(try await updating.value == round * 100 + 1)
       try await pair.settle()
@@ -74,14 +74,14 @@ struct AtomicUpdatesTests {
     let earlier = Task { [second = pair.second] in
       try await second.updateAtomically { $0 += 10 }
     }
-    try await eventually("it has come so far") { pair.stores.1.openUpdates.waiting >= 1 }
+    try await eventually("the first update is waiting") { pair.stores.1.openUpdates.waiting >= 1 }
     pair.second.withLock { $0 = 100 }
     let later = Task { [second = pair.second] in
       try await second.updateAtomically {
         $0 += 1; return $0
       }
     }
-    try await eventually("it has come so far") { pair.stores.1.openUpdates.waiting >= 2 }
+    try await eventually("both updates are waiting") { pair.stores.1.openUpdates.waiting >= 2 }
     try pair.backend.reunite("second")
     try await earlier.value
     #expect(try await later.value == 101)
@@ -133,7 +133,7 @@ struct AtomicUpdatesTests {
         }
       }
     }
-    try await eventually("it has come so far") { store.openUpdates.waiting + store.openUpdates.sent >= 64 }
+    try await eventually("64 updates are open") { store.openUpdates.waiting + store.openUpdates.sent >= 64 }
     try backend.resume()
     var results: [Int] = []
     for update in updates { results.append(try await update.value) }
@@ -250,7 +250,7 @@ struct AtomicUpdatesTests {
     let updates = (0..<20).map { number in
       Task { [$count] in try await $count.updateAtomically { $0 += number.isMultiple(of: 2) ? 1 : 1_000 } }
     }
-    try await eventually("it has come so far") { store.openUpdates.waiting >= 20 }
+    try await eventually("20 updates are waiting") { store.openUpdates.waiting >= 20 }
     for (number, update) in updates.enumerated() where !number.isMultiple(of: 2) { update.cancel() }
     for (number, update) in updates.enumerated() where !number.isMultiple(of: 2) {
       await #expect(throws: CancellationError.self) { try await update.value }
@@ -274,7 +274,7 @@ struct AtomicUpdatesTests {
     try await $count.load()
     try backend.pause()
     let update = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
-    try await eventually("it has come so far") { store.openUpdates.sent > 0 }
+    try await eventually("an update is sent") { store.openUpdates.sent > 0 }
     update.cancel()
     await #expect(throws: RedisSharedStateError.outcomeUnknown(name: "count")) { try await update.value }
     try backend.resume()

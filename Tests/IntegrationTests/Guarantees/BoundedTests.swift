@@ -34,7 +34,7 @@ struct BoundedTests {
       release.waitInTime()
     }
     $written.withLock { $0 = 1 }
-    try await inTime("the observer that blocks") { for await _ in isBlocked.stream { break } }
+    try await inTime("the observer to block") { for await _ in isBlocked.stream { break } }
     // The observer's handler is blocked. Everything else goes on.
     for round in 2...50 {
       $written.withLock { $0 = round }
@@ -72,13 +72,13 @@ struct BoundedTests {
     for index in reads.indices { observe(index) }
     for round in 1...3 {
       for share in writes { share.withLock { $0 = round } }
-      try await eventually("everybody else is told") {
+      try await eventually("the other observers are notified") {
         told.withLock { $0[0] == 1 && $0[1] >= round && $0[2] >= round }
       }
     }
-    try await eventually("it is named") { !journal.entries("has blocked").isEmpty }
+    try await eventually("the blocked observer is logged") { !journal.entries("has blocked").isEmpty }
     release.signal()
-    try await eventually("it goes on") { told.withLock { $0[0] == 2 } }
+    try await eventually("the blocked observer continues") { told.withLock { $0[0] == 2 } }
     let named = journal.entries("has blocked")
     #expect(named.map(\.store) == ["blocked"] && named.map(\.name) == ["a"] && named.map(\.level) == [.warning])
   }
@@ -109,7 +109,7 @@ struct BoundedTests {
       if store === stuck {
         try await gate.isReached(by: 2)
       } else {
-        try await eventually("it is named") { !journal.entries("has blocked", of: "other", name: "count").isEmpty }
+        try await eventually("it is logged") { !journal.entries("has blocked", of: "other", name: "count").isEmpty }
       }
     }
   }
@@ -170,7 +170,7 @@ struct BoundedTests {
     $written.withLock { $0 = 2 }
     try await $written.save()
     let junk = String(repeating: "x", count: 1 << 20)
-    try await eventually("the server gives it up") {
+    try await eventually("the server closes the connection") {
       try backend.publish(junk, on: "changes:{number}")
       return try !backend.isConnected(.subscriber, of: "reader")
     }

@@ -19,7 +19,7 @@ struct ConflictsTests {
     try pair.backend.separate("second")
     try await pair.stores.1.isDown()
     let saving = Task { [second = pair.second] in try await second.save() }
-    try await eventually("it has come so far") { pair.stores.1.pendingChanges > 0 }
+    try await eventually("a change is pending") { pair.stores.1.pendingChanges > 0 }
     pair.second.withLock { $0 = 2 }
     pair.first.withLock { $0 = 3 }
     try await pair.first.save()

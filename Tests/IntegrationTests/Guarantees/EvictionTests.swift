@@ -42,13 +42,13 @@ struct EvictionTests {
     for part in [0.97, 0.94, 0.9] {
       _ = try backend.server.command("CONFIG", "SET", "maxmemory", String(Int(Double(used) * part)))
       let before = try backend.evictions
-      try await eventually("something is thrown away") { try backend.evictions > before }
+      try await eventually("a key is evicted") { try backend.evictions > before }
     }
     _ = try backend.server.command("CONFIG", "SET", "maxmemory", "0")
     // Loading tries again at once what the full server has refused.
     try await loadAll(shares.joined())
     for (name, share) in zip(names, shares[0]) {
-      try await eventually("\(name) is back") { try backend.get(name) == "\"\(share.wrappedValue)\"" }
+      try await eventually("\(name) is restored") { try backend.get(name) == "\"\(share.wrappedValue)\"" }
     }
     for share in shares.joined() {
       #expect(share.wrappedValue.hasPrefix("value"))
@@ -71,7 +71,7 @@ struct EvictionTests {
     _ = try backend.server.command("CONFIG", "SET", "maxmemory", String(used * 3 / 2))
     _ = try backend.server.command("CONFIG", "RESETSTAT")
     _ = try backend.server.command("CLIENT", "KILL", "TYPE", "normal")
-    try await eventually("all are back") { try backend.connections >= 2 * stores.count }
+    try await eventually("all stores are connected again") { try backend.connections >= 2 * stores.count }
     for share in shares.joined() { try await share.status { $0.loadError == nil } }
     #expect(try backend.evictions == 0)
     for name in names { #expect(try backend.get(name) == "\"\(name)\(text)\"") }
@@ -98,7 +98,7 @@ struct EvictionTests {
     try await evictAll(names, of: backend)
     try await loadAll(shares.joined())
     for (number, name) in names.enumerated() {
-      try await eventually("\(name) is back") { try backend.get(name) == "\(number + 1)" }
+      try await eventually("\(name) is restored") { try backend.get(name) == "\(number + 1)" }
     }
     // A service that knows a value only from a message shows it again once its author has restored it.
     for share in shares {
@@ -118,10 +118,10 @@ struct EvictionTests {
     shares[0].withLock { $0 = 1 }
     try await shares[0].save()
     for share in shares { try await share.becomes(1) }
-    for store in stores { try await eventually("it was read") { store.confirmedRevision(of: "count") != nil } }
+    for store in stores { try await eventually("the value is read") { store.confirmedRevision(of: "count") != nil } }
     let before = try #require(try await stores[0].metadata(for: "count"))
     for key in keys { backend.redis.evict(key) }
-    try await eventually("it is back") {
+    try await eventually("the value is restored") {
       backend.get("count") == "1" && backend.get("meta:{count}") != nil
     }
     for share in shares {
@@ -139,7 +139,7 @@ struct EvictionTests {
     let server = try #require(backend as? ServerBackend)
     _ = try server.server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
     _ = try server.server.command("CONFIG", "SET", "maxmemory", "1")
-    try await eventually("everything is thrown away") { try keys.allSatisfy { try server.get($0) == nil } }
+    try await eventually("all keys are evicted") { try keys.allSatisfy { try server.get($0) == nil } }
     _ = try server.server.command("CONFIG", "SET", "maxmemory", "0")
   }
 
@@ -162,7 +162,7 @@ struct EvictionTests {
       // Loading tries again at once what the full server has refused.
       try await loadAll(shares)
     }
-    try await eventually("it is back") { try backend.get("count") == "1" }
+    try await eventually("the value is restored") { try backend.get("count") == "1" }
     #expect(try (backend.timeToLive(of: "count") ?? .zero) > .seconds(3_000))
     // A service that knows a value only from a message shows it again once its author has restored it.
     for share in shares { try await share.becomes(1) }
@@ -190,7 +190,7 @@ struct EvictionTests {
     default: try backend.flushAll()
     }
     for share in shares { try await share.becomes(0) }
-    try await eventually("it has a tombstone") { try backend.get("meta:{count}")?.contains(" d ") ?? false }
+    try await eventually("the value has a tombstone") { try backend.get("meta:{count}")?.contains(" d ") ?? false }
     #expect(try backend.get("count") == nil)
   }
 
@@ -210,7 +210,7 @@ struct EvictionTests {
     for purpose in ConnectionPurpose.allCases {
       let before = journal.entries("Connected to").count
       try backend.cut(purpose, of: "service")
-      try await eventually("it is connected again") { journal.entries("Connected to").count > before }
+      try await eventually("the service is connected again") { journal.entries("Connected to").count > before }
       try await $count.load()
     }
     let told = journal.entries(Journal.vitalsRefused)

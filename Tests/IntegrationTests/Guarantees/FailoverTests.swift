@@ -25,14 +25,14 @@ struct FailoverTests {
     try scene.promoteReplica()
     #expect(try scene.replica.command("GET", "count").text == "1")
     scene.moveServices()
-    try await eventually("the value is back") { try scene.replica.command("GET", "count").text == "2" }
+    try await eventually("the value is restored") { try scene.replica.command("GET", "count").text == "2" }
     for share in shares {
       try await share.load()
       #expect(share.wrappedValue == 2)
     }
     #expect(try await stores[0].metadata(for: "count") == before)
     #expect(before.writtenBy?.hasPrefix("service2@") == true)
-    try await eventually("one has healed") { journal.entries(Journal.restored).count == 1 }
+    try await eventually("one service logs the restoration") { journal.entries(Journal.restored).count == 1 }
   }
 
   @Test("AcknowledgedSurvives: a change that the new primary has already accepted wins, and the loss is reported")

@@ -57,7 +57,7 @@ struct ForeignEditsSeenTests {
         guard let metadata = try await stores[0].metadata(for: "count") else { return false }
         return metadata.isForeign && metadata.revision > before.revision && metadata.writtenBy?.isEmpty == false
       }
-      try await eventually("somebody says so") { journal.entries(Journal.adopted).count >= round }
+      try await eventually("the adoption is logged") { journal.entries(Journal.adopted).count >= round }
     }
     // After this, every service has checked the value once more and found nothing to adopt.
     for share in shares { try await share.load() }

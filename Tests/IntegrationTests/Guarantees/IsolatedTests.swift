@@ -27,7 +27,7 @@ struct IsolatedTests {
     for share in shares { try await share.load() }
     let before = way.keysRead
     for _ in 0..<50 { try backend.publish("x", on: "__redis__:invalidate") }
-    try await eventually("all are counted") {
+    try await eventually("all malformed messages are counted") {
       metrics.counterTotal(label: "shared_state_malformed_messages") == 50
     }
     #expect(way.keysRead == before)
@@ -102,7 +102,7 @@ struct IsolatedTests {
     let channels = try backend.server.command("PUBSUB", "CHANNELS").elements.compactMap(\.text)
     #expect(Set(channels) == ["ns:changes:{ns:limits}", "ns:changes:{ns:brief}", "__redis__:invalidate"])
     try backend.restartFromDump()
-    try await eventually("the value is back") { try backend.get("ns:limits")?.contains("8") == true }
+    try await eventually("the value is restored") { try backend.get("ns:limits")?.contains("8") == true }
 
     #expect(try backend.server.command("ACL", "LOG") == .array([]))
     #expect(try keys(backend).allSatisfy { $0.hasPrefix("ns:") })

@@ -42,11 +42,11 @@ struct LivenessTests {
     let store = try backend.store("service", logger: journal.logger("service"))
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.load()
-    try await eventually("it is noticed") { journal.entries(Journal.closesIdleConnections).count == 1 }
+    try await eventually("the warning is logged") { journal.entries(Journal.closesIdleConnections).count == 1 }
     try await $count.load()
     let connections = journal.entries("Connected to").count
     let pings = try backend.pings
-    try await eventually("it is asked") { try backend.pings >= pings + 8 }
+    try await eventually("the server gets eight more pings") { try backend.pings >= pings + 8 }
     #expect(journal.entries("Connected to").count == connections)
     #expect(journal.entries(Journal.closesIdleConnections).count == 1)
   }
@@ -114,7 +114,7 @@ struct LivenessTests {
       if antiEntropy > .seconds(1) {
         $written.withLock { $0 = 2 }
         try await $read.becomes(2)
-        try await eventually("the gap is noticed") { !journal.entries("lost on its way").isEmpty }
+        try await eventually("the gap is logged") { !journal.entries("lost on its way").isEmpty }
       } else {
         try await $read.becomes(1)
       }

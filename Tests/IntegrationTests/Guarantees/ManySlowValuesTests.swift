@@ -34,7 +34,7 @@ struct ManySlowValuesTests {
     try await backend.cutOff(store, "service", way)
     for share in slow { share.withLock { $0.number = 1 } }
     way.open()
-    try await eventually("the quick one is encoded") { pace.begunBeforeQuick != nil }
+    try await eventually("the quick value is encoded") { pace.begunBeforeQuick != nil }
     #expect(try #require(pace.begunBeforeQuick) < Self.count)
     try await $quick.save()
     pace.end()
@@ -64,11 +64,11 @@ struct ManySlowValuesTests {
         }
       )
     }
-    try await eventually("the quick one is encoded") { pace.begunBeforeQuick != nil }
+    try await eventually("the quick value is encoded") { pace.begunBeforeQuick != nil }
     #expect(try #require(pace.begunBeforeQuick) < Self.count)
     try await $quick.save()
     pace.end()
-    try await eventually("all are loaded") { loaded.load(ordering: .relaxed) == Self.count }
+    try await eventually("all values are loaded") { loaded.load(ordering: .relaxed) == Self.count }
   }
 }
 

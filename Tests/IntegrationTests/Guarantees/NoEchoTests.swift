@@ -35,7 +35,7 @@ struct NoEchoTests {
     @Shared(.redis("limits", store: reader)) var read = Limits()
     try await $written.value { $0.maximum == 1 }
     try await $read.load()
-    try await eventually("it gets a revision") { try await writer.metadata(for: "limits")?.isForeign == true }
+    try await eventually("the edit gets a revision") { try await writer.metadata(for: "limits")?.isForeign == true }
     let before = $written.remoteChanges
     for value in 2...10 {
       $written.withLock { $0.maximum = value }

@@ -56,7 +56,7 @@ struct OrderedTests {
     let revision = try #require(try await store.metadata(for: "count")?.revision)
     let payload = "1 \(revision + 30) \(revision) \(change) other@host/1/n\n" + (change == "s" ? "30" : "")
     try backend.publish(payload, on: "changes:{count}")
-    try await eventually("it is taken back") { journal.entries(Journal.withdrawn, name: "count").count == 1 }
+    try await eventually("the value is withdrawn") { journal.entries(Journal.withdrawn, name: "count").count == 1 }
     try await $count.becomes(1)
     #expect(try backend.get("count") == "1")
     #expect(try await store.metadata(for: "count")?.revision == revision)
@@ -82,13 +82,13 @@ struct OrderedTests {
       @Shared(.redis("limits", store: store, options: .init(conflict: conflict))) var limits = Limits()
       try await $limits.load()
       try backend.publish("1 5 0 s other@host/1/n\n" + #"{"reads":30,"writes":30}"#, on: "changes:{limits}")
-      try await eventually("it is shown") { [$limits] in $limits.wrappedValue.reads == 30 }
+      try await eventually("the announced value is shown") { [$limits] in $limits.wrappedValue.reads == 30 }
       if isChanged { $limits.withLock { $0.writes = 2 } }
       try await $limits.save()
       let stored = try JSONDecoder().decode(Limits.self, from: Data(#require(try backend.get("limits")).utf8))
       #expect(stored.reads == 0)
       #expect(stored.writes == (isChanged ? 2 : 0))
-      try await eventually("it is shown as it is stored") { [$limits] in $limits.wrappedValue.reads == 0 }
+      try await eventually("the stored value is shown") { [$limits] in $limits.wrappedValue.reads == 0 }
     }
   }
 

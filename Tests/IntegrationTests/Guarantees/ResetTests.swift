@@ -82,7 +82,7 @@ struct ResetTests {
     try pair.backend.pause()
     let counter = pair.stores.0.pendingChanges
     let resetting = Task { [first = pair.first] in try await first.reset() }
-    try await eventually("it has come so far") { pair.stores.0.pendingChanges != counter }
+    try await eventually("the reset is pending") { pair.stores.0.pendingChanges != counter }
     pair.first.withLock { $0 = 2 }
     try pair.backend.resume()
     try await resetting.value

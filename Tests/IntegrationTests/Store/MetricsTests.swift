@@ -23,7 +23,7 @@ struct MetricsTests {
     backend.redis.refuseConnections()
     backend.cut(.writer, of: "service")
     try await store.isDown()
-    try await eventually("it is counted") { self.count("disconnections") > 0 }
+    try await eventually("the disconnection is counted") { self.count("disconnections") > 0 }
   }
 
   @Test("a loss and its healing are counted")
@@ -33,7 +33,7 @@ struct MetricsTests {
     $count.withLock { $0 = 1 }
     try await $count.save()
     backend.redis.loseData()
-    try await eventually("it is healed") { self.count("restored") == 1 }
+    try await eventually("the restoration is counted") { self.count("restored") == 1 }
     #expect(self.count("lost_history") == 1)
     #expect(self.count("adopted") == 0)
   }
@@ -46,7 +46,7 @@ struct MetricsTests {
     for share in shares { share.withLock { $0 = 1 } }
     try await store.flush(within: patience)
     backend.redis.loseData()
-    try await eventually("all are healed") { self.count("restored") == 150 }
+    try await eventually("all restorations are counted") { self.count("restored") == 150 }
     #expect(count("lost_history") == 150)
     for (text, level) in [(Journal.lostHistory, Logger.Level.warning), (Journal.restored, .notice)] {
       let levels = journal.entries(text).map(\.level)
@@ -61,7 +61,7 @@ struct MetricsTests {
     let store = try backend.store(metrics: metrics)
     @Shared(.redis("number", store: store)) var number = 0.5
     $number.withLock { $0 = .infinity }
-    try await eventually("it is counted") { self.count("given_up") == 1 }
+    try await eventually("the change that was given up is counted") { self.count("given_up") == 1 }
   }
 
   @Test("adopted edits are counted")
@@ -71,7 +71,7 @@ struct MetricsTests {
     try await $count.save()
     backend.set("count", "7")
     try await $count.becomes(7)
-    try await eventually("it is counted") { self.count("adopted") == 1 }
+    try await eventually("the adoption is counted") { self.count("adopted") == 1 }
     #expect(self.count("lost_history") == 0)
   }
 
@@ -92,6 +92,6 @@ struct MetricsTests {
     try await $count.becomes(2)
     try await eventually("the gap is counted") { self.count("missed_messages") == 1 }
     backend.publish("hello", on: "changes:{count}")
-    try await eventually("the nonsense is counted") { self.count("malformed_messages") == 1 }
+    try await eventually("the malformed message is counted") { self.count("malformed_messages") == 1 }
   }
 }

@@ -70,7 +70,7 @@ struct NamesTests {
     other.withLock { $0 = 2 }
     try await store.flush(within: patience)
     try backend.restartFromDump()
-    try await eventually("both are back") {
+    try await eventually("both values are restored") {
       let stored = (try? backend.get(Self.composed), try? backend.get(Self.decomposed))
       return stored.0 == "1" && stored.1 == "2"
     }

@@ -420,7 +420,7 @@ struct SchemaChangesArticleTests {
     #expect(server.get("checkout:config") == #"{"delivery":"drone","maximumItems":20}"#)
     new.withLock { $0.delivery = .express }
     try await new.save()
-    try await eventually("both have the change of the old release") {
+    try await eventually("both releases have the change of the old one") {
       old.wrappedValue == AddedCase.V1(delivery: .express, maximumItems: 30)
         && new.wrappedValue == AddedCase.V2(delivery: .express, maximumItems: 30)
     }
@@ -582,7 +582,7 @@ struct SchemaChangesArticleTests {
     // The stored value has to be right before the rule comes. The change that has waited is the later one.
     old.withLock { $0.maximumItems = 90 }
     try await old.save()
-    try await eventually("the change that has waited is delivered") { old.wrappedValue.maximumItems == 50 }
+    try await eventually("the delayed change is delivered") { old.wrappedValue.maximumItems == 50 }
     try await eventually("no error is left") { [$config] in $config.loadError == nil && $config.saveError == nil }
   }
 }

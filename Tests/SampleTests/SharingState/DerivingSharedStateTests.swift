@@ -155,7 +155,7 @@ struct DerivingSharedStateTests {
 
     guard let todo = Shared($todos[id: todoID])
     else {
-      Issue.record("The element is there.")
+      Issue.record("The element was not found.")
       return
     }
     todo.title.withLock { $0 = "Six eggs" }

@@ -57,7 +57,7 @@ import Testing
 
   @Test func aDefaultIsOnlyEvaluatedWhenItIsUsed() {
     func failing() -> Int {
-      Issue.record("The default is not used here.")
+      Issue.record("The unused default was evaluated.")
       return 0
     }
     let state = LazilyPersistedState(count: 42)

@@ -99,6 +99,6 @@ struct ObservingChangesTests {
     let task = Task.detached { store.send(.circular(.onAppear)) }
     try await eventually("the count to grow by itself") { count.wrappedValue > 1_000 }
     store.send(.stop)
-    try await inTime("the end of the circle") { await task.value.finish() }
+    try await inTime("the end of the endless loop") { await task.value.finish() }
   }
 }

@@ -115,14 +115,14 @@ struct DependencyOwnershipTests {
     let settings = Store(initialState: SpeechSettingsFeature.State()) { SpeechSettingsFeature() }
     let appearance = Task { await quiz.send(.onTask).finish() }
     await settings.send(.rateChanged(1)).finish()
-    try await eventually("the quiz to hear of it") { quiz.speechSettings.rate == 1 }
+    try await eventually("the quiz to receive the change") { quiz.speechSettings.rate == 1 }
     appearance.cancel()
     await appearance.value
     await settings.send(.rateChanged(2)).finish()
     #expect(quiz.speechSettings.rate == 1)
 
     let secondAppearance = Task { await quiz.send(.onTask).finish() }
-    try await eventually("the quiz to hear what it has missed") { quiz.speechSettings.rate == 2 }
+    try await eventually("the quiz to receive the missed change") { quiz.speechSettings.rate == 2 }
     secondAppearance.cancel()
     await secondAppearance.value
   }
@@ -135,7 +135,7 @@ struct DependencyOwnershipTests {
     appearance.cancel()
     let observation = await appearance.value
     await settings.send(.rateChanged(1)).finish()
-    try await eventually("the quiz to hear of it") { quiz.speechSettings.rate == 1 }
+    try await eventually("the quiz to receive the change") { quiz.speechSettings.rate == 1 }
     observation.cancel()
     try await inTime("the end of the observation") { await observation.finish() }
   }

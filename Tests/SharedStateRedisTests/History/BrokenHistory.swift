@@ -25,7 +25,7 @@ extension BrokenHistory {
     BrokenHistory(.ordered, "an older revision is shown", [Is.opened, Is.shown(30, 7), Is.shown(20, 5)]),
     BrokenHistory(
       .ordered,
-      "one that is older than its own is shown",
+      "a revision older than the box's own is shown",
       [Is.opened, .acknowledged(Is.a, through: 1, revision: 7), Is.shown(20, 5)]
     ),
     BrokenHistory(
@@ -42,12 +42,12 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .ordered,
-      "a box shows under a revision what it has never been",
+      "a box shows under a revision a value that the revision never had",
       [Is.watched, Is.opened, Is.committedByAnother(20, 5), Is.committedByAnother(30, 6), Is.shown(30, 5)]
     ),
     BrokenHistory(
       .ordered,
-      "a box shows that nothing is stored under a revision that is there",
+      "a box shows that nothing is stored, although the revision has a value",
       [
         Is.watched, Is.opened, Is.committedByAnother(20, 5),
         .shown(Is.a, nil, revision: 5, isFromOutside: true),
@@ -55,21 +55,21 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .noEcho,
-      "what comes from outside replaces a change that is not acknowledged",
+      "a value from outside replaces a change that is not acknowledged",
       [Is.watched, Is.opened, Is.changed(20, number: 1), Is.committedByAnother(30, 6), Is.shown(30, 6)]
     ),
     BrokenHistory(
       .noEcho,
-      "a service is told of its own change",
+      "a service is notified of its own change",
       [
         Is.watched, Is.opened, Is.changed(20, number: 1), Is.committed(["limit": "20"], 5),
         .acknowledged(Is.a, through: 1, revision: 5), Is.shown(20, 5),
       ]
     ),
-    BrokenHistory(.converges, "a box has something else", [Is.opened, Is.rested(5, ["limit": "20"], ["limit": "10"])]),
+    BrokenHistory(.converges, "a box has another value", [Is.opened, Is.rested(5, ["limit": "20"], ["limit": "10"])]),
     BrokenHistory(
       .converges,
-      "a box keeps what is not stored any more",
+      "a box keeps a value that is no longer stored",
       [
         Is.opened,
         .rested(
@@ -90,12 +90,12 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .pendingSurvives,
-      "a change is called saved before it is delivered",
+      "a change is reported as saved before it is delivered",
       [Is.watched, Is.opened, Is.changed(20, number: 1), .saved(Is.a, through: 1)]
     ),
     BrokenHistory(
       .pendingSurvives,
-      "everything is called saved when a change was given up",
+      "everything is reported as saved, although a change was given up",
       [
         Is.watched, Is.opened, Is.changed(20, number: 1), .conceded(Is.a, through: 1),
         .flushed(service: "a", tellsGivenUp: false),
@@ -103,7 +103,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .pendingSurvives,
-      "what only this service changes is not stored",
+      "the last value of a field that only this service changes is not stored",
       [
         .opened(Is.a, default: ["limit": "10"], owns: ["limit"]), Is.changed(20, number: 1),
         Is.rested(5, ["limit": "10"], ["limit": "10"]),
@@ -111,7 +111,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .acknowledgedSurvives,
-      "what was saved is not stored",
+      "a saved change is not stored",
       [
         .opened(Is.a, default: ["limit": "10"], owns: ["limit"]), Is.changed(20, number: 1), .saved(Is.a, through: 1),
         Is.rested(5, ["limit": "10"], ["limit": "10"]),
@@ -119,17 +119,17 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .acknowledgedSurvives,
-      "the server is not given back what it has lost",
+      "a lost value is not restored",
       [Is.opened, Is.shown(20, 7), .lost, Is.rested(5, ["limit": "20"], ["limit": "20"])]
     ),
     BrokenHistory(
       .acknowledgedSurvives,
-      "the server is given back what was never there",
+      "a value is restored that was never stored",
       [Is.watched, Is.opened, Is.committed(["limit": "20"], 5, cause: .restoration)]
     ),
     BrokenHistory(
       .acknowledgedSurvives,
-      "the server keeps the revision of what it has lost, and nothing else of it",
+      "the server loses a value but keeps its revision, and the value is not restored",
       [
         Is.watched, Is.opened, .changed(Is.a, number: 1, ["limit": "20"]), Is.committed(["limit": "20"], 5),
         .acknowledged(Is.a, through: 1, revision: 5), .lost, .evicted(name: "config"),
@@ -144,7 +144,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .acknowledgedSurvives,
-      "a value changes that nobody has changed",
+      "a value changes although no service has changed it",
       [
         Is.opened, Is.rested(5, ["limit": "20"], ["limit": "20"]), .replaced,
         Is.rested(6, ["limit": "30"], ["limit": "30"]),
@@ -165,7 +165,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .fieldsMerge,
-      "a commit is made of something else than what is stored",
+      "a commit is based on a document other than the stored one",
       [
         Is.opened, Is.committed(["limit": "30", "other": "1"], 5),
         Is.committed(
@@ -195,7 +195,7 @@ extension BrokenHistory {
   private static let elements = [
     BrokenHistory(
       .fieldsMerge,
-      "a commit loses what somebody else has added to a set",
+      "a commit loses an element that another service has added to a set",
       [
         Is.opened,
         Is.committed(
@@ -208,7 +208,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .fieldsMerge,
-      "a commit loses the element that somebody else has added to a list",
+      "a commit loses an element that another service has added to a list",
       [
         Is.opened,
         Is.committed(
@@ -221,7 +221,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .fieldsMerge,
-      "a commit loses what only somebody else knows of an element that it changes",
+      "a commit loses a field of a changed element that only another service knows",
       [
         Is.opened,
         Is.committed(
@@ -234,7 +234,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .fieldsMerge,
-      "a commit brings back an element that somebody else has removed, and loses what it does not know of it",
+      "a commit brings back a removed element that it changes, but loses a field of it",
       [
         Is.opened,
         Is.committed(
@@ -248,7 +248,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .fieldsMerge,
-      "a commit brings back an element that somebody else has removed, and that it does not change",
+      "a commit brings back a removed element that it does not change",
       [
         Is.opened,
         Is.committed(
@@ -275,7 +275,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .fieldsMerge,
-      "a commit replaces a sum to which somebody else has added",
+      "a commit replaces a sum that another service has increased",
       [
         Is.opened,
         Is.committed(
@@ -290,7 +290,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .fieldsMerge,
-      "an element of which no service knows anything is gone",
+      "an element that no service knows is gone",
       [
         .opened(Is.a, default: ["limit": "10", "list[].n": "null"], owns: []),
         Is.rested(5, ["limit": "10", "map[a]": "1"], ["limit": "10"]), Is.changed(20, number: 1),
@@ -315,7 +315,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .noEcho,
-      "a service is told of an entry that it has removed itself",
+      "a service is notified of its own removal of an entry",
       [
         Is.watched, .opened(Is.a, default: ["map[]": "null"], owns: []), Is.committedByAnother(["map[a]": "1"], 4),
         .shown(Is.a, ["map[a]": "1"], revision: 4, isFromOutside: true),
@@ -383,7 +383,7 @@ extension BrokenHistory {
       [counts] + update(1, .succeeded(["": "1"])) + update(2, .succeeded(["": "1"]))
     ),
     BrokenHistory(.exactlyOnceUpdates, "an update is lost", [counts] + update(1, .succeeded(nil)) + [counted("0")]),
-    BrokenHistory(.exactlyOnceUpdates, "one that has failed counts", [counts] + update(1, .failed) + [counted("1")]),
+    BrokenHistory(.exactlyOnceUpdates, "a failed update counts", [counts] + update(1, .failed) + [counted("1")]),
   ]
 
   private static let others = [
@@ -399,7 +399,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .foreignEditsSeen,
-      "an edit of what a service knew has no revision of its own",
+      "an edit of a value that a service knew has no revision of its own",
       [
         Is.opened, Is.committed(["limit": "20"], 5), Is.shown(20, 5),
         .edited(name: "config", ["limit": "30"], Is.stored(5, ["limit": "30"])),
@@ -408,7 +408,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .foreignEditsSeen,
-      "what somebody has deleted is given back",
+      "a deleted value is restored",
       [
         Is.opened, Is.committed(["limit": "20"], 5), Is.shown(20, 5),
         .edited(name: "config", [:], History.Stored(revision: 5, .absent)), .deleted(name: "config"),
@@ -430,19 +430,19 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .badDataHeld,
-      "a local change overwrites what cannot be read",
+      "a local change overwrites unreadable data",
       [
         Is.opened, .edited(name: "config", [:], Is.nonsense), Is.committed(["limit": "20"], 6, over: Is.nonsense),
       ]
     ),
     BrokenHistory(
       .isolated,
-      "a service reads a key of somebody else",
+      "a service reads a foreign key",
       [.permitted(["shop:*"], others: []), .touched(service: "a", ["shop:config", "other"])]
     ),
     BrokenHistory(
       .isolated,
-      "a service leaves something behind",
+      "a service leaves a foreign key behind",
       [
         Is.opened, .permitted(["shop:*"], others: []),
         Is.rested(5, ["limit": "10"], ["limit": "10"], keys: ["other"]),
@@ -450,7 +450,7 @@ extension BrokenHistory {
     ),
     BrokenHistory(
       .isolated,
-      "a key of somebody else is gone",
+      "a foreign key is gone",
       [
         Is.opened, .permitted(["shop:*"], others: ["other"]), Is.rested(5, ["limit": "10"], ["limit": "10"], keys: []),
       ]

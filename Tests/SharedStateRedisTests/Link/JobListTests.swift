@@ -40,7 +40,7 @@ struct JobListTests {
     list.begin(2)
     #expect(list.append([]))
     guard case .report(let outcomes) = list.next(for: 2, after: nil), case .locked(1)? = outcomes.first else {
-      Issue.record("Nothing is told.")
+      Issue.record("The outcome is not reported.")
       return
     }
     #expect(!list.append([]))

@@ -84,7 +84,7 @@ struct ForkMergeTests {
     }
     let (text, other) = (String(repeating: "x", count: 20), String(repeating: "y", count: 20))
     guard error("{}", "{\"a\":\"\(text)\"}", "{\"b\":\"\(other)\"}")?.code == .valueTooLarge else {
-      Issue.record("A merge was made that is too large.")
+      Issue.record("A merge that is too large was made.")
       return
     }
     #expect(error("{}", "nonsense", "{}") != nil)

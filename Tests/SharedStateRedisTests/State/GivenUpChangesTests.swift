@@ -31,7 +31,7 @@ struct GivenUpChangesTests {
     var givenUp = GivenUpChanges()
     for number in 10_000..<15_000 { givenUp.insert(Name("value:\(number)")) }
     guard case .changesGivenUp(let names, let further)? = givenUp.take(with: [])?.cause else {
-      Issue.record("Nothing was told.")
+      Issue.record("No given-up change was reported.")
       return
     }
     #expect(names == (10_000..<10_100).map { "value:\($0)" })

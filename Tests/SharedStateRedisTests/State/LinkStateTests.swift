@@ -156,7 +156,7 @@ struct LinkStateTests {
     _ = link.takeEffects()
     link.arrived([.message(channel: "changes:{count}", payload: Data("?".utf8))], on: .subscriber, epoch: 1, now: start)
     guard case .malformedMessage("changes:{count}")? = link.takeEffects().first else {
-      Issue.record("It was not reported.")
+      Issue.record("The malformed message was not reported.")
       return
     }
     link.arrived([.message(channel: "changes:{other}", payload: Data("?".utf8))], on: .subscriber, epoch: 1, now: start)
@@ -282,7 +282,7 @@ struct LinkStateTests {
       switch (purpose, work?.requests.first?.command) {
       // The writer sends ROLE, because its server may have become a replica.
       case (.subscriber, .ping?), (.writer, .role?): break
-      default: Issue.record("\(purpose) was not asked.")
+      default: Issue.record("The \(purpose) sends no keep-alive request.")
       }
       #expect(link.work(for: purpose, epoch: 1, now: start + .seconds(10))?.waitUntil == start + .seconds(15))
     }

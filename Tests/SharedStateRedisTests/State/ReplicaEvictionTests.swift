@@ -257,7 +257,7 @@ struct ReplicaEvictionTests {
     #expect(replica.takeRepair(vitals: .evicting) != nil)
     #expect(replica.repair == nil)
     if case .reset? = replica.inFlight?.purpose { return }
-    Issue.record("something else is sent")
+    Issue.record("The reset is not sent.")
   }
 
   @Test(

@@ -23,10 +23,10 @@ struct DeliveryTests {
     }
     let observations = [free.place.observe { if $0 > 0 { told.append("\($0)") } }]
     _ = blocked.replace(with: 1)
-    await until("what was told", told.values, is: ["blocked"])
+    await until("the reports", told.values, is: ["blocked"])
     for value in 1...3 {
       _ = free.replace(with: value)
-      await until("what was told last", told.values.last, is: "\(value)")
+      await until("the last report", told.values.last, is: "\(value)")
     }
     gate.open()
     withExtendedLifetime((blocked, observations)) {}
@@ -47,12 +47,12 @@ struct DeliveryTests {
       }
       box.announceRemoteChange()
     }
-    await until("how many were told", told.load(ordering: .relaxed), is: DeliveryThreads.maximumCount)
+    await until("the number of notified observers", told.load(ordering: .relaxed), is: DeliveryThreads.maximumCount)
     #expect(OwnThreads.shared.delivery.count == DeliveryThreads.maximumCount)
     gate.open()
-    await until("how many were told", told.load(ordering: .relaxed), is: boxes.count)
+    await until("the number of notified observers", told.load(ordering: .relaxed), is: boxes.count)
     // The threads end when there is nothing to do.
-    await until("how many threads there are", OwnThreads.shared.delivery.count, is: 0)
+    await until("the number of threads", OwnThreads.shared.delivery.count, is: 0)
   }
 
   @Test func anObserverThatBlocksForASecondIsNamedOnce() async {
@@ -72,14 +72,14 @@ struct DeliveryTests {
       #expect(isBlocked.waitInTime())
       _ = quick.replace(with: round)
       if round == 1 {
-        await until("the names", persistence.places.values, is: ["Module/File.swift:7"])
+        await until("the reported places", persistence.places.values, is: ["Module/File.swift:7"])
       } else {
         // The second round is over when the observer of another value has been named after it.
         let other = Naming(delivery: persistence.delivery)
         let blockedNext = ValueBox(0, persistence: other)
         observe(blockedNext) { gate.wait() }
         _ = blockedNext.replace(with: 1)
-        await until("how many were named", other.places.values.count, is: 1)
+        await until("the number of reported places", other.places.values.count, is: 1)
       }
       gate.open()
     }
@@ -106,7 +106,7 @@ struct DeliveryTests {
     count.withLock { $0 = 2 }
     #expect(seen.values == [0, 1])
     gate.open()
-    await until("what was seen", seen.values, is: [0, 1, 2])
+    await until("the observed values", seen.values, is: [0, 1, 2])
     withExtendedLifetime(observation) {}
   }
 
@@ -151,11 +151,11 @@ struct DeliveryTests {
     await until("withLock has returned", returned.load(ordering: .relaxed), is: true)
     // The delivery threads go on telling.
     let before = told.load(ordering: .relaxed)
-    await until("more are told", told.load(ordering: .relaxed)) { $0 > before + 2 * Box.roundsOfTelling }
+    await until("further notifications", told.load(ordering: .relaxed)) { $0 > before + 2 * Box.roundsOfTelling }
     goesOn.store(false, ordering: .relaxed)
-    await until("the newest value, told", [newest.load(ordering: .relaxed), count.wrappedValue]) { $0[0] == $0[1] }
+    await until("the newest value seen", [newest.load(ordering: .relaxed), count.wrappedValue]) { $0[0] == $0[1] }
     count.withLock { $0 = -1 }
-    await until("the newest value, told", [newest.load(ordering: .relaxed), count.wrappedValue]) { $0[0] == $0[1] }
+    await until("the newest value seen", [newest.load(ordering: .relaxed), count.wrappedValue]) { $0[0] == $0[1] }
     withExtendedLifetime(observation) {}
   }
 

@@ -39,7 +39,7 @@ import Testing
       seen.append(count.wrappedValue)
     }
     _ = box.replace(with: 1)
-    await until("what was seen", seen.values, is: [1])
+    await until("the observed values", seen.values, is: [1])
   }
 
   @Test func trackingIsToldWhenTheShareIsMadeToPointElsewhere() {

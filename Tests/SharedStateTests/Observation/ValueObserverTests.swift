@@ -110,7 +110,7 @@ import Testing
       }
     }
     await until("the last value", whole.values.last, is: 100)
-    await until("the last value of the one who came late", late.values.last, is: 100)
+    await until("the last value of the late observer", late.values.last, is: 100)
     #expect(whole.values == Array(0...100))
     #expect(late.values == Array((late.values.first ?? -1)...100))
     withExtendedLifetime((observation, observations)) {}

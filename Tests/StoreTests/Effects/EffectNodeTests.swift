@@ -121,6 +121,6 @@ struct EffectNodeTests {
       }
       #expect(stores.value.allSatisfy { $0 == nil })
     }
-    try await eventually("each effect that has begun to end") { running.isEven }
+    try await eventually("the end of every effect that has begun") { running.isEven }
   }
 }

@@ -82,7 +82,7 @@ package struct MergeableValues: Sendable {
   }
 }
 
-/// What a type knows about a value beyond its JSON.
+/// A type's knowledge of a value, beyond its JSON.
 ///
 /// Without a form an object is a struct, which has the members that it writes, and everything else is a leaf.
 package enum Form: Sendable {

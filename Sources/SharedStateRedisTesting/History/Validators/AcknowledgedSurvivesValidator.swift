@@ -1,30 +1,31 @@
-/// At rest the server has everything that it had acknowledged, or that a box has shown; and nothing but what it had is
-/// given back to it.
+/// At rest the server has everything that it had acknowledged or that a box has shown. A restoration stores only what
+/// the server had before.
 struct AcknowledgedSurvivesValidator: Validator {
   private var rules: [String: History.Rules] = [:]
   /// The newest revision that each box has shown, or that is its own and acknowledged.
   private var reached: [History.Box: UInt64] = [:]
   /// The newest revision that is each box's own and acknowledged.
   private var acknowledged: [History.Box: UInt64] = [:]
-  /// The newest revision under which each box has shown nothing.
+  /// The newest revision under which each box has shown that nothing is stored.
   private var deleted: [History.Box: UInt64] = [:]
-  /// The revision under which each box has found nothing where something may have been evicted.
+  /// The revision under which each box has found nothing stored, for values that may have been evicted.
   private var gone: [History.Box: UInt64] = [:]
   private var contents = StoredContents()
   private var ancestry = Ancestry()
-  /// What each box has made last, as far as the server has acknowledged it; not what its service has then given up for
-  /// what a damaged server had accepted.
+  /// The last version that each box has stored and the server has acknowledged. A version is removed when its service
+  /// gives it up for one that a damaged server has accepted.
   private var own: [History.Box: History.Stored] = [:]
   private var made: [History.Box: [UInt64: History.Stored]] = [:]
-  /// The names whose value somebody lets expire.
+  /// The names of values that a program lets expire.
   private var expiring: Set<String> = []
-  /// The names whose value may have been evicted. Who finds that has not seen what the revision was, and what he had
-  /// seen before was older.
+  /// The names of values that may have been evicted. A box that finds such a value gone may never have seen the content
+  /// of the revision that it finds. The content that it had seen before was older.
   private var evicted: Set<String> = []
-  /// The names whose value somebody has deleted or replaced since it was written last, knowing what he did or not.
+  /// The names of values that were deleted or replaced since the last write, by a reset or by a program that knows no
+  /// revisions.
   private var disposed: Set<String> = []
   private var owned = OwnedFields()
-  /// What was stored at the last rest, under the names that nobody has changed since.
+  /// The versions that were stored at the last rest, under the names that nothing has changed since.
   private var untouched: [String: History.Stored] = [:]
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
@@ -53,11 +54,11 @@ struct AcknowledgedSurvivesValidator: Validator {
       if revision > reached[box] ?? 0 {
         reached[box] = 0
       } else if revision == reached[box], disposed.contains(box.name) {
-        // A message told of it, and nobody has read it before it was replaced.
+        // The box knows the revision from a message, and no service read it before it was replaced.
         reached[box] = acknowledged[box] ?? 0
       }
       gone[box] = revision
-    // What is there again has no revision of its own yet.
+    // A value that is stored again has no revision of its own yet.
     case .shown(let box, .some, let revision?, _) where gone[box] == revision: break
     case .shown(let box, let document, let revision?, _):
       if document == nil { deleted[box] = revision }
@@ -80,20 +81,21 @@ struct AcknowledgedSurvivesValidator: Validator {
         !disposed.contains(commit.name), !mayExpire(commit.name), !(rules[commit.name]?.followsLosses ?? false),
         own.contains(where: { $0.key.name == commit.name })
       {
-        return ["\(commit.name) was thrown away, and \(commit.after) calls it deleted"]
+        return ["\(commit.name) was evicted, but \(commit.after) marks it as deleted"]
       }
-      // What both were made of is forgotten: what the server has accepted in between is kept whole, and that is told.
+      // The common ancestor is forgotten, so everything that the server has accepted in between is kept, and the
+      // service reports this.
       if commit.cause == .merge, commit.includes == nil { own = own.filter { $0.key.name != commit.name } }
       if commit.cause == .restoration, commit.before.revision > 0,
         !ancestry.isMade(commit.after, of: commit.before, name: commit.name)
       {
-        return ["\(commit.name) was restored to \(commit.after), which was not made of \(commit.before)"]
+        return ["\(commit.name) was restored to \(commit.after), which was not made from \(commit.before)"]
       }
       guard commit.cause == .restoration, rules[commit.name]?.isWatched ?? false else { break }
-      // That it has expired is given back, too.
+      // An expiry is restored as well.
       if commit.after.content == .absent, mayExpire(commit.name) { break }
       if !contents.were(commit.after.content, under: commit.after.revision, of: commit.name) {
-        return ["\(commit.name) was restored with what it has never been: \(commit.after)"]
+        return ["\(commit.name) was restored to a version that was never stored: \(commit.after)"]
       }
     case .rested(let rest):
       defer { untouched = rest.stored }
@@ -116,35 +118,36 @@ struct AcknowledgedSurvivesValidator: Validator {
     let rules = rules[box.name] ?? History.Rules()
     guard !rules.followsLosses, !rules.expires else { return [] }
     var violations: [String] = []
-    // A tombstone is evicted like everything else, and nothing is no tombstone.
+    // A tombstone can be evicted like any other key. And if the revision was a value, its absence is no tombstone, so
+    // it need not be stored.
     let isDeleted =
       deleted[box] == reached[box]
       && (evicted.contains(box.name) || wasValue(reached[box] ?? 0, of: box.name))
     if let reached = reached[box], stored.revision < reached, !isDeleted {
-      violations.append("\(box) has had \(reached), stored is \(stored)")
+      violations.append("\(box) has had \(reached), but \(stored) is stored")
     }
     if rules.isWatched, stored.revision > 0, stored.revision == reached[box],
-      // Who knows by a message only what was evicted right behind it does not give it back.
+      // A service that knows an evicted value only from a message does not restore it.
       stored.content != .absent
         || !mayExpire(box.name) && (!evicted.contains(box.name) || acknowledged[box] == stored.revision),
       !contents.were(stored.content, under: stored.revision, of: box.name)
     {
-      violations.append("\(box) has had \(stored.revision), which has never been what is stored: \(stored)")
+      violations.append("\(box) has had \(stored.revision), which never had the content that is stored: \(stored)")
     }
     if rules.isWatched, !evicted.contains(box.name), !mayExpire(box.name), let own = own[box],
       !ancestry.isMade(stored, of: own, name: box.name)
     {
-      violations.append("\(box) has made \(own), which is no part of what is stored: \(stored)")
+      violations.append("\(box) has stored \(own), which is not part of the stored version: \(stored)")
     }
     if evicted.contains(box.name), !disposed.contains(box.name), !mayExpire(box.name), let own = own[box],
       own.content != .absent, stored.content == .absent
     {
-      violations.append("\(box) has made \(own), which was thrown away, and nobody has given it back")
+      violations.append("\(box) has stored \(own), which was evicted and not restored")
     }
     if let before = untouched[box.name], before.content != stored.content,
       stored.content != .absent || !mayExpire(box.name)
     {
-      violations.append("nobody has changed \(box.name) since \(before) was stored, and now it is \(stored)")
+      violations.append("\(box.name) was not changed since \(before) was stored, but now it is \(stored)")
     }
     return violations + (owned.missing(of: box, in: stored, ifSaved: true).map { [$0] } ?? [])
   }

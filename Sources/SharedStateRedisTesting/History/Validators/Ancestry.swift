@@ -1,4 +1,4 @@
-/// What every version of every value was made of.
+/// The versions that each version of each value was made from.
 struct Ancestry {
   private struct Version: Hashable {
     let name: String
@@ -6,9 +6,9 @@ struct Ancestry {
   }
 
   private var parents: [Version: Set<Version>] = [:]
-  /// What somebody has written who knows no revisions, under a revision of before.
+  /// The versions that programs without knowledge of revisions have written, under an earlier revision.
   private var edits: Set<Version> = []
-  /// What was stored last under each name.
+  /// The version that was stored last under each name.
   private var last: [String: Version] = [:]
 
   mutating func observe(_ event: History.Event) {
@@ -30,7 +30,8 @@ struct Ancestry {
     }
   }
 
-  /// Whether a version was made of another one, or is it. What somebody has edited may be replaced by anything.
+  /// Whether a version was made from another one, or is the same. An edit without a revision may be replaced by any
+  /// version.
   func isMade(_ stored: History.Stored, of ancestor: History.Stored, name: String) -> Bool {
     let sought = Version(name: name, stored: ancestor)
     if edits.contains(sought) { return true }
@@ -41,7 +42,7 @@ struct Ancestry {
       if version == sought || isGone { return true }
       guard seen.insert(version).inserted else { continue }
       next += parents[version] ?? []
-      // What has expired, or was thrown away, was there before under the same revision.
+      // A value that has expired or was evicted was stored before under the same revision.
       guard version.stored.content == .absent, version.stored.revision > 0 else { continue }
       next += parents.keys.filter { $0.name == name && $0.stored.revision == version.stored.revision }
     }

@@ -1,4 +1,4 @@
-/// Nobody commits on top of a revision that cannot be read, unless somebody has asked to replace it.
+/// No service commits on top of an unreadable revision, unless the program has asked to replace it.
 struct BadDataHeldValidator: Validator {
   private var contents = StoredContents()
 
@@ -11,7 +11,7 @@ struct BadDataHeldValidator: Validator {
     case .change, .updates: break
     case .reset, .adoption, .restoration, .merge: return []
     }
-    // It may have been written over what was there, by somebody who has not told.
+    // The unreadable content may have replaced a readable one under the same revision, without an announcement.
     guard commit.before.revision > 0,
       contents.wereOnly(commit.before.content, under: commit.before.revision, of: commit.name)
     else { return [] }

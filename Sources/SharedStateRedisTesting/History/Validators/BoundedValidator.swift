@@ -1,4 +1,4 @@
-/// A service keeps one change for each value at the most, and its queues are within their bounds.
+/// A service keeps at most one change per value, and its queues stay within their limits.
 struct BoundedValidator: Validator {
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
     guard case .kept(let service, let load) = event else { return [] }
@@ -6,7 +6,7 @@ struct BoundedValidator: Validator {
     if load.changes > load.values {
       violations.append("\(service) keeps \(load.changes) changes of \(load.values) values")
     }
-    if load.queued > load.limit { violations.append("\(service) has \(load.queued) in a queue for \(load.limit)") }
+    if load.queued > load.limit { violations.append("\(service) has queued \(load.queued), but \(load.limit) fit") }
     return violations
   }
 }

@@ -1,7 +1,7 @@
-/// At rest every box equals what is stored, as far as it knows the fields.
+/// At rest every box equals the stored value in the fields that it knows.
 struct ConvergesValidator: Validator {
   private var defaults: [History.Box: History.Document] = [:]
-  /// The boxes that keep a change which nobody else can have.
+  /// The boxes that keep a change which cannot be encoded, so that no other box can have it.
   private var excused: Set<History.Box> = []
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
@@ -20,11 +20,11 @@ struct ConvergesValidator: Validator {
   }
 
   private func difference(of held: History.Rest.Held, from stored: History.Stored) -> String? {
-    // The last good value stays while what is stored cannot be read.
+    // A box keeps the last good value while the stored one cannot be read.
     if case .unreadable = stored.content { return nil }
     guard !excused.contains(held.box) else { return nil }
     let initial = defaults[held.box] ?? History.Document()
     return held.document.shows(stored.document ?? initial, default: initial)
-      ? nil : "\(held.box) shows \(held.document), stored is \(stored)"
+      ? nil : "\(held.box) shows \(held.document), but \(stored) is stored"
   }
 }

@@ -1,7 +1,7 @@
 /// An atomic update takes effect once when it succeeds, and never when it fails.
 ///
-/// Where commits are not seen, a counter tells: at rest it is the number of the updates that have succeeded, and of some
-/// whose outcome nobody knows.
+/// Where commits are not recorded, a counter serves instead: at rest it is the number of updates that have succeeded,
+/// plus some of those whose outcome is unknown.
 struct ExactlyOnceUpdatesValidator: Validator {
   private struct Key: Hashable {
     let service: String
@@ -20,7 +20,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private struct Count {
     var succeeded = 0
     var open = 0
-    /// Which event has made it this.
+    /// The results of updates, each with the event that reported it.
     var results: [History.Document: Int] = [:]
   }
 
@@ -29,19 +29,20 @@ struct ExactlyOnceUpdatesValidator: Validator {
   private var counts: [String: Count] = [:]
   /// How often the server was replaced.
   private var replacements = 0
-  /// How often it has lost something, and maybe what it remembers of commits.
+  /// How often the server has lost data, possibly including its memory of commits.
   private var losses = 0
-  /// What has been evicted, and may have left a value without its revision.
+  /// The names of values that were evicted. A value may be left without its revision.
   private var evicted: Set<String> = []
-  /// The newest revision that there has been.
+  /// The newest revision of each value so far.
   private var newest: [String: UInt64] = [:]
-  /// How often somebody has written over what was evicted, knowing nothing of it, by a clock that had gone back: so that
-  /// nobody can tell that anything came before.
+  /// How often each value was written after an eviction, without knowledge of the evicted value, while the clock had
+  /// gone back. Nothing then shows that an earlier value existed.
   private var overwrites: [String: Int] = [:]
-  /// Whether it has ever forgotten what came of operations. Nothing takes effect twice because of that alone.
+  /// Whether the server has ever forgotten the outcomes of operations. This alone makes no update take effect twice.
   private var hasForgotten = false
-  /// Whether it has lost or forgotten something, or refused to tell, since the last rest. What a service is about to hear
-  /// of, and what an update is made of, may be older than the update, but no older than that.
+  /// Whether the server has lost or forgotten something, or refused to answer, since the last rest. It covers the time
+  /// since the rest and not since the update, because the base of an update, and news that a service is about to
+  /// receive, may be older than the update, but not older than the rest.
   private var mayBeUnknown = false
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
@@ -51,7 +52,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .lost: (losses, mayBeUnknown) = (losses + 1, true)
     case .evicted(let name): evicted.insert(name)
     case .forgotten: (hasForgotten, mayBeUnknown) = (true, true)
-    // What an update is made of may be what nobody has ever stored, as if the server had lost it.
+    // An update may be based on a value that was never stored, as if the server had lost that value.
     case .refused, .forged: mayBeUnknown = true
     case .updateBegan(let box, let number, let changes):
       let key = Key(service: box.service, number: number)
@@ -67,7 +68,8 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .committed(let commit):
       overwrite(by: commit)
       guard case .updates(let numbers) = commit.cause, let box = commit.box else { break }
-      // Of what was made of nothing the server may have forgotten even that. It is made again as it was, and of nothing.
+      // If there was no value before, the server may have forgotten even that it applied the operation. It then applies
+      // the operation again, again to no value, and with the same result.
       let isRepeated = commit.before.revision == 0 && hasForgotten
       return numbers.compactMap { takeEffect($0, of: box, isRepeated: isRepeated) }
     case .rested(let rest):
@@ -88,7 +90,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     }
     switch commit.cause {
     case .change, .reset: if commit.base != commit.before.content { overwrites[commit.name, default: 0] += 1 }
-    // What is given back is older than what was evicted before anybody had read it.
+    // The restored value is older than the evicted one, which no service had read.
     case .restoration: overwrites[commit.name, default: 0] += 1
     case .updates, .adoption, .merge: break
     }
@@ -99,12 +101,12 @@ struct ExactlyOnceUpdatesValidator: Validator {
     guard var update = updates[key] else { return nil }
     update.effects = isRepeated ? 1 : update.effects + 1
     updates[key] = update
-    if update.outcome == .failed { return "the update \(number) of \(box) had failed, and took effect" }
+    if update.outcome == .failed { return "the update \(number) of \(box) had failed, but took effect" }
     guard update.effects > 1, update.replacements == replacements, !isLost(update, in: box.name) else { return nil }
     return "the update \(number) of \(box) took effect \(update.effects) times"
   }
 
-  /// Where the server has lost an effect, and with it what it remembers of commits, the last one is the one that is left.
+  /// If the server has lost an effect together with its memory of commits, only the last effect is left.
   private func isMiscounted(_ update: Update, in name: String) -> Bool {
     let expected = update.changes ? 1 : 0
     return isLost(update, in: name) ? update.effects < expected : update.effects != expected
@@ -121,11 +123,11 @@ struct ExactlyOnceUpdatesValidator: Validator {
     let isReplaced = update.replacements != replacements
     switch outcome {
     case .succeeded where !isReplaced && isMiscounted(update, in: box.name):
-      return "the update \(number) of \(box) has succeeded, and took effect \(update.effects) times"
+      return "the update \(number) of \(box) has succeeded, but took effect \(update.effects) times"
     case .failed where update.effects > 0:
-      return "the update \(number) of \(box) has failed, and took effect"
+      return "the update \(number) of \(box) has failed, but took effect"
     case .unknown where !isReplaced && !mayBeUnknown:
-      return "nobody knows what came of the update \(number) of \(box), although the server is the same"
+      return "the outcome of the update \(number) of \(box) is unknown, although the server is the same"
     default: return nil
     }
   }
@@ -140,7 +142,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
       guard rules[name]?.isCounter ?? false, let result else { return nil }
       let previous = counts[name]?.results.updateValue(position, forKey: result)
       return previous.flatMap {
-        losses > 0 ? nil : "two updates have made \(name) \(result), the other one is event \($0)"
+        losses > 0 ? nil : "two updates have set \(name) to \(result); the other one is event \($0)"
       }
     case .failed:
       counts[name]?.open -= 1
@@ -153,6 +155,6 @@ struct ExactlyOnceUpdatesValidator: Validator {
     guard rules[name]?.isCounter ?? false else { return nil }
     let (number, count) = (stored.document?[""].flatMap { Int($0) } ?? 0, counts[name] ?? Count())
     guard number > count.succeeded + count.open || losses == 0 && number < count.succeeded else { return nil }
-    return "\(count.succeeded) updates of \(name), and \(count.open) of which that is not known, have made \(stored)"
+    return "\(count.succeeded) updates of \(name) have succeeded, \(count.open) may have, and \(stored) is stored"
   }
 }

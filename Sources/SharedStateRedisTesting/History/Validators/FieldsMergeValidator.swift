@@ -1,11 +1,12 @@
-/// A commit changes the fields that it was made for, and no other one; it is made of what was stored right before. What
-/// it adds to a number is added to what others have made of that. An element or a collection that it brings back is whole.
+/// A commit changes only the fields that it was made for, and is based on the content that was stored right before. An
+/// increment is added to the number that others have stored. An element or a collection that a commit brings back is
+/// complete.
 ///
-/// Where commits are not seen, a field that no box knows has to outlive what is between one rest and the next.
+/// Where commits are not recorded, a field that no box knows has to survive from one rest to the next.
 struct FieldsMergeValidator: Validator {
   private var watched: Set<String> = []
   private var contents = StoredContents()
-  /// The names whose value a service may have found gone, and another one have given back under the same revision.
+  /// The names of values that one service may have found gone, and another may have restored under the same revision.
   private var vanishing: Set<String> = []
   private var known: [String: Set<String>] = [:]
   /// The fields that were stored at the last rest, and that no box knows.
@@ -26,7 +27,7 @@ struct FieldsMergeValidator: Validator {
     case .edited(let name, let fields, let stored):
       for field in fields.fields.keys { unknown[name]?[field] = nil }
       if stored != nil { unknown[name] = nil }
-    // What a service writes to a server that has nothing is not merged with what there was.
+    // A write to a server without data is not merged with the data that was lost.
     case .replaced, .lost:
       unknown = [:]
     case .rested(let rest):
@@ -39,26 +40,26 @@ struct FieldsMergeValidator: Validator {
 
   private func overwritten(by commit: History.Commit) -> String? {
     guard let base = commit.base, base != commit.before.content, commit.condition != .replacing,
-      // Somebody who knows no revisions may have written it.
+      // A program that knows no revisions may have written the stored content.
       commit.before.revision > 0, base != .absent || !vanishing.contains(commit.name),
       contents.wereOnly(commit.before.content, under: commit.before.revision, of: commit.name)
     else { return nil }
-    let author = commit.box?.service ?? "somebody"
-    return "\(author) made \(commit.after) of \(History.Stored(revision: 0, base)) in \(commit.name), "
-      + "where \(commit.before) was stored"
+    let author = commit.box?.service ?? "another program"
+    return "\(author) made \(commit.after) from \(History.Stored(revision: 0, base)) in \(commit.name), "
+      + "but \(commit.before) was stored"
   }
 
   private func difference(_ commit: History.Commit) -> String? {
     guard let base = commit.base, base == commit.before.content, let changes = commit.changes,
       commit.condition != .replacing, let before = commit.before.document
     else { return nil }
-    let author = commit.box?.service ?? "somebody"
+    let author = commit.box?.service ?? "another program"
     if case .unreadable(let text) = commit.after.content {
-      return "\(author) made the unreadable \(text) of \(commit.name)"
+      return "\(author) stored the unreadable \(text) in \(commit.name)"
     }
     guard let after = commit.after.document else { return nil }
     let origin: History.Document? = if case .document(let document)? = commit.origin { document } else { nil }
-    // What others have removed, or never had.
+    // The collections and elements that others have removed, or that were never stored.
     let missing = Set(changes.fields.keys.flatMap(History.Document.places)).filter { !before.has($0) }
     func isMissing(_ field: String) -> Bool { History.Document.places(of: field).contains(where: missing.contains) }
     let fields = Set(before.fields.keys).union(after.fields.keys).union(changes.fields.keys)
@@ -76,7 +77,7 @@ struct FieldsMergeValidator: Validator {
         expected = before[field]
       }
       guard after[field] != expected else { continue }
-      return "\(author) made \(commit.after) of \(commit.before) in \(commit.name): '\(field)' is to be "
+      return "\(author) made \(commit.after) from \(commit.before) in \(commit.name): '\(field)' should be "
         + (expected ?? "absent")
     }
     return nil
@@ -91,7 +92,7 @@ struct FieldsMergeValidator: Validator {
 
   private func erased(in stored: History.Stored, of name: String) -> String? {
     for (field, text) in (unknown[name] ?? [:]).sorted(by: { $0.key < $1.key }) where stored.document?[field] != text {
-      return "'\(field)' of \(name), which no service knows, was \(text) at the last rest, stored is \(stored)"
+      return "'\(field)' of \(name), which no service knows, was \(text) at the last rest, but \(stored) is stored"
     }
     return nil
   }

@@ -1,26 +1,25 @@
-/// At rest every service knows the revision of what is stored, however it came there; an edit of what a service knew has
-/// got a revision of its own; who gives an edit its revision leaves the edit as it is; and nobody gives back what was
-/// deleted.
+/// At rest every service knows the revision of the stored value, whoever wrote it. An edit of a value that a service
+/// knew has a revision of its own. Adopting an edit does not change it. No service restores a deleted value.
 struct ForeignEditsSeenValidator: Validator {
   private struct Known {
     var stored: History.Stored
-    /// What was committed last.
+    /// The content of the last commit.
     let committed: History.Stored.Content
-    /// If it is an edit that has no revision yet, the boxes that can tell.
+    /// If the stored value is an edit that has no revision yet, the boxes that can recognise it as an edit.
     var witnesses: Set<History.Box> = []
   }
 
   /// The names of values that are at rest.
   private var resting: Set<String> = []
-  /// What was edited while the value was at rest, so that nothing could overwrite it.
+  /// The fields that were edited while the value was at rest, so that nothing could overwrite them.
   private var edits: [String: History.Document] = [:]
   /// The newest revision that each box has shown.
   private var shown: [History.Box: UInt64] = [:]
-  /// What is stored, where that is known.
+  /// The stored versions, where they are known.
   private var stored: [String: Known] = [:]
-  /// The names whose value was deleted, and is to stay so until somebody changes it.
+  /// The names of values that were deleted, and have to stay deleted until they are changed.
   private var deleted: Set<String> = []
-  /// The names whose value may expire, which is no edit.
+  /// The names of values that may expire. An expiry is no edit.
   private var expiring: Set<String> = []
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
@@ -51,7 +50,7 @@ struct ForeignEditsSeenValidator: Validator {
       if deleted.contains(commit.name), commit.cause == .restoration || commit.cause == .merge,
         commit.after.content != .absent
       {
-        return ["\(commit.name) was deleted, and is given back: \(commit.after)"]
+        return ["\(commit.name) was deleted, but is stored again: \(commit.after)"]
       }
       if commit.cause != .adoption { deleted.remove(commit.name) }
       guard commit.cause == .adoption, commit.after.content != commit.before.content else { break }
@@ -81,18 +80,18 @@ struct ForeignEditsSeenValidator: Validator {
     let last = self.stored[held.box.name]
     var violations: [String] = []
     if let revision = held.revision, revision != stored.revision {
-      violations.append("\(held.box) is at \(revision), stored is \(stored)")
+      violations.append("\(held.box) is at \(revision), but \(stored) is stored")
     }
     if stored.revision == 0, stored.content != .absent {
-      violations.append("what is stored of \(held.box) has no revision: \(stored)")
+      violations.append("the stored value of \(held.box) has no revision: \(stored)")
     }
     let isOver = stored.content == .absent && (stored.revision == 0 || expiring.contains(held.box.name))
     if let last, last.witnesses.contains(held.box), last.stored == stored, !isOver {
-      violations.append("what somebody has made of \(held.box) has no revision of its own: \(stored)")
+      violations.append("an edit of \(held.box) has no revision of its own: \(stored)")
     }
     for (field, text) in edits[held.box.name]?.fields ?? [:] {
       guard stored.document?[field] != text || held.document.fields[field] ?? text != text else { continue }
-      violations.append("'\(field)' was edited to \(text), \(held.box) has \(held.document), stored is \(stored)")
+      violations.append("'\(field)' was edited to \(text), but \(held.box) has \(held.document), stored is \(stored)")
     }
     return violations
   }

@@ -1,4 +1,4 @@
-/// Services touch what they may, and leave alone what others have.
+/// Services touch only permitted keys and channels, and leave the keys of others alone.
 struct IsolatedValidator: Validator {
   private var exact: Set<String> = []
   private var prefixes: [String] = []

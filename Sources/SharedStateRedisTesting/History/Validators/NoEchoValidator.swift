@@ -1,16 +1,16 @@
-/// What comes from outside never overwrites a change that the server has not acknowledged, and nobody is told of a
-/// change of its own.
+/// A value from outside never overwrites a change that the server has not acknowledged, and a service is never notified
+/// of its own change.
 struct NoEchoValidator: Validator {
   private struct Content {
     var document: History.Document
     let initial: History.Document
     let opened: Int
-    /// The newest that came from outside; `nil`: nothing did.
+    /// The newest revision that came from outside; `nil`: none did.
     var shown: UInt64?
     var newest = 0
     /// The changes that are acknowledged or given up.
     var settled = 0
-    /// When one was given up last.
+    /// The event at which a change was given up last.
     var conceded = 0
   }
 
@@ -19,14 +19,16 @@ struct NoEchoValidator: Validator {
     let position: Int
   }
 
-  /// Where every acknowledgement is known, so that a change that is not acknowledged can be told.
+  /// The names of values whose acknowledgements are all recorded, so that unacknowledged changes are known.
   private var watched: Set<String> = []
   private var boxes: [History.Box: Content] = [:]
-  /// Who made which revision of a value by a change of its own.
+  /// For each value, the services that made its revisions by changes of their own.
   private var authors: [String: [UInt64: Author]] = [:]
-  /// Where something was stored that cannot be shown. What a box is told after it is news, whoever has made it.
+  /// The names under which something unreadable was stored. A value that a box shows after that is news, whoever wrote
+  /// it.
   private var unreadable: Set<String> = []
-  /// What was stored without a revision, and when. It is news to everybody, and shown under a revision of before.
+  /// The documents that were stored without a revision, and the events that stored them. They are news to every
+  /// service, and are shown under an earlier revision.
   private var unrevised: [String: [History.Document: Int]] = [:]
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
@@ -55,11 +57,11 @@ struct NoEchoValidator: Validator {
 
   private mutating func observe(_ commit: History.Commit, at position: Int) {
     note(commit.after, of: commit.name, at: position)
-    // What is given back is still whose it was.
+    // A restored revision keeps its author.
     if commit.cause == .restoration { return }
     var author: Author?
     if case .change = commit.cause, let box = commit.box { author = Author(service: box.service, position: position) }
-    // A server that has lost a revision may make it a second time, for somebody else.
+    // A server that has lost a revision may assign it a second time, to another service.
     authors[commit.name, default: [:]][commit.after.revision] = author
   }
 
@@ -87,22 +89,22 @@ struct NoEchoValidator: Validator {
     _ content: Content
   ) -> String? {
     if content.newest > content.settled, watched.contains(box.name) {
-      return "\(box) lost its change \(content.newest), settled are those through \(content.settled)"
+      return "\(box) lost its change \(content.newest); only changes through \(content.settled) are settled"
     }
     guard let revision, document == content.document, let author = authors[box.name]?[revision],
       author.service == box.service
     else { return nil }
-    // What is found when a share is made may have been written by an earlier share of the same service.
+    // A new share may find a value that an earlier share of the same service has written.
     if author.position < content.opened, content.shown == nil { return nil }
     if unreadable.contains(box.name) { return nil }
-    // A service that has given it up has not heard that it took effect.
+    // A service that has given up the change does not know that it took effect.
     if author.position < content.conceded { return nil }
     let isNews = unrevised[box.name]?.contains {
       $1 > author.position && content.document.shows($0, default: content.initial)
     }
     if isNews ?? false { return nil }
-    // The server had lost it, and something else was shown in its place.
+    // The server had lost the revision, and the box has shown another value in its place.
     if let shown = content.shown, shown >= revision { return nil }
-    return "\(box) was told of its own \(revision) (event \(author.position)): \(content.document)"
+    return "\(box) was notified of its own \(revision) (event \(author.position)): \(content.document)"
   }
 }

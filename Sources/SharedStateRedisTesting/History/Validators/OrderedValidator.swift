@@ -1,12 +1,12 @@
-/// Revisions, and the fields that only ever grow, never go back; and what a box shows under a revision is what the value
-/// has been under it.
+/// Revisions, and fields that only grow, never go back. A box shows under a revision only what the value has been under
+/// that revision.
 struct OrderedValidator: Validator {
   private struct Progress {
     var revision: UInt64 = 0
     var position = 0
     /// The numbers that were shown last.
     var numbers: [String: Int] = [:]
-    /// How often it may yet go back, because what a message had told was not true.
+    /// How often the box may still go back, because a message had announced a value that was not stored.
     var withdrawals = 0
   }
 
@@ -14,15 +14,15 @@ struct OrderedValidator: Validator {
   private var boxes: [History.Box: Progress] = [:]
   /// The fields of each value whose owners only make them greater.
   private var growing: [String: Set<String>] = [:]
-  /// Whether what somebody had seen may have been replaced by something older with a newer revision.
+  /// Whether an older value with a newer revision may have replaced a value that a service had seen.
   private var hasLost = false
   private var defaults: [History.Box: History.Document] = [:]
-  /// What was stored, and what somebody has announced.
+  /// The contents that were stored or announced.
   private var contents = StoredContents()
-  /// The names whose value may have expired while its revision is left.
+  /// The names of values that may have expired while their revision is left.
   private var expiring: Set<String> = []
-  /// The names whose value may have been evicted. Who finds that has not seen what the revision was, and what he had
-  /// seen before was older.
+  /// The names of values that may have been evicted. A box that finds such a value gone may never have seen the content
+  /// of the revision that it finds. The content that it had seen before was older.
   private var evicted: Set<String> = []
 
   mutating func observe(_ event: History.Event, at position: Int) -> [String] {
@@ -48,7 +48,7 @@ struct OrderedValidator: Validator {
     case .withdrawn(let box):
       boxes[box]?.revision = 0
       boxes[box]?.numbers = [:]
-      // What was shown before may be told behind it.
+      // A value that was shown before the withdrawal may be recorded after it.
       if !isWatched(box) { boxes[box]?.withdrawals += 1 }
     case .shown(let box, nil, let revision?, isFromOutside: true) where evicted.contains(box.name):
       if revision > boxes[box]?.revision ?? 0 { boxes[box]?.revision = 0 }
@@ -87,7 +87,7 @@ struct OrderedValidator: Validator {
   private func invents(_ document: History.Document?, _ revision: UInt64?, in box: History.Box) -> String? {
     guard isWatched(box), let initial = defaults[box], let revision else { return nil }
     if document == nil, revision == 0 || hasLost || expiring.contains(box.name) { return nil }
-    // What a server has left that has lost something may be known by the revision that is lost.
+    // After a loss, the service may know the remaining value by a revision that the server has lost.
     let isKnown = contents.were(under: hasLost ? 0...revision : revision...revision, of: box.name) { content in
       switch content {
       case .absent: document == nil

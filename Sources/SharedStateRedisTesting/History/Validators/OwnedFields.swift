@@ -1,4 +1,5 @@
-/// What owners have made of their fields last. Nobody else changes them, so that is what has to be stored at rest.
+/// The last values that owners have given to their fields. Only the owner changes a field, so its last value has to be
+/// stored at rest.
 struct OwnedFields {
   private struct Change {
     let number: Int
@@ -26,11 +27,12 @@ struct OwnedFields {
     }
   }
 
-  /// Which change of a box is not stored, of those that the program was told to be saved, or of the others.
+  /// Describes a change of a box that is not stored: either one that the program was told is saved, or one of the
+  /// others.
   func missing(of box: History.Box, in stored: History.Stored, ifSaved isSaved: Bool) -> String? {
     for (field, change) in changes[box] ?? [:] where change.number > conceded[box] ?? 0 {
       guard isSaved == (change.number <= saved[box] ?? 0), stored.document?[field] != change.text else { continue }
-      return "\(box)'s change \(change.number) has made '\(field)' \(change.text), stored is \(stored)"
+      return "\(box)'s change \(change.number) has set '\(field)' to \(change.text), but \(stored) is stored"
     }
     return nil
   }

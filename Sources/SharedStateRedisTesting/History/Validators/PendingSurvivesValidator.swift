@@ -1,5 +1,6 @@
-/// What the program was told to be saved has reached the server, and at rest so has everything else, unless it was
-/// given up. That it was is told by the next flush, unless a later change of the same value was saved.
+/// A change that the program was told is saved has reached the server. At rest every other change has reached it too,
+/// unless it was given up. The next flush reports a change that was given up, unless a later change of the same value
+/// was saved.
 struct PendingSurvivesValidator: Validator {
   private var watched: Set<String> = []
   private var newest: [History.Box: Int] = [:]
@@ -7,7 +8,7 @@ struct PendingSurvivesValidator: Validator {
   private var delivered: [History.Box: Int] = [:]
   /// The last change of each box that was given up.
   private var givenUp: [History.Box: Int] = [:]
-  /// The boxes of which a change was given up, and no flush has told so.
+  /// The boxes with a change that was given up and that no flush has reported.
   private var untold: Set<History.Box> = []
   private var owned = OwnedFields()
 
@@ -36,12 +37,12 @@ struct PendingSurvivesValidator: Validator {
       let untold = untold.filter { $0.service == service }
       self.untold.subtract(untold)
       if !tellsGivenUp, let box = untold.min(by: { $0.name < $1.name }) {
-        return ["\(service) has called everything saved when the change \(givenUp[box] ?? 0) of \(box) was given up"]
+        return ["\(service) has reported everything saved, but change \(givenUp[box] ?? 0) of \(box) was given up"]
       }
     case .saved(let box, let through) where watched.contains(box.name):
       let delivered = delivered[box] ?? 0
       if through > delivered {
-        return ["\(box)'s change \(through) was called saved when those through \(delivered) had been delivered"]
+        return ["\(box)'s change \(through) was reported saved, but only changes through \(delivered) were delivered"]
       }
     case .rested(let rest):
       return rest.boxes.compactMap { missing(of: $0.box, in: rest) }
@@ -59,6 +60,6 @@ struct PendingSurvivesValidator: Validator {
       return rest.stored[box.name].flatMap { owned.missing(of: box, in: $0, ifSaved: false) }
     }
     let (newest, delivered) = (newest[box] ?? 0, delivered[box] ?? 0)
-    return newest > delivered ? "of \(newest) changes of \(box) those through \(delivered) were delivered" : nil
+    return newest > delivered ? "of \(newest) changes of \(box) only those through \(delivered) were delivered" : nil
   }
 }

@@ -1,7 +1,8 @@
-/// What every revision of every value has been: more than one content where somebody has written who knows none.
+/// The contents that each revision of each value has had. A revision has several if a program that knows no revisions
+/// has written the value.
 struct StoredContents {
   private var contents: [String: [UInt64: [History.Stored.Content]]] = [:]
-  /// What somebody has left without any revision, and the newest revision of the value until then.
+  /// The contents that were stored without any revision, each with the newest revision of the value until then.
   private var unrevised: [String: [History.Stored.Content: UInt64]] = [:]
 
   mutating func observe(_ event: History.Event) {
@@ -14,12 +15,12 @@ struct StoredContents {
     }
   }
 
-  /// Whether a revision has ever been this. Whoever notices what has no revision knows it by one of before.
+  /// Whether a revision has ever had this content. Services know a content without a revision by an earlier revision.
   func were(_ content: History.Stored.Content, under revision: UInt64, of name: String) -> Bool {
     were(under: revision...revision, of: name) { $0 == content }
   }
 
-  /// Whether one of these revisions has ever been something that this is true of.
+  /// Whether one of these revisions has ever had a content that satisfies a condition.
   func were(
     under revisions: ClosedRange<UInt64>,
     of name: String,
@@ -31,7 +32,7 @@ struct StoredContents {
     return contents[name]?.contains { revisions.contains($0.key) && $0.value.contains(where: isMeant) } ?? false
   }
 
-  /// Whether a revision has never been anything else, so that who knows the revision knows the content.
+  /// Whether a revision has never had another content, so that a service that knows the revision knows the content.
   func wereOnly(_ content: History.Stored.Content, under revision: UInt64, of name: String) -> Bool {
     contents[name]?[revision] == [content]
   }

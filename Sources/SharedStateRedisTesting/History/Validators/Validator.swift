@@ -1,5 +1,6 @@
-/// A fold over the events of a history: what one guarantee has to remember of them, and when it is broken.
+/// A fold over the events of a history. It remembers what one guarantee needs, and reports when the guarantee is
+/// broken.
 protocol Validator: Sendable {
-  /// Takes in the next event; returns in how many ways, and how, it shows that the guarantee is broken.
+  /// Takes in the next event. Returns one text for each way in which the event breaks the guarantee.
   mutating func observe(_ event: History.Event, at position: Int) -> [String]
 }
