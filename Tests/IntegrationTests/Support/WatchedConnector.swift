@@ -35,18 +35,19 @@ final class Way: Sendable {
   }
 
   fileprivate func count(_ events: [RedisEvent]) {
-    for case .reply(_, .values(let values)) in events {
-      bytes.add(values.reduce(0) { $0 + $1.content.size }, ordering: .relaxed)
+    for case .reply(_, let reply) in events {
+      switch reply {
+      case .values(let values): bytes.add(values.reduce(0) { $0 + $1.content.size }, ordering: .relaxed)
+      // A server that is still loading its data refuses a comparison, and is asked again.
+      case .summaries(let summaries): keys.add(summaries.count, ordering: .relaxed)
+      default: break
+      }
     }
   }
 
   fileprivate func count(_ requests: [RedisRequest]) {
     for request in requests {
-      switch request.command {
-      case .summarize(let names): keys.add(names.count, ordering: .relaxed)
-      case .commit: commits.add(1, ordering: .relaxed)
-      default: break
-      }
+      if case .commit = request.command { commits.add(1, ordering: .relaxed) }
     }
   }
 }
