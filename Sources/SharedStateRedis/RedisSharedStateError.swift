@@ -46,7 +46,8 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     public static let permissionDenied = Code("permissionDenied")
     /// The server is a replica, and only a primary accepts writes. The store tries again by itself.
     public static let notPrimary = Code("notPrimary")
-    /// The server answered with an error that has no code of its own here; `code` is the first word of the answer.
+    /// The server answered with an error that has no code of its own here: see
+    /// ``RedisSharedStateError/serverErrorCode``.
     public static let serverError = Code("serverError")
     /// The server, or something in its place, does not speak the Redis protocol, or contradicts itself.
     public static let protocolViolation = Code("protocolViolation")
@@ -58,18 +59,17 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     /// The stored value cannot be read as the share's type: the document does not decode, or the Redis key holds
     /// something other than a string. The last good value stays, and a local change waits.
     ///
-    /// `writer` is the writing service, by its store's label; `nil`: it is not known. `save(replacingUnreadable: true)`
-    /// replaces the stored value, which is then lost for every service.
+    /// ``RedisSharedStateError/writer`` is the service that wrote it. `save(replacingUnreadable: true)` replaces the stored
+    /// value, which is then lost for every service.
     public static let undecodable = Code("undecodable")
     /// The key's `validate` refuses the value, for this reason. Without a writer, the value was made here, and was not
     /// sent. With a writer, it is stored, and is treated like one that cannot be decoded: the last good value stays,
     /// and a local change waits.
     public static let rejected = Code("rejected")
     /// A local change gave way to another service's: the key's policy is to reject conflicts, or the value was deleted,
-    /// or another write arrived while a save was replacing an unreadable value. Carries both documents; `nil`: nothing
-    /// is stored.
+    /// or another write arrived while a save was replacing an unreadable value.
     ///
-    /// The documents let a caller make the change again; no description shows them.
+    /// ``RedisSharedStateError/conflictingDocuments`` lets a caller make the change again.
     public static let conflict = Code("conflict")
     /// Changes were given up since a flush last reported it, and never reach Redis. Carries the names of the first
     /// hundred values, in order, and the number of further changes.
@@ -150,6 +150,16 @@ extension RedisSharedStateError {
       name
     default: nil
     }
+  }
+
+  /// The names of the values that the error concerns: for ``Code/changesGivenUp`` the first hundred of them, in order.
+  public var names: [String] {
+    if case .changesGivenUp(let names, _) = cause { names } else { name.map { [$0] } ?? [] }
+  }
+
+  /// The first word of the server's answer, for ``Code/serverError``.
+  public var serverErrorCode: String? {
+    if case .serverError(let code) = cause { code } else { nil }
   }
 
   /// The service that wrote the unreadable or refused value, by its store's label; `nil`: it is not known, or the value

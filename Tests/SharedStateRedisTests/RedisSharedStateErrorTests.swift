@@ -1,0 +1,34 @@
+import Foundation
+import SharedStateRedis
+import Testing
+
+@Suite("An error of Redis", .timeLimit(.minutes(5)))
+struct RedisSharedStateErrorTests {
+  @Test("tells what a caller can act on, beside its code")
+  func details() {
+    let undecodable = RedisSharedStateError.undecodable(name: "limits", reason: "no JSON", writer: "api")
+    #expect(undecodable.code == .undecodable)
+    #expect(undecodable.name == "limits")
+    #expect(undecodable.names == ["limits"])
+    #expect(undecodable.writer == "api")
+    let conflict = RedisSharedStateError.conflict(name: "limits", local: Data("1".utf8), stored: nil)
+    #expect(conflict.conflictingDocuments == (Data("1".utf8), nil))
+    #expect(conflict.writer == nil)
+    let givenUp = RedisSharedStateError.changesGivenUp(names: ["a", "b"], further: 3)
+    #expect(givenUp.name == nil)
+    #expect(givenUp.names == ["a", "b"])
+    #expect(RedisSharedStateError.serverError(code: "OOM").serverErrorCode == "OOM")
+    #expect(RedisSharedStateError.stopped.serverErrorCode == nil)
+    #expect(RedisSharedStateError.stopped.names == [])
+  }
+
+  @Test("is caught by its code")
+  func pattern() {
+    func caught(_ error: any Error) -> Bool {
+      do { throw error } catch RedisSharedStateError.Code.conflict { return true } catch { return false }
+    }
+    #expect(caught(RedisSharedStateError.conflict(name: "limits", local: nil, stored: nil)))
+    #expect(!caught(RedisSharedStateError.stopped))
+    #expect(!caught(CancellationError()))
+  }
+}
