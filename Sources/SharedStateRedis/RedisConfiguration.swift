@@ -119,29 +119,40 @@ public struct RedisConfiguration: Sendable {
 
   private init(
     _ endpoint: RedisEndpoint,
-    _ credentials: RedisCredentials? = nil,
-    _ database: Int = 0,
-    _ namespace: String = "",
-    _ label: String? = nil
+    _ credentials: RedisCredentials?,
+    _ database: Int,
+    _ namespace: String,
+    _ label: String?
   ) throws(RedisSharedStateError) {
     guard database >= 0, Int32(exactly: database) != nil else {
       throw .invalidURL(reason: "its database is not a number from 0 to \(Int32.max)")
     }
     try RedisName.validate(namespace: namespace)
     if let label { try RedisName.validate(label: label) }
+    self.init(
+      accepted: endpoint,
+      credentials: credentials,
+      database: database,
+      namespace: namespace,
+      label: label ?? Self.defaultLabel
+    )
+  }
+
+  private init(
+    accepted endpoint: RedisEndpoint,
+    credentials: RedisCredentials? = nil,
+    database: Int = 0,
+    namespace: String = "",
+    label: String = defaultLabel
+  ) {
     self.endpoint = endpoint
     self.credentials = credentials
     self.database = database
     self.namespace = namespace
-    self.label = label ?? RedisName.label(ProcessInfo.processInfo.processName)
+    self.label = label
   }
 
-  private init(inProcess endpoint: RedisEndpoint) {
-    self.endpoint = endpoint
-    credentials = nil
-    database = 0
-    label = RedisName.label(ProcessInfo.processInfo.processName)
-  }
+  private static var defaultLabel: String { RedisName.label(ProcessInfo.processInfo.processName) }
 
   /// Reads `redis://user:password@host:port/database?namespace=…&label=…` or `unix:///path?database=…&namespace=…`.
   ///
@@ -159,7 +170,7 @@ public struct RedisConfiguration: Sendable {
 extension RedisConfiguration {
   /// The defaults, for a store on the fake server inside this process, which has no address.
   public static var inProcess: RedisConfiguration {
-    RedisConfiguration(inProcess: .unix(path: "in-process"))
+    RedisConfiguration(accepted: .unix(path: "in-process"))
   }
 }
 

@@ -268,13 +268,15 @@ final class SimulatedService: CustomStringConvertible {
     return isConnected && !isWaiting && !isAsking && !isChecking && !isPausing && callers.isEmpty && departures.isEmpty
       && link.pendingChanges == 0
       && link.waiters.isEmpty
-      && link.exchanges.values.allSatisfy { $0.count == 0 }
+      && link.exchanges.values.allSatisfy { $0?.count ?? 0 == 0 }
       && link.members.elements.allSatisfy { $0.replica.phase == .live && !$0.replica.isBehind }
   }
 
   /// Whether every thread waits although there is something to send.
   var isAsleep: Bool {
-    guard link.session.phase == .connected, link.exchanges.values.allSatisfy({ $0.count == 0 }) else { return false }
+    guard link.session.phase == .connected, link.exchanges.values.allSatisfy({ $0?.count ?? 0 == 0 }) else {
+      return false
+    }
     return !link.countQueue.isEmpty || link.commitQueue.first != nil || link.readQueue.first != nil
       || link.breaks.queue.first != nil
       || link.readOnceQueue.first != nil

@@ -140,7 +140,7 @@ package struct Handshake {
       case .commitScript, .restoreScript: "SCRIPT LOAD"
       }
     let error = RedisSharedStateError(errorReply: error, operation: operation)
-    switch (step, error) {
+    switch (step, error.cause) {
     case (.authenticate, .serverError(code: "ERR")):
       // The server has no password, or does not support users.
       throw .authenticationFailed
@@ -151,8 +151,7 @@ package struct Handshake {
     case (.information, .serverError(code: "ERR")):
       // Before 7.0 a server takes one section at a time.
       for section in ["server", "replication", "stats"] { askForInfo(.section, [section]) }
-    case (_, .serverError(code: "ERR")),
-      (_, _) where error.code == .permissionDenied:
+    case (_, .serverError(code: "ERR")), (_, .permissionDenied):
       // The connection works without these.
       break
     default:

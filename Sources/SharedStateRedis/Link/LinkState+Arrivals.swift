@@ -13,7 +13,7 @@ extension LinkState {
     epoch: UInt64,
     now: Instant
   ) {
-    waiting[purpose] = nil
+    isWaiting[purpose] = false
     guard epoch == session.epoch, exchanges[purpose] != nil else { return }
     exchanges[purpose]?.looked(hasHeard: hasHeard || !events.isEmpty, now: now)
     for event in events {

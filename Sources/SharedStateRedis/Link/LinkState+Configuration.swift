@@ -48,33 +48,3 @@ extension LinkState {
     }
   }
 }
-
-/// An optional element for each of the two connections of a link, found without hashing.
-package struct PerConnection<Element> {
-  private var writer: Element?
-  private var subscriber: Element?
-
-  /// Creates a pair without elements.
-  package init() {}
-
-  /// The element of the connection for this purpose.
-  package subscript(purpose: ConnectionPurpose) -> Element? {
-    _read {
-      switch purpose {
-      case .writer: yield writer
-      case .subscriber: yield subscriber
-      }
-    }
-    _modify {
-      switch purpose {
-      case .writer: yield &writer
-      case .subscriber: yield &subscriber
-      }
-    }
-  }
-
-  /// The elements that exist.
-  package var values: [Element] { [writer, subscriber].compactMap(\.self) }
-}
-
-extension PerConnection: Sendable where Element: Sendable {}

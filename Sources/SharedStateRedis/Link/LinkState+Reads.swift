@@ -227,7 +227,7 @@ extension LinkState {
 
   /// The waiters whose read of a value that is not shared has begun.
   var onceReadsUnderWay: [WaiterID] {
-    let asked = exchanges.values.flatMap(\.unanswered).compactMap { request -> WaiterID? in
+    let asked = exchanges.values.compactMap(\.self).flatMap(\.unanswered).compactMap { request -> WaiterID? in
       switch request {
       case .summarizeOnce(let read): read.waiter
       case .readOnce(let waiter, _): waiter

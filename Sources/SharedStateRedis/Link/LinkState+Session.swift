@@ -21,7 +21,7 @@ extension LinkState {
   }
 
   private mutating func forgetConnections() {
-    exchanges = PerConnection()
+    exchanges = PerConnection { _ in nil }
     subscribedChannels = []
     subscriptionQueue = Queue()
     readQueue = Queue()
@@ -35,7 +35,7 @@ extension LinkState {
     confirmations = Queue()
     countQueue = []
     checks = Checks()
-    facts = PerConnection()
+    facts = PerConnection { _ in nil }
     tracking = .off
     isTrackingQueued = false
     asksForRole = true
@@ -80,7 +80,7 @@ extension LinkState {
       writerLooksAt = deadline
       instruction = .wait(until: deadline)
     }
-    if case .wait = instruction { waiting[purpose] = () }
+    if case .wait = instruction { isWaiting[purpose] = true }
     return instruction
   }
 
@@ -99,7 +99,7 @@ extension LinkState {
       timeout: configuration.requestTimeout,
       keepAlive: keepAlive.interval
     )
-    guard Set(self.facts.values.compactMap(\.runID)).count < 2 else {
+    guard Set(self.facts.values.compactMap { $0?.runID }).count < 2 else {
       // An announcement by one server says nothing about a value read from another.
       let error = RedisSharedStateError.disconnected(reason: "the two connections lead to different servers")
       return failed(epoch: epoch, error: error, now: now)
@@ -148,7 +148,7 @@ extension LinkState {
     let known = session.phase == .connected ? nil : session.lastError
     // Signs of life on a connection that has served no purpose do not count.
     if session.phase == .connected, epoch == session.epoch, hasServed {
-      lastConnected = exchanges.values.map(\.lastHeard).min() ?? lastConnected
+      lastConnected = exchanges.values.compactMap { $0?.lastHeard }.min() ?? lastConnected
       // A connection that lasted for longer than any pause counts as a success.
       if let connectedAt, connectedAt + configuration.backoff.cap <= now { session.succeeded(epoch: epoch) }
     }

@@ -55,7 +55,7 @@ extension LinkState {
     behind work: Work,
     now: Instant
   ) -> Instant {
-    waiting[purpose] = ()
+    isWaiting[purpose] = true
     var deadline = exchanges[purpose]?.nextDeadline ?? now
     guard purpose == .writer else { return deadline }
     // The commits to be encoded have no deadline yet.

@@ -125,12 +125,12 @@ package struct LinkState: Sendable {
   var channels: [Name: [ReplicaID]] = [:]
   var subscribedChannels: Set<Name> = []
 
-  var exchanges = PerConnection<Exchange<Request>>()
+  var exchanges = PerConnection<Exchange<Request>?> { _ in nil }
   /// The threads that sleep until they are woken.
-  var waiting = PerConnection<Void>()
+  var isWaiting = PerConnection { _ in false }
 
   /// The facts reported by the servers behind the connections.
-  var facts = PerConnection<ServerFacts>()
+  var facts = PerConnection<ServerFacts?> { _ in nil }
   var circumstances = Replica.Circumstances()
   /// The server's vitals as reported last.
   var vitals = Vitals()
@@ -365,8 +365,8 @@ package struct LinkState: Sendable {
 
   /// Wakes the thread of a connection if it is sleeping.
   mutating func wake(_ purpose: ConnectionPurpose) {
-    guard waiting[purpose] != nil else { return }
-    waiting[purpose] = nil
+    guard isWaiting[purpose] else { return }
+    isWaiting[purpose] = false
     effects.append(.wake(purpose))
   }
 }

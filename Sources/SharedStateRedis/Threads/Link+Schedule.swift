@@ -8,7 +8,7 @@ extension Link {
 
   /// The body of a task that has a role. Runs until the role or the schedule ends.
   func run(_ purpose: ConnectionPurpose, _ turn: UInt64, on schedule: any Schedule) async {
-    guard let waker = wakers[purpose] else { return }
+    let waker = wakers[purpose]
     var report = Report.nothing
     while !schedule.hasEnded {
       switch decide(purpose, turn, after: report) {

@@ -28,16 +28,18 @@ extension Link {
   }
 
   func startThreads(_ guarded: inout Guarded) {
-    guard guarded[.writer].turn == nil || guarded[.subscriber].turn == nil else { return }
+    guard guarded.roles[.writer].turn == nil || guarded.roles[.subscriber].turn == nil else { return }
     guard guarded.state.session.phase != .idle, guarded.state.session.phase != .stopped else { return }
-    for purpose in ConnectionPurpose.allCases where guarded[purpose].turn == nil { startThread(purpose, &guarded) }
+    for purpose in ConnectionPurpose.allCases where guarded.roles[purpose].turn == nil {
+      startThread(purpose, &guarded)
+    }
   }
 
   private func startThread(_ purpose: ConnectionPurpose, _ guarded: inout Guarded) {
     guarded.lastTurn += 1
     let turn = guarded.lastTurn
-    guarded[purpose].turn = turn
-    jobList(purpose).begin(turn)
+    guarded.roles[purpose].turn = turn
+    jobs[purpose].begin(turn)
     if let schedule {
       // Only the part of the writer's name in front of "@" is the same in every process.
       let label = guarded.state.configuration.writer.prefix { $0 != "@" }
@@ -64,7 +66,7 @@ extension Link {
 
   /// The body of a thread that has a role. Runs until the thread ends or loses the role.
   private func run(_ purpose: ConnectionPurpose, _ turn: UInt64) {
-    guard let waker = wakers[purpose] else { return }
+    let waker = wakers[purpose]
     var report = Report.nothing
     while true {
       switch decide(purpose, turn, after: report) {
@@ -88,7 +90,7 @@ extension Link {
   }
 
   func performJobs(of purpose: ConnectionPurpose, _ turn: UInt64) -> Report {
-    let list = jobList(purpose)
+    let list = jobs[purpose]
     var (outcome, owner): (Job.Outcome?, Job.Owner?) = (nil, nil)
     while true {
       // The references of a job are released before the next one, so that a waiting thread keeps nothing alive.
@@ -109,13 +111,6 @@ extension Link {
     while let (job, next) = nextLate(after: outcome, of: owner, isHelper: isHelper) {
       owner = next
       outcome = perform(job.task)
-    }
-  }
-
-  private func jobList(_ purpose: ConnectionPurpose) -> JobList {
-    switch purpose {
-    case .writer: jobs.writer
-    case .subscriber: jobs.subscriber
     }
   }
 
@@ -201,12 +196,12 @@ extension Link {
     while true {
       takeEffects(of: &guarded, into: &todo)
       guarded.setAside(&todo)
-      let hasJobs = jobList(purpose).append(todo.jobs)
+      let hasJobs = jobs[purpose].append(todo.jobs)
       todo.jobs = []
       if hasJobs { return .perform }
-      if let until = guarded[purpose].waitUntil.take(), let connection = guarded[purpose].connection {
-        defer { guarded[purpose].requests = [] }
-        return .exchange(connection, guarded[purpose].requests, until: until)
+      if let until = guarded.roles[purpose].waitUntil.take(), let connection = guarded.roles[purpose].connection {
+        defer { guarded.roles[purpose].requests = [] }
+        return .exchange(connection, guarded.roles[purpose].requests, until: until)
       }
       if let step = guarded.nextMove(for: purpose, &todo) { return step }
     }
@@ -220,13 +215,13 @@ extension Link {
       var todo = Todo()
       var isBusy = false
       for purpose in ConnectionPurpose.allCases {
-        guard let delay = jobList(purpose).tick() else { continue }
+        guard let delay = jobs[purpose].tick() else { continue }
         isBusy = true
         switch delay {
         case .none: break
-        case .ofMany: guarded.leaveToHelpers(jobList(purpose).takeRest(), &todo)
+        case .ofMany: guarded.leaveToHelpers(jobs[purpose].takeRest(), &todo)
         case .ofOne:
-          guard let (owner, jobs) = jobList(purpose).relieve() else { continue }
+          guard let (owner, jobs) = jobs[purpose].relieve() else { continue }
           if let owner {
             guarded.slow[owner, default: SlowOwner()].threads += 1
             todo.jobs = jobs
@@ -252,7 +247,7 @@ extension Link.Guarded {
     case .done(let outcomes):
       for outcome in outcomes { note(outcome) }
     case .opened(let open):
-      self[purpose].connection = open
+      roles[purpose].connection = open
       state.connected(purpose, open.connection.facts, epoch: open.epoch, now: .now)
     case .failed(let error, let epoch):
       state.failed(epoch: epoch, error: error, now: .now)
@@ -273,7 +268,7 @@ extension Link.Guarded {
     case .locked(let id): state.locked(id)
     case .encoded(let id, let encoded):
       // The request is registered with the connection that is open now, whichever thread has encoded it.
-      if let request = state.encoded(id, encoded, now: .now) { self[.writer].requests.append(request) }
+      if let request = state.encoded(id, encoded, now: .now) { roles[.writer].requests.append(request) }
     }
   }
 
@@ -281,27 +276,27 @@ extension Link.Guarded {
   fileprivate mutating func nextMove(for purpose: ConnectionPurpose, _ todo: inout Todo) -> Link.Step? {
     let now = Instant.now
     let instruction = state.instruction(for: purpose, now: now)
-    if let open = self[purpose].connection, instruction != .serve(epoch: open.epoch) {
-      self[purpose].connection = nil
-      self[purpose].requests = []
+    if let open = roles[purpose].connection, instruction != .serve(epoch: open.epoch) {
+      roles[purpose].connection = nil
+      roles[purpose].requests = []
       return .close(open)
     }
     switch instruction {
     case .exit:
       if state.hasEffects { return nil }
       // Decided under the lock, so that the next caller that needs the server starts a new thread.
-      self[purpose].turn = nil
+      roles[purpose].turn = nil
       return .end
     case .wait(let until): return state.hasEffects ? nil : .wait(until: until)
     case .connect(let epoch): return state.hasEffects ? nil : .connect(epoch: epoch)
     case .serve(let epoch):
-      guard self[purpose].connection != nil else {
+      guard roles[purpose].connection != nil else {
         state.failed(epoch: epoch, error: .disconnected(reason: "not open"), now: now)
         return nil
       }
       guard let work = state.work(for: purpose, epoch: epoch, now: now) else { return nil }
-      self[purpose].requests += work.requests
-      self[purpose].waitUntil = work.waitUntil
+      roles[purpose].requests += work.requests
+      roles[purpose].waitUntil = work.waitUntil
       for (id, encoding) in work.encodings {
         var updates: [LinkState.WaiterID: AtomicUpdate] = [:]
         for waiter in encoding.updates { updates[waiter] = waiters[waiter]?.update }

@@ -32,8 +32,7 @@ package final class Link: Sendable {
     var members: [LinkState.ReplicaID: Member] = [:]
     var waiters: [LinkState.WaiterID: Waiter] = [:]
     // The work for each connection, done by the thread that has its role.
-    var writer = Role()
-    var subscriber = Role()
+    var roles = PerConnection { _ in Role() }
     /// Owners whose code kept a thread for so long that another one took over its role, or whose jobs wait for a
     /// helper.
     var slow: [Job.Owner: SlowOwner] = [:]
@@ -56,7 +55,7 @@ package final class Link: Sendable {
   /// Whether a change has ever been given up; written with `guarded` held.
   private let hasGivenUp = Atomic(false)
 
-  let jobs = (writer: JobList(), subscriber: JobList())
+  let jobs = PerConnection { _ in JobList() }
   let connector: any RedisConnector
   let connectTimeout: Duration
   let wakers: PerConnection<Waker>
@@ -81,9 +80,7 @@ package final class Link: Sendable {
     // A connection to another process blocks a thread, which a schedule cannot do.
     let schedule = connector is InProcessConnector ? Schedules.current : nil
     self.schedule = schedule
-    var wakers = PerConnection<Waker>()
-    for purpose in ConnectionPurpose.allCases { wakers[purpose] = Waker(on: schedule) }
-    self.wakers = wakers
+    wakers = PerConnection { _ in Waker(on: schedule) }
     guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: Schedules.randomNumber())))
   }
 
@@ -120,7 +117,7 @@ package final class Link: Sendable {
   /// Notes that the share of a replica is gone. May be called from anywhere.
   package func leave(_ id: LinkState.ReplicaID) {
     departures.withLock { $0.append(id) }
-    wakers[.writer]?.wake()
+    wakers[.writer].wake()
   }
 
   /// Notes that a share has changed since its last snapshot. Its box is held until the server has acknowledged the
@@ -369,8 +366,8 @@ package final class Link: Sendable {
 
   /// Called before the jobs run, which may take long: a thread with something to send must not wait for a decoder.
   func wake(_ todo: Todo) {
-    if todo.wakesWriter { wakers[.writer]?.wake() }
-    if todo.wakesSubscriber { wakers[.subscriber]?.wake() }
+    if todo.wakesWriter { wakers[.writer].wake() }
+    if todo.wakesSubscriber { wakers[.subscriber].wake() }
   }
 }
 

@@ -80,21 +80,6 @@ struct SlowOwner: Sendable {
 }
 
 extension Link.Guarded {
-  subscript(purpose: ConnectionPurpose) -> Role {
-    _read {
-      switch purpose {
-      case .writer: yield writer
-      case .subscriber: yield subscriber
-      }
-    }
-    _modify {
-      switch purpose {
-      case .writer: yield &writer
-      case .subscriber: yield &subscriber
-      }
-    }
-  }
-
   /// Sets aside the jobs of owners that are slow already.
   mutating func setAside(_ todo: inout Todo) {
     guard !slow.isEmpty else { return }
