@@ -1,8 +1,8 @@
 import IssueReporting
 
-/// A place in the source code.
+/// The place in the source that calls the library, such as one that makes a mutation.
 @usableFromInline
-package struct SourceLocation: Sendable {
+package struct CallSite: Sendable {
   package let fileID: StaticString
   package let filePath: StaticString
   package let line: UInt

@@ -82,7 +82,7 @@ public struct Shared<Value> {
     column: UInt = #column
   ) throws(Failure) -> Result {
     if ChangeTracking.isActive {
-      let location = ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+      let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
       return try projection.place.modifyOutOfLine(at: location, operation)
     }
     return try projection.modify(operation)

@@ -20,14 +20,14 @@ final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
     var sent: Reduced<State, Action>?
     /// Changes outside of all actions, up to the last action that has changed the same values.
     var loose = SharedChanges()
-    var step: SourceLocation
+    var step: CallSite
   }
 
   let testExecutor = TestExecutor()
   let tracker: SharedChangeTracker
   private let contents: Mutex<Contents>
 
-  init(tracker: SharedChangeTracker, step: SourceLocation) {
+  init(tracker: SharedChangeTracker, step: CallSite) {
     self.tracker = tracker
     contents = Mutex(Contents(step: step))
   }
@@ -35,7 +35,7 @@ final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
   var executor: (any TaskExecutor)? { testExecutor }
 
   /// The line of the test that is running.
-  var step: SourceLocation {
+  var step: CallSite {
     get { contents.withLock { $0.step } }
     set { contents.withLock { $0.step = newValue } }
   }
@@ -64,7 +64,7 @@ final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
     return effect
   }
 
-  func report(_ message: String, at location: SourceLocation) {
+  func report(_ message: String, at location: CallSite) {
     report(
       """
       \(message)

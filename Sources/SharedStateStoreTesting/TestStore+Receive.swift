@@ -1,4 +1,5 @@
 import CustomDump
+import SharedState
 public import SharedStateStore
 
 extension TestStore {
@@ -23,7 +24,7 @@ extension TestStore {
       Expected(expectedAction),
       timeout: timeout,
       updateStateToExpectedResult,
-      at: SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 
@@ -42,7 +43,7 @@ extension TestStore {
       Expected("an action for which the predicate is true", fits: isMatching),
       timeout: timeout,
       updateStateToExpectedResult,
-      at: SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 
@@ -83,7 +84,7 @@ extension TestStore {
       Expected("an action of a case with a value of type '\(Value.self)'") { actionCase.extract(from: $0) != nil },
       timeout: timeout,
       updateStateToExpectedResult,
-      at: SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 
@@ -104,7 +105,7 @@ extension TestStore {
       Expected("this action", dump: String(customDumping: path.embed(value))) { path.extract(from: $0) == value },
       timeout: timeout,
       updateStateToExpectedResult,
-      at: SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 }

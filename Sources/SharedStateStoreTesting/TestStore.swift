@@ -41,10 +41,10 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   private let core: RootCore<State, Action>
   private let recorder: Recorder<State, Action>
-  private let location: SourceLocation
+  private let location: CallSite
   /// Actions that were received and not handled.
   private var waiting: [Reduced<State, Action>] = []
-  private var sent: [(action: Action, node: EffectNode, location: SourceLocation)] = []
+  private var sent: [(action: Action, node: EffectNode, location: CallSite)] = []
 
   private var tracker: SharedChangeTracker { recorder.tracker }
 
@@ -63,7 +63,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     line: UInt = #line,
     column: UInt = #column
   ) {
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let tracker = SharedChangeTracker(
       reportUnassertedChanges: false,
       fileID: fileID,
@@ -123,7 +123,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     line: UInt = #line,
     column: UInt = #column
   ) async -> TestStoreTask {
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     begin(at: location)
     defer { letGo() }
     if !waiting.isEmpty {
@@ -227,7 +227,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     _ expected: Expected<Action>,
     timeout: Duration?,
     _ updateStateToExpectedResult: ((inout State) throws -> Void)?,
-    at location: SourceLocation
+    at location: CallSite
   ) async {
     begin(at: location)
     defer { letGo() }
@@ -286,7 +286,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     line: UInt = #line,
     column: UInt = #column
   ) async {
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     begin(at: location)
     defer { letGo() }
     let timeout = timeout ?? self.timeout
@@ -330,7 +330,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     line: UInt = #line,
     column: UInt = #column
   ) {
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     begin(at: location)
     defer { letGo() }
     withoutActuallyEscaping(updateStateToExpectedResult) { update in
@@ -353,7 +353,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     line: UInt = #line,
     column: UInt = #column
   ) async {
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     begin(at: location)
     defer { letGo() }
     if strict, waiting.isEmpty {
@@ -373,7 +373,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     line: UInt = #line,
     column: UInt = #column
   ) async {
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     begin(at: location)
     defer { letGo() }
     if strict, running.isEmpty {
@@ -395,7 +395,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     line: UInt = #line,
     column: UInt = #column
   ) async {
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     begin(at: location)
     defer { letGo() }
     await wait(timeout ?? self.timeout) { running.isEmpty }
@@ -436,7 +436,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
   // MARK: Effects
 
   /// Begins a step of the test, during which effects run only when the test asks for it.
-  private func begin(at location: SourceLocation) {
+  private func begin(at location: CallSite) {
     recorder.testExecutor.hold()
     recorder.step = location
     settle()
@@ -452,7 +452,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     waiting += recorder.takeReceived()
   }
 
-  private var running: [(action: Action, node: EffectNode, location: SourceLocation)] {
+  private var running: [(action: Action, node: EffectNode, location: CallSite)] {
     sent = sent.filter { !$0.node.hasEnded }
     return sent
   }
@@ -502,7 +502,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
   private func check(
     _ reduced: Reduced<State, Action>,
     _ update: ((inout State) throws -> Void)?,
-    at location: SourceLocation
+    at location: CallSite
   ) {
     let comparison = makeComparison(of: reduced.changes)
     var expected = exhaustivity == .on ? state : reduced.state
@@ -537,7 +537,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     _ update: ((inout State) throws -> Void)?,
     nextElement: Int?,
     mustChange: Bool,
-    at location: SourceLocation
+    at location: CallSite
   ) {
     let before = expected
     if let update {
@@ -595,7 +595,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
 
   // MARK: The end
 
-  private func complete(at location: SourceLocation) {
+  private func complete(at location: CallSite) {
     settle()
     if !waiting.isEmpty {
       reportOmission(
@@ -642,7 +642,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
   }
 
   /// Reports an omission of the test.
-  private func reportOmission(_ message: String, at location: SourceLocation) {
+  private func reportOmission(_ message: String, at location: CallSite) {
     switch exhaustivity {
     case .on: location.report(message)
     case .off(showSkippedAssertions: true): location.expectIssue(message)

@@ -1,3 +1,4 @@
+import SharedState
 import SharedStateStore
 
 /// The effects of an action that a test has sent.
@@ -24,7 +25,7 @@ public struct TestStoreTask: Sendable {
     while !node.hasEnded {
       guard executor.now < deadline, !Task.isCancelled else {
         let (feature, action) = describe()
-        return SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column).report(
+        return CallSite(fileID: fileID, filePath: filePath, line: line, column: column).report(
           """
           An effect of '\(feature)' has not ended within \(timeout). It comes from this action:
 

@@ -58,7 +58,7 @@ extension Trait where Self == ExhaustiveChangesTrait {
 }
 
 extension SourceLocation {
-  fileprivate init(_ location: ChangeLocation) {
+  fileprivate init(_ location: CallSite) {
     self.init(
       fileID: "\(location.fileID)",
       filePath: "\(location.filePath)",

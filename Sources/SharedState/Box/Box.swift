@@ -280,7 +280,7 @@ package class Box: Observable, @unchecked Sendable {
   // MARK: Tracking
 
   /// Makes the record of a change that is about to be made. Called with the lock held.
-  func makeChange(at location: ChangeLocation?) -> TrackedChange {
+  func makeChange(at location: CallSite?) -> TrackedChange {
     preconditionFailure("A subclass of Box cannot be tracked. This is a bug in SharedState.")
   }
 

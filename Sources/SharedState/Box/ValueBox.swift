@@ -305,7 +305,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
 
   // MARK: Tracking
 
-  override func makeChange(at location: ChangeLocation?) -> TrackedChange {
+  override func makeChange(at location: CallSite?) -> TrackedChange {
     TrackedValue(box: self, before: pointer.pointee, location: location)
   }
 

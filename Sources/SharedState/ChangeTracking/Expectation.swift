@@ -21,7 +21,7 @@ class Expectation: @unchecked Sendable {
   }
 
   /// The change that remains when it starts from the expected value; `nil` when that is the present value.
-  func remainingChange(at location: ChangeLocation?) -> TrackedChange? {
+  func remainingChange(at location: CallSite?) -> TrackedChange? {
     preconditionFailure("A subclass of Expectation does not implement remainingChange. This is a bug in SharedState.")
   }
 
@@ -71,7 +71,7 @@ final class ExpectedValue<Value>: Expectation, @unchecked Sendable {
     return ChangeAssertion.unexpected(expected: expected, actual: actual)
   }
 
-  override func remainingChange(at location: ChangeLocation?) -> TrackedChange? {
+  override func remainingChange(at location: CallSite?) -> TrackedChange? {
     let change = TrackedValue(box: valueBox, before: expected, location: location)
     return change.isUndone ? nil : change
   }

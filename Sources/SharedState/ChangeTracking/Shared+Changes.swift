@@ -19,7 +19,7 @@ extension Shared {
     column: UInt = #column
   ) rethrows {
     AssertionSupport.require()
-    let location = ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let failure = try projection.place.settle(updateToExpectedResult) else { return }
     location.report(failure)
   }

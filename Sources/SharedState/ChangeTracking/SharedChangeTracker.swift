@@ -25,7 +25,7 @@ public final class SharedChangeTracker: Sendable {
   }
 
   private let reportsUnassertedChanges: Bool
-  private let location: ChangeLocation
+  private let location: CallSite
   private let openScopes = Atomic<Int>(0)
   private let state = Mutex(State())
 
@@ -41,12 +41,15 @@ public final class SharedChangeTracker: Sendable {
     column: UInt = #column
   ) {
     reportsUnassertedChanges = reportUnassertedChanges
-    location = ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
   }
 
   deinit {
     guard reportsUnassertedChanges else { return }
-    for change in takeUnassertedChanges() { (change.location ?? location).report(change.message) }
+    for change in takeUnassertedChanges() {
+      AssertionSupport.require()
+      (change.location ?? location).report(change.message)
+    }
   }
 
   /// The tracker that sees what the current task changes.
@@ -118,7 +121,7 @@ public final class SharedChangeTracker: Sendable {
     AssertionSupport.require()
     let assertion = ChangeAssertion(of: self)
     let result = try ChangeTracking.withAssertion(assertion, updateToExpectedResult)
-    check(assertion, at: ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column))
+    check(assertion, at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
     return result
   }
 
@@ -140,7 +143,7 @@ public final class SharedChangeTracker: Sendable {
     AssertionSupport.require()
     let assertion = ChangeAssertion(of: self)
     let result = try await ChangeTracking.withAssertion(assertion, isolation: isolation, updateToExpectedResult)
-    check(assertion, at: ChangeLocation(fileID: fileID, filePath: filePath, line: line, column: column))
+    check(assertion, at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
     return result
   }
 
@@ -243,7 +246,7 @@ public final class SharedChangeTracker: Sendable {
     changes.values.sorted { $0.number < $1.number }.map(\.change)
   }
 
-  private func check(_ assertion: ChangeAssertion, at location: ChangeLocation) {
+  private func check(_ assertion: ChangeAssertion, at location: CallSite) {
     for failure in assertion.failures(changes: takeChanges()) { location.report(failure) }
   }
 }

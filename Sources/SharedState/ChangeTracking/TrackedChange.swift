@@ -6,9 +6,9 @@ class TrackedChange: @unchecked Sendable {
   // by the trackers of its shares, which are in its isolation.
 
   let box: Box
-  let location: ChangeLocation?
+  let location: CallSite?
 
-  init(box: Box, location: ChangeLocation?) {
+  init(box: Box, location: CallSite?) {
     self.box = box
     self.location = location
   }
@@ -50,7 +50,7 @@ final class TrackedValue<Value>: TrackedChange, @unchecked Sendable {
   private let valueBox: ValueBox<Value>
   let before: Value
 
-  init(box: ValueBox<Value>, before: Value, location: ChangeLocation?) {
+  init(box: ValueBox<Value>, before: Value, location: CallSite?) {
     valueBox = box
     self.before = before
     super.init(box: box, location: location)
@@ -95,30 +95,7 @@ package struct UnassertedChange: Sendable {
   package let message: String
 
   /// Where the value was changed first; `nil` when the change came from elsewhere.
-  package let location: ChangeLocation?
-}
-
-/// The place in the source that makes a mutation.
-@usableFromInline
-package struct ChangeLocation: Sendable {
-  package let fileID: StaticString
-  package let filePath: StaticString
-  package let line: UInt
-  package let column: UInt
-
-  @usableFromInline
-  package init(fileID: StaticString, filePath: StaticString, line: UInt, column: UInt) {
-    self.fileID = fileID
-    self.filePath = filePath
-    self.line = line
-    self.column = column
-  }
-
-  /// Reports a failure at that place.
-  func report(_ message: String) {
-    AssertionSupport.require()
-    reportIssue(message, fileID: fileID, filePath: filePath, line: line, column: column)
-  }
+  package let location: CallSite?
 }
 
 /// The place in the source that declares a share. Every box has one, so it is packed.

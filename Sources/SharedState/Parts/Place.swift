@@ -92,7 +92,7 @@ package struct Place<Value> {
   @usableFromInline
   @inline(never)
   func modifyOutOfLine<Result, Failure: Error>(
-    at location: ChangeLocation?,
+    at location: CallSite?,
     _ operation: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     if let assertion = ChangeTracking.currentAssertion { return try expect(in: assertion, operation) }

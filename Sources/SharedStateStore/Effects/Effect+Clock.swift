@@ -1,3 +1,4 @@
+import SharedState
 extension Effect {
   /// Begins the effect once no other effect with the same id was begun for some time.
   ///

@@ -1,3 +1,4 @@
+import SharedState
 import SharedStateDependencies
 
 /// An asynchronous closure with its name, priority, dependencies and location.
@@ -8,7 +9,7 @@ final class EffectTask<Action: Sendable>: Sendable {
   let priority: TaskPriority?
   /// The dependencies in force where the effect was made; `nil` when they are the defaults of the process.
   let dependencies: DependencyValues?
-  let location: SourceLocation
+  let location: CallSite
   let operation: @Sendable (Send<Action>) async throws -> Void
   let handler: (@Sendable (any Error, Send<Action>) async -> Void)?
 
@@ -16,7 +17,7 @@ final class EffectTask<Action: Sendable>: Sendable {
     name: String?,
     priority: TaskPriority?,
     dependencies: DependencyValues?,
-    location: SourceLocation,
+    location: CallSite,
     operation: @escaping @Sendable (Send<Action>) async throws -> Void,
     handler: (@Sendable (any Error, Send<Action>) async -> Void)?
   ) {
@@ -50,12 +51,12 @@ final class EffectTask<Action: Sendable>: Sendable {
   }
 
   /// Runs the closure, with its dependencies in force.
-  func run(_ send: Send<Action>, report: @Sendable (String, SourceLocation) -> Void) async {
+  func run(_ send: Send<Action>, report: @Sendable (String, CallSite) -> Void) async {
     guard let dependencies else { return await perform(send, report: report) }
     await DependencyValues.withInForce(dependencies) { await perform(send, report: report) }
   }
 
-  private func perform(_ send: Send<Action>, report: @Sendable (String, SourceLocation) -> Void) async {
+  private func perform(_ send: Send<Action>, report: @Sendable (String, CallSite) -> Void) async {
     do {
       try await operation(send)
     } catch is CancellationError {
@@ -96,7 +97,7 @@ extension Effect {
           name: name,
           priority: priority,
           dependencies: .kept,
-          location: SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column),
+          location: CallSite(fileID: fileID, filePath: filePath, line: line, column: column),
           operation: operation,
           handler: handler
         )

@@ -1,3 +1,5 @@
+public import SharedState
+
 extension Reducer {
   /// Runs a child while it is presented, by a key path and a case key path.
   ///
@@ -65,7 +67,7 @@ extension Reducer {
     let destination = destination()
     let child = LazyReduction { destination.reduction }
     let part = StatePart(toPresentation)
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let embed: @Sendable (StateIdentity, Effect<ChildAction>) -> Effect<Action> = { identity, effect in
       effect.map { path.embed(.presented($0)) }
         .of(PathComponent(place: toPresentation, identity: identity), dismissal: path.embed(.dismiss))

@@ -1,5 +1,5 @@
 public import Foundation
-import SharedState
+package import SharedState
 import SharedStateDependencies
 import Synchronization
 
@@ -137,7 +137,7 @@ extension ActionLog: CoreMonitor {
     return effect
   }
 
-  package func report(_ message: String, at location: SourceLocation) {
+  package func report(_ message: String, at location: CallSite) {
     location.report(message)
   }
 }

@@ -1,4 +1,4 @@
-import SharedState
+public import SharedState
 
 /// Reports wrong uses of a feature.
 @usableFromInline
@@ -14,7 +14,7 @@ package struct FeatureIssue: Sendable {
     _ action: Action,
     of state: State.Type,
     advice: String,
-    at location: SourceLocation
+    at location: CallSite
   ) {
     let message = """
       '\(feature(of: state))' \(problem):

@@ -58,7 +58,7 @@ extension Reducer {
     let element = element()
     let child = LazyReduction { element.reduction }
     let part = StatePart(toElements)
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let component: @Sendable (ID) -> PathComponent = {
       PathComponent(place: toElements, identity: .value(AnyHashable($0)))
     }

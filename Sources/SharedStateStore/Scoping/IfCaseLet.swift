@@ -1,3 +1,5 @@
+import SharedState
+
 extension Reducer {
   /// Runs a child when the state is in its case, by case key paths.
   ///
@@ -35,7 +37,7 @@ extension Reducer {
     column: UInt = #column
   ) -> some Reducer<State, Action> {
     let child = child()
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     return ModifiedReducer(self) { base in
       base.withCase(toChildState, toChildAction, LazyReduction { child.reduction }, location)
     }
@@ -48,7 +50,7 @@ extension Reduction {
     _ toChildState: AnyCasePath<State, ChildState>,
     _ path: AnyCasePath<Action, ChildAction>,
     _ child: LazyReduction<ChildState, ChildAction>,
-    _ location: SourceLocation
+    _ location: CallSite
   ) -> Self {
     let place = ChildPlace()
     return withChild(

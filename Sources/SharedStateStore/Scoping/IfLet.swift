@@ -1,3 +1,5 @@
+import SharedState
+
 extension Reducer {
   /// Runs a child while its state is there, by a key path and a case key path.
   ///
@@ -36,7 +38,7 @@ extension Reducer {
   ) -> some Reducer<State, Action> {
     let child = child()
     let part = StatePart(toChildState)
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     return ModifiedReducer(self) { base in
       base.withChild(
         action: toChildAction,

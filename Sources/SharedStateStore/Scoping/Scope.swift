@@ -1,3 +1,5 @@
+import SharedState
+
 /// Runs a child on its part of the state, for its part of the actions.
 ///
 /// ```swift
@@ -73,7 +75,7 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
       toChildState,
       toChildAction,
       LazyReduction { child.reduction },
-      SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+      CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 

@@ -1,3 +1,5 @@
+public import SharedState
+
 extension Reducer {
   /// Runs a child on each element of a stack, by a key path and a case key path.
   ///
@@ -65,7 +67,7 @@ extension Reducer {
     let destination = destination()
     let element = LazyReduction { destination.reduction }
     let part = StatePart(toStack)
-    let location = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let component: @Sendable (StackElementID) -> PathComponent = {
       PathComponent(place: toStack, identity: .element($0))
     }

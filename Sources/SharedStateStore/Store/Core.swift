@@ -1,3 +1,5 @@
+package import SharedState
+
 /// The core of a store: it has a state of its own, or shows a part of another core's state.
 @usableFromInline
 package class Core<State: Sendable, Action: Sendable>: @unchecked Sendable {
@@ -51,7 +53,7 @@ package protocol CoreMonitor<State, Action>: AnyObject, Sendable {
 
   /// Reports an error in an effect.
   /// - Parameter location: The location of the effect.
-  func report(_ message: String, at location: SourceLocation)
+  func report(_ message: String, at location: CallSite)
 }
 
 /// An item that waits to be reduced.

@@ -129,7 +129,7 @@ extension RootCore {
     }
   }
 
-  private func send(from node: EffectNode, at location: SourceLocation?, _ feature: String) -> Send<Action> {
+  private func send(from node: EffectNode, at location: CallSite?, _ feature: String) -> Send<Action> {
     Send { [weak self] action in
       if let self { return receive(action, from: node, at: location) }
       // Releasing the store cancels its effects right away: effects that are still running then have done nothing
@@ -147,7 +147,7 @@ extension RootCore {
     }
   }
 
-  private func receive(_ action: Action, from node: EffectNode, at location: SourceLocation?) {
+  private func receive(_ action: Action, from node: EffectNode, at location: CallSite?) {
     // An operation of `withTaskCancellation` may be cancelled on its own.
     let inner = EffectContext.current?.node
     let origin = inner.flatMap { $0.isPart(of: node) ? $0 : nil } ?? node

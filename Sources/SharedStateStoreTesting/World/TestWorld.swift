@@ -1,5 +1,6 @@
 public import Foundation
 import IssueReporting
+import SharedState
 import SharedStateDependencies
 import SharedStateStore
 import Synchronization
@@ -88,7 +89,7 @@ public final class TestWorld: Sendable {
     column: UInt = #column,
     _ body: @escaping @Sendable (_ world: TestWorld) async throws -> Result
   ) async throws -> Result {
-    let location = SharedStateStore.SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let outcome = await watched(body)
     if outcome.hasFailed {
       location.report(failureMessage("'TestWorld(seed: \(seed))' has failed, and does so again with that seed."))
@@ -114,7 +115,7 @@ public final class TestWorld: Sendable {
     column: UInt = #column,
     _ body: @escaping @Sendable (_ world: TestWorld) async throws -> Void
   ) async -> UInt64? {
-    let location = SharedStateStore.SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     for seed in seeds {
       if Task.isCancelled { return nil }
       let world = TestWorld(seed: seed, timeLimit: timeLimit)
