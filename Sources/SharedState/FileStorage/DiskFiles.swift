@@ -59,10 +59,3 @@ extension FileStamp {
     )
   }
 }
-
-extension FileStorageError {
-  /// The error in `errno`, for an operation that has just failed.
-  static func system(_ operation: String, _ path: String) -> FileStorageError {
-    .system(operation: operation, path: path, code: errno)
-  }
-}

@@ -21,6 +21,15 @@ extension Place {
     return appending(part, seen: value, version: version)
   }
 
+  /// The place of the part that stands for an index, which must be in the collection now.
+  func element<Part: FailablePart>(
+    at index: Value.Index,
+    as part: (Value, Value.Index) -> Part
+  ) -> Place<Part.Value> where Value: RandomAccessCollection, Part.Whole == Value, Part.Value == Value.Element {
+    let (whole, version) = snapshot()
+    return appending(part(whole, index), seen: whole[index], version: version)
+  }
+
   /// The places of parts that may vanish, one for each element of this value.
   func elements<Part: FailablePart>(
     _ part: (Value, Value.Index) -> Part
@@ -46,8 +55,6 @@ extension Place where Value: IdentifiedCollection, Value.ID: Sendable {
 
   /// The place of the element that is at an index now.
   func element(at index: Value.Index) -> Place<Value.Element> {
-    let (whole, version) = snapshot()
-    let element = whole[index]
-    return appending(IdentifiedPart(id: whole.id(of: element)), seen: element, version: version)
+    element(at: index) { IdentifiedPart(id: $0.id(of: $0[$1])) }
   }
 }

@@ -10,11 +10,7 @@ extension Shared where Value: MutableCollection & RandomAccessCollection, Value.
 
   /// A share of whatever element is at an index. The index must be in the collection now.
   public subscript(position: Value.Index) -> Shared<Value.Element> {
-    let place = projection.place
-    let (whole, version) = place.snapshot()
-    return Shared<Value.Element>(
-      place.appending(MutableIndexedPart(index: position), seen: whole[position], version: version)
-    )
+    Shared<Value.Element>(projection.place.element(at: position) { MutableIndexedPart(index: $1) })
   }
 }
 
@@ -72,11 +68,7 @@ extension SharedReader where Value: RandomAccessCollection, Value.Index: Sendabl
 
   /// A reader of whatever element is at an index. The index must be in the collection now.
   public subscript(position: Value.Index) -> SharedReader<Value.Element> {
-    let place = projection.place
-    let (whole, version) = place.snapshot()
-    return SharedReader<Value.Element>(
-      place.appending(IndexedPart(index: position), seen: whole[position], version: version)
-    )
+    SharedReader<Value.Element>(projection.place.element(at: position) { IndexedPart(index: $1) })
   }
 }
 

@@ -1,0 +1,67 @@
+public import Foundation
+
+/// Something went wrong with a file of ``SharedReaderKey/fileStorage(_:decoder:encoder:)``.
+public struct FileStorageError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
+  /// A failure that a caller can act on. Later versions may add codes.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// Its name.
+    public let description: String
+
+    /// The operating system refused to do something with the file; see ``FileStorageError/systemError``.
+    public static let system = Code(description: "system")
+    /// The content is not a document of the share's type.
+    public static let undecodable = Code(description: "undecodable")
+    /// The value could not be turned into a document.
+    public static let unencodable = Code(description: "unencodable")
+    /// A change was not saved, because it would replace content that cannot be read; `save(replacingUnreadable: true)`
+    /// replaces that, and it is lost.
+    public static let wouldReplaceUnreadable = Code(description: "wouldReplaceUnreadable")
+  }
+
+  /// What went wrong.
+  public let code: Code
+  /// The file.
+  public let path: String
+  /// The `errno` of a ``Code/system`` error.
+  public let systemError: Int32?
+  /// What went wrong, without any value.
+  public let description: String
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+
+  private init(_ code: Code, _ path: String, _ description: String, systemError: Int32? = nil) {
+    self.code = code
+    self.path = path
+    self.systemError = systemError
+    self.description = description
+  }
+
+  package static func system(operation: String, path: String, code: Int32) -> Self {
+    Self(.system, path, "Could not \(operation) '\(path)': \(String(cString: strerror(code)))", systemError: code)
+  }
+
+  package static func undecodable(path: String, reason: String) -> Self {
+    Self(.undecodable, path, "'\(path)' is not a document of the expected type: \(reason)")
+  }
+
+  package static func unencodable(path: String, reason: String) -> Self {
+    Self(.unencodable, path, "The value for '\(path)' could not be encoded: \(reason)")
+  }
+
+  static func wouldReplaceUnreadable(path: String) -> Self {
+    Self(
+      .wouldReplaceUnreadable,
+      path,
+      "'\(path)' could not be read, and was not replaced. "
+        + "'save(replacingUnreadable: true)' replaces it, and what it holds is lost."
+    )
+  }
+}
+
+extension FileStorageError {
+  /// The error in `errno`, for an operation that has just failed.
+  static func system(_ operation: String, _ path: String) -> FileStorageError {
+    .system(operation: operation, path: path, code: errno)
+  }
+}
