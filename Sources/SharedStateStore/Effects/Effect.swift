@@ -6,7 +6,9 @@ public struct Effect<Action: Sendable>: Sendable {
   @usableFromInline
   let box: EffectBox<Action>?
 
+  // Calling any of these three in code that is not specialised would instantiate the metadata of the type each time.
   @inlinable
+  @inline(__always)
   init(box: EffectBox<Action>?) {
     self.box = box
   }
@@ -17,10 +19,12 @@ public struct Effect<Action: Sendable>: Sendable {
 
   /// No work.
   @inlinable
+  @inline(__always)
   public static var none: Self { Self(box: nil) }
 
   /// Whether there is no work.
   @inlinable
+  @inline(__always)
   var isNone: Bool { box == nil }
 }
 

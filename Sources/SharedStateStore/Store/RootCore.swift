@@ -193,10 +193,14 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     var effect = Effect<Action>.none
     if let dependencies {
       DependencyValues.withInForce(dependencies) { effect = reduction(&storage, action, registry: registry) }
+    } else if reduction.children == nil {
+      // Calling the reduction would instantiate the metadata of its type where the code is not specialised.
+      effect = reduction.run(&storage, action)
     } else {
       effect = reduction(&storage, action, registry: registry)
     }
-    guard effect.isNone, queue.isEmpty else { return finish(effect, on: thread) }
+    // `isEmpty` would look up the array's conformance where the code is not specialised.
+    guard effect.isNone, queue.count == 0 else { return finish(effect, on: thread) }
     disown(on: thread)
     if hasMail { deliverMail() }
     if thread.contents.pointee.hasMail { thread.deliverMail() }
