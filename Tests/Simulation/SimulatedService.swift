@@ -103,7 +103,6 @@ final class SimulatedService: CustomStringConvertible {
   /// The number of shares that the service has ever made, and the largest load so far.
   var joined = 0
   private var most = (changes: 0, queued: 0)
-  private var lastNumber: UInt64 = 0
 
   init(
     index: Int,
@@ -157,26 +156,25 @@ final class SimulatedService: CustomStringConvertible {
   }
 
   private func resolve(_ effect: LinkState.Effect, into tasks: inout [Task]) {
-    lastNumber += 1
     switch effect {
-    case .show(let id, let delivery):
+    case .show(let id, let delivery, _):
       if let box = boxes[id] { tasks.append(.show(box, delivery)) }
-    case .loading(let id, let isLoading):
-      if let box = boxes[id] { tasks.append(.status(box, \.isLoading, isLoading, number: lastNumber)) }
-    case .loadError(let id, let error):
+    case .loading(let id, let isLoading, _, let number):
+      if let box = boxes[id] { tasks.append(.status(box, \.isLoading, isLoading, number: number)) }
+    case .loadError(let id, let error, _, let number):
       if error?.code == .permissionDenied { boxes[id]?.wasForbidden = true }
-      if let box = boxes[id] { tasks.append(.status(box, \.hasLoadError, error != nil, number: lastNumber)) }
-    case .saveError(let id, let error):
+      if let box = boxes[id] { tasks.append(.status(box, \.hasLoadError, error != nil, number: number)) }
+    case .saveError(let id, let error, _, let number):
       guard let box = boxes[id] else { return }
       if error?.code == .conflict { box.giveUp(link.members[id]?.replica.settledStamp ?? 0, isEncodable: true) }
       // A refused reset is not kept for later.
       if error?.code == .permissionDenied, link.members[id]?.replica.hasPendingChange == false { box.giveUpReset() }
-      tasks.append(.status(box, \.hasSaveError, error != nil, number: lastNumber))
-    case .settled(let id):
+      tasks.append(.status(box, \.hasSaveError, error != nil, number: number))
+    case .settled(let id, _):
       guard let box = boxes[id], box.isKept else { return }
       tasks.append(.release(box))
       box.isKept = false
-    case .resume(let waiters, let error, _):
+    case .resume(let waiters, let error, _, _):
       for waiter in waiters {
         // A local change may hide the loaded value. The promise is dropped even if the change is settled by now, or
         // will be when the waiter is resumed.
@@ -189,13 +187,14 @@ final class SimulatedService: CustomStringConvertible {
         tasks.append(.resume(waiter, error))
         updates[waiter] = nil
       }
-    case .answer(let waiter, _):
+    case .answer(let waiter, _, _):
       tasks.append(.resume(waiter, nil))
     case .wake(let purpose):
       tasks.append(.wake(purpose))
     case .incident(let name, .withdrawn):
       for box in boxes.values where Name(box.names.value) == Name(name) { box.withdraw() }
-    case .statusChanged, .incident, .losesAgain, .trackingRefused, .vitalsRefused, .malformedMessage,
+    case .encode, .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .vitalsRefused,
+      .malformedMessage,
       .closesIdleConnections:
       break
     }

@@ -332,7 +332,7 @@ struct SmallWorld {
     var isBusy = false
     for effect in services[index].link.takeEffects() {
       if case .incident(_, .withdrawn) = effect { judge.record(.withdrawn(Self.box(index))) }
-      guard case .show(let id, let delivery) = effect else { continue }
+      guard case .show(let id, let delivery, _) = effect else { continue }
       isBusy = true
       services[index].link.delivered(delivery, to: id, outcome: show(delivery, in: index))
     }

@@ -33,11 +33,11 @@ extension LinkState {
   mutating func announced(_ payload: Data, on channel: String, now: Instant) {
     guard let ids = channels[Name(channel)] else {
       // A message published on that channel is not an invalidation.
-      if channel == "\(KeyNames.invalidationChannel)" { effects.append(.malformedMessage(channel: channel)) }
+      if channel == "\(KeyNames.invalidationChannel)" { emit(.malformedMessage(channel: channel)) }
       return
     }
     guard let message = ChangeMessage(payload: payload) else {
-      effects.append(.malformedMessage(channel: channel))
+      emit(.malformedMessage(channel: channel))
       return
     }
     let clock = serverClock(at: now)
@@ -136,8 +136,7 @@ extension LinkState {
   }
 
   private mutating func refuse(_ waiter: WaiterID, _ error: RedisSharedStateError) {
-    guard waiters.removeValue(forKey: waiter) != nil else { return }
-    effects.append(.resume([waiter], error))
+    resume([waiter], error)
   }
 
   mutating func read(

@@ -308,7 +308,7 @@ extension LinkState {
     wake(.subscriber)
     guard !hasToldTrackingRefused else { return }
     hasToldTrackingRefused = true
-    effects.append(.trackingRefused(error))
+    emit(.trackingRefused(error))
   }
 }
 

@@ -102,7 +102,7 @@ extension LinkState {
   private mutating func vitalsRefused() {
     guard !hasToldVitalsRefused else { return }
     hasToldVitalsRefused = true
-    effects.append(.vitalsRefused)
+    emit(.vitalsRefused)
   }
 
   /// The server has reported its vitals; `nil` if it no longer does.

@@ -220,8 +220,8 @@ extension LinkState {
   }
 
   mutating func answer(_ waiter: WaiterID, _ stored: StoredValue) {
-    guard waiters.removeValue(forKey: waiter) != nil else { return }
-    effects.append(.answer(waiter, stored))
+    guard let callback = waiters.removeValue(forKey: waiter)?.callback else { return }
+    emit(.answer(waiter, stored, callback))
     restIfUnused()
   }
 

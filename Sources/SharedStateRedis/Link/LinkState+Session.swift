@@ -7,8 +7,8 @@ extension LinkState {
   package mutating func start() {
     guard session.phase == .idle else { return }
     session.start()
-    effects.append(.statusChanged)
-    for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
+    tellStatus()
+    for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
   }
 
   /// Closes the connections if the link is not in use and is configured to rest then.
@@ -16,8 +16,8 @@ extension LinkState {
     guard configuration.restsWhenUnused, members.isEmpty, waiters.isEmpty, session.phase != .idle else { return }
     session.rest()
     forgetConnections()
-    effects.append(.statusChanged)
-    for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
+    tellStatus()
+    for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
   }
 
   private mutating func forgetConnections() {
@@ -51,18 +51,17 @@ extension LinkState {
     session.stop()
     for id in members.ids {
       guard let replica = members[id]?.replica else { continue }
-      let sent = replica.updatesUnderWay.filter { waiters.removeValue(forKey: $0) != nil }
-      if !sent.isEmpty { effects.append(.resume(sent, .outcomeUnknown(name: replica.name))) }
+      resume(replica.updatesUnderWay, .outcomeUnknown(name: replica.name))
     }
-    effects.append(.resume(waiters.keys.sorted(), .stopped))
-    waiters = [:]
+    resume(waiters.keys.sorted(), .stopped)
     for id in members.ids {
-      effects += [.loading(id, false), .loadError(id, .stopped)]
-      if members[id]?.replica.hasPendingChange ?? false { effects.append(.saveError(id, .stopped)) }
-      effects.append(.settled(id))
+      tellLoading(id, false)
+      tellLoadError(id, .stopped)
+      if members[id]?.replica.hasPendingChange ?? false { tellSaveError(id, .stopped) }
+      settle(id)
     }
-    effects.append(.statusChanged)
-    for purpose in ConnectionPurpose.allCases { effects.append(.wake(purpose)) }
+    tellStatus()
+    for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
   }
 
   /// Returns what the thread of a connection does next.
@@ -129,7 +128,7 @@ extension LinkState {
     }
     connectedAt = now
     if channels.isEmpty { served(epoch: epoch) }
-    effects.append(.statusChanged)
+    tellStatus()
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }
 
@@ -139,7 +138,7 @@ extension LinkState {
       let exchange = exchanges[.writer], exchange.count == 0
     else { return }
     guard keepAlive.closed(afterIdle: now - exchange.lastHeard) else { return }
-    effects.append(.closesIdleConnections(askedAfter: keepAlive.interval))
+    emit(.closesIdleConnections(askedAfter: keepAlive.interval))
   }
 
   /// A connection could not be opened, or broke.
@@ -155,8 +154,7 @@ extension LinkState {
     learnFromEnd(error, epoch: epoch, now: now)
     guard session.failed(epoch: epoch, error: error, now: now, random: jitter) else { return }
     for waiter in onceReadsUnderWay {
-      effects.append(.resume([waiter], error))
-      forget(waiter)
+      resume([waiter], error)
     }
     if session.refusal != nil { refuseWaiters() }
     let culprit = noteBreak(error, now: now)
@@ -177,7 +175,7 @@ extension LinkState {
       apply(members[id]?.replica.disconnected(error), to: id)
     }
     if let culprit { apply(members[culprit]?.replica.refused(Breaks.error, isUnread: false), to: culprit) }
-    effects.append(.statusChanged)
+    tellStatus()
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }
 }

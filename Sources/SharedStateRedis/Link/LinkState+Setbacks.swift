@@ -216,7 +216,7 @@ extension LinkState {
     guard let count = members[id]?.countRepair(now: now) else { return }
     let excess = count - Patience.repairs
     guard excess >= 0 else { return }
-    if excess == 0, let name = members[id]?.replica.name { effects.append(.losesAgain(name: name)) }
+    if excess == 0, let name = members[id]?.replica.name { emit(.losesAgain(name: name)) }
     let pause = min(Patience.pauseBeforeRepair * (1 << min(excess, 20)), Patience.longestPauseBeforeRepair)
     let setback = Setback(.repair, now: now)
     wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: Setback.Key(id, .repair), now: now)

@@ -17,9 +17,13 @@ extension LinkState {
     stamp: UInt64 = .max,
     replacingUnreadable: Bool = false,
     within timeout: Duration? = nil,
-    now: Instant
+    now: Instant,
+    keeping box: Kept? = nil,
+    callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "save()", within: timeout, now: now)
+    let waiter = try makeWaiter(for: id, operation: "save()", within: timeout, now: now, callback: callback)
+    // Only once the save is accepted: otherwise nothing would ever settle it.
+    members[id]?.unsettled = box
     let actions = members[id]?.replica.save(waiter: waiter, stamp: stamp, replacingUnreadable: replacingUnreadable)
     begin(waiter, of: id, actions)
     return waiter
@@ -28,10 +32,19 @@ extension LinkState {
   /// Requests an atomic update of a replica's stored value.
   package mutating func update(
     _ id: ReplicaID,
+    with update: AtomicUpdate? = nil,
     within timeout: Duration? = nil,
-    now: Instant
+    now: Instant,
+    callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "updateAtomically()", within: timeout, now: now)
+    let waiter = try makeWaiter(
+      for: id,
+      operation: "updateAtomically()",
+      within: timeout,
+      now: now,
+      update: update,
+      callback: callback
+    )
     begin(waiter, of: id, members[id]?.replica.update(waiter: waiter))
     return waiter
   }
@@ -41,9 +54,12 @@ extension LinkState {
     _ id: ReplicaID,
     stamp: UInt64,
     within timeout: Duration? = nil,
-    now: Instant
+    now: Instant,
+    keeping box: Kept? = nil,
+    callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "reset()", within: timeout, now: now)
+    let waiter = try makeWaiter(for: id, operation: "reset()", within: timeout, now: now, callback: callback)
+    members[id]?.unsettled = box
     begin(waiter, of: id, members[id]?.replica.reset(waiter: waiter, stamp: stamp))
     return waiter
   }
@@ -52,9 +68,10 @@ extension LinkState {
   package mutating func load(
     _ id: ReplicaID,
     within timeout: Duration? = nil,
-    now: Instant
+    now: Instant,
+    callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: id, operation: "load()", within: timeout, now: now)
+    let waiter = try makeWaiter(for: id, operation: "load()", within: timeout, now: now, callback: callback)
     begin(waiter, of: id, members[id]?.replica.load(waiter: waiter))
     return waiter
   }
@@ -63,9 +80,10 @@ extension LinkState {
   package mutating func read(
     _ names: KeyNames,
     maximumBytes: Int,
-    now: Instant
+    now: Instant,
+    callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
-    let waiter = try makeWaiter(for: nil, operation: "reading", now: now)
+    let waiter = try makeWaiter(for: nil, operation: "reading", now: now, callback: callback)
     // Without a connection, nothing else shortens the queue.
     while let oldest = readOnceQueue.first, waiters[oldest.waiter] == nil { _ = readOnceQueue.popFirst() }
     readOnceQueue.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes))
@@ -77,20 +95,22 @@ extension LinkState {
 
   /// Requests that every change so far is acknowledged before a deadline. Returns one waiter for each replica with a
   /// pending change.
-  package mutating func flush(until deadline: Instant) -> [WaiterID] {
+  package mutating func flush(
+    until deadline: Instant,
+    callback: @escaping WaiterCallback = { _ in }
+  ) -> [WaiterID] {
     var flushed: [WaiterID] = []
     let first = nextWaiterID
     for id in members.ids {
       let waiter = nextWaiterID
       guard members[id]?.replica.flush(waiter: waiter) ?? false else { continue }
       nextWaiterID += 1
-      waiters[waiter] = (id, "flush()")
+      waiters[waiter] = Waiter(replica: id, operation: "flush()", callback: callback)
       flushed.append(waiter)
       hurry(id)
     }
     if session.phase == .stopped {
-      for waiter in flushed { forget(waiter) }
-      effects.append(.resume(flushed, .stopped))
+      for waiter in flushed { end(waiter, .stopped) }
     } else if !flushed.isEmpty {
       addExpiry(of: first..<nextWaiterID, at: deadline)
       for waiter in flushed { refuse(waiter) }
@@ -103,7 +123,7 @@ extension LinkState {
 
   /// Notes a change that no replica will ever send. It is logged once until a flush reports it.
   mutating func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
-    if !givenUp.contains(Name(name)) { effects.append(.incident(name: name, .gaveUp(error))) }
+    if !givenUp.contains(Name(name)) { emit(.incident(name: name, .gaveUp(error))) }
     givenUp.insert(Name(name))
   }
 
@@ -112,16 +132,21 @@ extension LinkState {
 
   /// A waiter has stopped waiting.
   package mutating func forget(_ waiter: WaiterID) {
-    guard let (replica, _) = waiters.removeValue(forKey: waiter) else { return }
-    if let replica { members[replica]?.replica.forget(waiter: waiter) }
+    if let replica = waiters.removeValue(forKey: waiter)?.replica { members[replica]?.replica.forget(waiter: waiter) }
+  }
+
+  /// Resumes a waiter with an error before its replica does.
+  private mutating func end(_ waiter: WaiterID, _ error: RedisSharedStateError) {
+    if let replica = waiters[waiter]?.replica { members[replica]?.replica.forget(waiter: waiter) }
+    resume([waiter], error)
   }
 
   /// A caller has stopped waiting for an atomic update.
   ///
   /// - Returns: Whether the update may still take effect, or already has.
   mutating func cancelUpdate(_ waiter: WaiterID) -> Bool {
-    guard let (id, _) = waiters[waiter] else { return true }
-    let isUnderWay = id.flatMap { members[$0]?.replica.isUnderWay(update: waiter) } ?? false
+    guard let known = waiters[waiter] else { return true }
+    let isUnderWay = known.replica.flatMap { members[$0]?.replica.isUnderWay(update: waiter) } ?? false
     forget(waiter)
     return isUnderWay
   }
@@ -137,12 +162,14 @@ extension LinkState {
     for replica: ReplicaID?,
     operation: String,
     within timeout: Duration? = nil,
-    now: Instant
+    now: Instant,
+    update: AtomicUpdate? = nil,
+    callback: @escaping WaiterCallback
   ) throws(RedisSharedStateError) -> WaiterID {
     if session.phase == .stopped { throw .stopped }
     let waiter = nextWaiterID
     nextWaiterID += 1
-    waiters[waiter] = (replica, operation)
+    waiters[waiter] = Waiter(replica: replica, operation: operation, callback: callback, update: update)
     if let timeout {
       addExpiry(of: waiter..<nextWaiterID, at: now + timeout)
     } else {
@@ -187,24 +214,20 @@ extension LinkState {
   }
 
   private mutating func refuse(_ waiter: WaiterID) {
-    guard let error = session.refusal, let (id, _) = waiters[waiter] else { return }
-    if let replica = id.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) { return }
-    forget(waiter)
-    effects.append(.resume([waiter], error))
+    guard let error = session.refusal, let known = waiters[waiter] else { return }
+    if let replica = known.replica.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) { return }
+    end(waiter, error)
   }
 
   private mutating func expire(_ waiter: WaiterID) {
-    guard let (id, operation) = waiters[waiter] else { return }
-    if let replica = id.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) {
-      forget(waiter)
-      effects.append(.resume([waiter], .outcomeUnknown(name: replica.name)))
-      return
+    guard let known = waiters[waiter] else { return }
+    if let replica = known.replica.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) {
+      return end(waiter, .outcomeUnknown(name: replica.name))
     }
-    forget(waiter)
     // The reason why the server does not answer says more than the fact that it does not.
-    let isCulprit = id.map(breaks.isPausing) ?? false
+    let isCulprit = known.replica.map(breaks.isPausing) ?? false
     let reason = isCulprit ? Breaks.error : session.phase == .connected ? nil : session.lastError
-    effects.append(.resume([waiter], reason ?? .timedOut(operation: operation)))
+    end(waiter, reason ?? .timedOut(operation: known.operation))
   }
 
   /// The earliest deadline of a waiter.

@@ -69,6 +69,13 @@ extension LinkState {
     return deadline
   }
 
+  /// The effect of one of the ``Work/encodings``, which needs the updates of its waiters.
+  func effect(of encoding: Replica.Encoding, for id: ReplicaID) -> Effect {
+    var updates: [WaiterID: AtomicUpdate] = [:]
+    for waiter in encoding.updates { updates[waiter] = waiters[waiter]?.update }
+    return .encode(id, encoding, updates, members[id]?.attachment)
+  }
+
   /// Takes the result of one of the ``Work/encodings``. Returns the request to send for it.
   package mutating func encoded(
     _ id: ReplicaID,

@@ -9,32 +9,7 @@ import SharedStateDependencies
 package struct LinkState: Sendable {
   package typealias ReplicaID = UInt64
   package typealias WaiterID = UInt64
-
-  /// An action for the shell. The shell performs all effects in order, after it has released the lock.
-  package enum Effect: Sendable {
-    /// Decode and show a state, then report the outcome with ``LinkState/delivered(_:to:outcome:)``.
-    case show(ReplicaID, Replica.Delivery)
-    case loading(ReplicaID, Bool)
-    case loadError(ReplicaID, RedisSharedStateError?)
-    case saveError(ReplicaID, RedisSharedStateError?)
-    case settled(ReplicaID)
-    /// Resume waiters: after all earlier effects for the replica in `of`, or at once if it is `nil`.
-    case resume([WaiterID], RedisSharedStateError?, of: ReplicaID? = nil)
-    case answer(WaiterID, StoredValue)
-    /// Wake the thread of this connection: it has something to do.
-    case wake(ConnectionPurpose)
-    case statusChanged
-    case incident(name: String, Replica.Incident)
-    case malformedMessage(channel: String)
-    /// The server has lost a value, or its meta, many times in a row.
-    case losesAgain(name: String)
-    /// The server does not report which keys were written.
-    case trackingRefused(RedisSharedStateError)
-    /// The server, or a proxy in front of it, closes idle connections, so PINGs are sent more often from now on.
-    case closesIdleConnections(askedAfter: Duration)
-    /// The server does not reveal whether it has evicted keys.
-    case vitalsRefused
-  }
+  package typealias WaiterCallback = @Sendable (Result<StoredValue?, RedisSharedStateError>) -> Void
 
   /// The next work of a connection's thread while it is connected.
   package struct Work: Sendable {
@@ -70,6 +45,10 @@ package struct LinkState: Sendable {
     var replica: Replica
     let names: KeyNames
     let valueType: String
+    /// The share's attachment, as effects carry it.
+    let attachment: AttachmentReference
+    /// The box, as long as it has an unacknowledged change.
+    var unsettled: Kept?
     var isCommitQueued = false
     var isReadQueued = false
     var queuedCheck: Check?
@@ -185,8 +164,7 @@ package struct LinkState: Sendable {
   var encodingsUnderWay = (count: 0, bytes: 0)
   var nextOperation: UInt64 = 1
 
-  /// The replica and the operation that each waiter waits for.
-  var waiters: [WaiterID: (replica: ReplicaID?, operation: String)] = [:]
+  var waiters: [WaiterID: Waiter] = [:]
   /// The deadlines of waiters with the default timeout, in order. Waiters that are done are still among them.
   var waiterOrder = Queue<(deadline: Instant, WaiterID)>()
   /// The deadlines chosen by callers.
@@ -197,7 +175,9 @@ package struct LinkState: Sendable {
 
   var givenUp = GivenUpChanges()
 
-  var effects: [Effect] = []
+  private(set) var effects: [Effect] = []
+  /// Numbers the updates of a status, so that a late thread never overwrites a newer one.
+  private var lastNumber: UInt64 = 0
 
   package init(configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
@@ -236,7 +216,12 @@ package struct LinkState: Sendable {
   /// The oldest of the replicas of a name; `nil` if there is none.
   func firstReplica(of names: KeyNames) -> ReplicaID? { channels[Name(names.channel)]?.first }
 
-  /// Adds a replica for a new share of a name.
+  /// The attachment of that replica.
+  func firstAttachment(of names: KeyNames) -> AttachmentReference? {
+    firstReplica(of: names).flatMap { members[$0]?.attachment }
+  }
+
+  /// Adds a replica for a new share of a name. The attachment is held weakly.
   ///
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``, without the place,
   ///   ``RedisSharedStateError/Code/stopped``.
@@ -244,7 +229,8 @@ package struct LinkState: Sendable {
     _ names: KeyNames,
     name: String,
     valueType: String,
-    policy: ReplicaPolicy
+    policy: ReplicaPolicy,
+    attachment: (any ReplicaAttachment)? = nil
   ) throws(RedisSharedStateError) -> ReplicaID {
     if session.phase == .stopped { throw .stopped }
     let channel = Name(names.channel)
@@ -257,9 +243,11 @@ package struct LinkState: Sendable {
     replica.hasUndecided = hasUndecided
     // A change given up before the name was shared anew still counts, until the value is saved, which is reported then.
     replica.hasSaveError = givenUp.contains(Name(name))
-    let id = members.insert(Member(replica: replica, names: names, valueType: valueType))
+    let id = members.insert(
+      Member(replica: replica, names: names, valueType: valueType, attachment: AttachmentReference(attachment))
+    )
     channels[channel, default: []].append(id)
-    effects.append(.loading(id, true))
+    tellLoading(id, true)
     if policy.detectsForeignEdits { detecting += 1 }
     if session.phase == .connected {
       askForTracking()
@@ -281,6 +269,8 @@ package struct LinkState: Sendable {
   package mutating func leave(_ id: ReplicaID) {
     endEncoding(of: id)
     guard let member = members.remove(id) else { return }
+    // A share that is gone keeps its box while the last change is settled elsewhere.
+    if let unsettled = member.unsettled { emit(.settled(id, unsettled)) }
     if member.replica.mayTakeEffectYet { hasUndecided = true }
     forgetMemory(of: member.replica)
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
@@ -298,10 +288,12 @@ package struct LinkState: Sendable {
     wake(.subscriber)
   }
 
-  /// A local mutation was made since the last snapshot.
-  package mutating func changed(_ id: ReplicaID) {
+  /// A local mutation was made since the last snapshot. Its box is kept until the server has acknowledged the mutation.
+  package mutating func changed(_ id: ReplicaID, keeping box: Kept? = nil) {
+    members[id]?.unsettled = box
     if session.phase == .stopped {
-      effects += [.saveError(id, .stopped), .settled(id)]
+      tellSaveError(id, .stopped)
+      settle(id)
       if let name = members[id]?.replica.name { noteGivenUp(name, .stopped) }
     } else {
       apply(members[id]?.replica.changed(), to: id)
@@ -326,13 +318,14 @@ package struct LinkState: Sendable {
   ) {
     for action in actions ?? [] {
       switch action {
-      case .show(let delivery): effects.append(.show(id, delivery))
-      case .loading(let isLoading): effects.append(.loading(id, isLoading))
-      case .loadError(let error): effects.append(.loadError(id, error))
+      case .show(let delivery):
+        if let member = members[id] { emit(.show(id, delivery, member.attachment)) }
+      case .loading(let isLoading): tellLoading(id, isLoading)
+      case .loadError(let error): tellLoadError(id, error)
       case .saveError(let error):
-        effects.append(.saveError(id, error))
+        tellSaveError(id, error)
         if error == nil, !givenUp.isEmpty, let name = members[id]?.replica.name { givenUp.remove(Name(name)) }
-      case .settled: effects.append(.settled(id))
+      case .settled: settle(id)
       case .read:
         queueRead(of: id)
       case .readLater(let milliseconds):
@@ -352,12 +345,11 @@ package struct LinkState: Sendable {
       case .retryLater:
         if let now { pauseAfterRefusal(of: id, .commit, now: now) }
       case .resume(let ids, let error):
-        let known = ids.filter { waiters.removeValue(forKey: $0) != nil }
-        if !known.isEmpty { effects.append(.resume(known, error, of: id)) }
+        resume(ids, error, of: id)
       case .report(let incident):
         guard let name = members[id]?.replica.name else { continue }
         if case .gaveUp = incident { givenUp.insert(Name(name)) }
-        effects.append(.incident(name: name, incident))
+        emit(.incident(name: name, incident))
       }
     }
     if let growth = members[id]?.replica.memory.takeGrowth() { remembered(growth, by: id) }
@@ -367,6 +359,51 @@ package struct LinkState: Sendable {
   mutating func wake(_ purpose: ConnectionPurpose) {
     guard isWaiting[purpose] else { return }
     isWaiting[purpose] = false
-    effects.append(.wake(purpose))
+    emit(.wake(purpose))
+  }
+
+  // MARK: Effects
+
+  mutating func emit(_ effect: Effect) { effects.append(effect) }
+
+  mutating func tellStatus() {
+    emit(.sessionChanged(session))
+    emit(.statusChanged(session, number: nextNumber()))
+  }
+
+  mutating func tellLoading(_ id: ReplicaID, _ isLoading: Bool) {
+    guard let attachment = members[id]?.attachment else { return }
+    emit(.loading(id, isLoading, attachment, number: nextNumber()))
+  }
+
+  mutating func tellLoadError(_ id: ReplicaID, _ error: RedisSharedStateError?) {
+    guard let attachment = members[id]?.attachment else { return }
+    emit(.loadError(id, error, attachment, number: nextNumber()))
+  }
+
+  mutating func tellSaveError(_ id: ReplicaID, _ error: RedisSharedStateError?) {
+    guard let attachment = members[id]?.attachment else { return }
+    emit(.saveError(id, error, attachment, number: nextNumber()))
+  }
+
+  /// Lets go of the box of a replica.
+  mutating func settle(_ id: ReplicaID) { emit(.settled(id, members[id]?.unsettled.take())) }
+
+  /// Resumes those waiters that are still waiting.
+  ///
+  /// - Parameter replica: Its earlier effects come first; `nil`: nothing has to.
+  mutating func resume(_ ids: [WaiterID], _ error: RedisSharedStateError?, of replica: ReplicaID? = nil) {
+    var (known, callbacks): ([WaiterID], [WaiterCallback]) = ([], [])
+    for id in ids {
+      guard let waiter = waiters.removeValue(forKey: id) else { continue }
+      known.append(id)
+      callbacks.append(waiter.callback)
+    }
+    if !known.isEmpty { emit(.resume(known, error, of: replica, callbacks)) }
+  }
+
+  private mutating func nextNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
   }
 }

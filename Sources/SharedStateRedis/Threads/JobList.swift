@@ -8,7 +8,7 @@ final class JobList: Sendable {
   enum Next: Sendable {
     case job(Job)
     /// Outcomes for the state machines, to be reported before the jobs that follow from them.
-    case report([Job.Outcome])
+    case report([JobOutcome])
     /// Another thread has taken over the list. The outcome of the last job is not in it.
     case lost
   }
@@ -33,7 +33,7 @@ final class JobList: Sendable {
     var turn: UInt64?
     /// Bounded by the jobs that one batch of replies leads to.
     var jobs = Queue<Job>()
-    var outcomes: [Job.Outcome] = []
+    var outcomes: [JobOutcome] = []
     var running: Running?
     /// How many ticks have found a job running since the last report.
     var ticks = 0
@@ -60,7 +60,7 @@ final class JobList: Sendable {
   }
 
   /// The next step of a thread after a job.
-  func next(for turn: UInt64, after outcome: Job.Outcome?) -> Next {
+  func next(for turn: UInt64, after outcome: JobOutcome?) -> Next {
     state.withLock { state in
       guard state.turn == turn else { return .lost }
       state.running = nil

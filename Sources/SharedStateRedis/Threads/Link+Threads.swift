@@ -19,9 +19,9 @@ extension Link {
   /// The result of a step.
   enum Report: Sendable {
     case nothing
-    case done([Job.Outcome])
+    case done([JobOutcome])
     /// The thread has lost its role during a job of this owner.
-    case late(Job.Outcome?, Job.Owner?)
+    case late(JobOutcome?, Job.Owner?)
     case opened(OpenConnection)
     case failed(RedisSharedStateError, epoch: UInt64)
     case arrived([RedisEvent], hasHeard: Bool, epoch: UInt64)
@@ -91,13 +91,13 @@ extension Link {
 
   func performJobs(of purpose: ConnectionPurpose, _ turn: UInt64) -> Report {
     let list = jobs[purpose]
-    var (outcome, owner): (Job.Outcome?, Job.Owner?) = (nil, nil)
+    var (outcome, owner): (JobOutcome?, Job.Owner?) = (nil, nil)
     while true {
       // The references of a job are released before the next one, so that a waiting thread keeps nothing alive.
       switch list.next(for: turn, after: outcome) {
       case .job(let job):
         owner = job.owner
-        outcome = perform(job.task)
+        outcome = perform(job)
       case .report(let outcomes): return .done(outcomes)
       case .lost: return .late(outcome, owner)
       }
@@ -106,11 +106,11 @@ extension Link {
 
   /// The rest of a thread that has lost its role during a job, or the body of a helper, which never had a role. Runs
   /// the jobs of one owner; a helper goes on with other owners.
-  private func performLate(_ outcome: Job.Outcome?, of owner: Job.Owner?, isHelper: Bool = false) {
+  private func performLate(_ outcome: JobOutcome?, of owner: Job.Owner?, isHelper: Bool = false) {
     var (outcome, owner) = (outcome, owner)
     while let (job, next) = nextLate(after: outcome, of: owner, isHelper: isHelper) {
       owner = next
-      outcome = perform(job.task)
+      outcome = perform(job)
     }
   }
 
@@ -154,7 +154,7 @@ extension Link {
     let departed = takeDepartures()
     let (step, todo, needsWatch) = guarded.withLock { guarded -> (Step, Todo, Bool) in
       var todo = Todo()
-      leave(departed, &guarded, &todo)
+      for id in departed { guarded.state.leave(id) }
       guarded.note(report, for: purpose)
       let step = nextStep(for: purpose, &guarded, &todo)
       guard case .perform = step else { return (step, todo, false) }
@@ -167,7 +167,7 @@ extension Link {
 
   /// The next job of a thread without a role, and the owner of that job.
   private func nextLate(
-    after outcome: Job.Outcome?,
+    after outcome: JobOutcome?,
     of owner: Job.Owner?,
     isHelper: Bool
   ) -> (Job, Job.Owner)? {
@@ -256,13 +256,13 @@ extension Link.Guarded {
     }
   }
 
-  fileprivate mutating func noteLate(_ outcome: Job.Outcome, _ todo: inout Todo) {
+  fileprivate mutating func noteLate(_ outcome: JobOutcome, _ todo: inout Todo) {
     note(outcome)
     // The thread that has the role now sends the request.
     if case .encoded = outcome { todo.wakesWriter = true }
   }
 
-  private mutating func note(_ outcome: Job.Outcome) {
+  private mutating func note(_ outcome: JobOutcome) {
     switch outcome {
     case .shown(let id, let delivery, let outcome): state.delivered(delivery, to: id, outcome: outcome)
     case .locked(let id): state.locked(id)
@@ -297,12 +297,7 @@ extension Link.Guarded {
       guard let work = state.work(for: purpose, epoch: epoch, now: now) else { return nil }
       roles[purpose].requests += work.requests
       roles[purpose].waitUntil = work.waitUntil
-      for (id, encoding) in work.encodings {
-        var updates: [LinkState.WaiterID: AtomicUpdate] = [:]
-        for waiter in encoding.updates { updates[waiter] = waiters[waiter]?.update }
-        let task = Job.Task.encode(members[id]?.attachment, id, encoding, updates)
-        todo.jobs.append(Job(owner: .value(id), task: task))
-      }
+      for (id, encoding) in work.encodings { todo.jobs.append(state.effect(of: encoding, for: id)) }
       return nil
     }
   }

@@ -8,29 +8,8 @@ import Synchronization
 /// The lock guards the state machines and is held for their decisions only. Encoding, decoding, showing a value, and
 /// resuming waiters happen after it was released: see ``Job``.
 package final class Link: Sendable {
-  package typealias WaiterCallback = @Sendable (Result<StoredValue?, RedisSharedStateError>) -> Void
-
-  /// An object, because a weak reference is expensive to copy and to move. Guarded like the dictionary that holds it.
-  final class Member {
-    private(set) weak var attachment: (any ReplicaAttachment)?
-    /// The box, as long as it has an unacknowledged change.
-    var unsettled: AnyObject?
-
-    init(attachment: any ReplicaAttachment) {
-      self.attachment = attachment
-    }
-  }
-
-  struct Waiter {
-    let callback: WaiterCallback
-    /// The atomic update that has to run first.
-    var update: AtomicUpdate?
-  }
-
   struct Guarded {
     var state: LinkState
-    var members: [LinkState.ReplicaID: Member] = [:]
-    var waiters: [LinkState.WaiterID: Waiter] = [:]
     // The work for each connection, done by the thread that has its role.
     var roles = PerConnection { _ in Role() }
     /// Owners whose code kept a thread for so long that another one took over its role, or whose jobs wait for a
@@ -43,8 +22,6 @@ package final class Link: Sendable {
     var batches: UInt64 = 0
     /// What ``JobWatch`` has seen of them; `nil`: it does not watch.
     var watched: (batches: UInt64, idleTicks: Int)?
-    /// Numbers the updates of a status, so that a late thread never overwrites a newer one.
-    var lastNumber: UInt64 = 0
   }
 
   let guarded: Mutex<Guarded>
@@ -98,18 +75,21 @@ package final class Link: Sendable {
     attachment: any ReplicaAttachment
   ) throws(RedisSharedStateError) -> LinkState.ReplicaID {
     let (result, first) = update { guarded in
-      let first = guarded.state.firstReplica(of: names).flatMap { guarded.members[$0]?.attachment }
+      let first = guarded.state.firstAttachment(of: names)
       let result = Result { () throws(RedisSharedStateError) in
-        let id = try guarded.state.join(names, name: name, valueType: valueType, policy: policy)
-        guarded.members[id] = Member(attachment: attachment)
-        return id
+        try guarded.state.join(names, name: name, valueType: valueType, policy: policy, attachment: attachment)
       }
       return (result, first)
     }
     if case .failure(let error) = result,
       case .valueTypeMismatch(let name, let existing, let requested, nil) = error.cause
     {
-      throw .valueTypeMismatch(name: name, existing: existing, requested: requested, declaredAt: first?.declaredAt)
+      throw .valueTypeMismatch(
+        name: name,
+        existing: existing,
+        requested: requested,
+        declaredAt: first?.attachment?.declaredAt
+      )
     }
     return try result.get()
   }
@@ -124,10 +104,7 @@ package final class Link: Sendable {
   /// change.
   package func changed(_ id: LinkState.ReplicaID, keeping box: AnyObject) {
     let kept = Kept(box)
-    update { guarded in
-      guarded.members[id]?.unsettled = kept.object
-      guarded.state.changed(id)
-    }
+    update { $0.state.changed(id, keeping: kept) }
   }
 
   // MARK: Waiting
@@ -139,20 +116,19 @@ package final class Link: Sendable {
     replacingUnreadable: Bool,
     within timeout: Duration?,
     keeping box: AnyObject,
-    completion: @escaping WaiterCallback
+    completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
     let kept = Kept(box)
-    return begin(completion) { guarded throws(RedisSharedStateError) in
-      let waiter = try guarded.state.save(
+    return begin(completion) { state throws(RedisSharedStateError) in
+      try state.save(
         id,
         stamp: stamp,
         replacingUnreadable: replacingUnreadable,
         within: timeout,
-        now: .now
+        now: .now,
+        keeping: kept,
+        callback: completion
       )
-      // Only once the save is accepted: otherwise nothing would ever settle it.
-      guarded.members[id]?.unsettled = kept.object
-      return waiter
     }
   }
 
@@ -161,10 +137,10 @@ package final class Link: Sendable {
     _ id: LinkState.ReplicaID,
     with update: @escaping AtomicUpdate,
     within timeout: Duration?,
-    completion: @escaping WaiterCallback
+    completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
-    begin(completion, update) { guarded throws(RedisSharedStateError) in
-      try guarded.state.update(id, within: timeout, now: .now)
+    begin(completion) { state throws(RedisSharedStateError) in
+      try state.update(id, with: update, within: timeout, now: .now, callback: completion)
     }
   }
 
@@ -174,13 +150,11 @@ package final class Link: Sendable {
     stamp: UInt64,
     within timeout: Duration?,
     keeping box: AnyObject,
-    completion: @escaping WaiterCallback
+    completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
     let kept = Kept(box)
-    return begin(completion) { guarded throws(RedisSharedStateError) in
-      let waiter = try guarded.state.reset(id, stamp: stamp, within: timeout, now: .now)
-      guarded.members[id]?.unsettled = kept.object
-      return waiter
+    return begin(completion) { state throws(RedisSharedStateError) in
+      try state.reset(id, stamp: stamp, within: timeout, now: .now, keeping: kept, callback: completion)
     }
   }
 
@@ -188,10 +162,10 @@ package final class Link: Sendable {
   package func load(
     _ id: LinkState.ReplicaID,
     within timeout: Duration?,
-    completion: @escaping WaiterCallback
+    completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
-    begin(completion) { guarded throws(RedisSharedStateError) in
-      try guarded.state.load(id, within: timeout, now: .now)
+    begin(completion) { state throws(RedisSharedStateError) in
+      try state.load(id, within: timeout, now: .now, callback: completion)
     }
   }
 
@@ -199,23 +173,19 @@ package final class Link: Sendable {
   package func read(
     _ names: KeyNames,
     maximumBytes: Int,
-    completion: @escaping WaiterCallback
+    completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
-    begin(completion) { guarded throws(RedisSharedStateError) in
-      try guarded.state.read(names, maximumBytes: maximumBytes, now: .now)
+    begin(completion) { state throws(RedisSharedStateError) in
+      try state.read(names, maximumBytes: maximumBytes, now: .now, callback: completion)
     }
   }
 
   /// Calls back once for each change that is not acknowledged yet, no later than at the deadline.
   package func flush(
     until deadline: Instant,
-    completion: @escaping WaiterCallback
+    completion: @escaping LinkState.WaiterCallback
   ) -> [LinkState.WaiterID] {
-    update { guarded in
-      let waiters = guarded.state.flush(until: deadline)
-      for waiter in waiters { guarded.waiters[waiter] = Waiter(callback: completion) }
-      return waiters
-    }
+    update { $0.state.flush(until: deadline, callback: completion) }
   }
 
   /// The error that a finished flush throws for changes that were given up. From then on they count as reported.
@@ -233,10 +203,7 @@ package final class Link: Sendable {
   /// Stops waiting. The callback is not called any more.
   package func forget(_ waiters: [LinkState.WaiterID]) {
     update { guarded in
-      for waiter in waiters {
-        guarded.state.forget(waiter)
-        guarded.waiters[waiter] = nil
-      }
+      for waiter in waiters { guarded.state.forget(waiter) }
     }
   }
 
@@ -244,23 +211,15 @@ package final class Link: Sendable {
   ///
   /// - Returns: Whether the update may have taken effect, or still may.
   func cancelUpdate(_ waiter: LinkState.WaiterID) -> Bool {
-    update { guarded in
-      guarded.waiters[waiter] = nil
-      return guarded.state.cancelUpdate(waiter)
-    }
+    update { $0.state.cancelUpdate(waiter) }
   }
 
   private func begin(
-    _ completion: @escaping WaiterCallback,
-    _ update: AtomicUpdate? = nil,
-    _ body: (inout Guarded) throws(RedisSharedStateError) -> LinkState.WaiterID
+    _ completion: @escaping LinkState.WaiterCallback,
+    _ body: (inout LinkState) throws(RedisSharedStateError) -> LinkState.WaiterID
   ) -> LinkState.WaiterID? {
-    let result = self.update { guarded in
-      Result { () throws(RedisSharedStateError) in
-        let waiter = try body(&guarded)
-        guarded.waiters[waiter] = Waiter(callback: completion, update: update)
-        return waiter
-      }
+    let result = update { guarded in
+      Result { () throws(RedisSharedStateError) in try body(&guarded.state) }
     }
     switch result {
     case .success(let waiter):
@@ -312,7 +271,7 @@ package final class Link: Sendable {
     let departed = takeDepartures()
     let (result, todo) = guarded.withLock { guarded -> (Result, Todo) in
       var todo = Todo()
-      leave(departed, &guarded, &todo)
+      for id in departed { guarded.state.leave(id) }
       let result = body(&guarded)
       startThreads(&guarded)
       takeEffects(of: &guarded, into: &todo)
@@ -329,14 +288,6 @@ package final class Link: Sendable {
     }
   }
 
-  func leave(_ departed: [LinkState.ReplicaID], _ guarded: inout Guarded, _ todo: inout Todo) {
-    for id in departed {
-      guarded.state.leave(id)
-      guard let unsettled = guarded.members.removeValue(forKey: id)?.unsettled else { continue }
-      todo.jobs.append(Job(owner: .value(id), task: .release(unsettled)))
-    }
-  }
-
   /// Runs on the thread of the caller, whose own value the jobs concern.
   private func perform(_ todo: Todo) {
     wake(todo)
@@ -344,7 +295,7 @@ package final class Link: Sendable {
     while !next.isEmpty {
       var more: [Job] = []
       for job in next {
-        guard case .shown(let id, let delivery, let outcome)? = perform(job.task) else { continue }
+        guard case .shown(let id, let delivery, let outcome)? = perform(job) else { continue }
         let todo = guarded.withLock { guarded -> Todo in
           var todo = Todo()
           guarded.state.delivered(delivery, to: id, outcome: outcome)
@@ -368,15 +319,5 @@ package final class Link: Sendable {
   func wake(_ todo: Todo) {
     if todo.wakesWriter { wakers[.writer].wake() }
     if todo.wakesSubscriber { wakers[.subscriber].wake() }
-  }
-}
-
-/// Carries a reference into the lock, where it is only stored.
-private struct Kept: @unchecked Sendable {
-  // `@unchecked Sendable` is right because the object is only retained and released.
-  let object: AnyObject
-
-  init(_ object: AnyObject) {
-    self.object = object
   }
 }

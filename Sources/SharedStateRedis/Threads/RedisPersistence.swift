@@ -123,12 +123,12 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     }
   }
 
-  private func wait(_ begin: (@escaping Link.WaiterCallback) -> LinkState.WaiterID?) async throws {
+  private func wait(_ begin: (@escaping LinkState.WaiterCallback) -> LinkState.WaiterID?) async throws {
     try await wait(begin) { key.store.link.forget([$0]) }
   }
 
   private func wait(
-    _ begin: (@escaping Link.WaiterCallback) -> LinkState.WaiterID?,
+    _ begin: (@escaping LinkState.WaiterCallback) -> LinkState.WaiterID?,
     onCancellation: (LinkState.WaiterID) throws -> Void
   ) async throws {
     let waiter = Mutex<LinkState.WaiterID?>(nil)

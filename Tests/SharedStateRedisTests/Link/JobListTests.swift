@@ -10,12 +10,12 @@ struct JobListTests {
   private func list(of values: LinkState.ReplicaID...) -> JobList {
     let list = JobList()
     list.begin(1)
-    #expect(list.append(values.map { Job(owner: .value($0), task: .release(Nothing())) }))
+    #expect(list.append(values.map { .settled($0, Kept(Nothing())) }))
     _ = list.next(for: 1, after: nil)
     return list
   }
 
-  private func owner(of next: JobList.Next) -> Job.Owner? {
+  private func owner(of next: JobList.Next) -> LinkState.Effect.Owner? {
     if case .job(let job) = next { job.owner } else { nil }
   }
 
@@ -56,8 +56,7 @@ struct JobListTests {
     #expect(owner(of: list.next(for: 1, after: nil)) == .value(2))
     #expect(owner(of: list.next(for: 1, after: nil)) == nil)
     // New jobs get the full time again.
-    let owners: [Job.Owner?] = [.value(4), nil]
-    #expect(list.append(owners.map { Job(owner: $0, task: .release(Nothing())) }))
+    #expect(list.append([.settled(4, nil), .wake(.writer)]))
     #expect(owner(of: list.next(for: 1, after: nil)) == .value(4))
     #expect(list.tick() == JobList.Delay.none)
     #expect(list.takeRest().isEmpty)

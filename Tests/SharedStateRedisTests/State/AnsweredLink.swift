@@ -50,9 +50,9 @@ struct AnsweredLink {
     while link.hasEffects {
       for effect in link.takeEffects() {
         switch effect {
-        case .show(let id, let delivery): link.delivered(delivery, to: id, outcome: .shown)
-        case .saveError(_, let error?), .loadError(_, let error?): errors.append(error)
-        case .resume(_, let error, _): resumed.append(error)
+        case .show(let id, let delivery, _): link.delivered(delivery, to: id, outcome: .shown)
+        case .saveError(_, let error?, _, _), .loadError(_, let error?, _, _): errors.append(error)
+        case .resume(_, let error, _, _): resumed.append(error)
         case .losesAgain(let name): losses.append(name)
         default: break
         }

@@ -69,6 +69,6 @@ extension LinkState {
   }
 
   fileprivate mutating func showAll() {
-    for case .show(let id, let delivery) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
+    for case .show(let id, let delivery, _) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
   }
 }

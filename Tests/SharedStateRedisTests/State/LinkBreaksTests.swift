@@ -131,9 +131,9 @@ struct LinkBreaksTests {
       while link.hasEffects {
         for effect in link.takeEffects() {
           switch effect {
-          case .show(let id, let delivery): link.delivered(delivery, to: id, outcome: .shown)
-          case .saveError(let id, let error): saveErrors[id] = error
-          case .resume(_, let error, _): resumed.append(error)
+          case .show(let id, let delivery, _): link.delivered(delivery, to: id, outcome: .shown)
+          case .saveError(let id, let error, _, _): saveErrors[id] = error
+          case .resume(_, let error, _, _): resumed.append(error)
           default: break
           }
         }

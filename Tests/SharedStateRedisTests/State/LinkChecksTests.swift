@@ -19,7 +19,7 @@ struct LinkChecksTests {
       let payload = Data("1 \(revision) \(revision - 1) s other@host/1/n\n\(revision)".utf8)
       let epoch = link.session.epoch
       link.arrived([.message(channel: names.channel, payload: payload)], on: .subscriber, epoch: epoch, now: start)
-      for case .show(_, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+      for case .show(_, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
       if revision == 500 { _ = try link.someWork(for: .writer, now: start) }
     }
     // The link confirms the announced values.
@@ -144,12 +144,12 @@ struct LinkChecksTests {
     link.answerAll(at: start)
     let payload = Data("1 7 0 s other@host/1/n\n7".utf8)
     link.arrived([.message(channel: "changes:{count}", payload: payload)], on: .subscriber, epoch: epoch, now: start)
-    for case .show(_, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    for case .show(_, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
     link.arrived([.invalidated(nil)], on: .subscriber, epoch: epoch, now: start)
     let later = start + .milliseconds(100)
     link.answerAll(at: later)
     let shown = link.takeEffects().compactMap {
-      if case .show(_, let delivery) = $0 { delivery.state.content } else { nil }
+      if case .show(_, let delivery, _) = $0 { delivery.state.content } else { nil }
     }
     #expect(shown == [.absent])
   }
@@ -173,7 +173,9 @@ struct LinkChecksTests {
     link.arrived([.reply(id: track, .tracking)], on: .writer, epoch: link.session.epoch, now: start)
     for _ in 0..<4 {
       link.answerAll(at: start, stored: stored, listeners: listeners)
-      for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+      for case .show(let id, let delivery, _) in link.takeEffects() {
+        link.delivered(delivery, to: id, outcome: .shown)
+      }
     }
     return link
   }
@@ -248,7 +250,7 @@ struct LinkChecksTests {
     let message = RedisEvent.message(channel: "changes:{a}", payload: Data((header + Self.large.text).utf8))
     let events = isMessageFirst ? [message, .invalidated(["a"])] : [.invalidated(["a"]), message]
     link.arrived(events, on: .subscriber, epoch: link.session.epoch, now: now)
-    for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    for case .show(let id, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
   }
 
   @Test(
@@ -442,7 +444,7 @@ extension LinkState {
   fileprivate mutating func connect(at now: Instant, showing stored: StoredValue) {
     connect(at: now)
     for _ in 0..<3 { answerAll(at: now, stored: stored) }
-    for case .show(let id, let delivery) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
+    for case .show(let id, let delivery, _) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
   }
 
   /// Answers the writer's requests with the same stored value for all names, and returns the names that they look at.
@@ -462,7 +464,7 @@ extension LinkState {
         }
         arrived([.reply(id: request.id, reply)], on: .writer, epoch: session.epoch, now: now)
       }
-      for case .show(let id, let delivery) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
+      for case .show(let id, let delivery, _) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
     }
     return looks
   }

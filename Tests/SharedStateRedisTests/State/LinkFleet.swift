@@ -111,7 +111,7 @@ struct LinkFleet {
       for effect in services[index].link.takeEffects() {
         switch effect {
         case .wake(let purpose): services[index].wakeUps[purpose] = now
-        case .show(let id, let delivery):
+        case .show(let id, let delivery, _):
           let isCurrent = delivery.stamp == services[index].stamp
           if isCurrent { services[index].shown = delivery.state.content.document }
           services[index].link.delivered(delivery, to: id, outcome: isCurrent ? .shown : .superseded)

@@ -88,7 +88,7 @@ extension LinkState {
   /// Takes the effects, and returns the callers that they resume.
   mutating func takeResumed() -> [Resumed] {
     takeEffects().compactMap {
-      if case .resume(let waiters, let error, _) = $0 { Resumed(waiters, error) } else { nil }
+      if case .resume(let waiters, let error, _, _) = $0 { Resumed(waiters, error) } else { nil }
     }
   }
 

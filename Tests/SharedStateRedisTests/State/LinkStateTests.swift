@@ -243,8 +243,8 @@ struct LinkStateTests {
     for _ in 0..<3 { #expect(link.answerAll(at: start, stored: huge) == []) }
     let told = StoredValue(meta: huge.meta, content: .oversized(11))
     let effects = link.takeEffects()
-    #expect(effects.contains { if case .answer(waiter, told) = $0 { true } else { false } })
-    let delivery = effects.lazy.compactMap { if case .show(id, let delivery) = $0 { delivery } else { nil } }.first
+    #expect(effects.contains { if case .answer(waiter, told, _) = $0 { true } else { false } })
+    let delivery = effects.lazy.compactMap { if case .show(id, let delivery, _) = $0 { delivery } else { nil } }.first
     #expect(delivery?.state.content == .oversized(11))
   }
 
@@ -266,7 +266,7 @@ struct LinkStateTests {
     link.connect(at: start)
     let stored = StoredValue.document(7, String(repeating: "x", count: 1 << 20))
     for _ in ids { link.answerAll(at: start, stored: stored) }
-    for case .show(let id, let delivery) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    for case .show(let id, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
     for id in ids { link.changed(id) }
     let work = try link.someWork(for: .writer, now: start)
     #expect(work.encodings.count == LinkState.maximumCommitBytes >> 20)
@@ -379,8 +379,8 @@ struct LinkStateTests {
     _ = link.takeEffects()
     link.stop()
     let effects = link.takeEffects()
-    #expect(effects.contains { if case .resume([waiter], .stopped, _) = $0 { true } else { false } })
-    #expect(effects.contains { if case .settled(id) = $0 { true } else { false } })
+    #expect(effects.contains { if case .resume([waiter], .stopped, _, _) = $0 { true } else { false } })
+    #expect(effects.contains { if case .settled(id, _) = $0 { true } else { false } })
     for purpose in ConnectionPurpose.allCases { #expect(link.work(for: purpose, epoch: 1, now: start) == nil) }
     #expect(throws: RedisSharedStateError.stopped) { try link.save(id, now: start) }
     #expect(throws: RedisSharedStateError.stopped) { try link.join("other") }
@@ -411,7 +411,7 @@ struct LinkStateTests {
     link.arrived([.reply(id: work.requests[0].id, .failure(error))], on: .subscriber, epoch: 1, now: start)
     #expect(link.session.lastError == nil)
     #expect(link.instruction(for: .writer, now: start) == .serve(epoch: 1))
-    #expect(link.takeEffects().contains { if case .loadError(_, error) = $0 { true } else { false } })
+    #expect(link.takeEffects().contains { if case .loadError(_, error, _, _) = $0 { true } else { false } })
   }
 
   @Test("a refused commit is retried after a pause, and harms no other")
@@ -485,13 +485,15 @@ struct LinkStateTests {
     for (attempt, isTold) in [(1, true), (2, false), (3, false)] {
       _ = link.takeEffects()
       link.failed(epoch: UInt64(attempt), error: error, now: start)
-      #expect(link.takeEffects().contains { if case .loadError(id, error) = $0 { true } else { false } } == isTold)
+      #expect(
+        link.takeEffects().contains { if case .loadError(id, error, _, _) = $0 { true } else { false } } == isTold
+      )
       _ = link.instruction(for: .writer, now: start + .seconds(60 * attempt))
     }
     _ = link.takeEffects()
     for purpose in ConnectionPurpose.allCases { link.connected(purpose, epoch: 4, now: start) }
     link.failed(epoch: 4, error: error, now: start)
-    #expect(link.takeEffects().contains { if case .loadError(id, error) = $0 { true } else { false } })
+    #expect(link.takeEffects().contains { if case .loadError(id, error, _, _) = $0 { true } else { false } })
   }
 
   @Test("Bounded: abandoned reads do not pile up without a connection")
@@ -513,7 +515,7 @@ struct LinkStateTests {
     let id = try link.join("count")
     _ = link.takeEffects()
     link.stop()
-    #expect(link.takeEffects().contains { if case .loading(id, false) = $0 { true } else { false } })
+    #expect(link.takeEffects().contains { if case .loading(id, false, _, _) = $0 { true } else { false } })
   }
 
   @Test("a link that rests forgets earlier errors")

@@ -32,3 +32,12 @@ package protocol ReplicaAttachment: AnyObject, Sendable {
   func setLoadError(_ error: RedisSharedStateError?, number: UInt64)
   func setSaveError(_ error: RedisSharedStateError?, number: UInt64)
 }
+
+/// Refers weakly to an attachment. An object, because a weak reference is expensive to copy and to move.
+package final class AttachmentReference: Sendable {
+  weak let attachment: (any ReplicaAttachment)?
+
+  init(_ attachment: (any ReplicaAttachment)?) {
+    self.attachment = attachment
+  }
+}

@@ -1,0 +1,88 @@
+extension LinkState {
+  /// A decided action, with everything that it takes. The shell performs all effects in order, after it has released the
+  /// lock, because they may call code of the program: coders, atomic updates, deinitialisers, log handlers.
+  package enum Effect: Sendable {
+    /// Decode and show a state, then report the outcome with ``LinkState/delivered(_:to:outcome:)``.
+    case show(ReplicaID, Replica.Delivery, AttachmentReference)
+    /// Encode a value, or run updates, then report the result with ``LinkState/encoded(_:_:now:)`` or
+    /// ``LinkState/locked(_:)``.
+    case encode(ReplicaID, Replica.Encoding, [WaiterID: AtomicUpdate], AttachmentReference?)
+    case loading(ReplicaID, Bool, AttachmentReference, number: UInt64)
+    case loadError(ReplicaID, RedisSharedStateError?, AttachmentReference, number: UInt64)
+    case saveError(ReplicaID, RedisSharedStateError?, AttachmentReference, number: UInt64)
+    /// Release the box, which has no unacknowledged change any more.
+    case settled(ReplicaID, Kept?)
+    /// Resume waiters: after all earlier effects for the replica in `of`, or at once if it is `nil`.
+    case resume([WaiterID], RedisSharedStateError?, of: ReplicaID?, [WaiterCallback])
+    case answer(WaiterID, StoredValue, WaiterCallback)
+    /// Wake the thread of this connection: it has something to do.
+    case wake(ConnectionPurpose)
+    /// Log the phase of the session.
+    case sessionChanged(Session)
+    /// Publish the phase of the session, unless one with a higher number was published.
+    case statusChanged(Session, number: UInt64)
+    case incident(name: String, Replica.Incident)
+    case malformedMessage(channel: String)
+    /// The server has lost a value, or its meta, many times in a row.
+    case losesAgain(name: String)
+    /// The server does not report which keys were written.
+    case trackingRefused(RedisSharedStateError)
+    /// The server, or a proxy in front of it, closes idle connections, so PINGs are sent more often from now on.
+    case closesIdleConnections(askedAfter: Duration)
+    /// The server does not reveal whether it has evicted keys.
+    case vitalsRefused
+  }
+
+  /// Waits for an outcome: of an operation on a replica, or of a read without one.
+  struct Waiter: Sendable {
+    let replica: ReplicaID?
+    let operation: String
+    let callback: WaiterCallback
+    /// The atomic update that has to run first.
+    var update: AtomicUpdate?
+  }
+}
+
+extension LinkState.Effect {
+  /// The owner of the code that an effect may call. Slow code holds up only the effects of its own owner.
+  package enum Owner: Hashable, Sendable {
+    case value(LinkState.ReplicaID)
+    /// A waiter whose callback is not ordered with the other effects of a value.
+    case waiter(LinkState.WaiterID)
+    case log
+  }
+
+  /// `nil`: the effect calls nothing that could take long.
+  var owner: Owner? {
+    switch self {
+    case .show(let id, _, _), .encode(let id, _, _, _), .loading(let id, _, _, _), .loadError(let id, _, _, _),
+      .saveError(let id, _, _, _), .settled(let id, _):
+      .value(id)
+    case .resume(let waiters, _, let id, _): id.map { .value($0) } ?? waiters.first.map { .waiter($0) }
+    // The callbacks of keys that are built on a Redis key decode the document.
+    case .answer(let waiter, _, _): .waiter(waiter)
+    case .wake, .statusChanged: nil
+    case .sessionChanged, .incident, .malformedMessage, .losesAgain, .trackingRefused, .closesIdleConnections,
+      .vitalsRefused:
+      .log
+    }
+  }
+
+  /// Whether this effect makes an earlier one of the same owner pointless.
+  func replaces(_ earlier: Self) -> Bool {
+    switch (self, earlier) {
+    case (.loading, .loading), (.loadError, .loadError), (.saveError, .saveError): true
+    default: false
+    }
+  }
+}
+
+/// An object that is only held, to be released without the lock.
+package struct Kept: @unchecked Sendable {
+  // `@unchecked Sendable` is right because the object is only retained and released.
+  private let object: AnyObject
+
+  package init(_ object: AnyObject) {
+    self.object = object
+  }
+}
