@@ -194,8 +194,7 @@ final class SimulatedService: CustomStringConvertible {
     case .incident(let name, .withdrawn):
       for box in boxes.values where Name(box.names.value) == Name(name) { box.withdraw() }
     case .encode, .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .vitalsRefused,
-      .malformedMessage,
-      .closesIdleConnections:
+      .malformedMessage, .closesIdleConnections:
       break
     }
   }

@@ -32,15 +32,6 @@ extension LinkState {
     /// The server does not reveal whether it has evicted keys.
     case vitalsRefused
   }
-
-  /// Waits for an outcome: of an operation on a replica, or of a read without one.
-  struct Waiter: Sendable {
-    let replica: ReplicaID?
-    let operation: String
-    let callback: WaiterCallback
-    /// The atomic update that has to run first.
-    var update: AtomicUpdate?
-  }
 }
 
 extension LinkState.Effect {

@@ -118,9 +118,9 @@ extension LinkState {
     case (.readOnce(let waiter, _), .values(let values)) where values.count == 1:
       answer(waiter, values[0])
     case (.summarizeOnce(let read), .failure(let error)):
-      refuse(read.waiter, error)
+      resume([read.waiter], error)
     case (.readOnce(let waiter, _), .failure(let error)):
-      refuse(waiter, error)
+      resume([waiter], error)
     case (.commit(let id, let operation, _), .commit(let reply)):
       committed(id, reply, operation, now: now)
     case (.commit(let id, let operation, _), .failure(let error)) where error != .notPrimary:
@@ -133,10 +133,6 @@ extension LinkState {
     default:
       failed(epoch: epoch, error: .protocolViolation(reason: "the answer does not match the request"), now: now)
     }
-  }
-
-  private mutating func refuse(_ waiter: WaiterID, _ error: RedisSharedStateError) {
-    resume([waiter], error)
   }
 
   mutating func read(

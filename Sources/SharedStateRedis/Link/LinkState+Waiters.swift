@@ -3,6 +3,15 @@ import SharedState
 
 /// Waiters for a replica or for an answer, each with a deadline.
 extension LinkState {
+  /// Waits for an outcome: of an operation on a replica, or of a read without one.
+  struct Waiter: Sendable {
+    let replica: ReplicaID?
+    let operation: String
+    let callback: WaiterCallback
+    /// The atomic update that has to run first.
+    var update: AtomicUpdate?
+  }
+
   /// The deadline of consecutive waiters: those of one flush, or a single one.
   struct Expiry: Comparable, Sendable {
     let deadline: Instant

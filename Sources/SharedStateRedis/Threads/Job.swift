@@ -65,6 +65,7 @@ extension Link.Guarded {
       switch effect {
       case .wake(.writer): todo.wakesWriter = true
       case .wake(.subscriber): todo.wakesSubscriber = true
+      case .settled(_, nil): break
       default: todo.jobs.append(effect)
       }
     }
