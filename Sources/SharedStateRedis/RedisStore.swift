@@ -40,6 +40,7 @@ public final class RedisStore: Sendable {
   /// The name with which the store signs its commits.
   let writer: String
   let dataLoss: DataLossPolicy
+  let inlineLimit: Int
   private let namespace: String
   private let database: Int
   private let statusBoard: StatusBoard
@@ -94,6 +95,7 @@ public final class RedisStore: Sendable {
     let writer = "\(configuration.label)@\(HostName.current)/\(getpid())/\(nonce)"
     self.writer = writer
     dataLoss = configuration.dataLossPolicy
+    inlineLimit = configuration.maximumInlineBytes
     self.statusBoard = statusBoard
     self.logger = logger
     namespace = configuration.namespace
@@ -118,7 +120,6 @@ public final class RedisStore: Sendable {
         requestTimeout: configuration.requestTimeout,
         keepAlive: configuration.keepAliveInterval,
         operationTimeout: configuration.operationTimeout,
-        inlineLimit: configuration.maximumInlineBytes,
         writer: writer,
         nonce: nonce,
         namespace: configuration.namespace,

@@ -121,7 +121,6 @@ final class SimulatedService: CustomStringConvertible {
         requestTimeout: .seconds(5),
         keepAlive: .seconds(10),
         operationTimeout: Self.operationTimeout,
-        inlineLimit: SimulatedDocument.inlineLimit,
         writer: "service@host/1/\(Self.nonce(index))",
         nonce: Self.nonce(index),
         namespace: namespace,

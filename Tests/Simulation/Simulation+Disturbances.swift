@@ -342,7 +342,7 @@ extension Simulation {
   private func isSeenByAll(_ name: KeyNames) -> Bool {
     let stored = stored(name)
     guard stored.document != nil, let meta = stored.meta, let vitals = server.facts(for: 0).vitals else { return false }
-    let replicas = services.flatMap { $0.link.members.elements }.filter { $0.names == name }.map(\.replica)
+    let replicas = services.flatMap { $0.link.members.elements }.map(\.replica).filter { $0.names == name }
     return replicas.allSatisfy { $0.held.meta?.version == meta.version && $0.held.sighting == vitals }
   }
 

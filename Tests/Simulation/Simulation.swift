@@ -92,7 +92,7 @@ final class Simulation {
   private static func makePolicies(_ names: [KeyNames], _ random: inout SplitMix64) -> [KeyNames: ReplicaPolicy] {
     Dictionary(
       uniqueKeysWithValues: names.map { name in
-        var policy = ReplicaPolicy(writer: "")
+        var policy = ReplicaPolicy(inlineLimit: SimulatedDocument.inlineLimit, writer: "")
         policy.conflict =
           [ConflictPolicy.merge, .merge, .merge, .lastWriteWins, .reject][Int.random(in: 0..<5, using: &random)]
         if Int.random(in: 0..<4, using: &random) == 0 { policy.dataLoss = .adoptServer }

@@ -84,7 +84,6 @@ struct SmallWorld {
         requestTimeout: .seconds(3_600),
         keepAlive: .seconds(3_600),
         operationTimeout: .seconds(3_600),
-        inlineLimit: 1_024,
         writer: "service@host/1/n\(index)",
         nonce: "n\(index)",
         namespace: "ns:",
@@ -99,7 +98,7 @@ struct SmallWorld {
     for index in services.indices {
       let initial = SimulatedValue.Release.present.recordedDefault
       judge.record(.opened(Self.box(index), default: initial, owns: []))
-      let policy = ReplicaPolicy(writer: services[index].link.configuration.writer)
+      let policy = ReplicaPolicy(inlineLimit: 1_024, writer: services[index].link.configuration.writer)
       services[index].id = try services[index].link.join(Self.names, name: "a", valueType: "Value", policy: policy)
       run(index)
     }

@@ -6,7 +6,6 @@ extension LinkState {
     package var keepAlive: Duration
     /// How long `load()` and `save()` wait.
     package var operationTimeout: Duration
-    package var inlineLimit: Int
     package var writer: String
     package var nonce: String
     package var namespace: String
@@ -24,7 +23,6 @@ extension LinkState {
       requestTimeout: Duration,
       keepAlive: Duration,
       operationTimeout: Duration,
-      inlineLimit: Int,
       writer: String,
       nonce: String,
       namespace: String = "",
@@ -37,7 +35,6 @@ extension LinkState {
       self.requestTimeout = requestTimeout
       self.keepAlive = keepAlive
       self.operationTimeout = operationTimeout
-      self.inlineLimit = inlineLimit
       self.writer = writer
       self.nonce = nonce
       self.namespace = namespace

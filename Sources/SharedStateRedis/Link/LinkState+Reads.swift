@@ -256,11 +256,11 @@ extension LinkState.Member {
     case .ownCheck: (check, isOwnCheckQueued) = (.document, false)
     case .summary: (check, queuedSummary) = (isCheckDue ? nil : queuedSummary, nil)
     }
-    guard check != nil else { return (names, nil) }
+    guard check != nil else { return (replica.names, nil) }
     lookedAt = now
     plannedLook = nil
     isCommittedSince = replica.isCommitUnderWay
-    return (names, check)
+    return (replica.names, check)
   }
 
   /// The stored value, if the summary tells enough; `nil` if the document has to be read.
@@ -283,6 +283,6 @@ extension LinkState.Member {
     queuedDocument = nil
     lookedAt = now
     isCommittedSince = replica.isCommitUnderWay
-    return names
+    return replica.names
   }
 }

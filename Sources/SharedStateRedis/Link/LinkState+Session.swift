@@ -117,7 +117,7 @@ extension LinkState {
     let stretches = stride(from: 0, to: ids.count, by: RestoreScript.maximumValues).shuffled(using: &random)
     for first in stretches {
       for id in ids[first..<min(first + RestoreScript.maximumValues, ids.count)] {
-        guard let channel = members[id]?.names.channel, channels[Name(channel)]?.first == id else { continue }
+        guard let channel = members[id]?.replica.names.channel, channels[Name(channel)]?.first == id else { continue }
         subscriptionQueue.append(isSuspect(id) ? .subscribeTogether([channel]) : .subscribe(channel))
       }
     }

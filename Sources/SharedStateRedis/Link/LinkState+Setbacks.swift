@@ -296,7 +296,7 @@ extension LinkState {
   private mutating func resume(_ setback: Setback, of id: ReplicaID) {
     switch setback.kind {
     case .subscription:
-      guard let channel = members[id]?.names.channel else { return }
+      guard let channel = members[id]?.replica.names.channel else { return }
       subscriptionQueue.append(.subscribeTogether([channel]))
       wake(.subscriber)
     case .read: queueRead(of: id)

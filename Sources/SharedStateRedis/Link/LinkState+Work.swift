@@ -189,16 +189,14 @@ extension LinkState {
 
   mutating func commitRequest(for id: ReplicaID, now: Instant) -> RedisRequest? {
     let next = Operation(writer: configuration.nonce, number: nextOperation)
-    let (writer, inlineLimit) = (configuration.writer, configuration.inlineLimit)
     guard session.phase == .connected, exchanges[.writer] != nil,
-      let (draft, command) = members[id]?.takeCommit(next, vitals, writer: writer, inlineLimit: inlineLimit)
+      let (command, operation, bytes) = members[id]?.takeCommit(next, vitals)
     else { return nil }
-    nextOperation = max(nextOperation, draft.operation.number + 1)
-    let bytes = draft.size
+    nextOperation = max(nextOperation, operation.number + 1)
     commitsUnderWay += 1
     commitBytesUnderWay += bytes
     if !breaks.isEmpty { breaks.sent(id, now: now) }
-    let number = exchanges[.writer]?.register(.commit(id, draft.operation, bytes: bytes), now: now)
+    let number = exchanges[.writer]?.register(.commit(id, operation, bytes: bytes), now: now)
     return number.map { RedisRequest(id: $0, command: command) }
   }
 
@@ -217,48 +215,24 @@ extension LinkState {
 
 // This is a mutating method, because reading a part of a member in the table would copy the member with each commit.
 extension LinkState.Member {
-  /// Takes the next commit, if there is one, and the command for it.
+  /// Takes the next commit, if there is one.
   fileprivate mutating func takeCommit(
     _ nextOperation: Operation,
-    _ vitals: Vitals,
-    writer: String,
-    inlineLimit: Int
-  ) -> (Replica.Draft, RedisRequest.Command)? {
-    guard let draft = replica.takeDraft(vitals: vitals, nextOperation: { nextOperation }) else { return nil }
-    // An adoption does not write the value.
-    if case .adopted = draft.content {} else { isCommittedSince = true }
-    var commit = Commit(
-      names: names,
-      content: .deleted,
-      condition: draft.condition,
-      floor: draft.floor,
-      operation: draft.operation,
-      writer: writer,
-      timeToLive: replica.policy.timeToLive,
-      seen: draft.seen,
-      lineage: draft.lineage,
-      basis: draft.basis
-    )
-    switch draft.content {
-    case .document(let document):
-      commit.content = .document(document, isLarge: document.count > inlineLimit)
-    case .deleted:
-      break
-    case .adopted(let isDeletion):
-      commit.content = isDeletion ? .adoptedDeletion : .adopted(inlineLimit: inlineLimit)
-      commit.writer = Meta.foreignMark + commit.writer
-      commit.timeToLive = 0
-    case .restored(let content, let meta, let stored):
-      let restore = Restore(
-        names: names,
-        content: content,
-        meta: meta,
-        isLarge: draft.size > inlineLimit,
-        expected: stored.meta,
-        basis: stored.meta == nil ? stored.document : nil
-      )
-      return (draft, .restore(restore))
+    _ vitals: Vitals
+  ) -> (command: RedisRequest.Command, operation: Operation, bytes: Int)? {
+    guard let next = replica.takeCommit(vitals: vitals, nextOperation: { nextOperation }) else { return nil }
+    if !next.command.isAdoption { isCommittedSince = true }
+    return next
+  }
+}
+
+extension RedisRequest.Command {
+  /// Whether it gives a revision to what is stored, and leaves the value as it is.
+  fileprivate var isAdoption: Bool {
+    guard case .commit(let commit) = self else { return false }
+    switch commit.content {
+    case .adopted, .adoptedDeletion: return true
+    case .document, .deleted: return false
     }
-    return (draft, .commit(commit))
   }
 }

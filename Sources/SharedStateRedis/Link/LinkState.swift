@@ -43,7 +43,6 @@ package struct LinkState: Sendable {
 
   struct Member {
     var replica: Replica
-    let names: KeyNames
     let valueType: String
     /// The share's attachment, as effects carry it.
     let attachment: AttachmentReference
@@ -239,12 +238,12 @@ package struct LinkState: Sendable {
         throw .valueTypeMismatch(name: name, existing: existing, requested: valueType, declaredAt: nil)
       }
     }
-    var replica = Replica(name: name, policy: policy)
+    var replica = Replica(name: name, names: names, policy: policy)
     replica.hasUndecided = hasUndecided
     // A change given up before the name was shared anew still counts, until the value is saved, which is reported then.
     replica.hasSaveError = givenUp.contains(Name(name))
     let id = members.insert(
-      Member(replica: replica, names: names, valueType: valueType, attachment: AttachmentReference(attachment))
+      Member(replica: replica, valueType: valueType, attachment: AttachmentReference(attachment))
     )
     channels[channel, default: []].append(id)
     tellLoading(id, true)
@@ -277,7 +276,7 @@ package struct LinkState: Sendable {
     forgetExpiry(of: id)
     forgetSetbacks(of: id)
     breaks.forget(id)
-    let channel = Name(member.names.channel)
+    let channel = Name(member.replica.names.channel)
     channels[channel]?.removeAll { $0 == id }
     guard channels[channel]?.isEmpty ?? false else { return }
     channels[channel] = nil

@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// Commits on their way to Redis.
 extension Replica {
@@ -123,41 +123,15 @@ extension Replica {
     }
   }
 
-  /// The parts of a commit, apart from the names.
-  package struct Draft: Sendable {
-    package enum Content: Sendable {
-      case document(Data)
-      case deleted
-      /// Gives a revision to the stored document, or to its absence.
-      case adopted(isDeletion: Bool)
-      /// Restores a lost version over this stored value.
-      case restored(StoredValue.Content, Meta, over: StoredValue)
-    }
-
-    package var content: Content
-    package var condition: Commit.Condition
-    package var floor: Revision
-    package var operation: Operation
-    /// The lineage of the expected version.
-    package var seen: Lineage?
-    /// The lineage of the new version; `nil` if no new version is made.
-    package var lineage: Lineage.Draft?
-    package var basis: Data?
-
-    /// In bytes.
-    package var size: Int {
-      switch content {
-      case .document(let document), .restored(.document(let document), _, _): document.count + (basis?.count ?? 0)
-      case .deleted, .adopted, .restored: 0
-      }
-    }
-  }
-
   /// Takes the commit to send, a new one or one sent before; `nil` if there is none, it has been sent, or it has to
   /// wait.
   ///
   /// - Parameter vitals: The server's vitals as reported last.
-  mutating func takeDraft(vitals: Vitals = Vitals(), nextOperation: () -> Operation) -> Draft? {
+  /// - Returns: The command, the operation that its answer concerns, and the size of its documents in bytes.
+  mutating func takeCommit(
+    vitals: Vitals,
+    nextOperation: () -> Operation
+  ) -> (command: RedisRequest.Command, operation: Operation, bytes: Int)? {
     guard mayBeginCommit, showing == nil else { return nil }
     if let repair, isPointless(repair) { self.repair = nil }
     if let job = inFlight, job.isAbandoned || isPointless(job) { giveUp(job) }
@@ -172,15 +146,9 @@ extension Replica {
       draft(&job, in: vitals.era)
     }
     inFlight = job
-    return Draft(
-      content: content(of: job),
-      condition: job.condition,
-      floor: floor,
-      operation: job.operation,
-      seen: job.expectation.meta?.lineage,
-      lineage: job.lineage,
-      basis: job.expectation.basis
-    )
+    if let restore = restore(for: job) { return (.restore(restore), job.operation, restore.content.size) }
+    let commit = commit(for: job)
+    return (.commit(commit), job.operation, job.content.size + (commit.basis?.count ?? 0))
   }
 
   private func isPointless(_ job: Job) -> Bool {
@@ -282,17 +250,43 @@ extension Replica {
     }
   }
 
-  private func content(of job: Job) -> Draft.Content {
-    if case .repair(let repair) = job.purpose {
-      switch repair.kind {
-      case .adopt: return .adopted(isDeletion: repair.stored.content == .absent)
-      case .restore:
-        if let meta = restoredMeta(over: repair.stored) { return .restored(held.content, meta, over: repair.stored) }
-      case .merge, .giveBack: break
-      }
+  private func restore(for job: Job) -> Restore? {
+    guard case .repair(let repair) = job.purpose, repair.kind == .restore,
+      let meta = restoredMeta(over: repair.stored)
+    else { return nil }
+    let stored = repair.stored
+    return Restore(
+      names: names,
+      content: held.content,
+      meta: meta,
+      isLarge: held.content.size > policy.inlineLimit,
+      expected: stored.meta,
+      basis: stored.meta == nil ? stored.document : nil
+    )
+  }
+
+  private func commit(for job: Job) -> Commit {
+    var commit = Commit(
+      names: names,
+      content: .deleted,
+      condition: job.condition,
+      floor: floor,
+      operation: job.operation,
+      writer: policy.writer,
+      timeToLive: policy.timeToLive,
+      seen: job.expectation.meta?.lineage,
+      lineage: job.lineage,
+      basis: job.expectation.basis
+    )
+    if case .repair(let repair) = job.purpose, repair.kind == .adopt {
+      let isDeletion = repair.stored.content == .absent
+      commit.content = isDeletion ? .adoptedDeletion : .adopted(inlineLimit: policy.inlineLimit)
+      commit.writer = Meta.foreignMark + policy.writer
+      commit.timeToLive = 0
+    } else if case .document(let document) = job.content {
+      commit.content = .document(document, isLarge: document.count > policy.inlineLimit)
     }
-    if case .document(let document) = job.content { return .document(document) }
-    return .deleted
+    return commit
   }
 
   /// The meta to write beside a restored version.

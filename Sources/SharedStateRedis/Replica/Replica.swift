@@ -64,7 +64,7 @@ package struct Replica: Sendable {
     case count
     /// Call ``Replica/graceEnded(_:)`` when the grace period is over.
     case wait(Grace)
-    /// There is something to commit: call ``Replica/takeDraft(nextOperation:)`` and ``Replica/beginEncoding()``.
+    /// There is something to commit: call ``Replica/takeCommit(vitals:nextOperation:)`` and ``Replica/beginEncoding()``.
     case commit
     /// Every local change is acknowledged or given up, so the box need not be kept any longer.
     case settled
@@ -231,6 +231,7 @@ package struct Replica: Sendable {
   }
 
   package let name: String
+  let names: KeyNames
   package let policy: ReplicaPolicy
   package internal(set) var phase = Phase.offline
   var circumstances = Circumstances()
@@ -385,8 +386,9 @@ package struct Replica: Sendable {
     var waiters: Waiters
   }
 
-  package init(name: String, policy: ReplicaPolicy) {
+  package init(name: String, names: KeyNames, policy: ReplicaPolicy) {
     self.name = name
+    self.names = names
     self.policy = policy
   }
 

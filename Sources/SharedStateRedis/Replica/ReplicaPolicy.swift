@@ -8,7 +8,9 @@ package struct ReplicaPolicy: Hashable, Sendable {
   package var detectsForeignEdits: Bool
   /// The largest document that is read, or taken from a message, in bytes.
   package var maximumBytes: Int
-  /// The writer that this service names in its commits.
+  /// The largest document that is sent with the announcement of a change, in bytes. A larger one has to be read.
+  package var inlineLimit: Int
+  /// The writer that this service names in its commits: label, host, process and nonce, without spaces.
   package var writer: String
 
   package init(
@@ -17,6 +19,7 @@ package struct ReplicaPolicy: Hashable, Sendable {
     timeToLive: UInt64 = 0,
     detectsForeignEdits: Bool = true,
     maximumBytes: Int = 1 << 20,
+    inlineLimit: Int = 8_192,
     writer: String
   ) {
     self.conflict = conflict
@@ -24,6 +27,7 @@ package struct ReplicaPolicy: Hashable, Sendable {
     self.timeToLive = timeToLive
     self.detectsForeignEdits = detectsForeignEdits
     self.maximumBytes = maximumBytes
+    self.inlineLimit = inlineLimit
     self.writer = writer
   }
 }

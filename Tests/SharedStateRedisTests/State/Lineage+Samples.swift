@@ -78,25 +78,12 @@ extension Replica {
     return replica
   }
 
-  /// Returns the draft that a repair writes.
-  mutating func takeRepair(vitals: Vitals) -> Draft? {
-    if let draft = takeDraft(vitals: vitals, nextOperation: { .number(99) }) { return draft }
+  /// Returns the write of a repair.
+  mutating func takeRepair(vitals: Vitals) -> SentWrite? {
+    if let write = takeWrite(vitals: vitals) { return write }
     guard repair?.kind == .merge, let fork = beginEncoding()?.fork else { return nil }
     _ = encoded(DocumentCoder.ofUnknownType.merged(fork), operation: .number(98))
-    return takeDraft(vitals: vitals) { .number(99) }
-  }
-}
-
-extension Replica.Draft {
-  /// The restored document and its metadata; `nil` if the draft restores nothing.
-  var restored: (text: String?, meta: Meta)? {
-    guard case .restored(let content, let meta, _) = content else { return nil }
-    return (content.document.map { String(decoding: $0, as: UTF8.self) }, meta)
-  }
-
-  /// The text of the draft's document; `nil` if the draft contains none.
-  var text: String? {
-    if case .document(let document) = content { String(decoding: document, as: UTF8.self) } else { nil }
+    return takeWrite(vitals: vitals)
   }
 }
 

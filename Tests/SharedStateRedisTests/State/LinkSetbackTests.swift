@@ -281,7 +281,7 @@ struct LinkSetbackTests {
     exchange.link.announced(
       ChangeMessage(revision: Revision(9), parent: Revision(8), writer: "o@h/1/o", content: .document(Data("9".utf8)))
         .payload,
-      on: try #require(exchange.link.members[id]?.names.channel),
+      on: try #require(exchange.link.members[id]?.replica.names.channel),
       now: exchange.now
     )
     exchange.run(for: .seconds(1))

@@ -11,7 +11,6 @@ extension LinkState {
         requestTimeout: .seconds(5),
         keepAlive: .seconds(10),
         operationTimeout: .seconds(10),
-        inlineLimit: 8_192,
         writer: "test@host/1/n",
         nonce: "n",
         restsWhenUnused: restsWhenUnused

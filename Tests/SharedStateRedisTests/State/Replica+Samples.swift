@@ -64,12 +64,38 @@ extension ChangeMessage {
   }
 }
 
+extension KeyNames {
+  static let flags = KeyNames(namespace: "", name: "flags", database: 0)
+}
+
 extension Replica.Action {
   var delivery: Replica.Delivery? { if case .show(let delivery) = self { delivery } else { nil } }
 }
 
-extension Replica.Draft {
-  var isAdoption: Bool { if case .adopted = content { true } else { false } }
+extension Restore {
+  /// The text of the document; `nil` if it is a tombstone.
+  var text: String? { content.document.map { String(decoding: $0, as: UTF8.self) } }
+}
+
+/// A write that a replica has sent.
+struct SentWrite {
+  let command: RedisRequest.Command
+  let operation: SharedStateRedis.Operation
+
+  var commit: Commit? { if case .commit(let commit) = command { commit } else { nil } }
+  var restore: Restore? { if case .restore(let restore) = command { restore } else { nil } }
+
+  var isAdoption: Bool {
+    switch commit?.content {
+    case .adopted, .adoptedDeletion: true
+    case .document, .deleted, nil: false
+    }
+  }
+
+  /// The text of the document that is committed; `nil` if none is.
+  var text: String? {
+    if case .document(let document, _)? = commit?.content { String(decoding: document, as: UTF8.self) } else { nil }
+  }
 }
 
 extension Replica {
@@ -86,14 +112,14 @@ extension Replica {
       maximumBytes: maximumBytes,
       writer: "me"
     )
-    var replica = Replica(name: "flags", policy: policy)
+    var replica = Replica(name: "flags", names: .flags, policy: policy)
     replica.connected()
     _ = replica.subscribed()
     return replica
   }
 
   init(name: String, conflict: ConflictPolicy = .merge, dataLoss: DataLossPolicy = .reseed) {
-    self.init(name: name, policy: ReplicaPolicy(conflict: conflict, dataLoss: dataLoss, writer: "me"))
+    self.init(name: name, names: .flags, policy: ReplicaPolicy(conflict: conflict, dataLoss: dataLoss, writer: "me"))
   }
 
   mutating func connected() {
@@ -122,8 +148,8 @@ extension Replica {
     return encoded(Encoded(stamp: stamp, result: documents), operation: operation)
   }
 
-  mutating func takeDraft() -> Draft? {
-    takeDraft { .number(99) }
+  mutating func takeWrite(vitals: Vitals = Vitals()) -> SentWrite? {
+    takeCommit(vitals: vitals) { .number(99) }.map { SentWrite(command: $0.command, operation: $0.operation) }
   }
 
   static func live(
@@ -153,7 +179,7 @@ extension Replica {
   mutating func encodeAndSend(_ text: String, stamp: UInt64, number: UInt64) {
     #expect(beginsEncoding() == true)
     _ = encoded(.success(Data(text.utf8)), stamp: stamp, operation: .number(number))
-    #expect(takeDraft() != nil)
+    #expect(takeWrite() != nil)
   }
 }
 

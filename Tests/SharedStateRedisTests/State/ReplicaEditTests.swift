@@ -21,7 +21,7 @@ struct ReplicaEditTests {
     replica.send("2", stamp: 1, number: 1)
     replica.reconnect()
     deliver(replica.stored(edit), to: &replica, outcome: .superseded)
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
   }
 
   @Test("ForeignEditsSeen: a change that the server has refused is made anew on an edit made meanwhile")
@@ -31,7 +31,7 @@ struct ReplicaEditTests {
     _ = replica.commitRefused(.serverError(code: "OOM"), operation: .number(1))
     deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .superseded)
     #expect(replica.retry() == [.commit])
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
   }
 
   @Test("PendingSurvives: a change after a visible deletion stays when the deletion is announced later")
@@ -67,14 +67,14 @@ struct ReplicaEditTests {
   func unsentUpdate() {
     var replica = Self.unsent()
     deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
   }
 
   @Test("BadDataHeld: an update that was not sent in time does not replace an unreadable value")
   func unsentUpdateOverBadData() {
     var replica = Self.unsent()
     deliver(replica.stored(.document(7, "bad")), to: &replica, outcome: .unreadable(.bad))
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
     _ = replica.announced(.set(8, "bad"))
     let adopted = replica.committed(.committed(8), operation: .number(99))
     #expect(deliver(adopted, to: &replica, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
@@ -85,7 +85,7 @@ struct ReplicaEditTests {
     var replica = Self.unsent()
     let expired = Meta(revision: Revision(7), parent: Revision(6), kind: .set, expiry: 1, writer: "other")
     deliver(replica.stored(StoredValue(meta: expired, content: .absent)), to: &replica, outcome: .shown)
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     #expect(replica.beginEncoding()?.stored.content == .absent)
   }
 
@@ -93,7 +93,7 @@ struct ReplicaEditTests {
   func unsentUpdateWithoutDetection() {
     var replica = Self.unsent(detectsForeignEdits: false)
     deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     #expect(replica.beginEncoding()?.stored == .document(7, "5"))
   }
 
@@ -108,7 +108,7 @@ struct ReplicaEditTests {
     deliver(replica.stored(.document(7, "5")), to: &replica, outcome: isUpdate ? .shown : .superseded)
     let actions = replica.encoded(.success(Data("2".utf8)), stamp: isUpdate ? 0 : 1, operation: .number(1))
     #expect(actions == [.commit])
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
   }
 
   @Test("ForeignEditsSeen: an edit that has lost its revision gets another one")
@@ -116,13 +116,13 @@ struct ReplicaEditTests {
     var replica = Replica.reading()
     let edit = StoredValue(meta: nil, content: .document(Data("5".utf8)))
     deliver(replica.stored(edit), to: &replica, outcome: .shown)
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
     // The answer to an earlier request says nothing new.
     #expect(replica.stored(edit) == [])
     #expect(replica.committed(.committed(8), operation: .number(99)) == [.report(.adopted(Revision(8))), .read])
     // The message and the revision are both lost.
     #expect(replica.stored(edit) == [.commit])
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
   }
 
   @Test("of two answers that overtook each other, neither is believed")
@@ -142,7 +142,7 @@ struct ReplicaEditTests {
     replica.reconnect()
     // The server may still carry out a request of the broken connection after this read.
     deliver(replica.stored(.document(7, "5")), to: &replica, outcome: .shown)
-    #expect(replica.takeDraft()?.operation == .number(1))
+    #expect(replica.takeWrite()?.operation == .number(1))
   }
 
   // MARK: Unreadable values
@@ -160,7 +160,7 @@ struct ReplicaEditTests {
   func resetBehindChange() {
     var replica = Self.heldBack(at: 8)
     #expect(replica.reset(waiter: 5, stamp: 1).last == .commit)
-    #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
     let actions = replica.committed(.committed(9), operation: .number(99))
     #expect(deliver(actions, to: &replica, outcome: .shown).contains(.resume([5], nil)))
   }
@@ -175,11 +175,11 @@ struct ReplicaEditTests {
   func saveBehindChange() {
     var replica = Self.heldBack(at: 9)
     _ = replica.save(waiter: 5, stamp: 1, replacingUnreadable: true)
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
-    let taken = replica.takeDraft()
-    #expect(taken?.condition == .replacing(Revision(9)))
+    let taken = replica.takeWrite()
+    #expect(taken?.commit?.condition == .replacing(Revision(9)))
     #expect(taken?.operation == .number(2))
     #expect(replica.committed(.committed(10), operation: .number(2)).contains(.resume([5], nil)))
   }
@@ -196,8 +196,8 @@ struct ReplicaEditTests {
       if revision != nil { replica.reconnect(Replica.Circumstances(runID: "2")) }
       deliver(replica.stored(list), to: &replica, outcome: .unreadable(.bad))
       // The replica does not restore an earlier value over the list.
-      while let draft = replica.takeDraft() {
-        let reply = draft.isAdoption ? CommitReply.wrongType("list") : .conflict(list)
+      while let write = replica.takeWrite() {
+        let reply = write.isAdoption ? CommitReply.wrongType("list") : .conflict(list)
         deliver(replica.committed(reply, operation: .number(99)), to: &replica, outcome: .unreadable(.bad))
       }
       if isReset {
@@ -207,7 +207,7 @@ struct ReplicaEditTests {
         #expect(replica.beginsEncoding() == true)
         _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
       }
-      #expect(replica.takeDraft()?.condition == .replacing(meta?.revision ?? .none))
+      #expect(replica.takeWrite()?.commit?.condition == .replacing(meta?.revision ?? .none))
     }
   }
 
@@ -268,7 +268,7 @@ struct ReplicaEditTests {
     #expect(actions.contains(.count))
     deliver(actions, to: &replica, outcome: .shown)
     deliver(replica.counted(vitals), to: &replica, outcome: .shown)
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
   }
 
   @Test("Bounded: a document over the limit is neither taken from a message nor shown, and is reported")

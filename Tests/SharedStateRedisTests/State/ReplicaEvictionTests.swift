@@ -14,7 +14,7 @@ struct ReplicaEvictionTests {
     #expect(replica.beginsEncoding() == false)
     #expect(replica.counted(.evicting).last == .commit)
     let taken = replica.takeRepair(vitals: .evicting)
-    let restored = try #require(taken?.restored)
+    let restored = try #require(taken?.restore)
     #expect(restored.text == "a")
     // The metadata is still there, and stays as it is.
     #expect(restored.meta == StoredValue.gone(5, .old(5)).meta)
@@ -29,9 +29,9 @@ struct ReplicaEvictionTests {
     let actions = replica.counted(.evicting)
     #expect(actions.last?.delivery?.state.content == .absent)
     deliver(actions, to: &replica, outcome: .shown)
-    let draft = replica.takeRepair(vitals: .evicting)
-    #expect(draft?.isAdoption == true)
-    #expect(draft?.lineage?.made(Revision(6)) == .old(6))
+    let write = replica.takeRepair(vitals: .evicting)
+    #expect(write?.isAdoption == true)
+    #expect(write?.commit?.lineage?.made(Revision(6)) == .old(6))
   }
 
   @Test("ForeignEditsSeen: takes a value for deleted even if that happened while no service was connected")
@@ -49,7 +49,7 @@ struct ReplicaEvictionTests {
     #expect(replica.stored(.gone(5, .old(5), expiry: 9_000_000), vitals: .calm) == [.count])
     _ = replica.counted(.evicting)
     let taken = replica.takeRepair(vitals: .evicting)
-    #expect(try #require(taken?.restored).text == "a")
+    #expect(try #require(taken?.restore).text == "a")
     // The server finds that the value's time is over, and its metadata is unchanged.
     let gone = StoredValue.gone(5, .old(5), expiry: 9_000_000)
     let actions = replica.committed(.conflict(gone), operation: .number(99), vitals: .evicting)
@@ -70,11 +70,11 @@ struct ReplicaEvictionTests {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     #expect(replica.stored(.unversioned("a"), vitals: .evicting).last == .commit)
     let taken = replica.takeRepair(vitals: .evicting)
-    let draft = try #require(taken)
-    #expect(try #require(draft.restored).meta == StoredValue.document(5, "a", .old(5).closed).meta)
+    let write = try #require(taken)
+    #expect(try #require(write.restore).meta == StoredValue.document(5, "a", .old(5).closed).meta)
     // The condition fails if another client has written something else meanwhile.
-    guard case .restored(_, _, let found) = draft.content else { return }
-    #expect(found == .unversioned("a"))
+    #expect(write.restore?.expected == nil)
+    #expect(write.restore?.basis == Data("a".utf8))
   }
 
   @Test("AcknowledgedSurvives: waits a moment with a document that others may know, then takes it for an edit")
@@ -94,7 +94,7 @@ struct ReplicaEvictionTests {
     var replica = Replica.reading()
     #expect(replica.stored(.unversioned("a"), vitals: .calm).first == .count)
     deliver(replica.counted(.calm), to: &replica, outcome: .shown)
-    guard case .adopted(isDeletion: false)? = replica.takeRepair(vitals: .calm)?.content else {
+    guard case .adopted? = replica.takeRepair(vitals: .calm)?.commit?.content else {
       Issue.record("Nothing was adopted.")
       return
     }
@@ -113,7 +113,7 @@ struct ReplicaEvictionTests {
     #expect(replica.stored(.absent, vitals: .calm) == [.count])
     #expect(replica.counted(.evicting).last == .commit)
     let taken = replica.takeRepair(vitals: .evicting)
-    #expect(try #require(taken?.restored).text == "a")
+    #expect(try #require(taken?.restore).text == "a")
   }
 
   @Test("AcknowledgedSurvives: the held value replaces a later one that no service restores, after a while")
@@ -126,12 +126,12 @@ struct ReplicaEvictionTests {
     _ = replica.graceEnded(.antiEntropy)
     #expect(replica.stored(gone, vitals: .evicting).last == .commit)
     let taken = replica.takeRepair(vitals: .evicting)
-    let draft = try #require(taken)
-    #expect(draft.text == "a")
-    #expect(draft.condition == .revision(Revision(7)))
+    let write = try #require(taken)
+    #expect(write.text == "a")
+    #expect(write.commit?.condition == .revision(Revision(7)))
     // The lineage does not claim to include the lost version.
-    #expect(draft.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(5))) == true)
-    #expect(draft.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(7))) == false)
+    #expect(write.commit?.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(5))) == true)
+    #expect(write.commit?.lineage?.made(Revision(8)).covers(Version(line: .old, revision: Revision(7))) == false)
   }
 
   @Test("a replica that holds nothing waits a moment before it commits over an absent value")
@@ -190,12 +190,12 @@ struct ReplicaEvictionTests {
     let merged = Data(#"{"a":1,"x":1}"#.utf8)
     let documents = Replica.Documents(encoded: Data(#"{"a":1}"#.utf8), merged: merged, isReflected: true)
     _ = replica.encoded(Replica.Encoded(stamp: 1, result: .success(documents)), operation: .number(1))
-    #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)
+    #expect(replica.takeWrite(vitals: .calm) != nil)
     replica.reconnect()
     var left = StoredValue.gone(6, .old(6))
     left.meta?.writer = "me"
     deliver(replica.stored(left, vitals: .evicting), to: &replica, outcome: .superseded)
-    #expect(replica.takeDraft(vitals: .evicting) { .number(99) } != nil)
+    #expect(replica.takeWrite(vitals: .evicting) != nil)
     let actions = replica.committed(.conflict(left), operation: .number(1), vitals: .evicting)
     #expect(actions.compactMap(\.delivery).isEmpty)
     #expect(replica.confirmed.content == .document(merged))
@@ -276,10 +276,10 @@ struct ReplicaEvictionTests {
   func givenBackAbove() throws {
     var (replica, _) = try acknowledgedUnderWhatIsGone()
     _ = replica.stored(.absent, vitals: .evicting)
-    let draft = replica.takeRepair(vitals: .evicting)
-    #expect(draft?.text == "b")
-    #expect(draft?.restored == nil)
-    #expect(draft?.floor == Revision(7))
+    let write = replica.takeRepair(vitals: .evicting)
+    #expect(write?.text == "b")
+    #expect(write?.restore == nil)
+    #expect(write?.commit?.floor == Revision(7))
   }
 
   /// A replica that learned that revision 6 is its own after it had found only the metadata of 7, which was made from
@@ -292,8 +292,8 @@ struct ReplicaEvictionTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
-    let sent = replica.takeDraft(vitals: .calm) { .number(99) }
-    let gone = StoredValue.gone(7, try #require(sent?.lineage?.made(Revision(7))))
+    let sent = replica.takeWrite(vitals: .calm)
+    let gone = StoredValue.gone(7, try #require(sent?.commit?.lineage?.made(Revision(7))))
     replica.reconnect()
     deliver(replica.stored(gone, vitals: vitals), to: &replica, outcome: .superseded)
     #expect(replica.takeRepair(vitals: vitals)?.operation == .number(1))

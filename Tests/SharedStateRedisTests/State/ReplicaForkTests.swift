@@ -27,12 +27,12 @@ struct ReplicaForkTests {
     let actions = replica.stored(stored, vitals: .successor)
     #expect(actions.contains(.report(.lostHistory(confirmed: Revision(52), stored: Revision(revision)))))
     let taken = replica.takeRepair(vitals: .successor)
-    let draft = try #require(taken)
-    #expect(draft.text == #"{"a":3,"b":2}"#)
-    #expect(draft.condition == .revision(Revision(revision)))
-    #expect(draft.seen == stored.meta?.lineage)
-    #expect(draft.floor == Revision(max(52, revision)))
-    let made = try #require(draft.lineage?.made(Revision(100)))
+    let write = try #require(taken)
+    #expect(write.text == #"{"a":3,"b":2}"#)
+    #expect(write.commit?.condition == .revision(Revision(revision)))
+    #expect(write.commit?.seen == stored.meta?.lineage)
+    #expect(write.commit?.floor == Revision(max(52, revision)))
+    let made = try #require(write.commit?.lineage?.made(Revision(100)))
     #expect(made.covers(Version(line: .old, revision: Revision(52))))
     #expect(made.covers(Version(line: .new, revision: Revision(revision))))
     let reply = CommitReply.committed(revision: Revision(100), parent: Revision(revision))
@@ -54,7 +54,7 @@ struct ReplicaForkTests {
     var replica = failedOver()
     _ = replica.stored(.document(51, #"{"a":1}"#, .old(51)), vitals: .successor)
     let taken = replica.takeRepair(vitals: .successor)
-    let restored = try #require(taken?.restored)
+    let restored = try #require(taken?.restore)
     #expect(restored.text == #"{"a":1,"b":2}"#)
     #expect(restored.meta.revision == Revision(52))
     #expect(restored.meta.lineage == .old(52).closed)
@@ -77,9 +77,9 @@ struct ReplicaForkTests {
     var replica = failedOver(conflict: conflict)
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
     let taken = replica.takeRepair(vitals: .successor)
-    let draft = try #require(taken)
-    #expect(draft.text == #"{"a":3}"#)
-    #expect(draft.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == true)
+    let write = try #require(taken)
+    #expect(write.text == #"{"a":3}"#)
+    #expect(write.commit?.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == true)
   }
 
   @Test("without the common base, the stored document is kept; a service that knows the base may merge")
@@ -88,9 +88,9 @@ struct ReplicaForkTests {
     replica.reconnect(Replica.Circumstances(runID: "2"))
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
     let taken = replica.takeRepair(vitals: .successor)
-    let draft = try #require(taken)
-    #expect(draft.text == #"{"a":3}"#)
-    #expect(draft.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
+    let write = try #require(taken)
+    #expect(write.text == #"{"a":3}"#)
+    #expect(write.commit?.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
   }
 
   @Test("two histories with nothing in common are merged, but a deletion is kept whole")
@@ -102,7 +102,7 @@ struct ReplicaForkTests {
     replica = failedOver(#"{"b":2}"#)
     _ = replica.stored(.deleted(20, .new(20, after: nil)), vitals: .successor)
     taken = replica.takeRepair(vitals: .successor)
-    guard case .deleted? = taken?.content else {
+    guard case .deleted? = taken?.commit?.content else {
       Issue.record("A deletion was not kept.")
       return
     }
@@ -120,15 +120,15 @@ struct ReplicaForkTests {
   func refusedMerge() throws {
     var replica = failedOver()
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
-    #expect(replica.takeDraft(vitals: .successor) { .number(99) } == nil)
+    #expect(replica.takeWrite(vitals: .successor) == nil)
     let encoding = replica.beginEncoding()
     #expect(encoding?.fork?.base == Data(#"{"a":1}"#.utf8))
     #expect(!replica.hasPendingChange)
     _ = replica.encoded(.failure(.rejected(name: "value", reason: "", writer: nil)), stamp: 0, operation: .number(98))
-    let taken = replica.takeDraft(vitals: .successor) { .number(99) }
-    let draft = try #require(taken)
-    #expect(draft.text == #"{"a":3}"#)
-    #expect(draft.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
+    let taken = replica.takeWrite(vitals: .successor)
+    let write = try #require(taken)
+    #expect(write.text == #"{"a":3}"#)
+    #expect(write.commit?.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
   }
 
   @Test("PendingSurvives: a commit of an earlier share is not mistaken for the one that was cut off")
@@ -139,15 +139,15 @@ struct ReplicaForkTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(7))
-    let sent = replica.takeDraft(vitals: .calm) { .number(99) }
-    #expect(sent?.condition == .revision(.none))
+    let sent = replica.takeWrite(vitals: .calm)
+    #expect(sent?.commit?.condition == .revision(.none))
     replica.reconnect(Replica.Circumstances(runID: "2"))
     // Only the metadata of that value is left.
     var earlier = StoredValue.gone(1, .old(1))
     earlier.meta?.writer = "me"
     earlier.meta?.parent = .none
     _ = replica.stored(earlier, vitals: .successor)
-    _ = replica.takeDraft(vitals: .successor) { .number(99) }
+    _ = replica.takeWrite(vitals: .successor)
     _ = replica.committed(.conflict(earlier), operation: .number(7), vitals: .successor)
     #expect(replica.hasPendingChange)
   }
@@ -161,9 +161,9 @@ struct ReplicaForkTests {
     let actions = replica.encoded(.success(Data(#"{"a":3,"b":2}"#.utf8)), stamp: 0, operation: .number(98))
     #expect(actions.contains(.commit))
     let taken = replica.takeRepair(vitals: .successor)
-    let draft = try #require(taken)
-    #expect(draft.text == #"{"a":4,"b":2}"#)
-    #expect(draft.condition == .revision(Revision(21)))
+    let write = try #require(taken)
+    #expect(write.text == #"{"a":4,"b":2}"#)
+    #expect(write.commit?.condition == .revision(Revision(21)))
   }
 
   @Test("a local change waits for the merge, and is based on it")
@@ -187,19 +187,19 @@ struct ReplicaForkTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
-    let first = replica.takeDraft(vitals: .calm) { .number(99) }
-    #expect(first?.lineage?.made(Revision(52)) == .old(52))
+    let first = replica.takeWrite(vitals: .calm)
+    #expect(first?.commit?.lineage?.made(Revision(52)) == .old(52))
     replica.reconnect(Replica.Circumstances(runID: "2"))
     _ = replica.stored(.document(51, "a", .old(51)), vitals: .successor)
-    let second = replica.takeDraft(vitals: .successor) { .number(99) }
+    let second = replica.takeWrite(vitals: .successor)
     #expect(second?.operation == .number(1))
-    #expect(second?.lineage?.line == LineID(openedBy: .number(1), in: Era(2)))
+    #expect(second?.commit?.lineage?.line == LineID(openedBy: .number(1), in: Era(2)))
     let actions = replica.committed(.committed(52), operation: .number(1), vitals: .successor)
     #expect(actions.contains(.read))
     // No later commit is made until that document has been read.
     _ = replica.changed()
     #expect(replica.beginsEncoding() == false)
-    let made = StoredValue.document(52, "b", try #require(second?.lineage).made(Revision(52)))
+    let made = StoredValue.document(52, "b", try #require(second?.commit?.lineage).made(Revision(52)))
     var own = made
     own.meta?.writer = "me"
     _ = replica.stored(own, vitals: .successor)
@@ -215,17 +215,17 @@ struct ReplicaForkTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)
+    #expect(replica.takeWrite(vitals: .calm) != nil)
     replica.reconnect(Replica.Circumstances(runID: "2"))
     _ = replica.stored(.absent, vitals: .successor)
     _ = replica.counted(.successor)
-    #expect(replica.takeDraft(vitals: .successor) { .number(99) }?.operation == .number(1))
+    #expect(replica.takeWrite(vitals: .successor)?.operation == .number(1))
     _ = replica.committed(.committed(52), operation: .number(1), vitals: .successor)
     let actions = replica.stored(.absent, vitals: .successor)
     #expect(!actions.contains(.report(.withdrawn(Revision(52)))))
     _ = replica.counted(.successor)
     let taken = replica.takeRepair(vitals: .successor)
-    #expect(try #require(taken?.restored).text == "b")
+    #expect(try #require(taken?.restore).text == "b")
   }
 
   @Test("AcknowledgedSurvives: a commit of which another server has only the metadata is restored")
@@ -235,17 +235,17 @@ struct ReplicaForkTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)
+    #expect(replica.takeWrite(vitals: .calm) != nil)
     replica.reconnect(Replica.Circumstances(runID: "2"))
     var left = StoredValue.gone(52, .old(52))
     left.meta?.writer = "me"
     deliver(replica.stored(left, vitals: .successor), to: &replica, outcome: .superseded)
-    #expect(replica.takeDraft(vitals: .successor) { .number(99) }?.operation == .number(1))
+    #expect(replica.takeWrite(vitals: .successor)?.operation == .number(1))
     let actions = replica.committed(.committed(52), operation: .number(1), vitals: .successor)
     deliver(actions, to: &replica, outcome: .shown)
     deliver(replica.stored(left, vitals: .successor), to: &replica, outcome: .shown)
     let taken = replica.takeRepair(vitals: .successor)
-    #expect(try #require(taken?.restored).text == "b")
+    #expect(try #require(taken?.restore).text == "b")
   }
 
   @Test("a load ends once both documents are merged")
@@ -282,7 +282,7 @@ struct ReplicaForkTests {
     _ = replica.save(waiter: 4, replacingUnreadable: true)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("{}".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)
+    #expect(replica.takeWrite(vitals: .calm) != nil)
     replica.reconnect(Replica.Circumstances(runID: "2"))
     replica.forget(waiter: 4)
     let actions = replica.stored(.document(60, #"{"a":3}"#, .new(60, after: nil)), vitals: .successor)
@@ -301,8 +301,8 @@ struct ReplicaForkTests {
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
     replica.reconnect(Replica.Circumstances(runID: "2"))
     _ = replica.stored(.absent, vitals: .successor)
-    let draft = replica.takeRepair(vitals: .successor)
-    #expect(draft?.text == "b")
-    #expect(draft?.lineage?.made(Revision(9)).covers(Version(line: .old, revision: Revision(5))) == false)
+    let write = replica.takeRepair(vitals: .successor)
+    #expect(write?.text == "b")
+    #expect(write?.commit?.lineage?.made(Revision(9)).covers(Version(line: .old, revision: Revision(5))) == false)
   }
 }

@@ -60,7 +60,7 @@ struct ReplicaLastNumbersTests {
     deliver(other.counted(.calm), to: &other, outcome: .shown)
     let taken = other.takeRepair(vitals: .calm)
     #expect(taken?.isAdoption == true)
-    #expect(taken?.lineage?.line != .old)
+    #expect(taken?.commit?.lineage?.line != .old)
     let reply = CommitReply.committed(revision: Revision(Self.now), parent: .none)
     #expect(other.committed(reply, operation: .number(99), vitals: .calm).contains(.read))
     deliver(other.stored(.deleted(Self.now, Self.restarted(Self.now)), vitals: .calm), to: &other, outcome: .shown)
@@ -74,8 +74,8 @@ struct ReplicaLastNumbersTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
-    let taken = replica.takeDraft(vitals: .calm) { .number(99) }
-    let lineage = try #require(taken?.lineage)
+    let taken = replica.takeWrite(vitals: .calm)
+    let lineage = try #require(taken?.commit?.lineage)
     #expect(lineage.line != .old)
     #expect(lineage.made(Revision(Self.now)).covers(Version(line: .old, revision: .largest)))
     let reply = CommitReply.committed(revision: Revision(Self.now), parent: .largest)
@@ -90,9 +90,9 @@ struct ReplicaLastNumbersTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("c".utf8)), stamp: 2, operation: .number(2))
-    let next = replica.takeDraft(vitals: .calm) { .number(99) }
-    #expect(next?.lineage?.line == lineage.line)
-    #expect(next?.condition == .revision(Revision(Self.now)))
+    let next = replica.takeWrite(vitals: .calm)
+    #expect(next?.commit?.lineage?.line == lineage.line)
+    #expect(next?.commit?.condition == .revision(Revision(Self.now)))
   }
 
   @Test("its own message before the reply and another service's after it do not change that")
@@ -124,7 +124,7 @@ struct ReplicaLastNumbersTests {
       content: .document(Data("b".utf8))
     )
     deliver(replica.stored(made, vitals: .calm), to: &replica, outcome: .superseded)
-    _ = replica.takeDraft(vitals: .calm) { .number(99) }
+    _ = replica.takeWrite(vitals: .calm)
     _ = replica.committed(.conflict(made), operation: .number(1), vitals: .calm)
     #expect(!replica.hasPendingChange)
     #expect(replica.confirmed == .document(Self.now, "b"))

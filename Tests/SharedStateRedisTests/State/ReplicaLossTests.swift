@@ -17,8 +17,7 @@ struct ReplicaLossTests {
   }
 
   private func restored(_ replica: inout Replica) -> StoredValue.Content? {
-    guard case .restored(let content, _, _)? = replica.takeDraft()?.content else { return nil }
-    return content
+    replica.takeWrite()?.restore?.content
   }
 
   @Test("AcknowledgedSurvives: a second empty read does not turn the loss into a deletion")
@@ -48,7 +47,7 @@ struct ReplicaLossTests {
     replica.send("b", stamp: 1, number: 1)
     reconnect(&replica)
     _ = replica.stored(.absent)
-    #expect(replica.takeDraft()?.operation == .number(1))
+    #expect(replica.takeWrite()?.operation == .number(1))
     #expect(replica.committed(.conflict(.absent), operation: .number(1)) == [.commit])
     #expect(replica.beginsEncoding() == false)
     #expect(restored(&replica) == .document(Data("a".utf8)))
@@ -84,7 +83,7 @@ struct ReplicaLossTests {
     _ = replica.delivered(older, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft()?.condition == .revision(.none))
+    #expect(replica.takeWrite()?.commit?.condition == .revision(.none))
   }
 
   @Test("ForeignEditsSeen: a FLUSHALL is shown before it has a revision, and reported once")
@@ -99,15 +98,15 @@ struct ReplicaLossTests {
     #expect(delivery.state == Replica.State(revision: Revision(5), content: .absent))
     #expect(replica.delivered(delivery, outcome: .shown).last == .commit)
     // A service that may not write is refused, leaves the adoption to others, and shows the stored value.
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
     #expect(replica.commitRefused(.permissionDenied(operation: "EVALSHA"), operation: .number(99)).first == .read)
     #expect(replica.stored(.absent) == [])
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     #expect(replica.confirmed.content == .absent)
     // On the next connection, it tries again, because its rights may have changed.
     replica.reconnect()
     deliver(replica.stored(.absent), to: &replica, outcome: .shown)
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
   }
 
   @Test("ForeignEditsSeen: under .adoptServer, a deletion by hand gets a revision after the server has gone back")
@@ -118,10 +117,10 @@ struct ReplicaLossTests {
     deleted.content = .absent
     let shown = try #require(replica.stored(deleted).last?.delivery)
     #expect(replica.delivered(shown, outcome: .shown).last == .commit)
-    let taken = replica.takeDraft()
-    let draft = try #require(taken)
-    #expect(draft.isAdoption)
-    #expect(draft.condition == .revision(Revision(3)))
+    let taken = replica.takeWrite()
+    let write = try #require(taken)
+    #expect(write.isAdoption)
+    #expect(write.commit?.condition == .revision(Revision(3)))
   }
 
   @Test("a commit finds the restored tombstone, although an earlier commit found nothing")
@@ -131,16 +130,16 @@ struct ReplicaLossTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft()?.condition == .revision(Revision(6)))
+    #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(6)))
     reconnect(&replica)
     #expect(replica.stored(.absent).last == .commit)
-    #expect(replica.takeDraft()?.condition == .revision(Revision(6)))
+    #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(6)))
     #expect(replica.committed(.conflict(.absent), operation: .number(1)) == [.commit])
     #expect(restored(&replica) == .absent)
     #expect(replica.committed(.committed(6), operation: .number(99)) == [.report(.restored(Revision(6))), .commit])
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(2))
-    #expect(replica.takeDraft()?.condition == .revision(Revision(6)))
+    #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(6)))
   }
 
   @Test("AcknowledgedSurvives: an abandoned update does not hold up the restoration of a lost value")
@@ -149,7 +148,7 @@ struct ReplicaLossTests {
     _ = replica.update(waiter: 1)
     #expect(replica.beginsEncoding() == true)
     #expect(replica.encoded(.success(Data("b".utf8)), stamp: 0, operation: .number(1)) == [])
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     reconnect(&replica)
     replica.forget(waiter: 1)
     #expect(replica.stored(.absent).last == .commit)
@@ -163,7 +162,7 @@ struct ReplicaLossTests {
     replica.encodeAndSend("b", stamp: 0, number: 1)
     reconnect(&replica)
     _ = replica.stored(.absent)
-    #expect(replica.takeDraft()?.operation == .number(1))
+    #expect(replica.takeWrite()?.operation == .number(1))
     _ = replica.announced(.set(5, "a"))
     let actions = replica.committed(.conflict(.absent), operation: .number(1))
     #expect(actions == [.read, .resume([1], .outcomeUnknown(name: "flags"))])
@@ -181,7 +180,7 @@ struct ReplicaLossTests {
     deliver(replica.stored(made), to: &replica, outcome: isUpdate ? .shown : .superseded)
     reconnect(&replica)
     _ = replica.stored(.absent)
-    #expect(replica.takeDraft()?.operation == .number(1))
+    #expect(replica.takeWrite()?.operation == .number(1))
     let actions = replica.committed(.conflict(.absent), operation: .number(1))
     let told = actions + deliver(actions, to: &replica, outcome: .shown)
     #expect(told.contains(.resume([1], nil)))
@@ -197,8 +196,8 @@ struct ReplicaLossTests {
     #expect(replica.stored(StoredValue(meta: meta, content: .document(Data("b".utf8)))) == [])
     reconnect(&replica)
     _ = replica.stored(.absent)
-    let taken = replica.takeDraft()
-    guard case .restored(_, let restored, _)? = taken?.content else {
+    let taken = replica.takeWrite()
+    guard let restored = taken?.restore?.meta else {
       Issue.record("Nothing is restored.")
       return
     }
@@ -212,7 +211,7 @@ struct ReplicaLossTests {
     deliver(replica.committed(.conflict(.absent), operation: .number(1)), to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(2))
-    #expect(replica.takeDraft()?.condition == .revision(.none))
+    #expect(replica.takeWrite()?.commit?.condition == .revision(.none))
   }
 
   @Test("a rejecting change yields to a later value of another service, even if that has expired")
@@ -221,7 +220,7 @@ struct ReplicaLossTests {
     #expect(replica.beginsEncoding() == true)
     let actions = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
     #expect(actions.first == .saveError(.conflict(name: "flags", local: Data("b".utf8), stored: nil)))
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
   }
 
   /// A replica with a change of revision 5 under a rejecting policy. Since the change was made, the server has gone on
@@ -261,6 +260,6 @@ struct ReplicaLossTests {
     #expect(replica.delivered(second, outcome: .superseded).last == .commit)
     #expect(replica.beginsEncoding() == true)
     #expect(replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1)) == [])
-    #expect(replica.takeDraft()?.condition == .revision(Revision(6)))
+    #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(6)))
   }
 }

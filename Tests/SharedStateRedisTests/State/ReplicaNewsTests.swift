@@ -31,7 +31,7 @@ struct ReplicaNewsTests {
     #expect(actions.first == .report(.withdrawn(Revision(6))))
     deliver(actions, to: &replica, outcome: .shown)
     let taken = replica.takeRepair(vitals: .successor)
-    #expect(try #require(taken?.restored).text == "a")
+    #expect(try #require(taken?.restore).text == "a")
   }
 
   @Test("AcknowledgedSurvives: is waited for, so that its author can restore it before commits on an older base")
@@ -101,8 +101,8 @@ struct ReplicaNewsTests {
     _ = replica.save(waiter: 1, stamp: 1, replacingUnreadable: false)
     let documents = Replica.Documents(encoded: Data("b1".utf8), merged: Data("1".utf8))
     _ = replica.encoded(Replica.Encoded(stamp: 1, result: .success(documents)), operation: .number(1))
-    let draft = replica.takeDraft()
-    #expect(draft != nil)
+    let write = replica.takeWrite()
+    #expect(write != nil)
     let actions = replica.committed(.committed(7), operation: .number(1), vitals: .calm)
     deliver(actions, to: &replica, outcome: .superseded)
     let begun = replica.beginEncoding()
@@ -180,18 +180,18 @@ struct ReplicaNewsTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
-    let taken = replica.takeDraft(vitals: .calm) { .number(99) }
-    let draft = try #require(taken)
-    #expect(draft.condition == .revision(Revision(6)))
-    #expect(draft.seen == .old(6))
-    #expect(draft.basis == Data("b".utf8))
+    let taken = replica.takeWrite(vitals: .calm)
+    let write = try #require(taken)
+    #expect(write.commit?.condition == .revision(Revision(6)))
+    #expect(write.commit?.seen == .old(6))
+    #expect(write.commit?.basis == Data("b".utf8))
     // The reply then confirms the whole history.
     _ = replica.committed(.committed(7), operation: .number(1), vitals: .calm)
     #expect(replica.held.meta?.lineage == .old(7))
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("d".utf8)), stamp: 2, operation: .number(2))
-    #expect(replica.takeDraft(vitals: .calm) { .number(99) }?.basis == nil)
+    #expect(replica.takeWrite(vitals: .calm)?.commit?.basis == nil)
   }
 
   @Test("as a deletion, is confirmed before any commit is based on it")
@@ -218,13 +218,13 @@ struct ReplicaNewsTests {
     #expect(!actions.contains { if case .report(.gaveUp) = $0 { true } else { false } })
     #expect(actions.contains(.read))
     #expect(replica.beginsEncoding() == false)
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     let stored: StoredValue = isTrue ? .deleted(6, .old(6)) : .document(5, "a", .old(5))
     deliver(replica.stored(stored, vitals: .calm), to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     let outcome = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
     #expect(outcome.contains { if case .report(.gaveUp) = $0 { true } else { false } } == isTrue)
-    #expect((replica.takeDraft()?.condition == .revision(Revision(5))) == !isTrue)
+    #expect((replica.takeWrite()?.commit?.condition == .revision(Revision(5))) == !isTrue)
   }
 
   @Test("does not displace an incompatible change until it is confirmed", arguments: [false, true])
@@ -257,7 +257,7 @@ struct ReplicaNewsTests {
     let actions = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
     #expect(actions.contains(.read))
     #expect(replica.hasPendingChange)
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     let stored: StoredValue = isTrue ? .document(6, "b") : .document(5, "a")
     deliver(replica.stored(stored, vitals: .calm), to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
@@ -301,7 +301,7 @@ struct ReplicaNewsTests {
     replica.reconnect(Replica.Circumstances(runID: "2"))
     _ = replica.stored(.absent, vitals: .successor)
     _ = replica.counted(.successor)
-    #expect(replica.takeRepair(vitals: .successor)?.restored?.text == "a")
+    #expect(replica.takeRepair(vitals: .successor)?.restore?.text == "a")
     // A service that knows a later value was faster.
     _ = replica.announced(.set(6, "b", .old(6).closed), vitals: .successor)
     deliver(

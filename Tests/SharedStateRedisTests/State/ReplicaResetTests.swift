@@ -11,13 +11,13 @@ struct ReplicaResetTests {
     _ = replica.changed()
     #expect(replica.flush(waiter: 4) == true)
     #expect(replica.reset(waiter: 5, stamp: 1) == [.commit])
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     let actions = replica.committed(.committed(8), operation: .number(99))
     #expect(!actions.contains(.resume([4], nil)))
     deliver(actions, to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 2, operation: .number(2))
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(9), operation: .number(2)).contains(.resume([4], nil)))
   }
 
@@ -27,7 +27,7 @@ struct ReplicaResetTests {
     _ = replica.changed()
     #expect(replica.flush(waiter: 4) == true)
     _ = replica.reset(waiter: 5, stamp: 1)
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     deliver(replica.committed(.committed(8), operation: .number(99)), to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     let actions = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
@@ -40,7 +40,7 @@ struct ReplicaResetTests {
     var replica = Replica.live(at: 7, "1")
     _ = replica.reset(waiter: 5, stamp: 0)
     #expect(replica.flush(waiter: 4) == true)
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(8), operation: .number(99)).contains(.resume([4], nil)))
   }
 
@@ -50,19 +50,19 @@ struct ReplicaResetTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     // The reset was called before the change, and arrived later.
     _ = replica.reset(waiter: 5, stamp: 0)
     #expect(replica.flush(waiter: 4) == true)
     let conflict = CommitReply.conflict(.document(8, "5"))
     deliver(replica.committed(conflict, operation: .number(1)), to: &replica, outcome: .superseded)
-    #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
     let actions = replica.committed(.committed(9), operation: .number(99))
     #expect(!actions.contains(.resume([4], nil)))
     deliver(actions, to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(10), operation: .number(2)).contains(.resume([4], nil)))
   }
 
@@ -75,13 +75,13 @@ struct ReplicaResetTests {
     // The snapshot has not been taken yet, so it will contain the next change.
     #expect(replica.flush(waiter: 4) == true)
     _ = replica.encoded(.success(Data("3".utf8)), stamp: 2, operation: .number(1))
-    #expect(replica.takeDraft()?.condition == .replacing(Revision(7)))
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(7)))
     let actions = replica.committed(.committed(8), operation: .number(99))
     #expect(!actions.contains(.resume([4], nil)))
     deliver(actions, to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("3".utf8)), stamp: 2, operation: .number(2))
-    #expect(replica.takeDraft()?.condition == .revision(Revision(8)))
+    #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(8)))
     #expect(replica.committed(.committed(9), operation: .number(2)).contains(.resume([4], nil)))
   }
 
@@ -93,10 +93,10 @@ struct ReplicaResetTests {
     _ = replica.reset(waiter: 5, stamp: 1)
     #expect(replica.flush(waiter: 4) == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     // The box is also needed until the reset is acknowledged.
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
-    #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
     let actions = replica.committed(.committed(9), operation: .number(99))
     #expect(actions.prefix(2) == [.resume([4], nil), .settled])
   }
@@ -110,7 +110,7 @@ struct ReplicaResetTests {
     _ = replica.reset(waiter: 2, stamp: 1)
     let conflict = CommitReply.conflict(.document(8, "5"))
     deliver(replica.committed(conflict, operation: .number(1)), to: &replica, outcome: .superseded)
-    #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
     let actions = replica.committed(.committed(9), operation: .number(99))
     #expect(actions.last?.delivery?.stamp == 1)
     #expect(deliver(actions, to: &replica, outcome: .shown).contains(.resume([2], nil)))
@@ -126,7 +126,7 @@ struct ReplicaResetTests {
     _ = replica.changed()
     _ = replica.reset(waiter: 5, stamp: 1)
     _ = replica.changed()
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     // The messages of its own reset, and of another service's later one, arrive before the reply.
     _ = replica.announced(.deleted(8))
     _ = replica.announced(.deleted(9))
@@ -149,16 +149,16 @@ struct ReplicaResetTests {
     var replica = Replica.live(at: 9, "1")
     let left = StoredValue.document(7, "0")
     #expect(replica.stored(left).last == .commit)
-    guard case .restored? = replica.takeDraft()?.content else {
+    guard replica.takeWrite()?.restore != nil else {
       Issue.record("Nothing is restored.")
       return
     }
     deliver(replica.committed(.conflict(left), operation: .number(99)), to: &replica, outcome: .shown)
-    let taken = replica.takeDraft()
-    let draft = try #require(taken)
-    #expect(draft.isAdoption)
-    #expect(draft.condition == .revision(Revision(7)))
-    #expect(draft.floor == Revision(9))
+    let taken = replica.takeWrite()
+    let write = try #require(taken)
+    #expect(write.isAdoption)
+    #expect(write.commit?.condition == .revision(Revision(7)))
+    #expect(write.commit?.floor == Revision(9))
   }
 
   @Test(
@@ -169,10 +169,10 @@ struct ReplicaResetTests {
     var replica = Replica.reading()
     let edit = StoredValue(meta: nil, content: .document(Data("1".utf8)))
     deliver(replica.stored(edit), to: &replica, outcome: .shown)
-    if isSent { #expect(replica.takeDraft() != nil) }
+    if isSent { #expect(replica.takeWrite() != nil) }
     replica.reconnect()
     #expect(replica.stored(edit).last == .commit)
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
   }
 
   @Test("AcknowledgedSurvives: an edit that is lost with everything else is not adopted as a deletion")
@@ -182,7 +182,7 @@ struct ReplicaResetTests {
     deliver(replica.stored(edit), to: &replica, outcome: .shown)
     replica.reconnect()
     deliver(replica.stored(.absent), to: &replica, outcome: .shown)
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
   }
 
   @Test("NoEcho: a document with unknown fields is not shown to its own writer")
@@ -196,7 +196,7 @@ struct ReplicaResetTests {
       isReflected: true
     )
     _ = replica.encoded(Replica.Encoded(stamp: 1, result: .success(documents)), operation: .number(1))
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
   }
 

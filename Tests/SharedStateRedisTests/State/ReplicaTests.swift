@@ -80,11 +80,11 @@ struct ReplicaTests {
     #expect(replica.changed() == [.commit])
     #expect(replica.beginsEncoding() == true)
     #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1)) == [])
-    let taken = replica.takeDraft()
-    let draft = try #require(taken)
-    guard case .document(Data("2".utf8)) = draft.content else { return }
-    #expect(draft.condition == .revision(Revision(7)))
-    #expect(draft.floor == Revision(7))
+    let taken = replica.takeWrite()
+    let write = try #require(taken)
+    #expect(write.text == "2")
+    #expect(write.commit?.condition == .revision(Revision(7)))
+    #expect(write.commit?.floor == Revision(7))
     #expect(replica.hasPendingChange)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
     #expect(!replica.hasPendingChange)
@@ -95,7 +95,7 @@ struct ReplicaTests {
   func sentOnce() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     #expect(replica.changed() == [])
     #expect(replica.beginsEncoding() == false)
   }
@@ -191,7 +191,7 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
     let delivery = replica.delivery(of: .set(9, "3"))
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     #expect(replica.delivered(delivery, outcome: .superseded) == [.commit])
     replica.encodeAndSend("2", stamp: 1, number: 1)
     // Our commit came first, so the delivery that was held back is shown, with the new stamp.
@@ -224,7 +224,7 @@ struct ReplicaTests {
     #expect(replica.commitRefused(error, operation: .number(1)) == [.saveError(error), .retryLater])
     #expect(replica.hasPendingChange)
     #expect(replica.retry() == [.commit])
-    #expect(replica.takeDraft()?.operation == .number(1))
+    #expect(replica.takeWrite()?.operation == .number(1))
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.saveError(nil), .settled])
   }
 
@@ -248,14 +248,14 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
     #expect(replica.disconnected(.lost) == [.loadError(.lost)])
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     replica.connected()
     #expect(replica.subscribed() == [.read])
     // The commit had taken effect: the stored document is our own.
     let own = Replica.Delivery(state: .document(8, "2"), stamp: nil, sequence: 2)
     #expect(replica.stored(.document(8, "2")) == [.show(own)])
     #expect(replica.delivered(own, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
-    #expect(replica.takeDraft()?.operation == .number(1))
+    #expect(replica.takeWrite()?.operation == .number(1))
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
   }
 
@@ -269,7 +269,7 @@ struct ReplicaTests {
           .report(.lostHistory(confirmed: Revision(7), stored: Revision(5))), .loading(false), .loadError(nil), .commit,
         ]
     )
-    guard case .restored(.document(Data("1".utf8)), _, _)? = replica.takeDraft()?.content else {
+    guard replica.takeWrite()?.restore?.text == "1" else {
       fatalError("Nothing was restored.")
     }
     #expect(replica.confirmed == .document(7, "1"))
@@ -326,7 +326,7 @@ struct ReplicaTests {
     #expect(replica.save(waiter: 1, replacingUnreadable: true) == [.commit])
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft()?.condition == .replacing(Revision(8)))
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
     #expect(
       replica.committed(.committed(9), operation: .number(1))
         == [.resume([1], nil), .settled, .loading(false), .loadError(nil)]
@@ -342,18 +342,18 @@ struct ReplicaTests {
     let stored = StoredValue(meta: nil, content: .document(Data("bad".utf8)))
     let unversioned = try #require(replica.stored(stored).last?.delivery)
     #expect(replica.delivered(unversioned, outcome: .unreadable(.bad)).last == .commit)
-    #expect(replica.takeDraft()?.condition == .revision(.none))
+    #expect(replica.takeWrite()?.commit?.condition == .revision(.none))
     #expect(replica.save(waiter: 1, replacingUnreadable: true) == [])
     // The message of the adoption is still on its way.
     #expect(replica.committed(.committed(9), operation: .number(99)) == [.report(.adopted(Revision(9))), .read])
     #expect(replica.beginsEncoding() == false)
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     let answer = isMessageLost ? replica.stored(.document(9, "bad")) : replica.announced(.set(9, "bad"))
     let adopted = try #require(answer.last?.delivery)
     #expect(replica.delivered(adopted, outcome: .unreadable(.bad)).last == .commit)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft()?.condition == .replacing(Revision(9)))
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(9)))
   }
 
   @Test("PendingSurvives: a change is sent although the server has lost this service's adoption")
@@ -361,14 +361,14 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     let edit = try #require(replica.stored(.document(7, "5")).last?.delivery)
     _ = replica.delivered(edit, outcome: .shown)
-    #expect(replica.takeDraft()?.condition == .revision(Revision(7)))
+    #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(7)))
     #expect(replica.committed(.committed(9), operation: .number(99)) == [.report(.adopted(Revision(9))), .read])
     _ = replica.changed()
     #expect(replica.beginsEncoding() == false)
     replica.reconnect()
     // The server has loaded an old dump, which contains the edit.
     #expect(replica.stored(.document(7, "5")).last == .commit)
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
     _ = replica.committed(.committed(10), operation: .number(99))
     deliver(replica.stored(.document(10, "5")), to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
@@ -382,7 +382,7 @@ struct ReplicaTests {
     _ = replica.save(waiter: 1, replacingUnreadable: true)
     _ = replica.beginEncoding()
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-    _ = replica.takeDraft()
+    _ = replica.takeWrite()
     let error = RedisSharedStateError.conflict(name: "flags", local: Data("2".utf8), stored: Data("3".utf8))
     let newer = Replica.Delivery(state: .document(9, "3"), stamp: 0, sequence: 3)
     #expect(
@@ -416,7 +416,7 @@ struct ReplicaTests {
     #expect(replica.save(waiter: 2, replacingUnreadable: true) == [.commit])
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
-    #expect(replica.takeDraft()?.condition == .replacing(Revision(7)))
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(7)))
   }
 
   @Test("our own commit that replaces an unreadable document ends the waiting")
@@ -464,7 +464,7 @@ struct ReplicaTests {
     #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil)])
     #expect(replica.retry() == [.commit])
     // After another refusal, a later document is shown as well.
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     _ = replica.commitRefused(.lost, operation: .number(1))
     let later = Replica.Delivery(state: .document(10, "4"), stamp: nil, sequence: 4)
     #expect(replica.announced(.set(10, "4")) == [.show(later)])

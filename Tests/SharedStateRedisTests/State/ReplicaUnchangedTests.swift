@@ -16,7 +16,7 @@ struct ReplicaUnchangedTests {
     #expect(delivery.stamp == nil)
     _ = replica.encoded(.success(Data("1".utf8)), stamp: 0, operation: .number(1))
     #expect(replica.delivered(delivery, outcome: .superseded) == [.commit])
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(9), operation: .number(1)) == [.resume([1], nil), .settled])
     #expect(replica.confirmed == .document(9, "1"))
   }
@@ -45,7 +45,7 @@ struct ReplicaUnchangedTests {
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2)) == [.resume([3], nil), .settled]
     )
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
   }
 
   @Test("a change that has given way and is reported again is not reported as saved")

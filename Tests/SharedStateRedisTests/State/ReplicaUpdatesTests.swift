@@ -43,14 +43,14 @@ struct ReplicaUpdatesTests {
     Self.reconnect(&replica)
     #expect(replica.beginEncoding()?.updates == [1])
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     guard case .show(let delivery)? = replica.committed(.committed(8), operation: .number(1)).last else {
       fatalError("Nothing was shown.")
     }
     _ = replica.delivered(delivery, outcome: .superseded)
     #expect(replica.beginEncoding()?.updates == [])
     _ = replica.encoded(.success(Data("5".utf8)), stamp: 1, operation: .number(2))
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     _ = replica.committed(.committed(9), operation: .number(2))
     #expect(replica.beginEncoding()?.updates == [2])
   }
@@ -64,7 +64,7 @@ struct ReplicaUpdatesTests {
     #expect(!replica.isUnderWay(update: 1))
     replica.forget(waiter: 1)
     #expect(replica.encoded(.success(Data("3".utf8)), stamp: 0, operation: .number(1)) == [.commit])
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     #expect(replica.beginEncoding()?.updates == [2])
   }
 
@@ -79,7 +79,7 @@ struct ReplicaUpdatesTests {
     #expect(!replica.isUnderWay(update: 1))
     replica.forget(waiter: 1)
     Self.reconnect(&replica)
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     #expect(replica.beginEncoding()?.updates == [2])
   }
 
@@ -90,10 +90,10 @@ struct ReplicaUpdatesTests {
       _ = replica.update(waiter: 1)
       #expect(replica.beginsEncoding() == true)
       _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
-      #expect(replica.takeDraft() != nil)
+      #expect(replica.takeWrite() != nil)
       _ = replica.disconnected(.lost)
       Self.reconnect(&replica)
-      #expect(replica.takeDraft()?.operation == .number(1))
+      #expect(replica.takeWrite()?.operation == .number(1))
       let reply = CommitReply.conflict(.document(9, "3"), hasForgotten: hasForgotten)
       let actions = replica.committed(reply, operation: .number(1))
       #expect(actions.contains(.resume([1], .outcomeUnknown(name: "flags"))) == hasForgotten)
@@ -112,14 +112,14 @@ struct ReplicaUpdatesTests {
       _ = replica.update(waiter: 1)
       #expect(replica.beginsEncoding() == true)
       _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
-      #expect(replica.takeDraft(vitals: .calm) { .number(99) } != nil)
+      #expect(replica.takeWrite(vitals: .calm) != nil)
       replica.reconnect()
       deliver(replica.stored(.absent, vitals: vitals), to: &replica, outcome: .shown)
       _ = replica.counted(vitals)
       _ = replica.graceEnded(.moment)
       deliver(replica.stored(.absent, vitals: vitals), to: &replica, outcome: .shown)
       _ = replica.counted(vitals)
-      #expect(replica.takeDraft(vitals: vitals) { .number(99) }?.operation == .number(1))
+      #expect(replica.takeWrite(vitals: vitals)?.operation == .number(1))
       let actions = replica.committed(.conflict(.document(9, "3")), operation: .number(1), vitals: vitals)
       #expect(actions.contains(.resume([1], .outcomeUnknown(name: "flags"))) == evicts)
     }
@@ -134,7 +134,7 @@ struct ReplicaUpdatesTests {
       for runID in runIDs {
         replica.reconnect(Replica.Circumstances(runID: runID))
         deliver(replica.stored(.document(9, "3")), to: &replica, outcome: .shown)
-        #expect(replica.takeDraft()?.operation == .number(1))
+        #expect(replica.takeWrite()?.operation == .number(1))
       }
       let actions = replica.committed(.conflict(.document(9, "3")), operation: .number(1))
       let isOpen = actions.contains(.resume([1], .outcomeUnknown(name: "flags")))
@@ -155,7 +155,7 @@ struct ReplicaUpdatesTests {
       if isInterrupted {
         replica.reconnect()
         _ = replica.stored(.document(7, "1"))
-        #expect(replica.takeDraft() != nil)
+        #expect(replica.takeWrite() != nil)
       }
       let actions =
         reply.map { replica.committed($0, operation: .number(1)) }
@@ -176,7 +176,7 @@ struct ReplicaUpdatesTests {
       replica.reconnect()
       guard case .show(let delivery)? = replica.stored(.document(8, "3")).last else { fatalError("Nothing was shown.") }
       _ = replica.delivered(delivery, outcome: .shown)
-      #expect(replica.takeDraft()?.operation == .number(1))
+      #expect(replica.takeWrite()?.operation == .number(1))
       _ = replica.committed(reply, operation: .number(1))
       #expect(replica.confirmed == .document(8, text))
     }
@@ -193,7 +193,7 @@ struct ReplicaUpdatesTests {
     _ = replica.disconnected(.lost)
     replica.forget(waiter: 1)
     Self.reconnect(&replica)
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     if isUpdate {
       _ = replica.update(waiter: 2)
       replica.encodeAndSend("6", stamp: 0, number: 2)
@@ -205,7 +205,7 @@ struct ReplicaUpdatesTests {
     let meta = Meta(revision: Revision(8), parent: Revision(7), kind: .set, writer: "me")
     let late = StoredValue(meta: meta, content: .document(Data("2".utf8)))
     deliver(replica.stored(late), to: &replica, outcome: isUpdate ? .shown : .superseded)
-    #expect(replica.takeDraft()?.operation == .number(2))
+    #expect(replica.takeWrite()?.operation == .number(2))
     _ = replica.committed(.conflict(late), operation: .number(2))
     #expect(replica.openUpdates.waiting == (isUpdate ? 1 : 0))
     #expect(replica.hasPendingChange == !isUpdate)
@@ -218,7 +218,7 @@ struct ReplicaUpdatesTests {
     let own = Meta(revision: Revision(10), parent: Revision(9), kind: .set, writer: "me")
     let made = StoredValue(meta: own, content: .document(Data("8".utf8)))
     deliver(replica.stored(made), to: &replica, outcome: .shown)
-    #expect(replica.takeDraft()?.operation == .number(4))
+    #expect(replica.takeWrite()?.operation == .number(4))
     _ = replica.committed(.conflict(made), operation: .number(4))
     #expect(replica.openUpdates.waiting == 0)
   }
@@ -229,7 +229,7 @@ struct ReplicaUpdatesTests {
     _ = replica.changed()
     _ = replica.reset(waiter: 3, stamp: 1)
     Self.reconnect(&replica)
-    #expect(replica.takeDraft()?.condition == .replacing(Revision(7)))
+    #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(7)))
     let absent = Replica.State(revision: Revision(8), content: .absent)
     let delivery = Replica.Delivery(state: absent, stamp: 1, sequence: 2)
     #expect(replica.committed(.committed(8), operation: .number(99)).last == .show(delivery))
@@ -237,7 +237,7 @@ struct ReplicaUpdatesTests {
     // Encoding finds that the change is already settled.
     #expect(replica.beginsEncoding() == true)
     #expect(replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2)) == [.settled])
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
   }
 
   @Test("a pending change yields to a newer tombstone even if nothing was stored")
@@ -278,7 +278,7 @@ struct ReplicaUpdatesTests {
     let meta = Meta(revision: Revision(8), parent: Revision(5), kind: .set, writer: "me")
     let stored = StoredValue(meta: meta, content: .document(Data("b".utf8)))
     deliver(replica.stored(stored), to: &replica, outcome: .superseded)
-    #expect(replica.takeDraft()?.condition == .revision(Revision(5)))
+    #expect(replica.takeWrite()?.commit?.condition == .revision(Revision(5)))
     #expect(replica.committed(.conflict(stored), operation: .number(2)) == [.commit])
     #expect(replica.hasPendingChange)
   }
@@ -297,7 +297,7 @@ struct ReplicaUpdatesTests {
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
         == [.saveError(error), .report(.gaveUp(error)), .settled, .show(again)]
     )
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
   }
 
   @Test(
@@ -312,7 +312,7 @@ struct ReplicaUpdatesTests {
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
         == [.saveError(.bad)]
     )
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     #expect(replica.hasPendingChange)
   }
 
@@ -327,7 +327,7 @@ struct ReplicaUpdatesTests {
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
         == [.resume([1], .bad), .saveError(.bad)]
     )
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     #expect(replica.hasPendingChange)
   }
 
@@ -342,7 +342,7 @@ struct ReplicaUpdatesTests {
     replica.reconnect()
     deliver(replica.stored(.document(5, "0")), to: &replica, outcome: .superseded)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft() == nil)
+    #expect(replica.takeWrite() == nil)
     // The change's base is lost, together with the versions after it.
     replica.encodeAndSend("2", stamp: 1, number: 2)
   }
@@ -366,7 +366,7 @@ struct ReplicaUpdatesTests {
     var replica = Replica.live(at: 7, "1")
     deliver(replica.stored(.tombstone(8)), to: &replica, outcome: .shown)
     #expect(replica.stored(.absent) == [.commit])
-    #expect(replica.takeDraft()?.isAdoption == true)
+    #expect(replica.takeWrite()?.isAdoption == true)
 
     var expired = Replica.live(at: 7, "1")
     let meta = Meta(revision: Revision(7), parent: Revision(6), kind: .set, expiry: 1, writer: "other")

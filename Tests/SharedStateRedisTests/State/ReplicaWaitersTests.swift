@@ -63,7 +63,7 @@ struct ReplicaWaitersTests {
     // The value changes again, and its share is saved, before the snapshot of the first change is encoded.
     #expect(replica.save(waiter: 5) == [])
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.commit])
     replica.encodeAndSend("3", stamp: 2, number: 2)
     #expect(replica.committed(.committed(9), operation: .number(2)) == [.resume([5], nil), .settled])
@@ -78,7 +78,7 @@ struct ReplicaWaitersTests {
     _ = replica.changed()
     #expect(replica.flush(waiter: 5) == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-    #expect(replica.takeDraft() != nil)
+    #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([4], nil), .commit])
   }
 
