@@ -77,7 +77,7 @@ extension Simulation {
     for name in names { rest.stored[name.recorded] = recorder.stored(stored(name)) }
     for service in services {
       for box in service.boxes.values.sorted(by: { $0.id < $1.id }) {
-        let revision = service.link.members[box.id]?.replica.storedRevision ?? .none
+        let revision = service.link.members[box.id]?.replica.confirmed.storedRevision ?? .none
         rest.boxes.append(.init(box.place, box.value.document.recorded, revision: revision.rawValue))
       }
       inspect(service)

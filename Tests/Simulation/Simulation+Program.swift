@@ -229,7 +229,7 @@ extension Simulation {
       // A local change has yielded since the waiter was resumed. The version that it yielded to is shown next.
       guard !box.hasGivenUp else { return }
       // The same content may have got another revision.
-      let reflected = max(box.revision, service.link.members[box.id]?.replica.baseRevision ?? .none)
+      let reflected = max(box.revision, service.link.members[box.id]?.replica.shown.baseRevision ?? .none)
       if reflected < revision {
         failed("load() ended with \(box.name) at \(reflected) when \(revision) had been stored")
       }

@@ -230,7 +230,7 @@ extension LinkState {
       members[id]?.antiEntropyPart = 1
       checkSummary(of: id, now: now)
       // A missing permission may have been granted by now.
-      members[id]?.replica.mayMend = true
+      members[id]?.replica.mending.permit()
     }
     // Services that were started together must not stay in step for ever.
     let jitter = configuration.antiEntropy * Double.random(in: Checks.antiEntropyJitter, using: &random)

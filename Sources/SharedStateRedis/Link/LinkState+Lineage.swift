@@ -58,14 +58,14 @@ extension LinkState {
     memories.bytes += growth.bytes
     for _ in 0..<max(0, growth.entries) { memories.order.append(id) }
     while memories.bytes > Memories.maximumBytes, let oldest = memories.order.popFirst() {
-      memories.bytes -= members[oldest]?.replica.memory.forgetOldest() ?? 0
+      memories.bytes -= members[oldest]?.replica.evidence.memory.forgetOldest() ?? 0
     }
   }
 
   /// A replica is gone, and its memory with it.
   mutating func forgetMemory(of replica: Replica) {
-    memories.bytes -= replica.memory.bytes
-    memories.departed += replica.memory.entries.count
+    memories.bytes -= replica.evidence.memory.bytes
+    memories.departed += replica.evidence.memory.entries.count
     guard memories.departed > 4_096, 2 * memories.departed > memories.order.count else { return }
     var order = Queue<ReplicaID>()
     while let id = memories.order.popFirst() { if members[id] != nil { order.append(id) } }

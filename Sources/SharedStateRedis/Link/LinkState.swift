@@ -241,7 +241,7 @@ package struct LinkState: Sendable {
     var replica = Replica(name: name, names: names, policy: policy)
     replica.hasUndecided = hasUndecided
     // A change given up before the name was shared anew still counts, until the value is saved, which is reported then.
-    replica.hasSaveError = givenUp.contains(Name(name))
+    if givenUp.contains(Name(name)) { replica.reports.saveFailed() }
     let id = members.insert(
       Member(replica: replica, valueType: valueType, attachment: AttachmentReference(attachment))
     )
@@ -351,7 +351,7 @@ package struct LinkState: Sendable {
         emit(.incident(name: name, incident))
       }
     }
-    if let growth = members[id]?.replica.memory.takeGrowth() { remembered(growth, by: id) }
+    if let growth = members[id]?.replica.evidence.memory.takeGrowth() { remembered(growth, by: id) }
   }
 
   /// Wakes the thread of a connection if it is sleeping.

@@ -19,7 +19,7 @@ extension Replica {
     case .conflict(let stored, let hasForgotten): return conflicted(job, stored, hasForgotten, vitals) + advance()
     case .wrongType(let type):
       giveUp(job)
-      confirmed.content = .otherType(type)
+      confirmed.found(otherType: type)
       let error = RedisSharedStateError.wrongType(type, name: name)
       return hold(unreadable: error) + putBack(job, error) + advance()
     }
@@ -33,7 +33,7 @@ extension Replica {
     _ vitals: Vitals,
     made: Meta? = nil
   ) -> [Action] {
-    raiseFloor(to: revision)
+    evidence.raiseFloor(to: revision)
     if case .repair(let repair) = job.purpose { return mended(repair, job, revision, parent) }
     // After the largest revision the next one is smaller. Only a read can tell what came in between.
     var actions: [Action] = revision < parent ? [.read] : []
@@ -54,40 +54,35 @@ extension Replica {
       // It may have been made by the first sending, with the lineage of that.
       actions.append(.read)
     } else if isLatest(beside: held.revision) && !isOvertaken || isGone {
-      hold(made, job.content, job.sighting)
+      evidence.hold(made, job.content, job.sighting)
     }
     if isGone { actions.append(.read) }
     let isRead = job.isInterrupted && revision == confirmed.revision && job.content != confirmed.content
     let isNewest = isLatest(beside: confirmed.revision) && !isRead
     if isNewest {
-      confirmed = State(revision: revision, content: job.content)
-      (left, news) = (nil, isCertain ? nil : News(after: questions, vitals: job.sighting ?? vitals, isOwn: true))
-      meta = made
-      isMetaCertain = isExpiryCertain
-      sight = .unknown
+      confirmed.take(job.content, at: revision, made, isMetaCertain: isExpiryCertain)
+      shown.markUnknown()
+      announcements.clearNews()
+      if !isCertain { announcements.announceOwn(asked: questions.asked, job.sighting ?? vitals) }
       if policy.timeToLive > 0, job.content != .absent {
         actions.append(.readLater(milliseconds: policy.timeToLive))
       }
     }
     switch job.purpose {
     case .change(let stamp, let encoded, _):
-      // Until the box shows the merged document, it still has the part that was never stored.
-      let isStillWithdrawn = isBaseWithdrawn && !job.isReflected
-      reflect(.encoded(encoded, stored: job.content.document ?? encoded), at: revision)
-      isBaseWithdrawn = isStillWithdrawn
-      reflected = job.isReflected ? job.content.document : nil
+      shown.reflect(encoded, stored: job.content.document, at: revision, isReflected: job.isReflected)
       if isNewest, job.isReflected {
-        sight = .reflected
-      } else if sight == .reflected {
+        shown.markReflected()
+      } else {
         // The box showed the state before this change.
-        sight = .unknown
+        shown.markUnknownIfReflected()
       }
       return actions + saved() + finish(job.waiters) + settle(stamp: stamp)
     case .reset(let stamp):
       // A change made after the reset is a change of the default value.
-      reflect(.defaultValue, at: revision)
+      shown.reflect(.defaultValue, at: revision)
       // The box still has the value from before the reset.
-      if sight == .reflected { sight = .unknown }
+      shown.markUnknownIfReflected()
       finished += job.waiters.save.sorted()
       return actions + saved() + resume(job.waiters.flush.sorted(), nil) + settle(stamp: stamp)
     case .updates, .repair:
@@ -97,31 +92,33 @@ extension Replica {
   }
 
   /// A restoration, an adoption or a merge has taken effect, or a version was written back above an empty meta.
-  private mutating func mended(_ repair: Repair, _ job: Job, _ revision: Revision, _ parent: Revision) -> [Action] {
+  private mutating func mended(_ repair: Mending.Repair, _ job: Job, _ revision: Revision, _ parent: Revision)
+    -> [Action]
+  {
     switch repair.kind {
     case .restore:
       guard revision == held.revision, let meta = restoredMeta(over: repair.stored) else { return [] }
-      held = Held(meta, held.content, seenWith: job.sighting)
-      if revision == confirmed.revision { (left, self.meta, isMetaCertain) = (nil, meta, true) }
+      evidence.restored(meta, job.sighting)
+      if revision == confirmed.revision { confirmed.take(confirmed.content, at: revision, meta) }
       return [.report(.restored(revision))]
     case .adopt:
       // The message carries the adopted document, unless it is lost or still on its way.
       guard confirmed.revision != revision || news != nil else {
         return [.report(.adopted(revision))]
       }
-      adopted = (revision, sentReads + 1)
+      mending.adopted(revision, read: questions.nextRead)
       return [.report(.adopted(revision)), .read]
     case .merge, .giveBack:
       guard revision > held.revision, !job.isRedrafted else { return [.report(.merged(revision)), .read] }
       let meta = madeMeta(job, revision, parent)
-      hold(meta, job.content, job.sighting)
+      evidence.hold(meta, job.content, job.sighting)
       var actions: [Action] = []
       if revision >= confirmed.revision {
-        news = nil
+        announcements.clearNews()
         actions += confirm(job.content, revision, meta)
       }
       // Only the server knows whether and when it expires.
-      isMetaCertain = false
+      confirmed.doubtExpiry()
       return [.report(.merged(revision))] + actions
     }
   }
@@ -163,7 +160,7 @@ extension Replica {
     var isUnread = false
     // The answer leaves out the document, but a read may bring it.
     if case .oversized(let bytes) = stored.content { isUnread = bytes <= policy.maximumBytes }
-    let isOutdated = isUnread || job.evidence != evidence && !isNewer(stored)
+    let isOutdated = isUnread || job.evidence != evidence.changes && !isNewer(stored)
     let actions = isOutdated ? [.read] : look(at: stored, question: job.question, vitals: vitals)
     switch job.purpose {
     case .repair(let refused):
@@ -172,7 +169,7 @@ extension Replica {
       if stored.meta == nil, stored.content == .absent { return follow(stored, vitals) }
       // The version left on the server counts once it has a revision.
       let actions = show(stored)
-      repair = Repair(kind: .adopt, stored: stored)
+      mending.plan(.adopt, of: stored)
       return actions
     case .updates:
       guard isDecided(job, by: stored, hasForgotten, vitals) else {
@@ -187,7 +184,7 @@ extension Replica {
       if isReplacement {
         isDirty = true
         let error = RedisSharedStateError.conflict(name: name, local: encoded, stored: stored.document)
-        hasSaveError = true
+        reports.saveFailed()
         return actions + [.saveError(error)] + finish(job.waiters, error)
       }
       // A version after the largest revision has a smaller one.
@@ -218,7 +215,7 @@ extension Replica {
 
   mutating func rollBack(stamp: UInt64, _ waiters: Waiters, _ error: RedisSharedStateError) -> [Action] {
     let told = giveUp(stamp: stamp, error)
-    if sight == .reflected { sight = .unknown }
+    shown.markUnknownIfReflected()
     updates += waiters.updates
     yielded += outcomes(of: waiters, givenUp: error)
     return told + settle(stamp: stamp)
@@ -275,10 +272,10 @@ extension Replica {
       giveUp(job)
       guard !error.isPermanent else {
         // Another service will make the repair. The stored value is shown.
-        mayMend = false
+        mending.forbid()
         return [.read] + advance()
       }
-      (self.repair, absence) = (repair, nil)
+      mending.plan(again: repair)
       isPausing = true
       return advance() + [.retryLater]
     case .updates:
@@ -290,7 +287,7 @@ extension Replica {
     case .change:
       job.isSent = false
       isPausing = true
-      hasSaveError = true
+      reports.saveFailed()
       // Waiters for a later snapshot and updates are told as well: they would have to wait behind this change.
       let refused = job.waiters.takeAll() + waiters.takeAll() + updates + job.waiters.updates + waiters.updates
       (updates, job.waiters.updates, waiters.updates) = ([], [], [])
@@ -308,10 +305,8 @@ extension Replica {
     if isUnread {
       // A service that may not read the value does not overwrite it.
       if phase == .live { phase = .reading }
-      hasLoadStatus = true
-      let loading = loadWaiters.keys.sorted()
-      loadWaiters = [:]
-      actions += [.loading(false), .loadError(error)] + resume(loading, error)
+      reports.loadStatusChanged()
+      actions += [.loading(false), .loadError(error)] + resume(questions.takeLoads(), error)
     }
     var refused = waiters.takeAll() + waiters.updates + updates
     (waiters.updates, updates) = ([], [])
@@ -322,7 +317,7 @@ extension Replica {
     refused += verification?.updates ?? []
     verification = nil
     if hasPendingChange {
-      hasSaveError = true
+      reports.saveFailed()
       actions.append(.saveError(error))
     }
     if let reset {
@@ -361,8 +356,7 @@ extension Replica {
 
   /// Gives up the local changes up to the stamp, and reports it once for each stamp.
   mutating func giveUp(stamp: UInt64, _ error: RedisSharedStateError) -> [Action] {
-    defer { (hasSaveError, givenUp) = (true, (stamp, error)) }
-    return givenUp?.stamp == stamp ? [.saveError(error)] : [.saveError(error), .report(.gaveUp(error))]
+    reports.gaveUp(stamp, error) ? [.saveError(error), .report(.gaveUp(error))] : [.saveError(error)]
   }
 
   /// The errors of a change that was given up: the reason for each save, and the name of the value for each flush.
@@ -381,7 +375,6 @@ extension Replica {
 
   /// The value is saved. Clears the save error, if there is one.
   mutating func saved() -> [Action] {
-    defer { (hasSaveError, givenUp) = (false, nil) }
-    return hasSaveError ? [.saveError(nil)] : []
+    reports.saved() ? [.saveError(nil)] : []
   }
 }

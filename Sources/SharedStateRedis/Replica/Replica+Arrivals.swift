@@ -15,13 +15,15 @@ extension Replica {
     vitals: Vitals = Vitals(),
     clock: UInt64? = nil
   ) -> [Action] {
-    if let clock, message.revision.rawValue > max(clock, floor.rawValue) + Self.believableLead { return [.confirm] }
-    let known = max(heard?.revision ?? .none, confirmed.revision, floor)
+    if let clock, message.revision.rawValue > max(clock, evidence.floor.rawValue) + Self.believableLead {
+      return [.confirm]
+    }
+    let known = max(announcements.heard?.revision ?? .none, confirmed.revision, evidence.floor)
     let isMissed = message.parent > known
-    if message.revision > known { heard = Heard(revision: message.revision, after: questions) }
+    if message.revision > known { announcements.hear(message.revision, asked: questions.asked) }
     if message.version == held.meta?.version, held.restorable != nil { return restored() }
     // The value was given back, or the message was on its way when a read had already found it deleted: only a read tells.
-    let isGone = meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
+    let isGone = confirmed.meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
     if isGone, includesHeld(message) { return [.read] }
     guard message.revision > confirmed.revision, includesHeld(message) else {
       // The message is of a history other than ours, which only a read can judge, or newer with a smaller revision.
@@ -47,14 +49,14 @@ extension Replica {
       // No service that keeps to the limit has made it.
       return actions + [.confirm]
     case .document(let document):
-      actions += tell(.document(document), meta, vitals)
-      isMetaCertain = isExpiryCertain && message.writer == policy.writer
+      let isCertain = isExpiryCertain && message.writer == policy.writer
+      actions += tell(.document(document), meta, isMetaCertain: isCertain, vitals)
     case .deleted:
       actions += tell(.absent, meta, vitals)
     case .reference:
       // This is most likely the echo of our own commit. Wait for the reply, which tells.
       guard isCommitUnderWay else { return actions + [.read] }
-      announcedByReference = max(announcedByReference, message.revision)
+      announcements.announce(byReference: message.revision)
       return actions
     }
     return actions + advance()
@@ -63,7 +65,7 @@ extension Replica {
   /// Whether a message announces a newer version than the one shown, although its revision is smaller.
   private func isLater(_ message: ChangeMessage) -> Bool {
     guard message.revision < confirmed.revision, includesHeld(message) else { return false }
-    guard let meta else { return true }
+    guard let meta = confirmed.meta else { return true }
     return message.lineage.covers(meta.version) || !meta.lineage.covers(message.version)
   }
 
@@ -72,24 +74,26 @@ extension Replica {
   }
 
   /// Takes an announced version as news, and shows it.
-  private mutating func tell(_ content: StoredValue.Content, _ meta: Meta, _ vitals: Vitals) -> [Action] {
+  private mutating func tell(
+    _ content: StoredValue.Content,
+    _ meta: Meta,
+    isMetaCertain: Bool = true,
+    _ vitals: Vitals
+  ) -> [Action] {
     // Another primary may have taken over since the vitals were reported.
     let sighting = Vitals(era: meta.lineage.era ?? vitals.era, evictions: vitals.evictions)
-    var earlier = news?.earlier ?? []
-    if let news, let told = self.meta { earlier.append(Told(version: told.version, vitals: news.vitals)) }
-    news = News(after: questions, vitals: sighting, earlier: earlier.suffix(News.maximumEarlier))
-    memory.remember(meta, content)
-    return confirm(content, meta.revision, meta)
+    announcements.announce(asked: questions.asked, sighting, after: confirmed.meta?.version)
+    evidence.memory.remember(meta, content)
+    return confirm(content, meta.revision, meta, isMetaCertain: isMetaCertain)
   }
 
   /// The held version was announced once more: another service was faster to restore it.
   private mutating func restored() -> [Action] {
-    guard !isVerified || repair?.kind == .restore || absence != nil || wait != nil else { return [] }
-    if repair?.kind == .restore { repair = nil }
-    (left, absence, wait) = (nil, nil, nil)
-    isMetaCertain = false
-    // A question asked before the restoration may be answered after its message.
-    evidence += 1
+    let isAwaited = mending.repair?.kind == .restore || mending.absence != nil || mending.wait != nil
+    guard !isVerified || isAwaited else { return [] }
+    mending.restoredElsewhere()
+    confirmed.restored()
+    evidence.outdateQuestions()
     return advance()
   }
 
@@ -100,10 +104,11 @@ extension Replica {
   /// reads documents by chance, small ones also when no message announces them, and every one that was written without
   /// a message that explains it.
   func stored(as summary: StoredSummary) -> StoredValue? {
-    guard let stored = summary.meta, let known = meta, left == nil, summary.length == confirmed.content.size,
+    guard let stored = summary.meta, let known = confirmed.meta, confirmed.left == nil,
+      summary.length == confirmed.content.size,
       confirmed.content.document != nil, summary.length != 0,
       stored.version == known.version, stored.parent == known.parent, stored.kind == known.kind,
-      stored.writer == known.writer, !isMetaCertain || news != nil || stored.expiry == known.expiry
+      stored.writer == known.writer, !confirmed.isMetaCertain || news != nil || stored.expiry == known.expiry
     else { return nil }
     let isHeld = held.meta?.version == stored.version && held.content == confirmed.content
     guard isHeld || news != nil else { return nil }
@@ -117,23 +122,19 @@ extension Replica {
   ///   - number: The number of the read.
   ///   - vitals: The server's vitals as reported last, before this answer.
   package mutating func stored(_ stored: StoredValue, read number: UInt64, vitals: Vitals = Vitals()) -> [Action] {
-    var read = Read(number: number, question: questions, evidence: evidence)
-    while let first = reads.first, first.number <= number {
-      read = first
-      reads.removeFirst()
-    }
+    let state = State(revision: stored.revision, content: stored.content)
     // If two answers arrive out of order, either may be the newer one.
-    let isOvertaken = number < answeredRead && State(revision: stored.revision, content: stored.content) != confirmed
-    answeredRead = max(answeredRead, number)
+    let isOvertaken = number < questions.answeredRead && state != confirmed.state
+    let read = questions.answer(read: number, evidence: evidence.changes)
     let isFirst = !isVerified
     if phase == .reading { phase = .live }
     isVerified = true
-    let isOutdated = isOvertaken || read.evidence != evidence && !isNewer(stored)
+    let isOutdated = isOvertaken || read.evidence != evidence.changes && !isNewer(stored)
     let actions = isOutdated ? [.read] : look(at: stored, question: read.question, isFirst: isFirst, vitals: vitals)
     if let verification, verification.read <= number {
       self.verification = nil
       isUpdateOutdated = false
-      if State(revision: stored.revision, content: stored.content) == verification.state {
+      if state == verification.state {
         finished += verification.updates
       } else {
         updates = verification.updates + updates
@@ -149,57 +150,48 @@ extension Replica {
   ///
   /// - Parameter vitals: `nil` if the server no longer tells.
   package mutating func counted(_ vitals: Vitals?) -> [Action] {
-    guard let absence = absence.take() else { return [] }
+    guard let absence = mending.takeAbsence() else { return [] }
     // A message or a read has told something else since.
-    guard news == nil, evidence == absence.evidence else { return [.read] + advance() }
+    guard news == nil, evidence.changes == absence.evidence else { return [.read] + advance() }
     return judge(absence.stored, absence.isFirst, vitals, told: absence.told) + advance()
   }
 
   /// The grace period for other services is over.
   mutating func graceEnded(_ grace: Grace) -> [Action] {
-    guard wait?.grace == grace else { return [] }
-    wait?.isOver = true
-    return [.read]
+    mending.end(grace) ? [.read] : []
   }
 
   /// An attempt to show a state has ended.
   package mutating func delivered(_ delivery: Delivery, outcome: DeliveryOutcome) -> [Action] {
-    var withdrawnTo: Revision?
-    if let showing, showing.sequence == delivery.sequence {
-      withdrawnTo = showing.withdrawnTo
-      self.showing = nil
-    }
+    let withdrawnTo = shown.end(delivery.sequence)
     if outcome == .shown {
       let base = delivery.state.content.document.map { Base.stored($0) } ?? .defaultValue
-      reflect(base, at: delivery.state.revision)
-      if let withdrawnTo { (baseRevision, isBaseWithdrawn) = (withdrawnTo, true) }
+      shown.reflect(base, at: delivery.state.revision)
+      if let withdrawnTo { shown.markWithdrawn(to: withdrawnTo) }
       // A newer state that arrived meanwhile changes nothing.
-      if delivery.state != confirmed, changesNothing(after: delivery.state.content) {
-        baseRevision = confirmed.revision
-        sight = .reflected
+      if delivery.state != confirmed.state, changesNothing(after: delivery.state.content) {
+        shown.keep(at: confirmed.revision)
       }
     }
-    guard delivery.state == confirmed else { return advance() }
+    guard delivery.state == confirmed.state else { return advance() }
     var actions: [Action] = []
     switch outcome {
-    case .shown, .outdated: sight = .reflected
-    case .superseded: sight = .blocked(stamp: delivery.stamp)
+    case .shown, .outdated: shown.markReflected()
+    case .superseded: shown.markBlocked(at: delivery.stamp)
     case .unreadable(let error): actions = hold(unreadable: error)
     }
-    if unreadable == nil { reportedUnreadable = nil }
+    if unreadable == nil { reports.noteReadable() }
     return actions + advance()
   }
 
   /// The stored document cannot be read, so the box keeps the last readable value.
   mutating func hold(unreadable error: RedisSharedStateError) -> [Action] {
-    let isKnown = confirmed.content.document != nil && left == nil && meta?.revision == confirmed.revision
-    let author = isKnown ? meta?.writer : nil
+    let isKnown =
+      confirmed.content.document != nil && confirmed.left == nil && confirmed.meta?.revision == confirmed.revision
+    let author = isKnown ? confirmed.meta?.writer : nil
     let error = error.written(by: author.flatMap { $0.hasPrefix(Meta.foreignMark) ? nil : $0 })
-    sight = .unreadable(error)
-    hasLoadStatus = true
-    // The same content is logged once, even if an edit gets its revision later.
-    guard reportedUnreadable != confirmed.content else { return [] }
-    reportedUnreadable = confirmed.content
+    shown.markUnreadable(error)
+    guard reports.noteUnreadable(confirmed.content) else { return [] }
     return [.report(.undecodable(isKnown ? confirmed.revision : nil, error))]
   }
 
@@ -227,43 +219,41 @@ extension Replica {
     isFirst: Bool = false,
     vitals: Vitals
   ) -> [Action] {
-    raiseFloor(to: stored.revision)
-    // A false message no longer hides a gap.
-    if let heard, question > heard.after { self.heard = nil }
+    evidence.raiseFloor(to: stored.revision)
+    announcements.answered(question)
     var isEdited = false
     var actions: [Action] = []
     switch settleNews(by: stored, question: question, isFirst: isFirst, vitals) {
     case .none: break
     case .doubted:
-      for waiter in loadWaiters.keys { loadWaiters[waiter] = sentReads + 1 }
-      guard wait == nil else { return [] }
-      wait = Wait(grace: .moment, stored: stored)
+      questions.loadAgain()
+      guard mending.wait == nil, mending.wait(.moment, for: stored) else { return [] }
       return [.wait(.moment)]
     case .undecided(let isOlder):
       // An explicit load must not end with an answer from before the announcement.
-      guard !isOlder, !loadWaiters.isEmpty else { return [] }
-      for waiter in loadWaiters.keys { loadWaiters[waiter] = sentReads + 1 }
+      guard !isOlder, questions.hasLoads else { return [] }
+      questions.loadAgain()
       return [.read]
-    case .confirmed(let sighting): told = sighting
+    case .confirmed(let told): announcements.confirm(told)
     case .edited: isEdited = true
     case .withdrawn(let revisions, let earlier):
       actions = revisions.map { .report(.withdrawn($0)) }
-      if let earlier { told = earlier }
+      if let earlier { announcements.confirm(earlier) }
     }
     // The repair for this stored value is under way already.
-    var mending: Repair? = nil
-    if case .repair(let repair)? = inFlight?.purpose, isCommitUnderWay { mending = repair }
-    if stored == mending?.stored || stored == repair?.stored {
-      absence = nil
+    let underWay = isCommitUnderWay ? repairUnderWay : nil
+    if stored == underWay?.stored || stored == mending.repair?.stored {
+      _ = mending.takeAbsence()
       return actions
     }
-    let told = told.flatMap { told -> Vitals? in
+    let told = announcements.told.flatMap { told -> Vitals? in
       guard told.version == stored.meta?.version else { return nil }
       // It may have been read after the message.
       return told.vitals.later(held.restorable?.version == told.version ? held.sighting : nil)
     }
     if isAboutEvictions(stored, vitals, told) {
-      absence = Absence(stored: stored, isFirst: isFirst, told: told, evidence: evidence)
+      let absence = Mending.Absence(stored: stored, isFirst: isFirst, told: told, evidence: evidence.changes)
+      mending.wait(for: absence)
       return actions + [.count]
     }
     return actions + judge(stored, isFirst, vitals, told: told, isEdited: isEdited)
@@ -289,19 +279,19 @@ extension Replica {
     told: Vitals?,
     isEdited: Bool = false
   ) -> [Action] {
-    absence = nil
+    _ = mending.takeAbsence()
     let findings = Findings(
       stored: stored,
       held: held,
-      memory: memory,
+      memory: evidence.memory,
       vitals: vitals,
       told: told,
       isEdited: isEdited,
       isFirst: isFirst,
-      grace: wait.flatMap { $0.isOver && $0.stored == stored ? $0.grace : nil }
+      grace: mending.wait.flatMap { $0.isOver && $0.stored == stored ? $0.grace : nil }
     )
     let verdict = adapted(findings.verdict, to: stored)
-    if case .wait = verdict {} else { wait = nil }
+    if case .wait = verdict {} else { mending.stopWaiting() }
     return act(on: verdict, stored, vitals)
   }
 
@@ -313,11 +303,11 @@ extension Replica {
     /// The server may have lost the news in a failover, and its author may restore it.
     case doubted
     /// The news is true.
-    case confirmed(Told)
+    case confirmed(Announcements.Told)
     /// The news was true, and the document was edited since.
     case edited
     /// The news is false, and so are some versions announced before it. One of the earlier ones may be true.
-    case withdrawn([Revision], Told?)
+    case withdrawn([Revision], Announcements.Told?)
   }
 
   /// Confirms the news, or withdraws it.
@@ -327,38 +317,34 @@ extension Replica {
     isFirst: Bool,
     _ vitals: Vitals
   ) -> Settlement {
-    guard let news, let told = meta else { return .none }
+    guard let news, let told = confirmed.meta else { return .none }
     let isTrue =
       news.isOwn
       ? stored.revision == told.revision && stored.meta?.writer == told.writer
       : stored.meta.map { $0.lineage.covers(told.version) } ?? false
     let isDocument = stored.document != nil && stored.revision == told.revision
     if isTrue, !isDocument || stored.content == confirmed.content {
-      self.news = nil
-      return .confirmed(Told(version: told.version, vitals: news.vitals))
+      announcements.clearNews()
+      return .confirmed(Announcements.Told(version: told.version, vitals: news.vitals))
     }
     let isOlder = stored.meta.map { told.lineage.covers($0.version) } ?? true
     guard question > news.after else { return .undecided(isOlder: isOlder) }
     if !isTrue, news.isOwn, isOlder {
       // Our own commit took effect, and the server has lost it since.
-      self.news = nil
-      hold(told, confirmed.content, news.vitals)
+      announcements.clearNews()
+      evidence.hold(told, confirmed.content, news.vitals)
       return .none
     }
     if !isTrue, !news.isOwn {
       let isLoss = isFirst && vitals.era != news.vitals.era
-      if wait.map({ $0.grace == .moment && !$0.isOver }) ?? isLoss { return .doubted }
+      if mending.wait.map({ $0.grace == .moment && !$0.isOver }) ?? isLoss { return .doubted }
     }
     // This is the one case in which a box goes back: it shows a version that does not exist.
-    self.news = nil
-    (confirmed, meta, left) = (State(revision: held.revision, content: held.content), held.meta, nil)
-    sight = .unknown
+    announcements.clearNews()
+    confirmed.take(held.content, at: held.revision, held.meta, isMetaCertain: confirmed.isMetaCertain)
+    shown.markUnknown()
     guard !isTrue else { return .edited }
-    if !news.isOwn {
-      if baseRevision > held.revision { (baseRevision, isBaseWithdrawn) = (held.revision, true) }
-      // The box may have it already, although that is not reported yet.
-      if let showing, showing.revision > held.revision { self.showing?.withdrawnTo = held.revision }
-    }
+    if !news.isOwn { shown.withdraw(to: held.revision) }
     let earlier = news.earlier.map(\.version).filter { !(stored.meta?.lineage.covers($0) ?? false) }
     return .withdrawn(
       earlier.map(\.revision) + [told.revision],
@@ -369,7 +355,7 @@ extension Replica {
   /// The verdict as the key's policy and the server's permissions allow it.
   private func adapted(_ verdict: Verdict, to stored: StoredValue) -> Verdict {
     let mayRestore = policy.dataLoss == .reseed && circumstances.mayRestore
-    if !mayMend {
+    if !mending.isPermitted {
       switch verdict {
       case .restore, .giveBack, .wait(.antiEntropy): return .leave
       case .merge: return .follow
@@ -389,7 +375,9 @@ extension Replica {
     case .follow, .show, .leave, .wait(.moment): break
     }
     // A local change must not wait for a whole anti-entropy interval.
-    if verdict == .wait(.antiEntropy), hasPendingChange { return wait?.isOver ?? false ? .giveBack : .wait(.moment) }
+    if verdict == .wait(.antiEntropy), hasPendingChange {
+      return mending.wait?.isOver ?? false ? .giveBack : .wait(.moment)
+    }
     // A later version was confirmed and is gone. Restoring the held one would go back, so it gets a new revision.
     let isLater = news == nil && confirmed.revision > held.revision
     if verdict == .restore, isLater, stored.document == nil, held.content.document != nil { return .giveBack }
@@ -404,42 +392,39 @@ extension Replica {
       let report = isLostUnread(stored) ? [.report(.withdrawn(confirmed.revision))] : loss
       return report + follow(stored, vitals)
     case .show:
-      repair = nil
+      mending.drop()
       return show(stored)
     case .leave:
-      repair = nil
+      mending.drop()
       // An edit that is shown was evicted before it had a revision.
       let isEdited = held.restorable == nil && news == nil && confirmed.content.document != nil
       if isEdited, stored.content == .absent { return show(stored) }
-      left = stored.meta == meta ? nil : Left(meta: stored.meta)
+      confirmed.compare(with: stored.meta)
       return []
     case .adopt:
       let isLoss = stored.revision < held.revision && stored.content != confirmed.content
       let actions = (isLoss ? reportLoss(of: stored) : []) + show(stored)
-      repair = Repair(kind: .adopt, stored: stored)
+      mending.plan(.adopt, of: stored)
       return actions
     case .restore:
       // An edit may have been shown meanwhile, and was evicted with the rest.
-      let isShown = news != nil || confirmed == State(revision: held.revision, content: held.content)
+      let isShown = news != nil || confirmed.state == State(revision: held.revision, content: held.content)
       let actions = isShown ? [] : confirm(held.content, held.revision, held.meta)
-      repair = Repair(kind: .restore, stored: stored)
+      mending.plan(.restore, of: stored)
       guard !isShown else { return reportLoss(of: stored) }
       // The box has the held version if it was made here and no other state was shown since.
-      let isReflected = baseRevision == held.revision && held.content.document == reflected && !isBaseWithdrawn
-      if case .encoded = base, isReflected { sight = .reflected }
+      if shown.isMadeHere(held) { shown.markReflected() }
       return reportLoss(of: stored) + actions
     case .merge:
-      repair = Repair(kind: .merge, stored: stored)
+      mending.plan(.merge, of: stored)
       return reportLoss(of: stored)
     case .giveBack:
-      repair = Repair(kind: .giveBack, stored: stored)
+      mending.plan(.giveBack, of: stored)
       return reportLoss(of: stored)
     case .wait(let grace):
-      repair = nil
+      mending.drop()
       let actions = stored.document == nil ? [] : show(stored)
-      guard wait?.grace != grace || wait?.stored != stored else { return actions }
-      wait = Wait(grace: grace, stored: stored)
-      return actions + [.wait(grace)]
+      return mending.wait(grace, for: stored) ? actions + [.wait(grace)] : actions
     }
   }
 
@@ -453,27 +438,26 @@ extension Replica {
 
   /// Takes the stored value as the held version, and shows it.
   mutating func follow(_ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
-    repair = nil
-    hold(stored.meta, stored.content, vitals)
+    mending.drop()
+    evidence.hold(stored.meta, stored.content, vitals)
     // A newer version was announced after the read was sent.
     guard news == nil else { return [] }
     if stored.meta == nil, policy.dataLoss == .reseed { return show(stored) }
     let isKnown = stored.revision == confirmed.revision && stored.content == confirmed.content && unreadable == nil
     guard isKnown else { return confirm(stored.content, stored.revision, stored.meta) }
-    (meta, isMetaCertain, left) = (stored.meta, true, nil)
+    confirmed.take(stored.content, at: stored.revision, stored.meta)
     return []
   }
 
   /// Shows the stored value without holding it, because it has no revision of its own.
   mutating func show(_ stored: StoredValue) -> [Action] {
     let revision = max(stored.revision, confirmed.revision)
-    let expected = Left(meta: stored.meta)
     guard stored.content != confirmed.content || unreadable != nil || stored.revision > confirmed.revision else {
-      left = expected.meta == meta ? nil : expected
+      confirmed.compare(with: stored.meta)
       return []
     }
     let actions = confirm(stored.content, revision, stored.meta)
-    left = expected
+    confirmed.placeBeside(stored.meta)
     return actions
   }
 
@@ -482,25 +466,21 @@ extension Replica {
     return [.report(.lostHistory(confirmed: held.revision, stored: stored.revision))]
   }
 
-  /// Holds a version for which there is evidence.
-  mutating func hold(_ meta: Meta?, _ content: StoredValue.Content, _ vitals: Vitals?) {
-    if held.meta?.version != meta?.version || held.content != content { evidence += 1 }
-    held = Held(meta, content, seenWith: vitals)
-    if let meta { memory.remember(meta, content) }
-  }
-
   /// Takes another state as the confirmed one.
-  mutating func confirm(_ content: StoredValue.Content, _ revision: Revision, _ meta: Meta?) -> [Action] {
-    (self.meta, isMetaCertain) = (meta, true)
-    left = nil
+  mutating func confirm(
+    _ content: StoredValue.Content,
+    _ revision: Revision,
+    _ meta: Meta?,
+    isMetaCertain: Bool = true
+  ) -> [Action] {
     // A newer version makes the repair pointless.
-    if revision > confirmed.revision { repair = nil }
-    let before = confirmed
-    confirmed = State(revision: revision, content: content)
-    if sight == .reflected, changesNothing(after: before.content) {
-      baseRevision = revision
+    if revision > confirmed.revision { mending.drop() }
+    let before = confirmed.content
+    confirmed.take(content, at: revision, meta, isMetaCertain: isMetaCertain)
+    if shown.sight == .reflected, changesNothing(after: before) {
+      shown.keep(at: revision)
     } else {
-      sight = .unknown
+      shown.markUnknown()
     }
     return policy.timeToLive > 0 && content != .absent ? [.readLater(milliseconds: policy.timeToLive)] : []
   }
@@ -508,8 +488,9 @@ extension Replica {
   /// Whether the confirmed state equals the one before it, so that there is nothing to show.
   private func changesNothing(after content: StoredValue.Content) -> Bool {
     // A tombstone that replaces a lost one, where nothing was stored, deletes nothing.
-    let isReplaced = content == .absent && meta?.writer.hasPrefix(Meta.foreignMark) ?? false
-    let isYielding = hasPendingChange && meta?.kind == .deleted && baseRevision != .none && !isReplaced
+    let isReplaced = content == .absent && confirmed.meta?.writer.hasPrefix(Meta.foreignMark) ?? false
+    let isYielding =
+      hasPendingChange && confirmed.meta?.kind == .deleted && shown.baseRevision != .none && !isReplaced
     return content == confirmed.content && !isYielding
   }
 

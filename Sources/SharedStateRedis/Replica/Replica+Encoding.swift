@@ -80,14 +80,14 @@ extension Replica {
   ///
   /// - Returns: The work whose result ``encoded(_:operation:)`` expects; `nil` if there is none.
   mutating func beginEncoding() -> Encoding? {
-    guard mayBeginCommit, inFlight == nil, showing == nil else { return nil }
-    if let repair {
+    guard mayBeginCommit, inFlight == nil, shown.showing == nil else { return nil }
+    if let repair = mending.repair {
       guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return nil }
       encoding = makeEncoding(of: [])
       encoding?.fork = documents
       return encoding
     }
-    guard reset == nil, sight != .unknown else { return nil }
+    guard reset == nil, shown.sight != .unknown else { return nil }
     if !updates.isEmpty, verification == nil, unreadable == nil {
       encoding = makeEncoding(of: updates)
       updates = []
@@ -107,13 +107,13 @@ extension Replica {
   private func makeEncoding(of updates: [UInt64]) -> Encoding {
     Encoding(
       updates: updates,
-      base: base,
-      isBaseWithdrawn: isBaseWithdrawn,
-      stored: State(revision: storedRevision, content: confirmed.content),
-      expected: expectedMeta,
+      base: shown.base,
+      isBaseWithdrawn: shown.isBaseWithdrawn,
+      stored: storedState,
+      expected: confirmed.expectedMeta,
       held: held.meta?.lineage,
-      basis: news != nil || expectedMeta == nil ? confirmed.content.document : nil,
-      isMerged: (policy.conflict != .lastWriteWins || isBaseWithdrawn) && unreadable == nil,
+      basis: news != nil || confirmed.expectedMeta == nil ? confirmed.content.document : nil,
+      isMerged: (policy.conflict != .lastWriteWins || shown.isBaseWithdrawn) && unreadable == nil,
       isReplacement: unreadable != nil
     )
   }
@@ -147,14 +147,14 @@ extension Replica {
 
   private mutating func finish(merge encoded: Encoded, of documents: Fork.Documents) -> [Action] {
     // The stored value or the held version may have changed meanwhile.
-    if let repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
+    if let repair = mending.repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
       let merged = try? encoded.result.get()?.merged
       // If the two cannot be merged, the stored document stays. A service that knows more may still merge them.
       let outcome = Fork.Outcome(
         content: .document(merged ?? documents.stored),
         included: merged.flatMap { _ in held.meta?.lineage }
       )
-      self.repair?.merged = Fork.Merged(documents: documents, outcome: outcome)
+      mending.merged(Fork.Merged(documents: documents, outcome: outcome))
     }
     return advance()
   }
@@ -169,7 +169,7 @@ extension Replica {
     switch encoded.result {
     case .success where stamp <= settledStamp && !encodingWaiters.isSave:
       // The change was reported twice. Committing it again would overwrite later writes of other services.
-      let error = givenUp.flatMap { $0.stamp >= settledStamp ? $0.error : nil }
+      let error = reports.givenUp.flatMap { $0.stamp >= settledStamp ? $0.error : nil }
       let told =
         error.map { [.saveError($0)] + finish(encodingWaiters, givenUp: $0) } ?? saved() + finish(encodingWaiters)
       return told + settle(stamp: stamp) + advance()
@@ -206,23 +206,25 @@ extension Replica {
     switch policy.conflict {
     case .lastWriteWins: false
     // A client that knows no revisions may have overwritten the tombstone since.
-    case .merge: confirmed.revision > baseRevision && meta?.kind == .deleted && confirmed.content == .absent
+    case .merge:
+      confirmed.revision > shown.baseRevision && confirmed.meta?.kind == .deleted && confirmed.content == .absent
     // A state that arrived during the encoding does not count: it may turn out unreadable, and the change would have to
     // wait.
-    case .reject: encoding.stored.revision > baseRevision
+    case .reject: encoding.stored.revision > shown.baseRevision
     }
   }
 
   /// Whether a state is known to be stored, and not merely announced.
-  private func isCertain(_ stored: State) -> Bool {
-    news == nil && stored == State(revision: storedRevision, content: confirmed.content)
-  }
+  private func isCertain(_ stored: State) -> Bool { news == nil && stored == storedState }
+
+  /// The confirmed content with the revision that the server is expected to have.
+  private var storedState: State { State(revision: confirmed.storedRevision, content: confirmed.content) }
 
   /// Encodes a local change once more later: it would yield to a state that may not be stored.
   private mutating func encodeAgain(stamp: UInt64) -> [Action] {
     putBack(changeUpTo: stamp, encodingWaiters)
     guard news != nil else { return advance() }
-    news?.isDecisive = true
+    announcements.makeDecisive()
     return [.read] + advance()
   }
 
@@ -253,7 +255,7 @@ extension Replica {
       verification = Verification(
         updates: updates,
         state: encoding.stored,
-        read: sentReads + 1
+        read: questions.nextRead
       )
       return refused + (phase == .live ? [.read] : []) + advance()
     case .failure(let error):

@@ -8,7 +8,7 @@ extension Replica {
       case change(stamp: UInt64, encoded: Data, isReplacement: Bool)
       case updates
       case reset(stamp: UInt64)
-      case repair(Repair)
+      case repair(Mending.Repair)
     }
 
     /// The stored value that the commit requires to take effect.
@@ -54,7 +54,7 @@ extension Replica {
     var floor = Revision.none
     /// Its number among the questions asked.
     var question: UInt64 = 0
-    /// The count of the replica's `evidence` when it was sent.
+    /// The count of changes of the evidence when it was sent.
     var evidence: UInt64 = 0
     var waiters = Waiters()
     var updates: [UInt64] = []
@@ -132,15 +132,14 @@ extension Replica {
     vitals: Vitals,
     nextOperation: () -> Operation
   ) -> (command: RedisRequest.Command, operation: Operation, bytes: Int)? {
-    guard mayBeginCommit, showing == nil else { return nil }
-    if let repair, isPointless(repair) { self.repair = nil }
+    guard mayBeginCommit, shown.showing == nil else { return nil }
+    if let repair = mending.repair, isPointless(repair) { mending.drop() }
     if let job = inFlight, job.isAbandoned || isPointless(job) { giveUp(job) }
     if inFlight == nil { beginJob(nextOperation) }
     guard var job = inFlight, !job.isSent else { return nil }
     guard maySend(job) else { return nil }
-    questions += 1
-    (job.isSent, job.question, job.evidence) = (true, questions, evidence)
-    if !job.isInterrupted { (job.floor, job.runID, job.sighting) = (floor, circumstances.runID, vitals) }
+    (job.isSent, job.question, job.evidence) = (true, questions.askCommit(), evidence.changes)
+    if !job.isInterrupted { (job.floor, job.runID, job.sighting) = (evidence.floor, circumstances.runID, vitals) }
     if job.lineage?.era != vitals.era {
       if job.isInterrupted { job.earlierLineage = job.earlierLineage ?? job.lineage }
       draft(&job, in: vitals.era)
@@ -156,7 +155,7 @@ extension Replica {
   }
 
   /// Whether the version to be restored is no longer held.
-  private func isPointless(_ repair: Repair) -> Bool {
+  private func isPointless(_ repair: Mending.Repair) -> Bool {
     held.restorable == nil && (repair.kind == .restore || repair.kind == .giveBack)
   }
 
@@ -197,16 +196,16 @@ extension Replica {
   }
 
   /// How the stored and the held history are reconciled.
-  func fork(of repair: Repair) -> Fork {
-    Fork(stored: repair.stored, held: held, memory: memory, isMerged: policy.conflict == .merge)
+  func fork(of repair: Mending.Repair) -> Fork {
+    Fork(stored: repair.stored, held: held, memory: evidence.memory, isMerged: policy.conflict == .merge)
   }
 
-  private func wholeOutcome(of repair: Repair) -> Fork.Outcome? {
+  private func wholeOutcome(of repair: Mending.Repair) -> Fork.Outcome? {
     if case .whole(let outcome) = fork(of: repair) { outcome } else { nil }
   }
 
   /// Whether two histories have yet to be merged, without the lock.
-  private func awaitsMerge(_ repair: Repair) -> Bool {
+  private func awaitsMerge(_ repair: Mending.Repair) -> Bool {
     guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return false }
     return repair.merged?.documents != documents
   }
@@ -222,9 +221,9 @@ extension Replica {
 
   /// Begins a job that needs no encoding: a repair or a reset.
   private mutating func beginJob(_ nextOperation: () -> Operation) {
-    if let repair {
+    if let repair = mending.repair {
       if awaitsMerge(repair) { return }
-      self.repair = nil
+      mending.drop()
       var expectation = Job.Expectation()
       (expectation.meta, expectation.content) = (repair.stored.meta, repair.stored.content)
       if repair.kind == .merge, repair.stored.meta == nil { expectation.basis = repair.stored.document }
@@ -238,12 +237,14 @@ extension Replica {
     } else if let reset {
       self.reset = nil
       var expectation = Job.Expectation()
-      (expectation.meta, expectation.content, expectation.held) = (expectedMeta, confirmed.content, held.meta?.lineage)
+      (expectation.meta, expectation.content, expectation.held) = (
+        confirmed.expectedMeta, confirmed.content, held.meta?.lineage
+      )
       inFlight = Job(
         purpose: .reset(stamp: reset.stamp),
         operation: nextOperation(),
         content: .absent,
-        condition: .replacing(storedRevision),
+        condition: .replacing(confirmed.storedRevision),
         expectation: expectation,
         waiters: reset.waiters
       )
@@ -270,7 +271,7 @@ extension Replica {
       names: names,
       content: .deleted,
       condition: job.condition,
-      floor: floor,
+      floor: evidence.floor,
       operation: job.operation,
       writer: policy.writer,
       timeToLive: policy.timeToLive,

@@ -61,8 +61,8 @@ extension Replica {
 
   /// Requests to load the stored value.
   package mutating func load(waiter: UInt64) -> [Action] {
-    loadWaiters[waiter] = sentReads + 1
-    hasLoadStatus = true
+    questions.load(waiter)
+    reports.loadStatusChanged()
     return [.loading(true)] + (phase == .reading || phase == .live ? [.read] : [])
   }
 
@@ -91,7 +91,7 @@ extension Replica {
     postponed?.waiters.remove(waiter)
     inFlight?.waiters.remove(waiter)
     forget(update: waiter)
-    loadWaiters[waiter] = nil
+    questions.forget(waiter)
     updates.removeAll { $0 == waiter }
     verification?.updates.removeAll { $0 == waiter }
     reset?.waiters.remove(waiter)

@@ -97,17 +97,6 @@ package struct Replica: Sendable {
     case undecodable(Revision?, RedisSharedStateError)
   }
 
-  /// How the box relates to the confirmed state.
-  enum Sight: Hashable, Sendable {
-    /// The box shows it, apart from local changes made after it.
-    case reflected
-    /// It has not been decoded yet.
-    case unknown
-    /// It can be decoded, but a local change prevented showing it when the box had to have this stamp.
-    case blocked(stamp: UInt64?)
-    case unreadable(RedisSharedStateError)
-  }
-
   /// The value in the box without the local changes that are not acknowledged.
   package enum Base: Hashable, Sendable {
     case defaultValue
@@ -128,62 +117,6 @@ package struct Replica: Sendable {
       self.runID = runID
       self.mayRestore = mayRestore
     }
-  }
-
-  /// A write that repairs the server's state without a local change.
-  struct Repair: Hashable, Sendable {
-    enum Kind: Hashable, Sendable {
-      /// The value was written or deleted without a revision: give it one.
-      case adopt
-      /// The server has lost the held version: restore it.
-      case restore
-      /// The server has lost the held version, and another client has written since: merge both.
-      case merge
-      /// Only the meta of the stored version is left anywhere: write the held version above it.
-      case giveBack
-    }
-
-    let kind: Kind
-    /// The stored value that was found. The repair takes effect only if it is still stored.
-    let stored: StoredValue
-    /// The result of a merge.
-    var merged: Fork.Merged?
-
-    init(kind: Kind, stored: StoredValue) {
-      self.kind = kind
-      self.stored = stored
-    }
-  }
-
-  /// An announced version that no read has confirmed. The box shows it, but it is never the source of a restoration.
-  struct News: Hashable, Sendable {
-    /// How many questions had been asked by then. The answer to a later one tells whether the news is true.
-    let after: UInt64
-    /// The server's vitals when it was announced, or earlier ones.
-    let vitals: Vitals
-    /// Whether our own commit made it. Only its revision is certain then.
-    var isOwn = false
-    /// Whether a local change yields to the news if it is true.
-    var isDecisive = false
-    /// Versions announced before and not confirmed when this one arrived, the newest last. One of them may be the true
-    /// one.
-    var earlier: [Told] = []
-
-    static let maximumEarlier = 4
-  }
-
-  /// A revision that a message has announced, whether or not the message was true.
-  struct Heard: Hashable, Sendable {
-    let revision: Revision
-    /// How many questions had been asked by then. The answer to a later one tells whether the revision exists.
-    let after: UInt64
-  }
-
-  /// A stored value that is looked at again after a grace period, because another service may know better.
-  struct Wait: Hashable, Sendable {
-    let grace: Grace
-    let stored: StoredValue
-    var isOver = false
   }
 
   /// The waiters for the acknowledgement of one snapshot. Sets, because thousands may stop waiting one by one.
@@ -238,46 +171,14 @@ package struct Replica: Sendable {
   /// Whether a read was answered since the connection was made.
   var isVerified = false
 
-  /// The newest state known to be in Redis, whether or not it is shown yet.
-  package internal(set) var confirmed = State(revision: .none, content: .absent)
-  /// The meta of the confirmed state: parent, writer and expiry.
-  var meta: Meta?
-  /// Whether `meta` matches the server's exactly. It may not: a message of another service carries no expiry.
-  var isMetaCertain = true
-  /// What the server has if that is not the confirmed state: nothing is left of a deletion or an expiry, a client has
-  /// written without a revision, or the server has lost a version that cannot be restored.
-  var left: Left?
-  /// The version with evidence. The confirmed state may be newer: an announcement, or an edit without a revision.
-  var held = Held()
-  var news: News?
-  /// Counts the changes of `held`: the answer to a question asked before the last one may be out of date.
-  var evidence: UInt64 = 0
-  /// The newest version that a message has announced correctly.
-  var told: Told?
-  var memory = Memory()
-  /// A value that was found missing, until the server has told whether it has evicted keys.
-  var absence: Absence?
-  var wait: Wait?
-  /// Whether the server permits this service to make repairs. Found out by trying, on each connection and at
-  /// anti-entropy.
-  var mayMend = true
-  var sight = Sight.reflected
-  /// The highest revision with evidence. One close to the largest revision counts only while it is held.
-  package var floor: Revision { max(highest, held.revision) }
-  private var highest = Revision.none
-  /// The highest revision that a message has announced since the server was asked.
-  var heard: Heard?
-  /// The newest change that was announced without its document while our own commit was under way.
-  var announcedByReference = Revision.none
-
-  var base = Base.defaultValue
-  /// The revision of `base`.
-  var baseRevision = Revision.none
-  /// Whether the box holds an announced version that was never stored, because a local change or a save kept the box
-  /// from going back.
-  var isBaseWithdrawn = false
-  /// The document sent for the last local change, if it decodes to the value in the box.
-  var reflected: Data?
+  /// What the server is known to have.
+  var confirmed = Confirmed()
+  var evidence = Evidence()
+  var announcements = Announcements()
+  var mending = Mending()
+  var shown = Shown()
+  var questions = Questions()
+  var reports = Reports()
 
   var isDirty = false
   var postponed: Postponement?
@@ -286,20 +187,10 @@ package struct Replica: Sendable {
   /// Whether a commit was given up while its outcome was unknown. The broken connection may still deliver it, which
   /// must not be taken for the effect of another commit.
   var hasUndecided = false
-  var repair: Repair?
-  /// The revision made by this service's last adoption, and the read that reveals its content if the message does not.
-  var adopted: (revision: Revision, read: UInt64) = (.none, 0)
   /// Whether the pause after a refused commit is still running.
   var isPausing = false
   /// The stamp up to which local mutations are acknowledged or given up.
   var settledStamp: UInt64 = 0
-
-  /// Counts the deliveries.
-  var sequence: UInt64 = 0
-  /// Whether the box has been up to date once, so that everything shown from now on is a change.
-  var isLoaded = false
-  /// The delivery whose outcome is awaited. Until then nothing is committed, because the state may be unreadable.
-  var showing: Showing?
 
   /// The waiters for the next snapshot.
   var waiters = Waiters()
@@ -317,61 +208,6 @@ package struct Replica: Sendable {
   var finished: [UInt64] = []
   /// The waiters whose changes have yielded to a remote change. They are resumed once that is shown.
   var yielded: [(waiters: [UInt64], error: RedisSharedStateError)] = []
-  /// For each explicit load, the read that has to be answered. An earlier one may have missed what the load asks for.
-  var loadWaiters: [UInt64: UInt64] = [:]
-  var sentReads: UInt64 = 0
-  var answeredRead: UInt64 = 0
-  /// The reads without an answer.
-  var reads: [Read] = []
-  /// Counts the questions sent to the server: reads and commits.
-  var questions: UInt64 = 0
-
-  /// Whether `isLoading` or `loadError` is set, so that it has to be cleared once the value is up to date.
-  var hasLoadStatus = true
-  /// The `loadError` that was reported last.
-  var toldUnreadable: RedisSharedStateError?
-  /// The unreadable content that was logged last.
-  var reportedUnreadable: StoredValue.Content?
-  var hasSaveError = false
-  /// The stamp and the reason of the last change that was given up; `nil` once the value is saved.
-  var givenUp: (stamp: UInt64, error: RedisSharedStateError)?
-
-  /// What is stored in place of the confirmed state. Without a meta it is nothing, or a write without a revision.
-  struct Left: Hashable, Sendable {
-    let meta: Meta?
-  }
-
-  /// A version that was stored when a message announced it.
-  struct Told: Hashable, Sendable {
-    let version: Version
-    /// The server's vitals then, or earlier ones.
-    let vitals: Vitals
-  }
-
-  /// A delivery whose outcome is awaited.
-  struct Showing: Hashable, Sendable {
-    let sequence: UInt64
-    let revision: Revision
-    /// The revision to go back to, once the state that is being shown turns out never to have been stored.
-    var withdrawnTo: Revision?
-  }
-
-  struct Absence: Hashable, Sendable {
-    let stored: StoredValue
-    let isFirst: Bool
-    /// The server's vitals when a message announced the value.
-    let told: Vitals?
-    /// The count of `evidence` when the absence was found.
-    let evidence: UInt64
-  }
-
-  struct Read: Hashable, Sendable {
-    let number: UInt64
-    let question: UInt64
-    /// The count of `evidence` when it was sent.
-    let evidence: UInt64
-  }
-
   struct Verification: Sendable {
     var updates: [UInt64]
     /// The state that the updates saw.
@@ -401,31 +237,28 @@ package struct Replica: Sendable {
   package var size: Int { confirmed.content.size }
 
   /// Whether a load or an atomic update waits for a read.
-  var isAwaited: Bool { !loadWaiters.isEmpty || verification != nil }
+  var isAwaited: Bool { questions.hasLoads || verification != nil }
 
   /// Whether an announced version has to be confirmed by a look. The reply to our own commit confirms its echo as well.
-  var isToBeConfirmed: Bool { news != nil && !(isCommitUnderWay && meta?.writer == policy.writer) }
+  var isToBeConfirmed: Bool { news != nil && !(isCommitUnderWay && confirmed.meta?.writer == policy.writer) }
 
   /// Whether the program has requested a write.
   var isWanted: Bool { hasPendingChange || !updates.isEmpty }
 
   /// The repair that is being committed.
-  var repairUnderWay: Repair? {
+  var repairUnderWay: Mending.Repair? {
     if case .repair(let repair)? = inFlight?.purpose { repair } else { nil }
   }
 
   /// Whether a remote state has not reached the box yet.
-  package var isBehind: Bool { showing != nil || sight == .unknown || announcedByReference > confirmed.revision }
-
-  /// The meta that the server is expected to have.
-  var expectedMeta: Meta? { (left ?? Left(meta: meta)).meta }
-
-  /// The revision that the server is expected to have.
-  var storedRevision: Revision { expectedMeta?.revision ?? .none }
+  package var isBehind: Bool {
+    shown.showing != nil || shown.sight == .unknown || announcements.byReference > confirmed.revision
+  }
 
   /// Whether the base of a commit is known, and no commit is being encoded.
   var mayBeginCommit: Bool {
-    phase == .live && encoding == nil && !isAdoptedUnknown && absence == nil && wait == nil && !isNewsUntold
+    phase == .live && encoding == nil && !isAdoptedUnknown && mending.absence == nil && mending.wait == nil
+      && !isNewsUntold
   }
 
   /// Whether a commit has to wait for a read. An announced version can be expected in the script only by its document.
@@ -434,32 +267,28 @@ package struct Replica: Sendable {
   /// Whether the stored version is about to be merged with the lost one. The result is shown then.
   private var isMerging: Bool {
     if case .repair(let repair)? = inFlight?.purpose, repair.kind == .merge { return true }
-    return repair?.kind == .merge && !isPausing
+    return mending.repair?.kind == .merge && !isPausing
   }
 
   /// Whether the server may have lost an announced version that another service may restore.
-  var isDoubted: Bool { news != nil && wait != nil }
+  var isDoubted: Bool { news != nil && mending.wait != nil }
 
   /// Whether the content of this service's last adoption is not known yet.
-  var isAdoptedUnknown: Bool { adopted.revision > confirmed.revision && adopted.read > answeredRead }
+  var isAdoptedUnknown: Bool {
+    mending.adopted.revision > confirmed.revision && mending.adopted.read > questions.answeredRead
+  }
 
   /// Whether a commit was sent and not answered, so that an announcement may be its echo.
   var isCommitUnderWay: Bool { inFlight?.isSent ?? false }
 
   /// Why the stored document cannot be read. A local change waits for as long as it is there.
-  var unreadable: RedisSharedStateError? {
-    if case .unreadable(let error) = sight { error } else { nil }
-  }
+  var unreadable: RedisSharedStateError? { shown.unreadable }
 
-  /// Raises the floor to a revision with evidence.
-  mutating func raiseFloor(to revision: Revision) {
-    if revision <= .largestFloor { highest = max(highest, revision) }
-  }
+  /// The version with evidence.
+  var held: Held { evidence.held }
 
-  /// Notes that the box has this base, apart from the local changes that are not acknowledged.
-  mutating func reflect(_ base: Base, at revision: Revision) {
-    (self.base, baseRevision, isBaseWithdrawn) = (base, revision, false)
-  }
+  /// The announced version that the box shows, and that no read has confirmed.
+  var news: Announcements.News? { announcements.news }
 
   // MARK: The connection
 
@@ -467,7 +296,7 @@ package struct Replica: Sendable {
   package mutating func connected(_ circumstances: Circumstances) {
     phase = .subscribing
     isPausing = false
-    mayMend = true
+    mending.permit()
     self.circumstances = circumstances
   }
 
@@ -480,24 +309,14 @@ package struct Replica: Sendable {
     return [.read]
   }
 
-  /// A read is about to be sent. Returns its number.
-  mutating func beginRead() -> UInt64 {
-    sentReads += 1
-    questions += 1
-    reads.append(Read(number: sentReads, question: questions, evidence: evidence))
-    return sentReads
-  }
-
   /// The connection is gone. The box may be stale from now on, and its `loadError` says so.
   package mutating func disconnected(_ error: RedisSharedStateError) -> [Action] {
     phase = .offline
     isVerified = false
-    reads = []
-    // The next connection finds all of it out again.
-    (repair, absence, wait) = (nil, nil, nil)
-    hasLoadStatus = true
-    // The next connection reads everything again anyway.
-    announcedByReference = .none
+    questions.disconnect()
+    mending.disconnect()
+    announcements.clearReference()
+    reports.loadStatusChanged()
     if let verification {
       updates = verification.updates + updates
       self.verification = nil
@@ -509,15 +328,18 @@ package struct Replica: Sendable {
     return [.loadError(error)] + advance()
   }
 
+  /// A read is about to be sent. Returns its number.
+  mutating func beginRead() -> UInt64 { questions.askRead(evidence: evidence.changes) }
+
   // MARK: The next step
 
   /// Returns what to do now. Showing comes first, because the state may turn out unreadable, which forbids a commit.
   mutating func advance() -> [Action] {
-    guard showing == nil else { return [] }
+    guard shown.showing == nil else { return [] }
     var actions: [Action] = []
     if !isCommitUnderWay {
-      if announcedByReference > confirmed.revision { actions.append(.read) }
-      announcedByReference = .none
+      if announcements.byReference > confirmed.revision { actions.append(.read) }
+      announcements.clearReference()
     }
     if let delivery = nextDelivery() { return actions + [.show(delivery)] }
     defer { (finished, yielded) = ([], []) }
@@ -531,19 +353,17 @@ package struct Replica: Sendable {
     guard !isCommitUnderWay else { return nil }
     // The result of the merge is shown instead.
     if isMerging { return nil }
-    switch sight {
+    switch shown.sight {
     case .reflected, .unreadable: return nil
     // Not before the local change that prevented it is settled.
     case .blocked(let stamp): guard !hasPendingChange, stamp != settledStamp else { return nil }
     case .unknown: break
     }
-    sequence += 1
-    showing = Showing(sequence: sequence, revision: confirmed.revision)
     return Delivery(
-      state: confirmed,
+      state: confirmed.state,
       stamp: isSavePending ? nil : settledStamp,
-      sequence: sequence,
-      isInitial: !isLoaded
+      sequence: shown.begin(confirmed.revision),
+      isInitial: !shown.isLoaded
     )
   }
 
@@ -561,7 +381,7 @@ package struct Replica: Sendable {
       giveUp(job)
       return putBack(job, nil) + nextCommit()
     }
-    if repair != nil || reset != nil { return [.commit] }
+    if mending.repair != nil || reset != nil { return [.commit] }
     let refused = refuseUpdates()
     if !updates.isEmpty, verification == nil { return refused + [.commit] }
     guard isDirty, postponed.map({ !$0.isLocked }) ?? true else { return refused }
@@ -575,15 +395,15 @@ package struct Replica: Sendable {
     if maySend(job) {
       guard unreadable == nil else { return !job.isLocalChange && !job.isInterrupted }
       // Its base was edited, or has expired.
-      if let repair, repair.kind != .restore, job.isUndone(at: repair.stored.revision) { return true }
-      let isEdited = job.expected == storedRevision && job.expectation.content != confirmed.content
-      return isEdited && job.isUndone(at: storedRevision)
+      if let repair = mending.repair, repair.kind != .restore, job.isUndone(at: repair.stored.revision) { return true }
+      let isEdited = job.expected == confirmed.storedRevision && job.expectation.content != confirmed.content
+      return isEdited && job.isUndone(at: confirmed.storedRevision)
     }
     // It may have taken effect, and its operation identifies exactly that content.
     if mayCommit { return true }
     if let reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
     // A server that has lost data does not remember the job either, so it may as well be made anew.
-    return repair.map { $0.kind != .adopt || !job.isInterrupted } ?? false
+    return mending.repair.map { $0.kind != .adopt || !job.isInterrupted } ?? false
   }
 
   /// Makes the commit anew if the stored value has changed, or became unreadable, while it was being encoded.
@@ -594,7 +414,7 @@ package struct Replica: Sendable {
   /// Lets the local change wait, and fails the saves that wait for it.
   private mutating func waitUntilReadable() -> [Action] {
     guard let unreadable else { return [] }
-    hasSaveError = true
+    reports.saveFailed()
     let refused = waiters.takeSaves() + (postponed?.waiters.takeSaves() ?? []) + (inFlight?.waiters.takeSaves() ?? [])
     return [.saveError(unreadable)] + resume(refused, unreadable)
   }
@@ -621,14 +441,10 @@ package struct Replica: Sendable {
 
   /// Reports that the box is up to date, or that the stored document cannot be read, once no delivery is pending.
   private mutating func loaded() -> [Action] {
-    guard phase == .live, sight != .unknown, absence == nil, !isDoubted, !isMerging else { return [] }
-    isLoaded = true
-    let finished = loadWaiters.filter { $0.value <= answeredRead }.keys.sorted()
-    for waiter in finished { loadWaiters[waiter] = nil }
-    let resumed = resume(finished, unreadable)
-    guard hasLoadStatus || toldUnreadable != unreadable, loadWaiters.isEmpty else { return resumed }
-    hasLoadStatus = false
-    toldUnreadable = unreadable
+    guard phase == .live, shown.sight != .unknown, mending.absence == nil, !isDoubted, !isMerging else { return [] }
+    shown.finishLoading()
+    let resumed = resume(questions.takeAnsweredLoads(), unreadable)
+    guard !questions.hasLoads, reports.loaded(unreadable) else { return resumed }
     return [.loading(false), .loadError(unreadable)] + resumed
   }
 

@@ -47,7 +47,7 @@ struct MemoryTests {
         link.apply(link.members[id]?.replica.announced(message), to: id)
       }
     }
-    let remembered = link.members.elements.reduce(0) { $0 + $1.replica.memory.bytes }
+    let remembered = link.members.elements.reduce(0) { $0 + $1.replica.evidence.memory.bytes }
     #expect(remembered == link.memories.bytes)
     #expect(remembered <= LinkState.Memories.maximumBytes)
     for id in link.members.ids { link.leave(id) }

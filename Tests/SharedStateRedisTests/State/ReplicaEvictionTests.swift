@@ -121,7 +121,7 @@ struct ReplicaEvictionTests {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let gone = StoredValue.gone(7, .old(7))
     #expect(replica.stored(gone, vitals: .evicting) == [.wait(.antiEntropy)])
-    #expect(replica.confirmed == .document(5, "a"))
+    #expect(replica.confirmed.state == .document(5, "a"))
     #expect(replica.stored(gone, vitals: .evicting) == [])
     _ = replica.graceEnded(.antiEntropy)
     #expect(replica.stored(gone, vitals: .evicting).last == .commit)
@@ -230,8 +230,8 @@ struct ReplicaEvictionTests {
   func lostMeanwhile() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
-    #expect(replica.repair?.kind == .restore)
-    replica.hold(replica.held.meta, .absent, .evicting)
+    #expect(replica.mending.repair?.kind == .restore)
+    replica.evidence.hold(replica.held.meta, .absent, .evicting)
     #expect(replica.takeRepair(vitals: .evicting) == nil)
     #expect(replica.inFlight == nil)
   }
@@ -253,9 +253,9 @@ struct ReplicaEvictionTests {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     deliver(replica.stored(.gone(5, .old(5)), vitals: .evicting), to: &replica, outcome: .shown)
     _ = replica.reset(waiter: 5, stamp: 1)
-    replica.hold(replica.held.meta, .absent, .evicting)
+    replica.evidence.hold(replica.held.meta, .absent, .evicting)
     #expect(replica.takeRepair(vitals: .evicting) != nil)
-    #expect(replica.repair == nil)
+    #expect(replica.mending.repair == nil)
     if case .reset? = replica.inFlight?.purpose { return }
     Issue.record("The reset is not sent.")
   }

@@ -34,8 +34,8 @@ struct ReplicaLastNumbersTests {
     #expect(replica.announced(message(Self.now + 1, "c", parent: Revision(Self.now)), vitals: .calm).last == .confirm)
     let stored = StoredValue.document(Self.now + 1, "c", Self.restarted(Self.now + 1))
     deliver(replica.stored(stored, vitals: .calm), to: &replica, outcome: .shown)
-    #expect(replica.confirmed == .document(Self.now + 1, "c"))
-    #expect(replica.floor == Revision(Self.now + 1))
+    #expect(replica.confirmed.state == .document(Self.now + 1, "c"))
+    #expect(replica.evidence.floor == Revision(Self.now + 1))
     // Late messages are ignored.
     #expect(replica.announced(.set(Self.last, "a", .old(Self.last)), vitals: .calm) == [])
     #expect(replica.announced(message(Self.now, "b", parent: .largest), vitals: .calm) == [])
@@ -52,7 +52,7 @@ struct ReplicaLastNumbersTests {
     message.lineage = Lineage(era: Era(1), lines: [line], rest: .largest)
     #expect(replica.announced(message, vitals: .calm) == [.confirm])
     deliver(replica.stored(.document(Self.now, "b", message.lineage), vitals: .calm), to: &replica, outcome: .shown)
-    #expect(replica.confirmed == .document(Self.now, "b"))
+    #expect(replica.confirmed.state == .document(Self.now, "b"))
     #expect(replica.announced(.set(Self.last, "a"), vitals: .calm, clock: Self.now) == [.confirm])
 
     var other = atTheEnd()
@@ -82,9 +82,9 @@ struct ReplicaLastNumbersTests {
     let actions = replica.committed(reply, operation: .number(1), vitals: .calm)
     #expect(actions.contains(.read))
     #expect(actions.allSatisfy { $0.delivery == nil })
-    #expect(replica.confirmed == .document(Self.now, "b"))
+    #expect(replica.confirmed.state == .document(Self.now, "b"))
     #expect(replica.held.meta?.lineage == lineage.made(Revision(Self.now)))
-    #expect(replica.floor == Revision(Self.now))
+    #expect(replica.evidence.floor == Revision(Self.now))
     #expect(!replica.hasPendingChange)
     // The next commit continues the line.
     _ = replica.changed()
@@ -102,7 +102,7 @@ struct ReplicaLastNumbersTests {
     let stored = StoredValue.document(Self.now + 1, "c", Self.restarted(Self.now + 1))
     // Another service has already committed on top of it.
     _ = replica.stored(stored, vitals: .calm)
-    #expect(replica.confirmed == .document(Self.now + 1, "c"))
+    #expect(replica.confirmed.state == .document(Self.now + 1, "c"))
     let reply = CommitReply.committed(revision: Revision(Self.now), parent: .largest)
     let actions = replica.committed(reply, operation: .number(1), vitals: .calm)
     #expect(actions.last?.delivery?.state == .document(Self.now + 1, "c"))
@@ -127,7 +127,7 @@ struct ReplicaLastNumbersTests {
     _ = replica.takeWrite(vitals: .calm)
     _ = replica.committed(.conflict(made), operation: .number(1), vitals: .calm)
     #expect(!replica.hasPendingChange)
-    #expect(replica.confirmed == .document(Self.now, "b"))
+    #expect(replica.confirmed.state == .document(Self.now, "b"))
   }
 
   @Test("yields to a successor under .reject")
@@ -142,11 +142,11 @@ struct ReplicaLastNumbersTests {
   @Test("forgets revisions that are close to the end once others are stored")
   func floor() {
     var replica = Replica.holding(.document(Self.last - 100, "a", .old(Self.last - 100)))
-    #expect(replica.floor == Revision(Self.last - 100))
+    #expect(replica.evidence.floor == Revision(Self.last - 100))
     deliver(replica.stored(.document(Self.now, "b", Self.restarted(Self.now))), to: &replica, outcome: .shown)
-    #expect(replica.floor == Revision(Self.now))
+    #expect(replica.evidence.floor == Revision(Self.now))
     var other = Replica.holding(.document(Revision.largestFloor.rawValue, "a", .old(7)))
     deliver(other.stored(.document(Self.now, "b", Self.restarted(Self.now))), to: &other, outcome: .shown)
-    #expect(other.floor == .largestFloor)
+    #expect(other.evidence.floor == .largestFloor)
   }
 }

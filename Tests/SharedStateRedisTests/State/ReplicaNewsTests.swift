@@ -10,7 +10,7 @@ struct ReplicaNewsTests {
     let actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm)
     #expect(replica.isToBeConfirmed)
     deliver(actions, to: &replica, outcome: .shown)
-    #expect(replica.confirmed == .document(6, "b"))
+    #expect(replica.confirmed.state == .document(6, "b"))
     return replica
   }
 
@@ -48,7 +48,7 @@ struct ReplicaNewsTests {
       #expect(replica.announced(.set(6, "b", .old(6).closed), vitals: .successor) == [.confirm])
       let actions = replica.stored(.document(6, "b", .old(6).closed), vitals: .successor)
       #expect(!actions.contains { if case .report = $0 { true } else { false } })
-      #expect(replica.confirmed == .document(6, "b"))
+      #expect(replica.confirmed.state == .document(6, "b"))
       #expect(replica.beginsEncoding() == true)
     }
   }
@@ -127,14 +127,14 @@ struct ReplicaNewsTests {
     let read = replica.beginRead()
     deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
     #expect(replica.stored(.document(5, "a", .old(5)), read: read, vitals: .calm) == [])
-    #expect(replica.confirmed == .document(6, "b"))
+    #expect(replica.confirmed.state == .document(6, "b"))
   }
 
   @Test("raises no floor, so that a forgery does not end all counting")
   func floor() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     deliver(replica.announced(.set(9_000, "b", .old(9_000)), vitals: .calm), to: &replica, outcome: .shown)
-    #expect(replica.floor == Revision(5))
+    #expect(replica.evidence.floor == Revision(5))
   }
 
   @Test("hides no gap between messages once it has turned out to be false", arguments: [false, true])
@@ -144,7 +144,7 @@ struct ReplicaNewsTests {
     if isReference { forged.content = .reference }
     deliver(replica.announced(forged, vitals: .calm), to: &replica, outcome: .shown)
     deliver(replica.stored(.document(5, "a", .old(5)), vitals: .calm), to: &replica, outcome: .shown)
-    #expect(replica.confirmed == .document(5, "a"))
+    #expect(replica.confirmed.state == .document(5, "a"))
     let actions = replica.announced(.set(7, "c", .old(7)), vitals: .calm)
     #expect(actions.contains(.report(.missedMessage)))
     #expect(actions.contains(.read))
@@ -170,7 +170,7 @@ struct ReplicaNewsTests {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     let day: UInt64 = 86_400_000_000
     #expect(replica.announced(.set(1_000 + day + 1, "b", .old(6)), clock: 1_000) == [.confirm])
-    #expect(replica.confirmed == .document(5, "a"))
+    #expect(replica.confirmed.state == .document(5, "a"))
     #expect(replica.announced(.set(1_000 + day, "b", .old(1_000 + day)), clock: 1_000).last?.delivery != nil)
   }
 
@@ -269,7 +269,7 @@ struct ReplicaNewsTests {
   func otherHistory() {
     var replica = Replica.holding(.document(5, "a", .old(5)))
     #expect(replica.announced(.set(9, "b", .new(9, after: 4)), vitals: .calm) == [.confirm])
-    #expect(replica.confirmed == .document(5, "a"))
+    #expect(replica.confirmed.state == .document(5, "a"))
   }
 
   @Test("that is evicted before it was read is reported as withdrawn")
@@ -309,7 +309,7 @@ struct ReplicaNewsTests {
       to: &replica,
       outcome: .shown
     )
-    #expect(replica.confirmed == .document(6, "b"))
+    #expect(replica.confirmed.state == .document(6, "b"))
     _ = replica.stored(.document(6, "b", .old(6).closed), vitals: .successor)
     #expect(!replica.isToBeConfirmed)
   }

@@ -33,7 +33,7 @@ struct ReplicaTests {
     #expect(replica.announced(.set(9, "2")) == [.show(newer)])
     #expect(replica.delivered(newer, outcome: .shown) == [])
     #expect(replica.stored(.document(7, "1"), read: read) == [.loading(false), .loadError(nil)])
-    #expect(replica.confirmed == .document(9, "2"))
+    #expect(replica.confirmed.state == .document(9, "2"))
   }
 
   // MARK: Messages
@@ -44,7 +44,7 @@ struct ReplicaTests {
     #expect(replica.announced(.set(6, "0")) == [])
     #expect(replica.announced(.set(7, "1")) == [])
     #expect(replica.announced(.deleted(5)) == [])
-    #expect(replica.confirmed == .document(7, "1"))
+    #expect(replica.confirmed.state == .document(7, "1"))
   }
 
   @Test("a deleted value is shown as absent")
@@ -88,7 +88,7 @@ struct ReplicaTests {
     #expect(replica.hasPendingChange)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
     #expect(!replica.hasPendingChange)
-    #expect(replica.confirmed == .document(8, "2"))
+    #expect(replica.confirmed.state == .document(8, "2"))
   }
 
   @Test("a commit is sent once, however often the replica looks for work")
@@ -147,7 +147,7 @@ struct ReplicaTests {
     #expect(replica.announced(.set(9, "3")) == [])
     let delivery = Replica.Delivery(state: .document(9, "3"), stamp: 1, sequence: 2)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .show(delivery)])
-    #expect(replica.confirmed == .document(9, "3"))
+    #expect(replica.confirmed.state == .document(9, "3"))
   }
 
   @Test("Converges: after our change, another service brings the earlier value back")
@@ -171,7 +171,7 @@ struct ReplicaTests {
     replica.send("2", stamp: 1, number: 1)
     #expect(replica.announced(.set(8, "3")) == [])
     #expect(replica.committed(.committed(9), operation: .number(1)) == [.settled])
-    #expect(replica.confirmed == .document(9, "2"))
+    #expect(replica.confirmed.state == .document(9, "2"))
   }
 
   @Test("NoEcho: a remote change that meets a local one waits for it")
@@ -183,7 +183,7 @@ struct ReplicaTests {
     #expect(replica.changed() == [.commit])
     replica.encodeAndSend("2", stamp: 1, number: 1)
     #expect(replica.committed(.committed(9), operation: .number(1)) == [.settled])
-    #expect(replica.confirmed == .document(9, "2"))
+    #expect(replica.confirmed.state == .document(9, "2"))
   }
 
   @Test("Converges: a delivery that an acknowledgement makes obsolete is repeated")
@@ -272,8 +272,8 @@ struct ReplicaTests {
     guard replica.takeWrite()?.restore?.text == "1" else {
       fatalError("Nothing was restored.")
     }
-    #expect(replica.confirmed == .document(7, "1"))
-    #expect(replica.floor == Revision(7))
+    #expect(replica.confirmed.state == .document(7, "1"))
+    #expect(replica.evidence.floor == Revision(7))
   }
 
   @Test("other bytes under the known revision are shown, because they are an edit by hand")

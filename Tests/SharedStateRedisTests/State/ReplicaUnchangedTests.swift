@@ -18,7 +18,7 @@ struct ReplicaUnchangedTests {
     #expect(replica.delivered(delivery, outcome: .superseded) == [.commit])
     #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(9), operation: .number(1)) == [.resume([1], nil), .settled])
-    #expect(replica.confirmed == .document(9, "1"))
+    #expect(replica.confirmed.state == .document(9, "1"))
   }
 
   @Test("Ordered: of the states that arrive during a commit, only the newest is shown")

@@ -178,7 +178,7 @@ struct ReplicaUpdatesTests {
       _ = replica.delivered(delivery, outcome: .shown)
       #expect(replica.takeWrite()?.operation == .number(1))
       _ = replica.committed(reply, operation: .number(1))
-      #expect(replica.confirmed == .document(8, text))
+      #expect(replica.confirmed.state == .document(8, text))
     }
   }
 

@@ -1,0 +1,61 @@
+/// The newest state known to be in Redis, whether or not it is shown yet, and what the server has in its place.
+struct Confirmed: Sendable {
+  /// What is stored in place of the confirmed state. Without a meta it is nothing, or a write without a revision.
+  struct Left: Hashable, Sendable {
+    let meta: Meta?
+  }
+
+  private(set) var state = Replica.State(revision: .none, content: .absent)
+  /// The meta of the state: parent, writer and expiry.
+  private(set) var meta: Meta?
+  /// Whether `meta` matches the server's exactly. It may not: a message of another service carries no expiry.
+  private(set) var isMetaCertain = true
+  /// What the server has if that is not the state: nothing is left of a deletion or an expiry, a client has written
+  /// without a revision, or the server has lost a version that cannot be restored.
+  private(set) var left: Left?
+
+  var revision: Revision { state.revision }
+  var content: StoredValue.Content { state.content }
+
+  /// The meta that the server is expected to have.
+  var expectedMeta: Meta? { (left ?? Left(meta: meta)).meta }
+
+  /// The revision that the server is expected to have.
+  var storedRevision: Revision { expectedMeta?.revision ?? .none }
+
+  /// Takes another state, which the server has.
+  mutating func take(
+    _ content: StoredValue.Content,
+    at revision: Revision,
+    _ meta: Meta?,
+    isMetaCertain: Bool = true
+  ) {
+    state = Replica.State(revision: revision, content: content)
+    (self.meta, self.isMetaCertain, left) = (meta, isMetaCertain, nil)
+  }
+
+  /// The server has this meta. The state may be one that it does not have.
+  mutating func compare(with stored: Meta?) {
+    left = stored == meta ? nil : Left(meta: stored)
+  }
+
+  /// The content has no revision of its own. This meta is stored beside it.
+  mutating func placeBeside(_ stored: Meta?) {
+    left = Left(meta: stored)
+  }
+
+  /// The server has the state again. Its expiry is not known.
+  mutating func restored() {
+    (left, isMetaCertain) = (nil, false)
+  }
+
+  /// The server alone knows when the state expires.
+  mutating func doubtExpiry() {
+    isMetaCertain = false
+  }
+
+  /// The key holds another Redis type.
+  mutating func found(otherType type: String) {
+    state.content = .otherType(type)
+  }
+}

@@ -1,0 +1,132 @@
+/// How a replica repairs what is stored: the repair to make, and the facts that it waits for.
+struct Mending: Sendable {
+  /// A write that repairs the server's state without a local change.
+  struct Repair: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+      /// The value was written or deleted without a revision: give it one.
+      case adopt
+      /// The server has lost the held version: restore it.
+      case restore
+      /// The server has lost the held version, and another client has written since: merge both.
+      case merge
+      /// Only the meta of the stored version is left anywhere: write the held version above it.
+      case giveBack
+    }
+
+    let kind: Kind
+    /// The stored value that was found. The repair takes effect only if it is still stored.
+    let stored: StoredValue
+    /// The result of a merge.
+    fileprivate(set) var merged: Fork.Merged?
+  }
+
+  /// A value that was found missing, until the server has told whether it has evicted keys.
+  struct Absence: Hashable, Sendable {
+    let stored: StoredValue
+    let isFirst: Bool
+    /// The server's vitals when a message announced the value.
+    let told: Vitals?
+    /// The count of changes of the evidence when the absence was found.
+    let evidence: UInt64
+  }
+
+  /// A stored value that is looked at again after a grace period, because another service may know better.
+  struct Wait: Hashable, Sendable {
+    let grace: Grace
+    let stored: StoredValue
+    fileprivate(set) var isOver = false
+
+    init(grace: Grace, stored: StoredValue) {
+      (self.grace, self.stored) = (grace, stored)
+    }
+  }
+
+  private(set) var repair: Repair?
+  private(set) var absence: Absence?
+  private(set) var wait: Wait?
+  /// Whether the server permits this service to make repairs. Found out by trying, on each connection and at
+  /// anti-entropy.
+  private(set) var isPermitted = true
+  /// The revision made by this service's last adoption, and the read that reveals its content if the message does not.
+  private(set) var adopted: (revision: Revision, read: UInt64) = (.none, 0)
+
+  /// The server may permit repairs again.
+  mutating func permit() {
+    isPermitted = true
+  }
+
+  /// The server permits no repairs. Another service will make them.
+  mutating func forbid() {
+    isPermitted = false
+  }
+
+  /// Plans to repair a stored value.
+  mutating func plan(_ kind: Repair.Kind, of stored: StoredValue) {
+    repair = Repair(kind: kind, stored: stored)
+  }
+
+  /// Plans to make a repair again that the server has refused for now.
+  mutating func plan(again refused: Repair) {
+    (repair, absence) = (refused, nil)
+  }
+
+  /// There is nothing to repair, or no longer.
+  mutating func drop() {
+    repair = nil
+  }
+
+  /// Removes and returns the repair, which is made now.
+  mutating func takeRepair() -> Repair? { repair.take() }
+
+  /// Notes the result of merging two histories.
+  mutating func merged(_ result: Fork.Merged) {
+    repair?.merged = result
+  }
+
+  /// Waits for the server to tell whether it has evicted keys.
+  mutating func wait(for absence: Absence) {
+    self.absence = absence
+  }
+
+  /// Removes and returns the value that was found missing.
+  mutating func takeAbsence() -> Absence? { absence.take() }
+
+  /// Waits for other services. A wait for the same value that has begun before goes on.
+  ///
+  /// - Returns: Whether the wait begins now.
+  mutating func wait(_ grace: Grace, for stored: StoredValue) -> Bool {
+    guard wait?.grace != grace || wait?.stored != stored else { return false }
+    wait = Wait(grace: grace, stored: stored)
+    return true
+  }
+
+  /// The grace period is over.
+  ///
+  /// - Returns: Whether this wait was still going on.
+  mutating func end(_ grace: Grace) -> Bool {
+    guard wait?.grace == grace else { return false }
+    wait?.isOver = true
+    return true
+  }
+
+  /// Stops waiting for other services.
+  mutating func stopWaiting() {
+    wait = nil
+  }
+
+  /// Another service has restored the held version.
+  mutating func restoredElsewhere() {
+    if repair?.kind == .restore { repair = nil }
+    (absence, wait) = (nil, nil)
+  }
+
+  /// The connection is gone. The next one finds all of it out again.
+  mutating func disconnect() {
+    (repair, absence, wait) = (nil, nil, nil)
+  }
+
+  /// This service has given a revision to a stored value, whose content the read reveals.
+  mutating func adopted(_ revision: Revision, read: UInt64) {
+    adopted = (revision, read)
+  }
+}

@@ -1,0 +1,85 @@
+/// The questions that a replica has asked its server, and the loads that wait for an answer.
+struct Questions: Sendable {
+  /// A read without an answer.
+  struct Read: Hashable, Sendable {
+    let number: UInt64
+    /// Its number among all questions.
+    let question: UInt64
+    /// The count of changes of the evidence when it was sent.
+    let evidence: UInt64
+  }
+
+  /// How many questions were asked: reads and commits.
+  private(set) var asked: UInt64 = 0
+  private(set) var sentReads: UInt64 = 0
+  private(set) var answeredRead: UInt64 = 0
+  private(set) var openReads: [Read] = []
+  /// For each explicit load, the read that has to be answered. An earlier one may have missed what the load asks for.
+  private var loads: [UInt64: UInt64] = [:]
+
+  /// The number of the next read.
+  var nextRead: UInt64 { sentReads + 1 }
+
+  /// Whether an explicit load waits for a read.
+  var hasLoads: Bool { !loads.isEmpty }
+
+  /// A read is about to be sent. Returns its number.
+  mutating func askRead(evidence: UInt64) -> UInt64 {
+    sentReads += 1
+    asked += 1
+    openReads.append(Read(number: sentReads, question: asked, evidence: evidence))
+    return sentReads
+  }
+
+  /// A commit is about to be sent. Returns its number among all questions.
+  mutating func askCommit() -> UInt64 {
+    asked += 1
+    return asked
+  }
+
+  /// A read was answered, and so were the ones before it.
+  ///
+  /// - Parameter evidence: The present count, for a read that is no longer known.
+  mutating func answer(read number: UInt64, evidence: UInt64) -> Read {
+    var read = Read(number: number, question: asked, evidence: evidence)
+    while let first = openReads.first, first.number <= number {
+      read = first
+      openReads.removeFirst()
+    }
+    answeredRead = max(answeredRead, number)
+    return read
+  }
+
+  /// The connection is gone: the open reads stay without an answer.
+  mutating func disconnect() {
+    openReads = []
+  }
+
+  /// Lets an explicit load wait for the next read.
+  mutating func load(_ waiter: UInt64) {
+    loads[waiter] = nextRead
+  }
+
+  /// Lets all explicit loads wait for the next read: an answer has told nothing certain.
+  mutating func loadAgain() {
+    for waiter in loads.keys { loads[waiter] = nextRead }
+  }
+
+  /// An explicit load has stopped waiting.
+  mutating func forget(_ waiter: UInt64) {
+    loads[waiter] = nil
+  }
+
+  /// Removes and returns the loads whose read was answered.
+  mutating func takeAnsweredLoads() -> [UInt64] {
+    let answered = loads.filter { $0.value <= answeredRead }.keys.sorted()
+    for waiter in answered { loads[waiter] = nil }
+    return answered
+  }
+
+  /// Removes and returns all loads.
+  mutating func takeLoads() -> [UInt64] {
+    defer { loads = [:] }
+    return loads.keys.sorted()
+  }
+}

@@ -1,0 +1,62 @@
+/// What the program and its operator were told about a value.
+struct Reports: Sendable {
+  /// Whether `isLoading` or `loadError` is set, so that it has to be cleared once the value is up to date.
+  private var hasLoadStatus = true
+  /// The `loadError` that was told last because the document is unreadable.
+  private var unreadable: RedisSharedStateError?
+  /// The unreadable content that was logged last.
+  private var loggedUnreadable: StoredValue.Content?
+  private(set) var hasSaveError = false
+  /// The stamp and the reason of the last change that was given up; `nil` once the value is saved.
+  private(set) var givenUp: (stamp: UInt64, error: RedisSharedStateError)?
+
+  /// The program was told that the value is loading, or cannot be loaded.
+  mutating func loadStatusChanged() {
+    hasLoadStatus = true
+  }
+
+  /// The value is up to date, or its document is unreadable.
+  ///
+  /// - Returns: Whether the program has to be told.
+  mutating func loaded(_ unreadable: RedisSharedStateError?) -> Bool {
+    guard hasLoadStatus || self.unreadable != unreadable else { return false }
+    (hasLoadStatus, self.unreadable) = (false, unreadable)
+    return true
+  }
+
+  /// A stored document is unreadable. The same content is logged once, even if an edit gets its revision later.
+  ///
+  /// - Returns: Whether it has to be logged.
+  mutating func noteUnreadable(_ content: StoredValue.Content) -> Bool {
+    hasLoadStatus = true
+    guard loggedUnreadable != content else { return false }
+    loggedUnreadable = content
+    return true
+  }
+
+  /// The stored document can be read.
+  mutating func noteReadable() {
+    loggedUnreadable = nil
+  }
+
+  /// The program was told that the value cannot be saved.
+  mutating func saveFailed() {
+    hasSaveError = true
+  }
+
+  /// The value is saved.
+  ///
+  /// - Returns: Whether the program has to be told, because there was an error.
+  mutating func saved() -> Bool {
+    defer { (hasSaveError, givenUp) = (false, nil) }
+    return hasSaveError
+  }
+
+  /// The local changes up to the stamp were given up.
+  ///
+  /// - Returns: Whether the operator has to be told: once for each stamp.
+  mutating func gaveUp(_ stamp: UInt64, _ error: RedisSharedStateError) -> Bool {
+    defer { (hasSaveError, givenUp) = (true, (stamp, error)) }
+    return givenUp?.stamp != stamp
+  }
+}

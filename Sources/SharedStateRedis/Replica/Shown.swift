@@ -1,0 +1,131 @@
+import Foundation
+
+/// What the box shows, apart from the local changes that are not acknowledged.
+struct Shown: Sendable {
+  /// How the box relates to the confirmed state.
+  enum Sight: Hashable, Sendable {
+    /// The box shows it, apart from local changes made after it.
+    case reflected
+    /// It has not been decoded yet.
+    case unknown
+    /// It can be decoded, but a local change prevented showing it when the box had to have this stamp.
+    case blocked(stamp: UInt64?)
+    case unreadable(RedisSharedStateError)
+  }
+
+  /// A delivery whose outcome is awaited. Until then nothing is committed, because the state may be unreadable.
+  struct Showing: Hashable, Sendable {
+    let sequence: UInt64
+    let revision: Revision
+    /// The revision to go back to, once the state that is being shown turns out never to have been stored.
+    var withdrawnTo: Revision?
+  }
+
+  private(set) var base = Replica.Base.defaultValue
+  /// The revision of `base`.
+  private(set) var baseRevision = Revision.none
+  /// Whether the box holds an announced version that was never stored, because a local change or a save kept the box
+  /// from going back.
+  private(set) var isBaseWithdrawn = false
+  /// The document sent for the last local change, if it decodes to the value in the box.
+  private(set) var reflected: Data?
+  private(set) var sight = Sight.reflected
+  private(set) var showing: Showing?
+  /// Counts the deliveries.
+  private var sequence: UInt64 = 0
+  /// Whether the box has been up to date once, so that everything shown from now on is a change.
+  private(set) var isLoaded = false
+
+  /// Why the stored document cannot be read. A local change waits for as long as it is there.
+  var unreadable: RedisSharedStateError? {
+    if case .unreadable(let error) = sight { error } else { nil }
+  }
+
+  /// Whether the box has this version, which was made here, and no other state was shown since.
+  func isMadeHere(_ held: Held) -> Bool {
+    guard case .encoded = base else { return false }
+    return baseRevision == held.revision && held.content.document == reflected && !isBaseWithdrawn
+  }
+
+  /// A delivery of the state with this revision begins. Returns its number.
+  mutating func begin(_ revision: Revision) -> UInt64 {
+    sequence += 1
+    showing = Showing(sequence: sequence, revision: revision)
+    return sequence
+  }
+
+  /// A delivery has ended, with or without success.
+  ///
+  /// - Returns: The revision to go back to, if the state turned out never to have been stored.
+  mutating func end(_ sequence: UInt64) -> Revision? {
+    guard let ended = showing, ended.sequence == sequence else { return nil }
+    showing = nil
+    return ended.withdrawnTo
+  }
+
+  /// The box has this base, apart from the local changes that are not acknowledged.
+  mutating func reflect(_ base: Replica.Base, at revision: Revision) {
+    (self.base, baseRevision, isBaseWithdrawn) = (base, revision, false)
+  }
+
+  /// A local change was committed, and is the base of the next one.
+  ///
+  /// - Parameters:
+  ///   - stored: The document that was sent.
+  ///   - isReflected: Whether it decodes to the value in the box.
+  mutating func reflect(_ encoded: Data, stored: Data?, at revision: Revision, isReflected: Bool) {
+    // Until the box shows the merged document, it still has the part that was never stored.
+    let isStillWithdrawn = isBaseWithdrawn && !isReflected
+    reflect(.encoded(encoded, stored: stored ?? encoded), at: revision)
+    isBaseWithdrawn = isStillWithdrawn
+    reflected = isReflected ? stored : nil
+  }
+
+  /// The confirmed state equals what the box shows.
+  mutating func keep(at revision: Revision) {
+    baseRevision = revision
+    sight = .reflected
+  }
+
+  /// The versions after this revision were announced, and never stored.
+  mutating func withdraw(to revision: Revision) {
+    if baseRevision > revision { (baseRevision, isBaseWithdrawn) = (revision, true) }
+    // The box may have it already, although that is not reported yet.
+    if let showing, showing.revision > revision { self.showing?.withdrawnTo = revision }
+  }
+
+  /// The box shows a version that was never stored.
+  mutating func markWithdrawn(to revision: Revision) {
+    (baseRevision, isBaseWithdrawn) = (revision, true)
+  }
+
+  /// The box shows the confirmed state, or a newer one.
+  mutating func markReflected() {
+    sight = .reflected
+  }
+
+  /// There is another confirmed state, to be decoded and shown.
+  mutating func markUnknown() {
+    sight = .unknown
+  }
+
+  /// A box that shows the confirmed state no longer does. One that could not show it still cannot.
+  mutating func markUnknownIfReflected() {
+    if sight == .reflected { sight = .unknown }
+  }
+
+  /// A local change prevented showing the confirmed state.
+  mutating func markBlocked(at stamp: UInt64?) {
+    sight = .blocked(stamp: stamp)
+  }
+
+  /// The confirmed document cannot be read.
+  mutating func markUnreadable(_ error: RedisSharedStateError) {
+    sight = .unreadable(error)
+  }
+
+  /// The box has been up to date.
+  mutating func finishLoading() {
+    isLoaded = true
+  }
+}
