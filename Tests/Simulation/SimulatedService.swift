@@ -165,7 +165,7 @@ final class SimulatedService: CustomStringConvertible {
       if let box = boxes[id] { tasks.append(.status(box, \.hasLoadError, error != nil, number: number)) }
     case .saveError(let id, let error, _, let number):
       guard let box = boxes[id] else { return }
-      if error?.code == .conflict { box.giveUp(link.members[id]?.replica.settledStamp ?? 0, isEncodable: true) }
+      if error?.code == .conflict { box.giveUp(link.members[id]?.replica.pending.settledStamp ?? 0, isEncodable: true) }
       // A refused reset is not kept for later.
       if error?.code == .permissionDenied, link.members[id]?.replica.hasPendingChange == false { box.giveUpReset() }
       tasks.append(.status(box, \.hasSaveError, error != nil, number: number))

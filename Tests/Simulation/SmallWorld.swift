@@ -425,10 +425,10 @@ struct SmallWorld {
     hasher.combine(replica.evidence.floor)
     hasher.combine(replica.shown.base)
     hasher.combine(replica.shown.baseRevision)
-    hasher.combine(replica.isDirty)
+    hasher.combine(replica.pending.isDirty)
     hasher.combine(replica.isVerified)
     hasher.combine(replica.mending.repair)
-    hasher.combine(replica.settledStamp)
+    hasher.combine(replica.pending.settledStamp)
     // Only the order of counters matters, not their values.
     for read in replica.questions.openReads {
       hasher.combine(replica.questions.sentReads - read.number)

@@ -224,8 +224,8 @@ extension LinkState.Member {
     read number: UInt64,
     _ vitals: Vitals
   ) -> ([Replica.Action], Bool) {
-    let wasVerifying = replica.verification.map { $0.read <= number && !$0.updates.isEmpty } ?? false
+    let wasVerifying = replica.pending.verification.map { $0.read <= number && !$0.updates.isEmpty } ?? false
     let actions = replica.stored(value, read: number, vitals: vitals)
-    return (actions, wasVerifying && replica.isUpdateOutdated)
+    return (actions, wasVerifying && replica.pending.isUpdateOutdated)
   }
 }

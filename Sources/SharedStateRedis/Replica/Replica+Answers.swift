@@ -10,7 +10,8 @@ extension Replica {
     operation: Operation,
     vitals: Vitals = Vitals()
   ) -> [Action] {
-    guard inFlight?.operation == operation, let job = inFlight.take() else { return [] }
+    guard let job = inFlight, job.operation == operation else { return [] }
+    outgoing = .nothing
     switch reply {
     case .committed(let revision, let parent):
       // The server refuses older operations of this service from now on. It does not remember restorations.
@@ -83,10 +84,10 @@ extension Replica {
       shown.reflect(.defaultValue, at: revision)
       // The box still has the value from before the reset.
       shown.markUnknownIfReflected()
-      finished += job.waiters.save.sorted()
+      outcomes.finish(job.waiters.save.sorted())
       return actions + saved() + resume(job.waiters.flush.sorted(), nil) + settle(stamp: stamp)
     case .updates, .repair:
-      finished += job.updates
+      outcomes.finish(job.updates)
       return actions
     }
   }
@@ -175,14 +176,14 @@ extension Replica {
       guard isDecided(job, by: stored, hasForgotten, vitals) else {
         return actions + resume(job.updates, .outcomeUnknown(name: name))
       }
-      updates = job.updates + updates
+      pending.putBack(updates: job.updates)
       return actions
     case .reset(let stamp):
-      putBack(resetUpTo: stamp, job.waiters)
+      pending.putBack(resetUpTo: stamp, job.waiters)
       return actions
     case .change(let stamp, let encoded, let isReplacement):
       if isReplacement {
-        isDirty = true
+        pending.change()
         let error = RedisSharedStateError.conflict(name: name, local: encoded, stored: stored.document)
         reports.saveFailed()
         return actions + [.saveError(error)] + finish(job.waiters, error)
@@ -216,8 +217,8 @@ extension Replica {
   mutating func rollBack(stamp: UInt64, _ waiters: Waiters, _ error: RedisSharedStateError) -> [Action] {
     let told = giveUp(stamp: stamp, error)
     shown.markUnknownIfReflected()
-    updates += waiters.updates
-    yielded += outcomes(of: waiters, givenUp: error)
+    pending.append(updates: waiters.updates)
+    outcomes.yield(failures(of: waiters, givenUp: error))
     return told + settle(stamp: stamp)
   }
 
@@ -227,41 +228,23 @@ extension Replica {
   mutating func putBack(_ job: Job, _ error: RedisSharedStateError?) -> [Action] {
     switch job.purpose {
     case .change(let stamp, _, _):
-      putBack(changeUpTo: stamp, job.waiters)
+      pending.putBack(changeUpTo: stamp, job.waiters)
       return []
     case .reset(let stamp):
-      putBack(resetUpTo: stamp, job.waiters)
+      pending.putBack(resetUpTo: stamp, job.waiters)
       return []
     case .updates:
       if let error { return refuse(job, error) }
-      updates = job.updates + updates
+      pending.putBack(updates: job.updates)
       return []
     case .repair:
       return []
     }
   }
 
-  mutating func putBack(changeUpTo stamp: UInt64, _ waiters: Waiters) {
-    isDirty = true
-    var waiting = waiters
-    // The reset deletes the value that was to be saved.
-    if let reset, reset.stamp >= stamp { waiting.isSave = false }
-    self.waiters.merge(waiting)
-    // The reset is committed first now, so a waiter for both waits for this change.
-    self.waiters.flush.formUnion(reset?.waiters.flush ?? [])
-    reset?.waiters.flush = []
-  }
-
   /// Fails the atomic updates. A refusal does not tell whether an earlier sending of the job has taken effect.
   private func refuse(_ job: Job, _ error: RedisSharedStateError) -> [Action] {
     resume(job.updates, job.isInterrupted ? .outcomeUnknown(name: name) : error)
-  }
-
-  private mutating func putBack(resetUpTo stamp: UInt64, _ waiters: Waiters) {
-    var reset = self.reset ?? Reset(stamp: stamp, waiters: Waiters())
-    reset.stamp = max(reset.stamp, stamp)
-    reset.waiters.merge(waiters)
-    self.reset = reset
   }
 
   /// The server refused a commit. A local change is tried again later, unchanged; any other job is given up.
@@ -283,15 +266,15 @@ extension Replica {
       return refuse(job, error) + advance()
     case .reset(let stamp):
       giveUp(job)
-      return resume(job.waiters.all, error) + settle(stamp: min(stamp, settledStamp)) + advance()
+      return resume(job.waiters.all, error) + settle(stamp: min(stamp, pending.settledStamp)) + advance()
     case .change:
       job.isSent = false
       isPausing = true
       reports.saveFailed()
       // Waiters for a later snapshot and updates are told as well: they would have to wait behind this change.
-      let refused = job.waiters.takeAll() + waiters.takeAll() + updates + job.waiters.updates + waiters.updates
-      (updates, job.waiters.updates, waiters.updates) = ([], [], [])
-      inFlight = job
+      let waiting = job.waiters.takeAll() + pending.takeWaiters()
+      let refused = waiting + pending.takeUpdates() + job.waiters.takeUpdates() + pending.takeLaterUpdates()
+      outgoing = .commit(job)
       return [.saveError(error)] + resume(refused, error) + advance() + [.retryLater]
     }
   }
@@ -308,21 +291,18 @@ extension Replica {
       reports.loadStatusChanged()
       actions += [.loading(false), .loadError(error)] + resume(questions.takeLoads(), error)
     }
-    var refused = waiters.takeAll() + waiters.updates + updates
-    (waiters.updates, updates) = ([], [])
-    if let inFlight, !inFlight.isSent {
-      refused += (self.inFlight?.waiters.takeAll() ?? []) + inFlight.waiters.updates
-      self.inFlight?.waiters.updates = []
+    var refused = pending.takeWaiters() + pending.takeLaterUpdates() + pending.takeUpdates()
+    if inFlight?.isSent == false {
+      refused += (outgoing.commit?.waiters.takeAll() ?? []) + (outgoing.commit?.waiters.takeUpdates() ?? [])
     }
-    refused += verification?.updates ?? []
-    verification = nil
+    refused += pending.takeVerified()
     if hasPendingChange {
       reports.saveFailed()
       actions.append(.saveError(error))
     }
-    if let reset {
-      self.reset = nil
-      return actions + resume(refused + reset.waiters.all, error) + settle(stamp: min(reset.stamp, settledStamp))
+    if let reset = pending.takeReset() {
+      let stamp = min(reset.stamp, pending.settledStamp)
+      return actions + resume(refused + reset.waiters.all, error) + settle(stamp: stamp)
     }
     return actions + resume(refused, error)
   }
@@ -335,23 +315,23 @@ extension Replica {
 
   /// A snapshot is saved. Resumes its waiters, except those of a flush if a reset is still to be committed.
   mutating func finish(_ waiters: Waiters) -> [Action] {
-    guard reset != nil else { return finish(waiters, nil) }
+    guard pending.reset != nil else { return finish(waiters, nil) }
     var told = waiters
-    reset?.waiters.flush.formUnion(told.flush)
+    pending.flush(afterReset: told.flush)
     told.flush = []
     return finish(told, nil)
   }
 
   /// A snapshot is saved or has failed. Resumes its waiters, and lets the updates run that had to come after it.
   mutating func finish(_ waiters: Waiters, _ error: RedisSharedStateError?) -> [Action] {
-    updates += waiters.updates
+    pending.append(updates: waiters.updates)
     return resume(waiters.all, error)
   }
 
   /// A snapshot was given up. Resumes its waiters with the error, and lets the updates run that had to come after it.
   mutating func finish(_ waiters: Waiters, givenUp error: RedisSharedStateError) -> [Action] {
-    updates += waiters.updates
-    return outcomes(of: waiters, givenUp: error).flatMap { resume($0.waiters, $0.error) }
+    pending.append(updates: waiters.updates)
+    return failures(of: waiters, givenUp: error).flatMap { resume($0.waiters, $0.error) }
   }
 
   /// Gives up the local changes up to the stamp, and reports it once for each stamp.
@@ -360,7 +340,7 @@ extension Replica {
   }
 
   /// The errors of a change that was given up: the reason for each save, and the name of the value for each flush.
-  private func outcomes(
+  private func failures(
     of waiters: Waiters,
     givenUp error: RedisSharedStateError
   ) -> [(waiters: [UInt64], error: RedisSharedStateError)] {
@@ -369,7 +349,7 @@ extension Replica {
 
   /// Marks the local changes up to the stamp as settled.
   mutating func settle(stamp: UInt64) -> [Action] {
-    settledStamp = max(settledStamp, stamp)
+    pending.settle(stamp)
     return hasPendingChange ? [] : [.settled]
   }
 

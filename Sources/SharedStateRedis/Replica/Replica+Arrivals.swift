@@ -131,16 +131,7 @@ extension Replica {
     isVerified = true
     let isOutdated = isOvertaken || read.evidence != evidence.changes && !isNewer(stored)
     let actions = isOutdated ? [.read] : look(at: stored, question: read.question, isFirst: isFirst, vitals: vitals)
-    if let verification, verification.read <= number {
-      self.verification = nil
-      isUpdateOutdated = false
-      if state == verification.state {
-        finished += verification.updates
-      } else {
-        updates = verification.updates + updates
-        isUpdateOutdated = true
-      }
-    }
+    outcomes.finish(pending.verify(read: number, state))
     // The expiry timer does not run without a connection.
     let isExpiring = isFirst && policy.timeToLive > 0 && stored.content != .absent
     return actions + (isExpiring ? [.readLater(milliseconds: policy.timeToLive)] : []) + advance()

@@ -24,22 +24,8 @@ extension Replica {
     package var isMerged: Bool
     /// Whether the stored document cannot be read and is replaced on request.
     var isReplacement: Bool
-    /// The updates whose callers have stopped waiting since the encoding began.
-    var forgotten: Set<UInt64> = []
-    /// Whether a closure of the program that was using the value has ended since the encoding began.
-    var isUnlocked = false
-
     /// Whether it encodes the local change.
     var isOfChange: Bool { fork == nil && updates.isEmpty }
-  }
-
-  /// An encoding that waits for a snapshot, because a closure of the program was using the value.
-  struct Postponement: Sendable {
-    /// Whether the closure is still using the value.
-    var isLocked: Bool
-    /// The waiters when the encoding began. The snapshot will be newer than their changes, but maybe older than those
-    /// of later waiters.
-    var waiters: Waiters
   }
 
   /// The result of an ``Encoding``.
@@ -83,29 +69,25 @@ extension Replica {
     guard mayBeginCommit, inFlight == nil, shown.showing == nil else { return nil }
     if let repair = mending.repair {
       guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return nil }
-      encoding = makeEncoding(of: [])
-      encoding?.fork = documents
-      return encoding
+      return begin(makeEncoding(of: [], merging: documents))
     }
-    guard reset == nil, shown.sight != .unknown else { return nil }
-    if !updates.isEmpty, verification == nil, unreadable == nil {
-      encoding = makeEncoding(of: updates)
-      updates = []
-    } else if let postponed, !postponed.isLocked, mayCommit {
-      // The replica stays dirty, because another snapshot has to follow this one.
-      encodingWaiters = postponed.waiters
-      self.postponed = nil
-      encoding = makeEncoding(of: [])
-    } else if isDirty, mayCommit, postponed == nil {
-      isDirty = false
-      (encodingWaiters, waiters) = (waiters, Waiters())
-      encoding = makeEncoding(of: [])
+    guard pending.reset == nil, shown.sight != .unknown else { return nil }
+    if !pending.updates.isEmpty, pending.verification == nil, unreadable == nil {
+      return begin(makeEncoding(of: pending.takeUpdates()))
     }
+    guard pending.hasSnapshot, mayCommit else { return nil }
+    let encoding = makeEncoding(of: [])
+    return begin(encoding, pending.takePostponed() ?? pending.takeSnapshot())
+  }
+
+  private mutating func begin(_ encoding: Encoding, _ waiters: Waiters = Waiters()) -> Encoding {
+    outgoing = .encoding(Outgoing.Encoding(encoding, waiters))
     return encoding
   }
 
-  private func makeEncoding(of updates: [UInt64]) -> Encoding {
+  private func makeEncoding(of updates: [UInt64], merging fork: Fork.Documents? = nil) -> Encoding {
     Encoding(
+      fork: fork,
       updates: updates,
       base: shown.base,
       isBaseWithdrawn: shown.isBaseWithdrawn,
@@ -120,28 +102,24 @@ extension Replica {
 
   /// A closure of the program is using the value, so the snapshot is taken after ``unlocked()``.
   package mutating func locked() -> [Action] {
-    guard let encoding, encoding.isOfChange else { return [] }
-    self.encoding = nil
-    isDirty = true
-    postponed = Postponement(isLocked: !encoding.isUnlocked, waiters: encodingWaiters)
-    encodingWaiters = Waiters()
+    guard let encoding = outgoing.encoding, encoding.work.isOfChange else { return [] }
+    outgoing = .nothing
+    pending.postpone(isLocked: !encoding.isUnlocked, encoding.waiters)
     return advance()
   }
 
   /// The closure has ended.
   package mutating func unlocked() -> [Action] {
-    encoding?.isUnlocked = true
-    guard postponed?.isLocked ?? false else { return [] }
-    postponed?.isLocked = false
-    return advance()
+    outgoing.encoding?.isUnlocked = true
+    return pending.unlock() ? advance() : []
   }
 
   /// The encoding has ended: a snapshot is encoded, updates have run, or histories are merged, with success or not.
   package mutating func encoded(_ encoded: Encoded, operation: Operation) -> [Action] {
-    guard let encoding else { return [] }
-    self.encoding = nil
-    if let documents = encoding.fork { return finish(merge: encoded, of: documents) }
-    return encoding.updates.isEmpty
+    guard let encoding = outgoing.encoding else { return [] }
+    outgoing = .nothing
+    if let documents = encoding.work.fork { return finish(merge: encoded, of: documents) }
+    return encoding.work.updates.isEmpty
       ? finish(change: encoded, encoding, operation) : finish(updates: encoded, encoding, operation)
   }
 
@@ -161,42 +139,42 @@ extension Replica {
 
   private mutating func finish(
     change encoded: Encoded,
-    _ encoding: Encoding,
+    _ underWay: Outgoing.Encoding,
     _ operation: Operation
   ) -> [Action] {
-    defer { encodingWaiters = Waiters() }
-    let stamp = encoded.stamp
+    let (encoding, waiters, stamp) = (underWay.work, underWay.waiters, encoded.stamp)
     switch encoded.result {
-    case .success where stamp <= settledStamp && !encodingWaiters.isSave:
+    case .success where stamp <= pending.settledStamp && !waiters.isSave:
       // The change was reported twice. Committing it again would overwrite later writes of other services.
-      let error = reports.givenUp.flatMap { $0.stamp >= settledStamp ? $0.error : nil }
+      let error = reports.givenUp.flatMap { $0.stamp >= pending.settledStamp ? $0.error : nil }
       let told =
-        error.map { [.saveError($0)] + finish(encodingWaiters, givenUp: $0) } ?? saved() + finish(encodingWaiters)
+        error.map { [.saveError($0)] + finish(waiters, givenUp: $0) } ?? saved() + finish(waiters)
       return told + settle(stamp: stamp) + advance()
     case .success(let documents):
       guard let documents else { return [] }
       if isOvertaken(encoding), !encoding.isReplacement {
-        guard isCertain(encoding.stored) else { return encodeAgain(stamp: stamp) }
+        guard isCertain(encoding.stored) else { return encodeAgain(stamp: stamp, waiters) }
         let stored = confirmed.content.document
-        return rollBack(stamp: stamp, encodingWaiters, local: documents.encoded, stored: stored) + advance()
+        return rollBack(stamp: stamp, waiters, local: documents.encoded, stored: stored) + advance()
       }
       let revision = encoding.stored.revision
-      inFlight = Job(
+      let job = Job(
         purpose: .change(stamp: stamp, encoded: documents.encoded, isReplacement: encoding.isReplacement),
         operation: operation,
         content: .document(documents.merged),
         condition: encoding.isReplacement ? .replacing(revision) : .revision(revision),
         expectation: Job.Expectation(encoding),
         isReflected: documents.isReflected,
-        waiters: encodingWaiters
+        waiters: waiters
       )
+      outgoing = .commit(job)
       return remadeIfOutdated()
     case .failure(let error) where encoded.givesWay:
-      guard isCertain(encoding.stored) else { return encodeAgain(stamp: stamp) }
-      return rollBack(stamp: stamp, encodingWaiters, error) + advance()
+      guard isCertain(encoding.stored) else { return encodeAgain(stamp: stamp, waiters) }
+      return rollBack(stamp: stamp, waiters, error) + advance()
     case .failure(let error):
       // The change stays in the box and is given up here. A later one may well be sent.
-      let told = giveUp(stamp: stamp, error) + finish(encodingWaiters, givenUp: error)
+      let told = giveUp(stamp: stamp, error) + finish(waiters, givenUp: error)
       return told + settle(stamp: stamp) + advance()
     }
   }
@@ -221,8 +199,8 @@ extension Replica {
   private var storedState: State { State(revision: confirmed.storedRevision, content: confirmed.content) }
 
   /// Encodes a local change once more later: it would yield to a state that may not be stored.
-  private mutating func encodeAgain(stamp: UInt64) -> [Action] {
-    putBack(changeUpTo: stamp, encodingWaiters)
+  private mutating func encodeAgain(stamp: UInt64, _ waiters: Waiters) -> [Action] {
+    pending.putBack(changeUpTo: stamp, waiters)
     guard news != nil else { return advance() }
     announcements.makeDecisive()
     return [.read] + advance()
@@ -230,18 +208,19 @@ extension Replica {
 
   private mutating func finish(
     updates encoded: Encoded,
-    _ encoding: Encoding,
+    _ underWay: Outgoing.Encoding,
     _ operation: Operation
   ) -> [Action] {
-    guard encoding.forgotten.isEmpty else {
-      updates = encoding.updates.filter { !encoding.forgotten.contains($0) } + updates
+    let encoding = underWay.work
+    guard underWay.forgotten.isEmpty else {
+      pending.putBack(updates: encoding.updates.filter { !underWay.forgotten.contains($0) })
       return advance()
     }
     let refused = encoded.refused.sorted { $0.key < $1.key }.flatMap { resume([$0.key], $0.value) }
     let updates = encoding.updates.filter { encoded.refused[$0] == nil }
     switch encoded.result {
     case .success(let documents?):
-      inFlight = Job(
+      let job = Job(
         purpose: .updates,
         operation: operation,
         content: .document(documents.merged),
@@ -249,14 +228,11 @@ extension Replica {
         expectation: Job.Expectation(encoding),
         updates: updates
       )
+      outgoing = .commit(job)
       return refused + remadeIfOutdated()
     case .success(nil):
       guard !updates.isEmpty else { return refused + advance() }
-      verification = Verification(
-        updates: updates,
-        state: encoding.stored,
-        read: questions.nextRead
-      )
+      pending.verify(updates, encoding.stored, read: questions.nextRead)
       return refused + (phase == .live ? [.read] : []) + advance()
     case .failure(let error):
       return resume(encoding.updates, error) + advance()

@@ -144,7 +144,7 @@ extension Replica {
       if job.isInterrupted { job.earlierLineage = job.earlierLineage ?? job.lineage }
       draft(&job, in: vitals.era)
     }
-    inFlight = job
+    outgoing = .commit(job)
     if let restore = restore(for: job) { return (.restore(restore), job.operation, restore.content.size) }
     let commit = commit(for: job)
     return (.commit(commit), job.operation, job.content.size + (commit.basis?.count ?? 0))
@@ -215,7 +215,7 @@ extension Replica {
 
   /// Gives up a commit: its reply is no longer of interest.
   mutating func giveUp(_ job: Job) {
-    inFlight = nil
+    outgoing = .nothing
     if job.isInterrupted { hasUndecided = true }
   }
 
@@ -227,20 +227,20 @@ extension Replica {
       var expectation = Job.Expectation()
       (expectation.meta, expectation.content) = (repair.stored.meta, repair.stored.content)
       if repair.kind == .merge, repair.stored.meta == nil { expectation.basis = repair.stored.document }
-      inFlight = Job(
+      let job = Job(
         purpose: .repair(repair),
         operation: nextOperation(),
         content: .absent,
         condition: .revision(repair.stored.revision),
         expectation: expectation
       )
-    } else if let reset {
-      self.reset = nil
+      outgoing = .commit(job)
+    } else if let reset = pending.takeReset() {
       var expectation = Job.Expectation()
       (expectation.meta, expectation.content, expectation.held) = (
         confirmed.expectedMeta, confirmed.content, held.meta?.lineage
       )
-      inFlight = Job(
+      let job = Job(
         purpose: .reset(stamp: reset.stamp),
         operation: nextOperation(),
         content: .absent,
@@ -248,6 +248,7 @@ extension Replica {
         expectation: expectation,
         waiters: reset.waiters
       )
+      outgoing = .commit(job)
     }
   }
 

@@ -119,50 +119,6 @@ package struct Replica: Sendable {
     }
   }
 
-  /// The waiters for the acknowledgement of one snapshot. Sets, because thousands may stop waiting one by one.
-  struct Waiters: Sendable {
-    var save: Set<UInt64> = []
-    /// The waiters in `save` that want to replace an unreadable document.
-    var replacing: Set<UInt64> = []
-    /// The waiters that want only the changes made so far to be acknowledged.
-    var flush: Set<UInt64> = []
-    /// Atomic updates to run after the snapshot.
-    var updates: [UInt64] = []
-    /// Whether a save was requested, so that the snapshot is committed even if nothing has changed. It stays set when
-    /// the waiter stops waiting.
-    var isSave = false
-
-    var all: [UInt64] { save.union(flush).sorted() }
-
-    mutating func remove(_ waiter: UInt64) {
-      save.remove(waiter)
-      replacing.remove(waiter)
-      flush.remove(waiter)
-      updates.removeAll { $0 == waiter }
-    }
-
-    mutating func merge(_ other: Waiters) {
-      save.formUnion(other.save)
-      replacing.formUnion(other.replacing)
-      flush.formUnion(other.flush)
-      updates = other.updates + updates
-      isSave = isSave || other.isSave
-    }
-
-    /// Removes and returns all waiters except the updates.
-    mutating func takeAll() -> [UInt64] {
-      defer { (save, replacing, flush) = ([], [], []) }
-      return all
-    }
-
-    /// Removes and returns the waiters whose save fails because the stored document cannot be read.
-    mutating func takeSaves() -> [UInt64] {
-      guard replacing.isEmpty else { return [] }
-      defer { (save, isSave) = ([], false) }
-      return save.sorted()
-    }
-  }
-
   package let name: String
   let names: KeyNames
   package let policy: ReplicaPolicy
@@ -179,48 +135,14 @@ package struct Replica: Sendable {
   var shown = Shown()
   var questions = Questions()
   var reports = Reports()
-
-  var isDirty = false
-  var postponed: Postponement?
-  var encoding: Encoding?
-  var inFlight: Job?
+  var pending = Pending()
+  var outgoing = Outgoing.nothing
+  var outcomes = Outcomes()
   /// Whether a commit was given up while its outcome was unknown. The broken connection may still deliver it, which
   /// must not be taken for the effect of another commit.
   var hasUndecided = false
   /// Whether the pause after a refused commit is still running.
   var isPausing = false
-  /// The stamp up to which local mutations are acknowledged or given up.
-  var settledStamp: UInt64 = 0
-
-  /// The waiters for the next snapshot.
-  var waiters = Waiters()
-  /// The waiters for the snapshot that is being encoded. A later waiter may have changed the value since.
-  var encodingWaiters = Waiters()
-  /// Atomic updates that have not run and need not wait for a local change to be committed.
-  var updates: [UInt64] = []
-  /// Atomic updates that have changed nothing. They succeed once a read confirms that the state they saw is stored.
-  var verification: Verification?
-  /// Whether the last verified updates have to run again.
-  var isUpdateOutdated = false
-  /// A requested deletion of the stored value, and its waiters.
-  var reset: Reset?
-  /// The waiters that are resumed once their change is shown.
-  var finished: [UInt64] = []
-  /// The waiters whose changes have yielded to a remote change. They are resumed once that is shown.
-  var yielded: [(waiters: [UInt64], error: RedisSharedStateError)] = []
-  struct Verification: Sendable {
-    var updates: [UInt64]
-    /// The state that the updates saw.
-    var state: State
-    /// The read that has to be answered.
-    var read: UInt64
-  }
-
-  struct Reset: Sendable {
-    /// The stamp of the last local mutation before it.
-    var stamp: UInt64
-    var waiters: Waiters
-  }
 
   package init(name: String, names: KeyNames, policy: ReplicaPolicy) {
     self.name = name
@@ -230,20 +152,24 @@ package struct Replica: Sendable {
 
   /// Whether a local change, or a reset, is not acknowledged.
   var hasPendingChange: Bool {
-    isDirty || encoding?.isOfChange ?? false || inFlight?.isLocalChange ?? false || reset != nil
+    switch outgoing {
+    case .encoding(let encoding) where encoding.work.isOfChange: true
+    case .commit(let job) where job.isLocalChange: true
+    case .nothing, .encoding, .commit: pending.isDirty || pending.reset != nil
+    }
   }
 
   /// The size of the confirmed document, in bytes.
   package var size: Int { confirmed.content.size }
 
   /// Whether a load or an atomic update waits for a read.
-  var isAwaited: Bool { questions.hasLoads || verification != nil }
+  var isAwaited: Bool { questions.hasLoads || pending.verification != nil }
 
   /// Whether an announced version has to be confirmed by a look. The reply to our own commit confirms its echo as well.
   var isToBeConfirmed: Bool { news != nil && !(isCommitUnderWay && confirmed.meta?.writer == policy.writer) }
 
   /// Whether the program has requested a write.
-  var isWanted: Bool { hasPendingChange || !updates.isEmpty }
+  var isWanted: Bool { hasPendingChange || !pending.updates.isEmpty }
 
   /// The repair that is being committed.
   var repairUnderWay: Mending.Repair? {
@@ -257,7 +183,7 @@ package struct Replica: Sendable {
 
   /// Whether the base of a commit is known, and no commit is being encoded.
   var mayBeginCommit: Bool {
-    phase == .live && encoding == nil && !isAdoptedUnknown && mending.absence == nil && mending.wait == nil
+    phase == .live && outgoing.encoding == nil && !isAdoptedUnknown && mending.absence == nil && mending.wait == nil
       && !isNewsUntold
   }
 
@@ -286,6 +212,9 @@ package struct Replica: Sendable {
 
   /// The version with evidence.
   var held: Held { evidence.held }
+
+  /// The commit that the server has not answered yet.
+  var inFlight: Job? { outgoing.commit }
 
   /// The announced version that the box shows, and that no read has confirmed.
   var news: Announcements.News? { announcements.news }
@@ -317,12 +246,9 @@ package struct Replica: Sendable {
     mending.disconnect()
     announcements.clearReference()
     reports.loadStatusChanged()
-    if let verification {
-      updates = verification.updates + updates
-      self.verification = nil
-    }
+    pending.disconnect()
     if let job = inFlight?.interrupted {
-      inFlight = job
+      outgoing = .commit(job)
       if job.isAbandoned { giveUp(job) }
     }
     return [.loadError(error)] + advance()
@@ -342,8 +268,7 @@ package struct Replica: Sendable {
       announcements.clearReference()
     }
     if let delivery = nextDelivery() { return actions + [.show(delivery)] }
-    defer { (finished, yielded) = ([], []) }
-    let told = resume(finished, nil) + yielded.flatMap { resume($0.waiters, $0.error) }
+    let told = outcomes.takeAll().flatMap { resume($0.waiters, $0.error) }
     return actions + loaded() + told + nextCommit()
   }
 
@@ -356,12 +281,12 @@ package struct Replica: Sendable {
     switch shown.sight {
     case .reflected, .unreadable: return nil
     // Not before the local change that prevented it is settled.
-    case .blocked(let stamp): guard !hasPendingChange, stamp != settledStamp else { return nil }
+    case .blocked(let stamp): guard !hasPendingChange, stamp != pending.settledStamp else { return nil }
     case .unknown: break
     }
     return Delivery(
       state: confirmed.state,
-      stamp: isSavePending ? nil : settledStamp,
+      stamp: isSavePending ? nil : pending.settledStamp,
       sequence: shown.begin(confirmed.revision),
       isInitial: !shown.isLoaded
     )
@@ -370,8 +295,8 @@ package struct Replica: Sendable {
   /// Whether the box has to keep its value although its stamp may be the settled one: an unchanged value is being
   /// saved. A change that is not under way has another stamp, unless it was given up or precedes a reset.
   private var isSavePending: Bool {
-    let isAsked = waiters.isSave || encodingWaiters.isSave || postponed?.waiters.isSave ?? false
-    return isAsked || reset != nil || inFlight?.isLocalChange ?? false
+    pending.isSave || pending.reset != nil || outgoing.encoding?.waiters.isSave ?? false
+      || inFlight?.isLocalChange ?? false
   }
 
   private mutating func nextCommit() -> [Action] {
@@ -381,17 +306,17 @@ package struct Replica: Sendable {
       giveUp(job)
       return putBack(job, nil) + nextCommit()
     }
-    if mending.repair != nil || reset != nil { return [.commit] }
+    if mending.repair != nil || pending.reset != nil { return [.commit] }
     let refused = refuseUpdates()
-    if !updates.isEmpty, verification == nil { return refused + [.commit] }
-    guard isDirty, postponed.map({ !$0.isLocked }) ?? true else { return refused }
+    if !pending.updates.isEmpty, pending.verification == nil { return refused + [.commit] }
+    guard pending.hasSnapshot else { return refused }
     return refused + (mayCommit ? [.commit] : waitUntilReadable())
   }
 
   /// Whether a commit that is not under way has to be made anew, on a new base or after something else.
   private func isOutdated(_ job: Job) -> Bool {
     // A change made after the reset was requested is kept, so it is committed after the reset.
-    if let reset, let stamp = job.stamp, stamp > reset.stamp, !job.isInterrupted { return true }
+    if let reset = pending.reset, let stamp = job.stamp, stamp > reset.stamp, !job.isInterrupted { return true }
     if maySend(job) {
       guard unreadable == nil else { return !job.isLocalChange && !job.isInterrupted }
       // Its base was edited, or has expired.
@@ -401,7 +326,7 @@ package struct Replica: Sendable {
     }
     // It may have taken effect, and its operation identifies exactly that content.
     if mayCommit { return true }
-    if let reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
+    if let reset = pending.reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
     // A server that has lost data does not remember the job either, so it may as well be made anew.
     return mending.repair.map { $0.kind != .adopt || !job.isInterrupted } ?? false
   }
@@ -415,17 +340,15 @@ package struct Replica: Sendable {
   private mutating func waitUntilReadable() -> [Action] {
     guard let unreadable else { return [] }
     reports.saveFailed()
-    let refused = waiters.takeSaves() + (postponed?.waiters.takeSaves() ?? []) + (inFlight?.waiters.takeSaves() ?? [])
+    let refused = pending.takeSaves() + (outgoing.commit?.waiters.takeSaves() ?? [])
     return [.saveError(unreadable)] + resume(refused, unreadable)
   }
 
   /// Fails the atomic updates if the stored document cannot be read.
   private mutating func refuseUpdates() -> [Action] {
-    guard let unreadable, verification == nil else { return [] }
-    let refused = updates + (inFlight?.waiters.updates ?? []) + waiters.updates
-    inFlight?.waiters.updates = []
-    (updates, waiters.updates) = ([], [])
-    return resume(refused, unreadable)
+    guard let unreadable, pending.verification == nil else { return [] }
+    let behindCommit = outgoing.commit?.waiters.takeUpdates() ?? []
+    return resume(pending.takeUpdates() + behindCommit + pending.takeLaterUpdates(), unreadable)
   }
 
   /// Whether a job may be sent. A local change waits behind an unreadable document unless it replaces that.
@@ -436,7 +359,7 @@ package struct Replica: Sendable {
 
   /// Whether a local change may be sent: the stored document can be read, or a save asks to replace it.
   var mayCommit: Bool {
-    unreadable == nil || [waiters, postponed?.waiters, inFlight?.waiters].contains { !($0?.replacing.isEmpty ?? true) }
+    unreadable == nil || pending.isReplacement || !(inFlight?.waiters.replacing.isEmpty ?? true)
   }
 
   /// Reports that the box is up to date, or that the stored document cannot be read, once no delivery is pending.

@@ -77,7 +77,9 @@ struct LinkBreaksTests {
       }
     }
 
-    private func stamp(of id: LinkState.ReplicaID) -> UInt64 { (link.members[id]?.replica.settledStamp ?? 0) + 1 }
+    private func stamp(of id: LinkState.ReplicaID) -> UInt64 {
+      (link.members[id]?.replica.pending.settledStamp ?? 0) + 1
+    }
 
     /// Carries out requests. Returns whether the connection has survived them.
     private mutating func carryOut(_ requests: [RedisRequest], on purpose: ConnectionPurpose, _ epoch: UInt64) -> Bool {

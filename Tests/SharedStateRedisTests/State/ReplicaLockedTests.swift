@@ -67,7 +67,7 @@ struct ReplicaLockedTests {
     _ = replica.locked()
     replica.forget(waiter: 5)
     #expect(replica.reset(waiter: 6, stamp: 0) == [.commit])
-    #expect(replica.postponed?.waiters.all == [])
-    #expect(replica.postponed?.waiters.isSave == false)
+    #expect(replica.pending.postponed?.waiters.all == [])
+    #expect(replica.pending.postponed?.waiters.isSave == false)
   }
 }

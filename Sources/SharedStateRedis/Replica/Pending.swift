@@ -1,0 +1,211 @@
+/// The local changes, atomic updates and resets that wait to be committed, and their waiters.
+struct Pending: Sendable {
+  /// An encoding that waits for a snapshot, because a closure of the program was using the value.
+  struct Postponement: Sendable {
+    /// Whether the closure is still using the value.
+    fileprivate(set) var isLocked: Bool
+    /// The waiters when the encoding began. The snapshot will be newer than their changes, but maybe older than those
+    /// of later waiters.
+    fileprivate(set) var waiters: Waiters
+  }
+
+  /// Atomic updates that have changed nothing.
+  struct Verification: Sendable {
+    fileprivate(set) var updates: [UInt64]
+    /// The state that the updates saw.
+    let state: Replica.State
+    /// The read that has to be answered.
+    let read: UInt64
+  }
+
+  /// A requested deletion of the stored value, and its waiters.
+  struct Reset: Sendable {
+    /// The stamp of the last local mutation before it.
+    fileprivate(set) var stamp: UInt64
+    fileprivate(set) var waiters: Waiters
+  }
+
+  /// Whether there is a local change, or a save, that no snapshot has.
+  private(set) var isDirty = false
+  /// The waiters for the next snapshot.
+  private(set) var waiters = Waiters()
+  private(set) var postponed: Postponement?
+  /// Atomic updates that have not run and need not wait for a local change to be committed.
+  private(set) var updates: [UInt64] = []
+  /// Atomic updates that have changed nothing. They succeed once a read confirms that the state they saw is stored.
+  private(set) var verification: Verification?
+  /// Whether the last verified updates have to run again.
+  private(set) var isUpdateOutdated = false
+  private(set) var reset: Reset?
+  /// The stamp up to which local mutations are acknowledged or given up.
+  private(set) var settledStamp: UInt64 = 0
+
+  /// Whether the snapshot of a change can be taken, as far as closures of the program are concerned.
+  var hasSnapshot: Bool { isDirty && !(postponed?.isLocked ?? false) }
+
+  /// Whether a save was requested that no snapshot has.
+  var isSave: Bool { waiters.isSave || postponed?.waiters.isSave ?? false }
+
+  /// Whether a waiting save replaces an unreadable document.
+  var isReplacement: Bool { !waiters.replacing.isEmpty || !(postponed?.waiters.replacing.isEmpty ?? true) }
+
+  /// How many atomic updates wait.
+  var countOfUpdates: Int {
+    waiters.updates.count + (postponed?.waiters.updates.count ?? 0) + updates.count + (verification?.updates.count ?? 0)
+  }
+
+  // MARK: Requests
+
+  mutating func change() {
+    isDirty = true
+  }
+
+  mutating func save(_ waiter: UInt64, replacingUnreadable: Bool) {
+    waiters.save(waiter, replacingUnreadable: replacingUnreadable)
+    isDirty = true
+  }
+
+  /// Lets an atomic update wait, behind the local change if there is one.
+  mutating func update(_ waiter: UInt64) {
+    if isDirty { waiters.updates.append(waiter) } else { updates.append(waiter) }
+  }
+
+  mutating func reset(_ waiter: UInt64, stamp: UInt64) {
+    var waiters = Waiters()
+    waiters.save = [waiter]
+    putBack(resetUpTo: stamp, waiters)
+    // Waiters for a change before the reset are resumed once it turns out to be settled. There is nothing else to save.
+    self.waiters.isSave = false
+    postponed?.waiters.isSave = false
+  }
+
+  /// Lets a flush wait for the local change.
+  mutating func flush(_ waiter: UInt64) {
+    waiters.flush.insert(waiter)
+  }
+
+  /// Lets flushes wait for the reset.
+  mutating func flush(afterReset flushes: Set<UInt64>) {
+    reset?.waiters.flush.formUnion(flushes)
+  }
+
+  /// A waiter has stopped waiting.
+  mutating func forget(_ waiter: UInt64) {
+    waiters.remove(waiter)
+    postponed?.waiters.remove(waiter)
+    updates.removeAll { $0 == waiter }
+    verification?.updates.removeAll { $0 == waiter }
+    reset?.waiters.remove(waiter)
+  }
+
+  // MARK: Snapshots
+
+  /// Takes the waiters for a snapshot that is encoded now.
+  mutating func takeSnapshot() -> Waiters {
+    isDirty = false
+    defer { waiters = Waiters() }
+    return waiters
+  }
+
+  /// Takes the waiters of the postponed snapshot. The value stays changed, because another snapshot has to follow.
+  mutating func takePostponed() -> Waiters? { postponed.take()?.waiters }
+
+  /// A closure of the program is using the value, so that its snapshot has to wait.
+  mutating func postpone(isLocked: Bool, _ waiters: Waiters) {
+    isDirty = true
+    postponed = Postponement(isLocked: isLocked, waiters: waiters)
+  }
+
+  /// The closure has ended.
+  ///
+  /// - Returns: Whether a snapshot has waited for it.
+  mutating func unlock() -> Bool {
+    guard postponed?.isLocked ?? false else { return false }
+    postponed?.isLocked = false
+    return true
+  }
+
+  /// A change was not committed, and is encoded again.
+  mutating func putBack(changeUpTo stamp: UInt64, _ waiters: Waiters) {
+    isDirty = true
+    var waiting = waiters
+    // The reset deletes the value that was to be saved.
+    if let reset, reset.stamp >= stamp { waiting.isSave = false }
+    self.waiters.merge(waiting)
+    // The reset is committed first now, so a waiter for both waits for this change.
+    self.waiters.flush.formUnion(reset?.waiters.flush ?? [])
+    reset?.waiters.flush = []
+  }
+
+  /// The local changes up to the stamp are acknowledged or given up.
+  mutating func settle(_ stamp: UInt64) {
+    settledStamp = max(settledStamp, stamp)
+  }
+
+  // MARK: Resets
+
+  /// A reset was not committed, and waits again.
+  mutating func putBack(resetUpTo stamp: UInt64, _ waiters: Waiters) {
+    var reset = self.reset ?? Reset(stamp: stamp, waiters: Waiters())
+    reset.stamp = max(reset.stamp, stamp)
+    reset.waiters.merge(waiters)
+    self.reset = reset
+  }
+
+  /// Removes and returns the reset.
+  mutating func takeReset() -> Reset? { reset.take() }
+
+  // MARK: Atomic updates
+
+  /// Removes and returns the updates that can be run now.
+  mutating func takeUpdates() -> [UInt64] {
+    defer { updates = [] }
+    return updates
+  }
+
+  /// Lets updates run whose local change is settled.
+  mutating func append(updates later: [UInt64]) {
+    updates += later
+  }
+
+  /// Lets updates run again, before the others.
+  mutating func putBack(updates earlier: [UInt64]) {
+    updates = earlier + updates
+  }
+
+  /// Lets updates that have changed nothing wait for a read.
+  mutating func verify(_ updates: [UInt64], _ state: Replica.State, read: UInt64) {
+    verification = Verification(updates: updates, state: state, read: read)
+  }
+
+  /// A read was answered.
+  ///
+  /// - Returns: The updates that succeed, because the state they saw is stored. They run again if it is not.
+  mutating func verify(read number: UInt64, _ stored: Replica.State) -> [UInt64] {
+    guard let verification, verification.read <= number else { return [] }
+    self.verification = nil
+    isUpdateOutdated = stored != verification.state
+    guard isUpdateOutdated else { return verification.updates }
+    putBack(updates: verification.updates)
+    return []
+  }
+
+  /// The connection is gone, and the read with it.
+  mutating func disconnect() {
+    if let verification = verification.take() { putBack(updates: verification.updates) }
+  }
+
+  // MARK: Refusals
+
+  /// Removes and returns the waiters whose save fails because the stored document cannot be read.
+  mutating func takeSaves() -> [UInt64] { waiters.takeSaves() + (postponed?.waiters.takeSaves() ?? []) }
+
+  /// Removes and returns the waiters for the next snapshot, except its updates.
+  mutating func takeWaiters() -> [UInt64] { waiters.takeAll() }
+
+  /// Removes and returns the updates that have to run behind the next snapshot.
+  mutating func takeLaterUpdates() -> [UInt64] { waiters.takeUpdates() }
+
+  /// Removes and returns the updates that have changed nothing.
+  mutating func takeVerified() -> [UInt64] { verification.take()?.updates ?? [] }
+}
