@@ -242,7 +242,7 @@ final class SimulatedService: CustomStringConvertible {
   func takeLoad() -> History.Load? {
     let changes = link.pendingChanges
     let queued = max(
-      link.commitQueue.count,
+      link.commits.queue.count,
       link.breaks.queue.count,
       link.readQueue.count,
       link.checks.queue.count,
@@ -274,7 +274,7 @@ final class SimulatedService: CustomStringConvertible {
     guard link.session.phase == .connected, link.exchanges.values.allSatisfy({ $0?.count ?? 0 == 0 }) else {
       return false
     }
-    return !link.countQueue.isEmpty || link.commitQueue.first != nil || link.readQueue.first != nil
+    return !link.countQueue.isEmpty || link.commits.isWaiting || link.readQueue.first != nil
       || link.breaks.queue.first != nil
       || link.readOnceQueue.first != nil
       || link.subscriptionQueue.first != nil

@@ -192,7 +192,7 @@ extension Simulation {
       if case .failure = result.result, case .change(let stamp, _) = operation.purpose {
         operation.box.giveUp(stamp, isEncodable: result.givesWay)
       }
-      service.operations[link.nextOperation] = operation
+      service.operations[link.commits.nextOperation] = operation
     }
     return link.encoded(id, result, now: now)
   }

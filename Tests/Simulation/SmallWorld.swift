@@ -408,7 +408,7 @@ struct SmallWorld {
     hasher.combine(link.checks.nextAt.map { $0 <= now })
     hasher.combine(link.checks.nextOwnAt.map { $0 <= now })
     hasher.combine(link.members[id]?.isCommittedSince)
-    hasher.combine(link.nextOperation)
+    hasher.combine(link.commits.nextOperation)
     hasher.combine(link.vitals)
     hasher.combine(link.vitalsAt.map { $0 <= now })
     hasher.combine(link.countQueue)

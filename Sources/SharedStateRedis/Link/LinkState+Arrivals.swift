@@ -56,8 +56,7 @@ extension LinkState {
     now: Instant
   ) {
     if case .commit(let id, _, let bytes) = request {
-      commitsUnderWay -= 1
-      commitBytesUnderWay -= bytes
+      commits.end(bytes: bytes)
       if !breaks.isEmpty {
         breaks.answered(id)
         if hasServed { served(epoch: epoch) }

@@ -157,7 +157,7 @@ extension LinkState {
     // When the pause is over, the replica asks to commit again.
     guard !(members[id]?.isCommitQueued ?? true), !isCommitPausing(id) else { return }
     members[id]?.isCommitQueued = true
-    if breaks.isSuspect(id) { breaks.queue.append(id) } else { commitQueue.append(id) }
+    if breaks.isSuspect(id) { breaks.queue.append(id) } else { commits.append(id) }
     wake(.writer)
   }
 

@@ -91,7 +91,7 @@ extension LinkState {
     }
     while let id = confirmations.popFirst() { check(id, .document, now: now) }
     let isDue = vitalsAt.map { $0 <= now } ?? false
-    let isCommitting = commitQueue.first != nil || breaks.queue.first != nil
+    let isCommitting = commits.isWaiting || breaks.queue.first != nil
     let isAsked = readQueue.first != nil || isCommitting || checks.queue.first != nil
     guard !countQueue.isEmpty || isDue && isAsked else { return }
     vitalsAt = now + Self.vitalsInterval

@@ -25,7 +25,7 @@ extension LinkState {
     subscribedChannels = []
     subscriptionQueue = Queue()
     readQueue = Queue()
-    commitQueue = Queue()
+    commits.disconnect()
     suspects = Queue()
     documents = Documents()
     retries = Heap()
@@ -41,8 +41,6 @@ extension LinkState {
     asksForRole = true
     breaks.forgetConnection()
     (hasServed, connectedAt) = (false, nil)
-    commitsUnderWay = 0
-    commitBytesUnderWay = 0
   }
 
   /// Stops the link. All waiters are told.
@@ -75,7 +73,7 @@ extension LinkState {
     // The other thread is waiting for the end of the pause as well. The first one to get here begins for both.
     if session.epoch != epoch { for other in ConnectionPurpose.allCases where other != purpose { wake(other) } }
     if case .wait(let until) = instruction, purpose == .writer {
-      let deadline = nextExpiry.map { min($0, until) } ?? until
+      let deadline = deadlines.earliest.map { min($0, until) } ?? until
       writerLooksAt = deadline
       instruction = .wait(until: deadline)
     }

@@ -12,14 +12,6 @@ extension LinkState {
     var update: AtomicUpdate?
   }
 
-  /// The deadline of consecutive waiters: those of one flush, or a single one.
-  struct Expiry: Comparable, Sendable {
-    let deadline: Instant
-    var waiters: Range<WaiterID>
-
-    static func < (lhs: Expiry, rhs: Expiry) -> Bool { lhs.deadline < rhs.deadline }
-  }
-
   /// Requests to save the present value of a replica, which has this stamp.
   package mutating func save(
     _ id: ReplicaID,
@@ -183,38 +175,19 @@ extension LinkState {
       addExpiry(of: waiter..<nextWaiterID, at: now + timeout)
     } else {
       let deadline = now + configuration.operationTimeout
-      waiterOrder.append((deadline, waiter))
+      deadlines.add(waiter, at: deadline)
       watch(deadline)
     }
     return waiter
   }
 
   private mutating func addExpiry(of added: Range<WaiterID>, at deadline: Instant) {
-    expiries.insert(Expiry(deadline: deadline, waiters: added))
+    deadlines.add(chosen: added, at: deadline, of: waiters.count) { waiters[$0] != nil }
     watch(deadline)
-    // Entries of waiters that are done must not pile up behind a waiter with a distant deadline.
-    guard expiryCount > 64 + 2 * waiters.count else { return }
-    expiries = Heap(expiries.unordered.filter { $0.waiters.contains { waiters[$0] != nil } })
   }
 
-  var expiryCount: Int { expiries.count }
-
   mutating func expireWaiters(now: Instant) {
-    while let (deadline, waiter) = waiterOrder.first, deadline <= now || waiters[waiter] == nil {
-      _ = waiterOrder.popFirst()
-      expire(waiter)
-    }
-    while var expiry = expiries.min {
-      while let waiter = expiry.waiters.first, expiry.deadline <= now || waiters[waiter] == nil {
-        expiry.waiters = waiter + 1..<expiry.waiters.upperBound
-        expire(waiter)
-      }
-      guard expiry.waiters.isEmpty else {
-        expiries.replaceMin(with: expiry)
-        return
-      }
-      expiries.removeMin()
-    }
+    while let waiter = deadlines.popExpired(now: now, isWaiting: { waiters[$0] != nil }) { expire(waiter) }
   }
 
   /// The server refuses this service, so waiting is pointless. Atomic updates that were sent may still be answered.
@@ -237,12 +210,6 @@ extension LinkState {
     let isCulprit = known.replica.map(breaks.isPausing) ?? false
     let reason = isCulprit ? Breaks.error : session.phase == .connected ? nil : session.lastError
     end(waiter, reason ?? .timedOut(operation: known.operation))
-  }
-
-  /// The earliest deadline of a waiter.
-  var nextExpiry: Instant? {
-    guard let usual = waiterOrder.first?.deadline else { return expiries.min?.deadline }
-    return expiries.min.map { min($0.deadline, usual) } ?? usual
   }
 
   /// Makes the writer's thread watch a deadline. It need not be woken if it looks earlier anyway.

@@ -64,7 +64,7 @@ extension LinkState {
     if let retry = retries.min { deadline = min(deadline, retry.at) }
     if let at = breaks.nextRetry, session.phase == .connected { deadline = min(deadline, at) }
     if let at = nextCheck, session.phase == .connected { deadline = min(deadline, at) }
-    if let at = nextExpiry { deadline = min(deadline, at) }
+    if let at = deadlines.earliest { deadline = min(deadline, at) }
     writerLooksAt = deadline
     return deadline
   }
@@ -83,10 +83,10 @@ extension LinkState {
     now: Instant
   ) -> RedisRequest? {
     endEncoding(of: id)
-    let operation = makeOperation()
+    let operation = Operation(writer: configuration.nonce, number: commits.takeOperation())
     apply(members[id]?.replica.encoded(encoded, operation: operation), to: id)
     defer { wakeIfThereIsRoom() }
-    if !breaks.isEmpty, breaks.holdsBack(id, commitsUnderWay: commitsUnderWay) {
+    if !breaks.isEmpty, breaks.holdsBack(id, commitsUnderWay: commits.underWay) {
       queueCommit(of: id)
       return nil
     }
@@ -107,34 +107,21 @@ extension LinkState {
 
   mutating func beginEncoding(of id: ReplicaID) -> Replica.Encoding? {
     guard let encoding = members[id]?.replica.beginEncoding() else { return nil }
-    // The new document is assumed to be as large as the stored one.
     let size = encoding.stored.content.size
     endEncoding(of: id)
     members[id]?.encodingSize = size
-    encodingsUnderWay.count += 1
-    encodingsUnderWay.bytes += size
+    commits.beginEncoding(bytes: size)
     return encoding
   }
 
   mutating func endEncoding(of id: ReplicaID) {
     guard let size = members[id]?.encodingSize.take() else { return }
-    encodingsUnderWay.count -= 1
-    encodingsUnderWay.bytes -= size
-  }
-
-  private var hasRoomForCommits: Bool {
-    commitsUnderWay + encodingsUnderWay.count < Self.maximumCommits
-      && commitBytesUnderWay + encodingsUnderWay.bytes < Self.maximumCommitBytes
+    commits.endEncoding(bytes: size)
   }
 
   /// Wakes the writer's thread for a commit that may have waited for room, because nothing else does.
   private mutating func wakeIfThereIsRoom() {
-    if commitQueue.first != nil && hasRoomForCommits || breaks.queue.first != nil { wake(.writer) }
-  }
-
-  private mutating func makeOperation() -> Operation {
-    defer { nextOperation += 1 }
-    return Operation(writer: configuration.nonce, number: nextOperation)
+    if commits.isWaiting && commits.hasRoom || breaks.queue.first != nil { wake(.writer) }
   }
 
   mutating func takeSubscriptions(into work: inout Work, now: Instant) {
@@ -175,8 +162,8 @@ extension LinkState {
 
   mutating func takeCommits(into work: inout Work, now: Instant) {
     guard breaks.alone == nil else { return }
-    if breaks.isTurn(at: now), commitsUnderWay > 0 || takeSuspect(into: &work, now: now) { return }
-    while work.count < Self.commitsInOneBatch, hasRoomForCommits, let id = commitQueue.popFirst() {
+    if breaks.isTurn(at: now), commits.underWay > 0 || takeSuspect(into: &work, now: now) { return }
+    while work.count < Self.commitsInOneBatch, let id = commits.popFirst() {
       members[id]?.isCommitQueued = false
       if let request = commitRequest(for: id, now: now) {
         work.requests.append(request)
@@ -184,17 +171,15 @@ extension LinkState {
         work.encodings.append((id, encoding))
       }
     }
-    if commitsUnderWay == 0, commitQueue.first == nil { _ = takeSuspect(into: &work, now: now) }
+    if commits.underWay == 0, !commits.isWaiting { _ = takeSuspect(into: &work, now: now) }
   }
 
   mutating func commitRequest(for id: ReplicaID, now: Instant) -> RedisRequest? {
-    let next = Operation(writer: configuration.nonce, number: nextOperation)
+    let next = Operation(writer: configuration.nonce, number: commits.nextOperation)
     guard session.phase == .connected, exchanges[.writer] != nil,
       let (command, operation, bytes) = members[id]?.takeCommit(next, vitals)
     else { return nil }
-    nextOperation = max(nextOperation, operation.number + 1)
-    commitsUnderWay += 1
-    commitBytesUnderWay += bytes
+    commits.begin(operation: operation.number, bytes: bytes)
     if !breaks.isEmpty { breaks.sent(id, now: now) }
     let number = exchanges[.writer]?.register(.commit(id, operation, bytes: bytes), now: now)
     return number.map { RedisRequest(id: $0, command: command) }

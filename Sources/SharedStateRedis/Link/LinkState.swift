@@ -82,9 +82,6 @@ package struct LinkState: Sendable {
     case subscribeTogether([String])
   }
 
-  /// Bounds of the requests without an answer: enough to keep the server busy.
-  static let maximumCommits = 1_024
-  static let maximumCommitBytes = 8 << 20
   static let commitsInOneBatch = 256
   static let keysInOneRead = 1_024
   static let bytesInOneRead = 1 << 20
@@ -144,7 +141,7 @@ package struct LinkState: Sendable {
   var readQueue = Queue<ReplicaID>()
   var readOnceQueue = Queue<OnceRead>()
   var documents = Documents()
-  var commitQueue = Queue<ReplicaID>()
+  var commits = Commits()
   /// Values to be read in a request of their own, because the server has refused them together with others.
   var suspects = Queue<[ReplicaID]>()
   /// The setbacks that go on, by value.
@@ -157,17 +154,9 @@ package struct LinkState: Sendable {
   /// Whether the present connection has served its purpose at least once, and since when it exists.
   var hasServed = false
   var connectedAt: Instant?
-  var commitsUnderWay = 0
-  var commitBytesUnderWay = 0
-  /// The encodings that were handed out. Each one will be a commit under way.
-  var encodingsUnderWay = (count: 0, bytes: 0)
-  var nextOperation: UInt64 = 1
 
   var waiters: [WaiterID: Waiter] = [:]
-  /// The deadlines of waiters with the default timeout, in order. Waiters that are done are still among them.
-  var waiterOrder = Queue<(deadline: Instant, WaiterID)>()
-  /// The deadlines chosen by callers.
-  var expiries = Heap<Expiry>()
+  var deadlines = WaiterDeadlines()
   /// Until when the writer's thread sleeps at most; `nil` if it has not slept yet.
   var writerLooksAt: Instant?
   var nextWaiterID: WaiterID = 1

@@ -130,7 +130,7 @@ extension Link {
   func expireWaiters() -> Instant? {
     update { guarded in
       guarded.state.expireWaiters(now: .now)
-      return guarded.state.nextExpiry
+      return guarded.state.deadlines.earliest
     }
   }
 

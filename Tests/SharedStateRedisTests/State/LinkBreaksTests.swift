@@ -83,7 +83,7 @@ struct LinkBreaksTests {
 
     /// Carries out requests. Returns whether the connection has survived them.
     private mutating func carryOut(_ requests: [RedisRequest], on purpose: ConnectionPurpose, _ epoch: UInt64) -> Bool {
-      if link.breaks.alone != nil { companions += link.commitsUnderWay - 1 }
+      if link.breaks.alone != nil { companions += link.commits.underWay - 1 }
       var events: [RedisEvent] = []
       for request in requests {
         let reply: RedisReply

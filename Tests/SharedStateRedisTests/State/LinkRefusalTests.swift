@@ -92,11 +92,11 @@ struct LinkRefusalTests {
     for (waiter, milliseconds) in [(short, 1), (usual, 10_000), (long, 30_000)] {
       link.expireWaiters(now: start + .milliseconds(milliseconds) - .nanoseconds(1))
       #expect(link.takeResumed() == [])
-      #expect(link.nextExpiry == start + .milliseconds(milliseconds))
+      #expect(link.deadlines.earliest == start + .milliseconds(milliseconds))
       link.expireWaiters(now: start + .milliseconds(milliseconds))
       #expect(link.takeResumed() == [.init([waiter], .unreachable(reason: "nobody"))])
     }
-    #expect(link.nextExpiry == nil)
+    #expect(link.deadlines.earliest == nil)
   }
 
   @Test("Bounded: deadlines of finished calls are not kept because of one that waits long")
@@ -108,7 +108,7 @@ struct LinkRefusalTests {
       let waiter = try link.load(id, within: .seconds(3_600), now: start)
       link.forget(waiter)
     }
-    #expect(link.expiryCount < 100)
-    #expect(link.nextExpiry == start + .seconds(60))
+    #expect(link.deadlines.countOfChosen < 100)
+    #expect(link.deadlines.earliest == start + .seconds(60))
   }
 }

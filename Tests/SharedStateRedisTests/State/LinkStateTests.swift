@@ -121,7 +121,7 @@ struct LinkStateTests {
         sent += [link.encoded(id, encoded, now: start)].compactMap { $0 }
       }
     }
-    #expect(sent.count == LinkState.maximumCommits)
+    #expect(sent.count == Commits.maximumUnderWay)
     // An answer makes room.
     let reply = CommitReply.committed(revision: Revision(9), parent: .none)
     link.arrived([.reply(id: sent[0].id, .commit(reply))], on: .writer, epoch: 1, now: start)
@@ -139,7 +139,7 @@ struct LinkStateTests {
     while let work = link.work(for: .writer, epoch: 1, now: start), !work.encodings.isEmpty {
       begun += work.encodings.map(\.id)
     }
-    #expect(begun.count == LinkState.maximumCommits)
+    #expect(begun.count == Commits.maximumUnderWay)
     _ = link.takeEffects()
     link.locked(begun[0])
     #expect(link.takeWakes() == [.writer])
@@ -269,7 +269,7 @@ struct LinkStateTests {
     for case .show(let id, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
     for id in ids { link.changed(id) }
     let work = try link.someWork(for: .writer, now: start)
-    #expect(work.encodings.count == LinkState.maximumCommitBytes >> 20)
+    #expect(work.encodings.count == Commits.maximumBytesUnderWay >> 20)
   }
 
   @Test("a silent connection gets a keep-alive request")

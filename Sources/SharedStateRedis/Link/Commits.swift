@@ -1,0 +1,64 @@
+/// The commits of a link: the replicas that wait for their turn, and how much is under way.
+struct Commits: Sendable {
+  /// Bounds of the commits without an answer: enough to keep the server busy.
+  static let maximumUnderWay = 1_024
+  static let maximumBytesUnderWay = 8 << 20
+
+  private(set) var queue = Queue<LinkState.ReplicaID>()
+  /// How many commits were sent and not answered.
+  private(set) var underWay = 0
+  private var bytesUnderWay = 0
+  /// The encodings that were handed out. Each one will be a commit under way.
+  private var encodings = (count: 0, bytes: 0)
+  private(set) var nextOperation: UInt64 = 1
+
+  /// Whether a replica waits for its turn.
+  var isWaiting: Bool { queue.first != nil }
+
+  /// Whether another commit, or an encoding, may begin.
+  var hasRoom: Bool {
+    underWay + encodings.count < Self.maximumUnderWay && bytesUnderWay + encodings.bytes < Self.maximumBytesUnderWay
+  }
+
+  mutating func append(_ id: LinkState.ReplicaID) {
+    queue.append(id)
+  }
+
+  /// Removes and returns the replica whose turn it is, if there is room for its commit.
+  mutating func popFirst() -> LinkState.ReplicaID? { hasRoom ? queue.popFirst() : nil }
+
+  /// Takes the number of an operation.
+  mutating func takeOperation() -> UInt64 {
+    defer { nextOperation += 1 }
+    return nextOperation
+  }
+
+  /// A commit is sent, with the next operation or an earlier one.
+  mutating func begin(operation: UInt64, bytes: Int) {
+    nextOperation = max(nextOperation, operation + 1)
+    underWay += 1
+    bytesUnderWay += bytes
+  }
+
+  /// A commit was answered.
+  mutating func end(bytes: Int) {
+    underWay -= 1
+    bytesUnderWay -= bytes
+  }
+
+  /// An encoding was handed out. The new document is assumed to be as large as the stored one.
+  mutating func beginEncoding(bytes: Int) {
+    encodings.count += 1
+    encodings.bytes += bytes
+  }
+
+  mutating func endEncoding(bytes: Int) {
+    encodings.count -= 1
+    encodings.bytes -= bytes
+  }
+
+  /// The connection is gone. Encodings go on.
+  mutating func disconnect() {
+    (queue, underWay, bytesUnderWay) = (Queue(), 0, 0)
+  }
+}

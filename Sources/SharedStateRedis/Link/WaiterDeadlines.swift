@@ -1,0 +1,74 @@
+import HeapModule
+
+/// The deadlines of the waiters of a link. Waiters that are done stay until their deadline is the earliest one, or until
+/// there are too many of them.
+struct WaiterDeadlines: Sendable {
+  typealias WaiterID = LinkState.WaiterID
+
+  /// The deadline of consecutive waiters: those of one flush, or a single one.
+  private struct Expiry: Comparable, Sendable {
+    let deadline: Instant
+    var waiters: Range<WaiterID>
+
+    static func < (lhs: Expiry, rhs: Expiry) -> Bool { lhs.deadline < rhs.deadline }
+  }
+
+  /// The deadlines of waiters with the default timeout, in order.
+  private var usual = Queue<(deadline: Instant, WaiterID)>()
+  /// The deadlines chosen by callers.
+  private var chosen = Heap<Expiry>()
+
+  /// How many deadlines chosen by callers are remembered.
+  var countOfChosen: Int { chosen.count }
+
+  /// The earliest deadline.
+  var earliest: Instant? {
+    guard let first = usual.first?.deadline else { return chosen.min?.deadline }
+    return chosen.min.map { min($0.deadline, first) } ?? first
+  }
+
+  /// Adds a waiter with the default timeout, which makes its deadline the last one of these.
+  mutating func add(_ waiter: WaiterID, at deadline: Instant) {
+    usual.append((deadline, waiter))
+  }
+
+  /// Adds waiters whose caller has chosen the deadline.
+  ///
+  /// - Parameters:
+  ///   - count: How many waiters there are.
+  ///   - isWaiting: Whether a waiter is still waiting.
+  mutating func add(chosen added: Range<WaiterID>, at deadline: Instant, of count: Int, isWaiting: (WaiterID) -> Bool) {
+    chosen.insert(Expiry(deadline: deadline, waiters: added))
+    // Entries of waiters that are done must not pile up behind a waiter with a distant deadline.
+    guard chosen.count > 64 + 2 * count else { return }
+    chosen = Heap(chosen.unordered.filter { $0.waiters.contains(where: isWaiting) })
+  }
+
+  /// Removes and returns a waiter whose deadline has passed; `nil` if there is none.
+  ///
+  /// - Parameter isWaiting: Whether a waiter is still waiting.
+  mutating func popExpired(now: Instant, isWaiting: (WaiterID) -> Bool) -> WaiterID? {
+    while let (deadline, waiter) = usual.first {
+      let isWaiting = isWaiting(waiter)
+      guard deadline <= now || !isWaiting else { break }
+      _ = usual.popFirst()
+      if isWaiting { return waiter }
+    }
+    while var expiry = chosen.min {
+      while let waiter = expiry.waiters.first {
+        let isWaiting = isWaiting(waiter)
+        guard expiry.deadline <= now || !isWaiting else {
+          chosen.replaceMin(with: expiry)
+          return nil
+        }
+        expiry.waiters = waiter + 1..<expiry.waiters.upperBound
+        if isWaiting {
+          chosen.replaceMin(with: expiry)
+          return waiter
+        }
+      }
+      chosen.removeMin()
+    }
+    return nil
+  }
+}
