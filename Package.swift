@@ -196,7 +196,7 @@ let package = Package(
         "SharedState",
         .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ],
-      exclude: ["Merging/Cases"]
+      exclude: ["Merge/Cases"]
     ),
     .testTarget(
       name: "SharedStateCombineTests",
