@@ -6,7 +6,7 @@ extension SharedKeyContract {
 
   private static var loadingChecks: [Self] {
     [
-      SharedKeyContract("a load hands over once what is stored") { scene in
+      SharedKeyContract("a load hands over the stored value once") { scene in
         try await scene.outsider.write("a", scene.first)
         for context in [LoadContext.userInitiated, .initialValue(scene.initial)] {
           let loaded = try await scene.load(context: context)
@@ -14,7 +14,7 @@ extension SharedKeyContract {
         }
       },
 
-      SharedKeyContract("the first share has what is stored") { scene in
+      SharedKeyContract("the first share has the stored value") { scene in
         let first = scene.first
         try await scene.outsider.write("a", first)
         let required = try await SharedReader(require: scene.key()).wrappedValue
@@ -24,7 +24,7 @@ extension SharedKeyContract {
         try scene.expect(reader.loadError == nil, otherwise: "the share has a load error")
       },
 
-      SharedKeyContract("an explicit load has brought what is stored when it returns") { scene in
+      SharedKeyContract("an explicit load has brought the stored value when it returns") { scene in
         let reader = scene.reader()
         for value in [scene.first, scene.second] {
           try await scene.outsider.write("a", value)
@@ -33,7 +33,7 @@ extension SharedKeyContract {
         }
       },
 
-      SharedKeyContract("each request is one load, which knows who asks") { scene in
+      SharedKeyContract("each request makes one load, and the context of the load names the request") { scene in
         let (initial, first, second) = (scene.initial, scene.first, scene.second)
         func expect(_ requests: [CountedKey<Key>.Request], _ key: CountedKey<Key>) throws {
           let made = key.requests.elements
@@ -56,7 +56,7 @@ extension SharedKeyContract {
         try scene.expect(changing.wrappedValue == first, otherwise: "the value of another key is not loaded")
       },
 
-      SharedKeyContract("a change during the first load is not missed") { scene in
+      SharedKeyContract("a share does not miss a change during its first load") { scene in
         let (first, second, outsider) = (scene.first, scene.second, try scene.outsider)
         for round in 0..<10 {
           let name = "round \(round)"
@@ -68,7 +68,7 @@ extension SharedKeyContract {
         }
       },
 
-      SharedKeyContract("what cannot be read is an error, and the present value stays") { scene in
+      SharedKeyContract("an unreadable document is an error, and the present value stays") { scene in
         let (first, second) = (scene.first, scene.second)
         let reader = scene.reader()
         try await scene.outsider.write("a", first)
@@ -85,7 +85,7 @@ extension SharedKeyContract {
 
   private static var changeChecks: [Self] {
     [
-      SharedKeyContract("shares follow what others store") { scene in
+      SharedKeyContract("shares follow the changes of others") { scene in
         let readers = [scene.reader(), scene.reader()]
         for value in [scene.first, scene.second, scene.third] {
           try await scene.outsider.write("a", value)
@@ -95,7 +95,7 @@ extension SharedKeyContract {
         }
       },
 
-      SharedKeyContract("shares return to the default when others remove what is stored") { scene in
+      SharedKeyContract("shares return to the default when others remove the stored value") { scene in
         let (reader, initial, first) = (scene.reader(), scene.initial, scene.first)
         try await scene.outsider.write("a", first)
         try await scene.wait("the value is not shown") { reader.wrappedValue == first }
@@ -107,7 +107,7 @@ extension SharedKeyContract {
         try await scene.wait("the value stays the second time") { reader.wrappedValue == initial }
       },
 
-      SharedKeyContract("a change of another state is not shown") { scene in
+      SharedKeyContract("a share does not show a change of another state") { scene in
         let (reader, other) = (scene.reader(), scene.reader("b"))
         let (initial, first) = (scene.initial, scene.first)
         try await scene.outsider.write("b", first)
@@ -132,7 +132,7 @@ extension SharedKeyContract {
         subscription.cancel()
       },
 
-      SharedKeyContract("a subscriber hears of nothing after its subscription was cancelled") { scene in
+      SharedKeyContract("a subscriber hears of no change after its subscription was cancelled") { scene in
         let (first, second, third) = (scene.first, scene.second, scene.third)
         let (cancelled, live) = (scene.subscribe(), scene.subscribe())
         try await scene.outsider.write("a", first)

@@ -4,7 +4,7 @@ extension SharedKeyContract {
   /// Promises about a state for which nothing is stored.
   static var nothingStoredChecks: [Self] {
     [
-      SharedKeyContract("two keys of the same state have equal identifiers, two keys of different states have not") {
+      SharedKeyContract("keys of the same state have equal identifiers, and keys of different states have not") {
         scene in
         let (key, same, other) = (scene.key(), scene.key(), scene.key("b"))
         try scene.expect(key.id == same.id, otherwise: "two keys of the same state have different identifiers")
@@ -29,7 +29,7 @@ extension SharedKeyContract {
         }
       },
 
-      SharedKeyContract("a value that is required, and not stored, is an error") { scene in
+      SharedKeyContract("a share that requires a value throws an error if none is stored") { scene in
         do {
           _ = try await SharedReader(require: scene.key())
         } catch is NothingStoredError {

@@ -6,7 +6,7 @@ extension SharedKeyContract where Key: SharedKey {
 
   private static var singleSaveChecks: [Self] {
     [
-      SharedKeyContract("a save is answered once, and what was saved is loaded") { scene in
+      SharedKeyContract("a save has one answer, and a load returns the saved value") { scene in
         for (value, context) in [(scene.first, SaveContext.userInitiated), (scene.second, .didSet)] {
           let call = KeyCall<Void>()
           scene.key().save(value, context: context, continuation: call.saveContinuation())
@@ -16,7 +16,7 @@ extension SharedKeyContract where Key: SharedKey {
         }
       },
 
-      SharedKeyContract("a change is stored once an explicit save returns") { scene in
+      SharedKeyContract("an explicit save has stored the change when it returns") { scene in
         let (share, first) = (scene.share(), scene.first)
         share.withLock { $0 = first }
         try await share.save()
@@ -27,7 +27,7 @@ extension SharedKeyContract where Key: SharedKey {
         try scene.expect(required == first, otherwise: "a share that requires the value has another one")
       },
 
-      SharedKeyContract("a change is stored also when nobody holds a share any more") { scene in
+      SharedKeyContract("a key stores a change even if nobody holds a share any more") { scene in
         let first = scene.first
         scene.share().withLock { $0 = first }
         try await scene.poll("the change is not loaded") { try await scene.load() == first }
@@ -35,13 +35,13 @@ extension SharedKeyContract where Key: SharedKey {
         try await scene.wait("a later share does not have the change") { reader.wrappedValue == first }
       },
 
-      SharedKeyContract("shares of equal keys are one value") { scene in
+      SharedKeyContract("shares of equal keys have one value") { scene in
         let (share, same, first) = (scene.share(), scene.share(), scene.first)
         share.withLock { $0 = first }
         try scene.expect(same.wrappedValue == first, otherwise: "the other share does not have the change at once")
       },
 
-      SharedKeyContract("each state is stored by itself") { scene in
+      SharedKeyContract("a key stores each state by itself") { scene in
         let (share, other) = (scene.share(), scene.share("b"))
         let (initial, first, second) = (scene.initial, scene.first, scene.second)
         share.withLock { $0 = first }
@@ -57,7 +57,7 @@ extension SharedKeyContract where Key: SharedKey {
 
   private static var manySavesChecks: [Self] {
     [
-      SharedKeyContract("the newest of many changes is the one that is stored") { scene in
+      SharedKeyContract("a key stores the newest of many changes") { scene in
         let share = scene.share()
         let values = [scene.first, scene.second, scene.third]
         for length in 1...30 {
@@ -68,7 +68,7 @@ extension SharedKeyContract where Key: SharedKey {
         }
       },
 
-      SharedKeyContract("what was saved never comes back over a newer change") { scene in
+      SharedKeyContract("a saved value never comes back over a newer change") { scene in
         let share = scene.share()
         let values = [scene.first, scene.second, scene.third]
         share.withLock { $0 = values[2] }
@@ -82,7 +82,7 @@ extension SharedKeyContract where Key: SharedKey {
         }
       },
 
-      SharedKeyContract("what is stored is what shares show after changes from several tasks") { scene in
+      SharedKeyContract("a key stores the value that shares show after changes by several tasks") { scene in
         let share = scene.share()
         let values = [scene.first, scene.second, scene.third]
         await withTaskGroup { group in
@@ -102,7 +102,7 @@ extension SharedKeyContract where Key: SharedKey {
   /// Promises about changes made both through shares and by another program.
   static var exchangeChecks: [Self] {
     [
-      SharedKeyContract("others see what was saved") { scene in
+      SharedKeyContract("others see the saved value") { scene in
         let share = scene.share()
         for value in [scene.first, scene.second] {
           share.withLock { $0 = value }
@@ -112,7 +112,7 @@ extension SharedKeyContract where Key: SharedKey {
         }
       },
 
-      SharedKeyContract("what is stored before the first use is not the default") { scene in
+      SharedKeyContract("a value that was stored before the first use is not the default") { scene in
         let (initial, first) = (scene.initial, scene.first)
         for name in ["a", "b"] { try await scene.outsider.write(name, first) }
         let (share, other) = (scene.share(), scene.share("b"))
@@ -125,7 +125,7 @@ extension SharedKeyContract where Key: SharedKey {
         try await scene.wait("a removal does not lead to the default") { other.wrappedValue == initial }
       },
 
-      SharedKeyContract("a save in the place of what cannot be read ends all errors") { scene in
+      SharedKeyContract("a save that replaces an unreadable document ends all errors") { scene in
         let (share, first, second) = (scene.share(), scene.first, scene.second)
         try await scene.outsider.write("a", first)
         try await scene.wait("the value is not shown") { share.wrappedValue == first }

@@ -3,7 +3,7 @@ import SharedStateRedis
 
 extension RedisConnectionContract {
   static let commitChecks = [
-    RedisConnectionContract("revisions grow with every commit of anybody, and name their parent") { scene in
+    RedisConnectionContract("revisions grow with every commit of any client, and metas name their parent") { scene in
       let clients = [try scene.connect(), try scene.connect()]
       var last = Revision.none
       for round in 0..<50 {
@@ -17,7 +17,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("a revision is above the floor, and stays there") { scene in
+    RedisConnectionContract("a revision is above the floor, and so are all later ones") { scene in
       let client = try scene.connect()
       let future = Revision(UInt64(Date().timeIntervalSince1970 + 1_000_000) * 1_000_000)
       let first = try client.commit(scene.names(), .text("1"), floor: future).revision
@@ -43,7 +43,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("revisions do not restart when everything of a key is deleted, given a floor") { scene in
+    RedisConnectionContract("revisions with a floor do not restart after every trace of a key was deleted") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let future = Revision(4_000_000_000_000_000)
@@ -54,7 +54,7 @@ extension RedisConnectionContract {
       try expect(after.parent, is: .none, "the parent")
     },
 
-    RedisConnectionContract("a commit with the stored revision succeeds, with another conflicts and changes nothing") {
+    RedisConnectionContract("a commit succeeds if it expects the stored revision, else conflicts and changes nothing") {
       scene in
       let client = try scene.connect()
       let names = scene.names()
@@ -79,7 +79,7 @@ extension RedisConnectionContract {
       try expect(reply, is: .conflict(client.read(names)[0]), "the second create")
     },
 
-    RedisConnectionContract("a conflict on a key that is gone says so") { scene in
+    RedisConnectionContract("a conflict on a deleted key says that the key is absent") { scene in
       let client = try scene.connect()
       let commit = client.makeCommit(scene.names(), .text("1"), when: .revision(Revision(1)))
       let absent = StoredValue(meta: nil, content: .absent)
@@ -115,7 +115,7 @@ extension RedisConnectionContract {
       try expect(client.read(names).map(\.content), is: [.text("3")], "the value")
     },
 
-    RedisConnectionContract("a commit names what it includes, and what the version that it expects includes") { scene in
+    RedisConnectionContract("a commit stores and announces its lineage, and expects the lineage of its base") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let subscriber = try scene.subscribe(to: names)
@@ -146,7 +146,7 @@ extension RedisConnectionContract {
       try expect(client.read(names)[0].meta?.lineage, is: made, "what is stored then")
     },
 
-    RedisConnectionContract("an adoption takes effect only on what is there, or on that nothing is") { scene in
+    RedisConnectionContract("an adoption of a document needs one, and an adoption of a deletion needs none") { scene in
       let client = try scene.connect()
       let (there, gone) = (scene.names("there"), scene.names("gone"))
       try client.commit(there, .text("1"))
@@ -194,7 +194,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("a delete leaves a tombstone that expires, also of a key that was absent") { scene in
+    RedisConnectionContract("a delete leaves a tombstone that expires, even if the key was absent") { scene in
       let client = try scene.connect()
       for (name, isThere) in [("there", true), ("absent", false)] {
         let names = scene.names(name)

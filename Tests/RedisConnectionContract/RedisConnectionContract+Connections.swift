@@ -7,7 +7,7 @@ extension RedisConnectionContract {
       for purpose in ConnectionPurpose.allCases { try scene.connect(purpose).ping() }
     },
 
-    RedisConnectionContract("a batch is carried out and answered in its order") { scene in
+    RedisConnectionContract("the server carries out and answers a batch in its order") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let replies = try client.request(
@@ -30,7 +30,7 @@ extension RedisConnectionContract {
       try expect(afterSecond.map(\.meta?.revision), is: [second], "the revision after the second commit")
     },
 
-    RedisConnectionContract("receiving ends with nothing when the deadline passes") { scene in
+    RedisConnectionContract("a receive without events ends when its deadline passes") { scene in
       let client = try scene.connect()
       try client.ping()
       let deadline = Instant.now + .milliseconds(20)
@@ -41,7 +41,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("a deadline in the past still takes what has arrived") { scene in
+    RedisConnectionContract("a receive with a deadline in the past still returns events that have arrived") { scene in
       let client = try scene.connect()
       try client.connection.send([RedisRequest(id: 1, command: .ping)])
       let patience = Instant.now + .seconds(10)
@@ -50,7 +50,7 @@ extension RedisConnectionContract {
       guard case .reply(1, .pong)? = events.first else { throw Violation("the ping is answered with \(events)") }
     },
 
-    RedisConnectionContract("waking ends a wait, now or later") { scene in
+    RedisConnectionContract("a wake-up ends the present wait, or else the next one") { scene in
       let client = try scene.connect(.subscriber)
       let deadline = Instant.now + .seconds(60)
       client.waker.wake()
@@ -68,7 +68,7 @@ extension RedisConnectionContract {
       try client.ping()
     },
 
-    RedisConnectionContract("closing twice does nothing, and leaves other connections alone") { scene in
+    RedisConnectionContract("a second close has no effect, and other connections stay open") { scene in
       let names = scene.names()
       let writer = try scene.connect()
       let closed = try scene.subscribe(to: names)

@@ -3,7 +3,7 @@ import SharedStateRedis
 
 extension RedisConnectionContract {
   static let messageChecks = [
-    RedisConnectionContract("every commit is announced, in order, with its content") { scene in
+    RedisConnectionContract("the server announces every commit, in order, with its content") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let subscriber = try scene.subscribe(to: names)
@@ -40,7 +40,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("a subscriber hears nothing of before, and nothing of other channels") { scene in
+    RedisConnectionContract("a subscriber receives no earlier message, and none of another channel") { scene in
       let client = try scene.connect()
       let (names, others) = (scene.names("a"), scene.names("b"))
       try client.commit(names, .text("1"))
@@ -50,7 +50,7 @@ extension RedisConnectionContract {
       try expect(subscriber.nextChange().revision, is: revision, "the first revision that is heard of")
     },
 
-    RedisConnectionContract("every subscriber hears every message once, however often it subscribed") { scene in
+    RedisConnectionContract("every subscriber receives every message once, however often it has subscribed") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let subscribers = [try scene.subscribe(to: names), try scene.subscribe(to: names, names)]
@@ -63,7 +63,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("a subscriber that has unsubscribed hears no more of that channel") { scene in
+    RedisConnectionContract("a subscriber that has unsubscribed receives no more messages of that channel") { scene in
       let client = try scene.connect()
       let (names, others) = (scene.names("a"), scene.names("b"))
       let subscriber = try scene.subscribe(to: names, others)
@@ -78,7 +78,7 @@ extension RedisConnectionContract {
       try expect(subscriber.nextChange().revision, is: again, "the revision that is heard of again")
     },
 
-    RedisConnectionContract("conflicts and wrong types are not announced") { scene in
+    RedisConnectionContract("the server announces no conflict and no wrong type") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let subscriber = try scene.subscribe(to: names)
@@ -89,7 +89,7 @@ extension RedisConnectionContract {
       try expect(subscriber.nextChange().revision, is: revision, "the first revision that is heard of")
     },
 
-    RedisConnectionContract("what somebody else publishes arrives as it is") { scene in
+    RedisConnectionContract("a message that somebody else publishes arrives unchanged") { scene in
       let names = scene.names()
       let subscriber = try scene.subscribe(to: names)
       for text in ["", "2 unknown version\n", "nonsense"] {
@@ -115,7 +115,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("commits that are made at the same time form one chain, announced in its order") { scene in
+    RedisConnectionContract("simultaneous commits form one chain, and their messages arrive in its order") { scene in
       let names = scene.names()
       let subscriber = try scene.subscribe(to: names)
       let committing = (0..<4).map { _ in
@@ -135,7 +135,7 @@ extension RedisConnectionContract {
       try expect(Set(committed).count, is: committed.count, "the number of different revisions")
     },
 
-    RedisConnectionContract("messages and pings do not get into each other's way") { scene in
+    RedisConnectionContract("messages and pings do not disturb each other") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let subscriber = try scene.subscribe(to: names)

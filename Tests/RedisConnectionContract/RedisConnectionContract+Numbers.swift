@@ -33,7 +33,7 @@ extension RedisConnectionContract {
   ]
 
   static let numberChecks = [
-    RedisConnectionContract("a number in meta is the same for the scripts as for who reads it") { scene in
+    RedisConnectionContract("the scripts and a reader find the same number in a meta") { scene in
       let client = try scene.connect()
       for (place, (text, revision)) in numbers.enumerated() {
         let names = scene.names("key\(place)")
@@ -57,7 +57,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("what comes after the largest revision has the server's time, and is announced") { scene in
+    RedisConnectionContract("a commit after the largest revision has the server's time, and is announced") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let subscriber = try scene.subscribe(to: names)
@@ -80,7 +80,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("a floor without a larger revision is none, and hides none of the stored one") { scene in
+    RedisConnectionContract("a floor has no effect if no revision is larger, and hides no stored revision") { scene in
       let client = try scene.connect()
       let now = try client.commit(scene.names("clock"), .text("1")).revision
       let before = Revision(Revision.largest.rawValue - 1)

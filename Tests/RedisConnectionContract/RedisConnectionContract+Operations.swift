@@ -3,8 +3,7 @@ import SharedStateRedis
 
 extension RedisConnectionContract {
   static let operationChecks = [
-    RedisConnectionContract("a retry is answered with the first answer, changes nothing and announces nothing") {
-      scene in
+    RedisConnectionContract("a retry gets the first answer, changes nothing and announces nothing") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let subscriber = try scene.subscribe(to: names)
@@ -31,7 +30,7 @@ extension RedisConnectionContract {
       try expect(client.committed(commit).revision, is: revision, "the revision of the retry")
     },
 
-    RedisConnectionContract("a retry is answered from another connection, and after others have committed") { scene in
+    RedisConnectionContract("a retry gets its answer on another connection, and after commits of others") { scene in
       let (first, second, third) = (try scene.connect(), try scene.connect(), try scene.connect())
       let names = scene.names()
       let commit = first.makeCommit(names, .text("1"))
@@ -46,7 +45,7 @@ extension RedisConnectionContract {
       try expect(second.read(names), is: stored, "what is stored after the retry")
     },
 
-    RedisConnectionContract("only the last operation of a writer is remembered, for each key by itself") { scene in
+    RedisConnectionContract("the server remembers only the last operation of a writer for each key") { scene in
       let client = try scene.connect()
       let (names, others) = (scene.names("a"), scene.names("b"))
       let operation = client.nextOperation()
@@ -76,7 +75,7 @@ extension RedisConnectionContract {
       try expect(client.committed(second).revision, is: revision, "the revision of a retry of the later one")
     },
 
-    RedisConnectionContract("a conflict is not remembered as an operation") { scene in
+    RedisConnectionContract("the server does not remember a conflict as an operation") { scene in
       let client = try scene.connect()
       let names = scene.names()
       try client.commit(names, .text("1"))
@@ -89,7 +88,7 @@ extension RedisConnectionContract {
       try expect(client.read(names).map(\.content), is: [.text("2")], "the value")
     },
 
-    RedisConnectionContract("the operations of the last 32 writers are remembered, for an hour") { scene in
+    RedisConnectionContract("the server remembers the operations of the last 32 writers, for an hour") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let count = CommitScript.rememberedOperations + 1
@@ -107,7 +106,7 @@ extension RedisConnectionContract {
       try expect(forgotten.parent, is: answers.last?.revision ?? .none, "the parent of the oldest operation")
     },
 
-    RedisConnectionContract("who may have been forgotten since is told so, and nobody else") { scene in
+    RedisConnectionContract("a conflict says whether its writer may be forgotten") { scene in
       let (client, other) = (try scene.connect(), try scene.connect())
       let names = scene.names()
       let first = try other.commit(names, .text("1")).revision
@@ -133,8 +132,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("who may have been forgotten is told so, also when something older of its own came late") {
-      scene in
+    RedisConnectionContract("a late older operation does not hide that its writer may be forgotten") { scene in
       let (client, other) = (try scene.connect(), try scene.connect())
       let names = scene.names()
       var late = client.makeCommit(names, .text("0"), when: .absent)
@@ -150,7 +148,7 @@ extension RedisConnectionContract {
     },
 
     RedisConnectionContract(
-      "who may have been forgotten together with the revision is told so, and who found none is not"
+      "a conflict without a stored revision says that a writer may be forgotten, unless it found none"
     ) {
       scene in
       let (client, other) = (try scene.connect(), try scene.connect())
@@ -186,7 +184,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("as many writers as are remembered are not said to be forgotten") { scene in
+    RedisConnectionContract("a conflict says of no remembered writer that it may be forgotten") { scene in
       let (client, names) = (try scene.connect(), scene.names())
       let first = try client.commit(names, .text("1")).revision
       for _ in 2..<CommitScript.rememberedOperations {
@@ -198,7 +196,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("the operations are a string in the documented form") { scene in
+    RedisConnectionContract("the stored operations are a string in the documented form") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let old = try client.commit(names, .text("1"), operation: Operation(writer: "writer-a", number: 7))

@@ -8,7 +8,7 @@ extension RedisConnectionContract {
       try expect(values, is: [StoredValue(meta: nil, content: .absent)], "the key")
     },
 
-    RedisConnectionContract("what was committed is read, with its meta") { scene in
+    RedisConnectionContract("a read returns the committed document and its meta") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let first = try client.commit(names, .text(#"{"a":1}"#))
@@ -20,7 +20,7 @@ extension RedisConnectionContract {
       try expect(scene.foreign("GET", names.meta), is: meta.string, "the meta that redis-cli reads")
     },
 
-    RedisConnectionContract("documents of any bytes, and empty ones, come back as they were") { scene in
+    RedisConnectionContract("a read returns documents of any bytes, and empty ones, unchanged") { scene in
       let client = try scene.connect()
       let every = Data((0...255).map { UInt8($0) } + Array("\r\n$-1\r\n*0\r\n".utf8))
       for document in [every, Data(), Data([0])] {
@@ -31,7 +31,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("many keys are read in the order they were asked for") { scene in
+    RedisConnectionContract("a read returns many keys in the order of the request") { scene in
       let client = try scene.connect()
       let names = (0..<300).map { scene.names("key\($0)") }
       // Every third key is absent.
@@ -53,7 +53,7 @@ extension RedisConnectionContract {
       try expect(scene.connect().read(names), is: [StoredValue(meta: nil, content: .text("foreign"))], "the key")
     },
 
-    RedisConnectionContract("a key of another type is named, between keys that are strings") { scene in
+    RedisConnectionContract("a read names the type of a key that is no string, between keys that are") { scene in
       let client = try scene.connect()
       let (list, string) = (scene.names("list"), scene.names("string"))
       try scene.foreign("LPUSH", list.value, "x")
@@ -62,7 +62,7 @@ extension RedisConnectionContract {
       try expect(contents, is: [.text("1"), .otherType("list"), .absent, .text("1")], "the keys")
     },
 
-    RedisConnectionContract("summaries tell metas, lengths, and how many listen; another type has no length") { scene in
+    RedisConnectionContract("a summary tells meta and listeners, and the length of a key that is a string") { scene in
       let client = try scene.connect()
       let (first, second, foreign) = (scene.names("first"), scene.names("second"), scene.names("foreign"))
       let (list, empty) = (scene.names("list"), scene.names("empty"))
@@ -84,7 +84,7 @@ extension RedisConnectionContract {
       try expect(client.summarize(), is: [], "the answer to nothing")
     },
 
-    RedisConnectionContract("a conflict with a large document tells its length, and so does a restore") { scene in
+    RedisConnectionContract("a conflict tells the length of a large document, also one with a restore") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let largest = CommitScript.largestDocumentToldInConflict
@@ -101,7 +101,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("meta that begins with a revision has it, whatever comes behind") { scene in
+    RedisConnectionContract("a meta that begins with a revision has it, whatever follows") { scene in
       let client = try scene.connect()
       let names = scene.names()
       for meta in ["1 0 q 0 w", "1 0 s 0 ", "1 nonsense"] {
@@ -113,7 +113,7 @@ extension RedisConnectionContract {
       }
     },
 
-    RedisConnectionContract("meta that is malformed, or of another type, counts as none") { scene in
+    RedisConnectionContract("a malformed meta, or one of another type, counts as none") { scene in
       let client = try scene.connect()
       let names = scene.names()
       for meta in [

@@ -34,8 +34,7 @@ extension RedisConnectionContract {
       try expect(scene.lifetime(of: names.meta, isAbout: 604_800), "the tombstone stays for ever")
     },
 
-    RedisConnectionContract("a restored value expires when it would have, and one that would have expired is refused") {
-      scene in
+    RedisConnectionContract("a restored value keeps its expiry, and an expired one is refused") { scene in
       let client = try scene.connect()
       let names = scene.names()
       let now = UInt64(Date().timeIntervalSince1970) * 1_000
@@ -49,8 +48,7 @@ extension RedisConnectionContract {
       try expect(client.read(names)[0].meta?.expiry, is: now + 1_000_000, "the expiry in meta")
     },
 
-    RedisConnectionContract("a restore where something else is stored than it expects conflicts and changes nothing") {
-      scene in
+    RedisConnectionContract("a restore that expects another version conflicts and changes nothing") { scene in
       let client = try scene.connect()
       let names = scene.names()
       try client.replies(to: [.sample(names, 5, "7")])
@@ -81,7 +79,7 @@ extension RedisConnectionContract {
       try expect(client.replies(to: [restore]), is: [.sample(5)], "the answer to an evicted meta")
     },
 
-    RedisConnectionContract("a restore does not replace what somebody wrote without a revision") { scene in
+    RedisConnectionContract("a restore does not replace a value that somebody wrote without a revision") { scene in
       let client = try scene.connect()
       let (text, list) = (scene.names("text"), scene.names("list"))
       try scene.foreign("SET", text.value, "by hand")
@@ -92,7 +90,7 @@ extension RedisConnectionContract {
       try expect(client.read(text, list), is: stored, "what is stored")
     },
 
-    RedisConnectionContract("of restores that are sent together each is decided for itself") { scene in
+    RedisConnectionContract("the server decides each restore of a batch by itself") { scene in
       let client = try scene.connect()
       let lost = (0..<200).map { scene.names("lost\($0)") }
       let newer = scene.names("newer")
@@ -114,7 +112,7 @@ extension RedisConnectionContract {
       try expect(texts, is: [.text("8")] + Array(repeating: .text("7"), count: 199), "what is stored")
     },
 
-    RedisConnectionContract("restores of what another service has put back conflict with what is stored by now") {
+    RedisConnectionContract("a restore conflicts with the stored version if another service has already restored it") {
       scene in
       let client = try scene.connect()
       let lost = (0..<64).map { scene.names("lost\($0)") }

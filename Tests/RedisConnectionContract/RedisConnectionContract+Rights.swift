@@ -5,7 +5,7 @@ extension RedisConnectionContract {
   /// Promises about users with restricted rights. These checks change the rights of all clients of a server, so each
   /// needs a server of its own.
   package static let rightChecks = [
-    RedisConnectionContract("a read with one key that is not permitted is refused whole, and those without it are not")
+    RedisConnectionContract("a read fails as a whole if one key is not permitted, and a read without that key succeeds")
     {
       scene in
       let client = try scene.connect()
@@ -62,7 +62,7 @@ extension RedisConnectionContract {
       try expect(client.read(closed).map(\.content), is: [.absent], "the key that was not permitted")
     },
 
-    RedisConnectionContract("a subscription with one channel that is not permitted is refused whole") { scene in
+    RedisConnectionContract("a subscription fails as a whole if one channel is not permitted") { scene in
       let client = try scene.connect(.subscriber)
       let writer = try scene.connect()
       let (open, closed) = (scene.names("open"), scene.names("closed"))
@@ -74,7 +74,7 @@ extension RedisConnectionContract {
       try scene.permit()
     },
 
-    RedisConnectionContract("what may not be announced has taken effect, and is answered so") { scene in
+    RedisConnectionContract("a write that may not be announced takes effect, and its answer says so") { scene in
       let client = try scene.connect()
       let names = scene.names()
       try scene.permit(channels: "open")

@@ -3,7 +3,7 @@ import SharedStateRedis
 
 extension RedisConnectionContract {
   static let trackingChecks = [
-    RedisConnectionContract("a value that was looked at is told of once when it is written, and no other is") { scene in
+    RedisConnectionContract("the server tells once of a change to a summarized value, and of no other") { scene in
       let (looked, read) = (scene.names("looked"), scene.names("read"))
       let tracked = try Tracked(scene, prefix: nil)
       for names in [looked, read] { try tracked.client.commit(names, .text("1")) }
@@ -24,7 +24,7 @@ extension RedisConnectionContract {
       try expect(tracked.told(), is: told, "what was looked at again, without its meta")
     },
 
-    RedisConnectionContract("with a prefix every key that begins with it is told of, each time") { scene in
+    RedisConnectionContract("the server tells of every change to a key that begins with a given prefix") { scene in
       let names = [scene.names("a"), scene.names("b")]
       let tracked = try Tracked(scene, prefix: scene.names("").value)
       for text in ["1", "2"] {

@@ -86,23 +86,23 @@ extension SampleKey {
     var check: String {
       switch self {
       case .changesIdentifiers, .mixesIdentifiers:
-        "two keys of the same state have equal identifiers, two keys of different states have not"
+        "keys of the same state have equal identifiers, and keys of different states have not"
       case .storesDefault: "a load says once that nothing is stored"
-      case .resumesLoadTwice, .leaksLoad: "a load hands over once what is stored"
-      case .ignoresExplicitLoads: "an explicit load has brought what is stored when it returns"
-      case .ignoresDamage: "what cannot be read is an error, and the present value stays"
-      case .ignoresChanges: "shares follow what others store"
-      case .ignoresRemovals: "shares return to the default when others remove what is stored"
+      case .resumesLoadTwice, .leaksLoad: "a load hands over the stored value once"
+      case .ignoresExplicitLoads: "an explicit load has brought the stored value when it returns"
+      case .ignoresDamage: "an unreadable document is an error, and the present value stays"
+      case .ignoresChanges: "shares follow the changes of others"
+      case .ignoresRemovals: "shares return to the default when others remove the stored value"
       case .repeatsChanges, .delaysChanges: "a subscriber hears of each change once, in order"
-      case .ignoresCancellation: "a subscriber hears of nothing after its subscription was cancelled"
-      case .dropsSaves: "a change is stored once an explicit save returns"
-      case .savesOnRequestOnly: "a change is stored also when nobody holds a share any more"
-      case .savesInReverse: "the newest of many changes is the one that is stored"
-      case .resumesSaveTwice, .leaksSave: "a save is answered once, and what was saved is loaded"
-      case .echoesLate: "what was saved never comes back over a newer change"
-      case .mixesDocuments: "each state is stored by itself"
-      case .keepsToItself: "others see what was saved"
-      case .ignoresResets: "what is stored before the first use is not the default"
+      case .ignoresCancellation: "a subscriber hears of no change after its subscription was cancelled"
+      case .dropsSaves: "an explicit save has stored the change when it returns"
+      case .savesOnRequestOnly: "a key stores a change even if nobody holds a share any more"
+      case .savesInReverse: "a key stores the newest of many changes"
+      case .resumesSaveTwice, .leaksSave: "a save has one answer, and a load returns the saved value"
+      case .echoesLate: "a saved value never comes back over a newer change"
+      case .mixesDocuments: "a key stores each state by itself"
+      case .keepsToItself: "others see the saved value"
+      case .ignoresResets: "a value that was stored before the first use is not the default"
       }
     }
   }
