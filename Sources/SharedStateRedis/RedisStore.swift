@@ -293,8 +293,7 @@ public final class RedisStore: Sendable {
   /// Makes a text that distinguishes this store from every other that ever writes. All nonces have the same length and
   /// begin with a letter, so that the commit script finds one among remembered operations by searching for its text.
   private static func makeNonce() -> String {
-    let digits = String(Schedules.randomNumber(), radix: 16)
-    return "n" + String(repeating: "0", count: 16 - digits.count) + digits
+    "n" + Schedules.randomNumber().hexadecimal()
   }
 
   /// Reports, once, that a share of a name has another option than the first share, whose option holds.

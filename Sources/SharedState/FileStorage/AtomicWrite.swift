@@ -128,8 +128,7 @@ struct TemporaryName {
 
   /// Makes a new name each time.
   func make() -> String {
-    let number = String(UInt64.random(in: .min ... .max), radix: 16)
-    return prefix + String(repeating: "0", count: Self.digits - number.utf8.count) + number + Self.suffix
+    prefix + UInt64.random(in: .min ... .max).hexadecimal(digits: Self.digits) + Self.suffix
   }
 
   /// Whether a file has such a name, and so is ours.

@@ -1,3 +1,4 @@
+import SharedState
 import SharedStateDependencies
 
 /// One reign of one primary. It ends when the server restarts, or when another server takes its place.
@@ -21,7 +22,7 @@ package struct Era: Hashable, Sendable, CustomStringConvertible {
   /// The next era, for a server that counts its reigns.
   var next: Era { Era(number &+ 1) }
 
-  package var description: String { hexadecimal(UInt64(number), digits: 8) }
+  package var description: String { UInt64(number).hexadecimal(digits: 8) }
 }
 
 /// Names a line of history. It is derived from the operation that opened the line and from the era, so no other line
@@ -43,15 +44,5 @@ package struct LineID: Hashable, Sendable, CustomStringConvertible {
     number = mixer.next()
   }
 
-  package var description: String { hexadecimal(number, digits: 16) }
-}
-
-private func hexadecimal(_ number: UInt64, digits: Int) -> String {
-  String(unsafeUninitializedCapacity: digits) { buffer in
-    for place in 0..<digits {
-      let digit = UInt8(truncatingIfNeeded: number >> UInt64(4 * (digits - 1 - place))) & 0xF
-      buffer[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-    }
-    return digits
-  }
+  package var description: String { number.hexadecimal() }
 }

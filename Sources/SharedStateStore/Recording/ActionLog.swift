@@ -188,8 +188,7 @@ enum RecordedState<State: Sendable>: Sendable {
   }
 
   static func digest(of state: State) -> String {
-    let digits = String(FNV1a.hash(of: ValueLines.text(of: state)), radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+    FNV1a.hash(of: ValueLines.text(of: state)).hexadecimal()
   }
 
   /// How another state differs; `nil` when it does not.
