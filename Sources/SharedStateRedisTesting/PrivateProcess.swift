@@ -19,7 +19,7 @@ final class PrivateProcess: Sendable {
   private static let secondsToEnd = 10
 
   /// Starts a process whose output goes into a file.
-  /// - Throws: ``PrivateRedisServerError/system(operation:code:)``.
+  /// - Throws: ``PrivateRedisServerError/Code/system``.
   init(executable: String, arguments: [String], log: String) throws {
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)

@@ -83,13 +83,13 @@ public final class PrivateRedisServer: Sendable {
   }
 
   /// Suspends the server process: connections stay open, and requests are not answered.
-  /// - Throws: ``PrivateRedisServerError/notRunning``.
+  /// - Throws: ``PrivateRedisServerError/Code/notRunning``.
   public func pause() throws {
     try running { $0.pause() }
   }
 
   /// Resumes a paused server.
-  /// - Throws: ``PrivateRedisServerError/notRunning``.
+  /// - Throws: ``PrivateRedisServerError/Code/notRunning``.
   public func resume() throws {
     try running { $0.resume() }
   }
