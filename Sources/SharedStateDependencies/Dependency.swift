@@ -15,7 +15,7 @@ import IssueReporting
 public struct Dependency<Value>: Sendable {
   private let read: @Sendable (DependencyValues) -> Value
   private let access: DependencyAccess
-  let initialValues = DependencyValues.captured
+  private let initialValues = DependencyValues.captured
 
   /// A dependency by its property of ``DependencyValues``.
   public init(
@@ -79,8 +79,6 @@ public struct Dependency<Value>: Sendable {
     return DependencyAccess.$current.withValue(access) { read(values) }
   }
 }
-
-extension Dependency: DependencyHolding {}
 
 extension Dependency {
   private static func view<Whole>(_ value: Whole) -> Value {
