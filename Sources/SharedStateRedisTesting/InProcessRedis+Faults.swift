@@ -62,12 +62,6 @@ extension InProcessRedis {
     perform { $0.faults.writeError = error }
   }
 
-  /// Answers every commit with a conflict and writes nothing, whatever it is based on, until ``acceptWrites()`` is
-  /// called.
-  package func turnCommitsDown() {
-    perform { $0.faults.turnsCommitsDown = true }
-  }
-
   /// Lets commits take effect again.
   public func acceptWrites() {
     perform { ($0.faults.writeError, $0.faults.turnsCommitsDown) = (nil, false) }

@@ -73,9 +73,6 @@ extension SharedChangeTracker {
     return cut
   }
 
-  /// Whether values have changed; a value that is again what it was has not.
-  var hasUnassertedChanges: Bool { hasChanges }
-
   private func takeChange(of box: Box, after: TrackedChange?) -> SharedChanges.Entry? {
     // With the lock of the box held, so that no change comes between the end of one stretch and the next one.
     box.lock.lock()

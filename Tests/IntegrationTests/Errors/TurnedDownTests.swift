@@ -19,7 +19,7 @@ struct TurnedDownTests {
 
     func prevail(on redis: InProcessRedis) {
       switch self {
-      case .conflict: redis.turnCommitsDown()
+      case .conflict: redis.perform { $0.faults.turnsCommitsDown = true }
       case .noScript: redis.refuseWrites(error)
       }
     }
