@@ -24,6 +24,8 @@ let package = Package(
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+    // Starts the programs that tests run. No product uses it.
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
   ],
   targets: [
     .target(
@@ -169,6 +171,7 @@ let package = Package(
         "SharedStateCombine",
         "SharedStateRedis",
         .product(name: "OpenCombine", package: "OpenCombine"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       path: "Tests/MainThreadProgram"
     ),
@@ -233,6 +236,7 @@ let package = Package(
         "SharedStateStoreTesting",
         "SharedStateTesting",
         .product(name: "OpenCombine", package: "OpenCombine"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       exclude: ["README.md", "CompileErrors/Proofs"]
     ),
@@ -245,6 +249,7 @@ let package = Package(
         "SharedStateStoreMacroExpansion",
         "SharedStateTesting",
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       exclude: ["Expansion/Golden"]
     ),
@@ -278,6 +283,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
       ]
     ),
   ],

@@ -10,28 +10,26 @@ struct MainThreadProgramTests {
     arguments: ["inMemory", "appStorage", "fileStorage", "redis"],
     ["dispatch", "runLoop"]
   )
-  func watch(strategy: String, loop: String) throws {
+  func watch(strategy: String, loop: String) async throws {
     let server = strategy == "redis" ? try PrivateRedisServer() : nil
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("main-thread-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let place = server?.url ?? folder.path
-    let program = CommandLineTool.program("MainThreadProgram")
-    let output = try CommandLineTool.run(program, ["watch", loop, strategy, place])
+    let output = try await CommandLineTool.run("MainThreadProgram", ["watch", loop, strategy, place])
     #expect(output == "[0, 1, 2, 3, 4]")
   }
 
   @Test("gets a warning when its main thread does not run the queue on which it has subscribed")
-  func blocked() throws {
-    let program = CommandLineTool.program("MainThreadProgram")
-    let told = try CommandLineTool.firstLineOfError(program, ["block"])
+  func blocked() async throws {
+    let told = try await CommandLineTool.firstLineOfError("MainThreadProgram", ["block"])
     #expect(told.contains("The main queue has not run for a second."))
     #expect(told.contains(#"'Shared<Int>(.inMemory("count"))@MainThreadProgram/Neglect.swift:"#))
   }
 
   @Test("reports undelivered changes once when it ends")
-  func leave() throws {
-    let errors = try CommandLineTool.errors(CommandLineTool.program("MainThreadProgram"), ["leave", "unix:///nowhere"])
+  func leave() async throws {
+    let errors = try await CommandLineTool.errors("MainThreadProgram", ["leave", "unix:///nowhere"])
     let told = errors.split(separator: "\n").filter {
       $0.contains("The program ended with changes that were not delivered.")
     }
@@ -41,20 +39,19 @@ struct MainThreadProgramTests {
   }
 
   @Test("delivers pending changes when it ends, if asked to, and then reports nothing")
-  func deliver() throws {
+  func deliver() async throws {
     let server = try PrivateRedisServer()
-    let errors = try CommandLineTool.errors(CommandLineTool.program("MainThreadProgram"), ["deliver", server.url])
+    let errors = try await CommandLineTool.errors("MainThreadProgram", ["deliver", server.url])
     #expect(!errors.contains("not delivered"))
     #expect(try server.command("GET", "count").text == "1")
   }
 
   @Test("gets a report of a load error that it ignores")
-  func ignored() throws {
+  func ignored() async throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("damaged-\(UUID()).json")
     try Data("no number".utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
-    let program = CommandLineTool.program("MainThreadProgram")
-    let told = try CommandLineTool.firstLineOfError(program, ["ignore", file.path])
+    let told = try await CommandLineTool.firstLineOfError("MainThreadProgram", ["ignore", file.path])
     #expect(told.contains("could not be loaded, and nobody has read why. Read its 'loadError'"))
     #expect(told.contains(file.lastPathComponent))
     #expect(!told.contains("no number"))

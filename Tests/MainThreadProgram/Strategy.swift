@@ -1,6 +1,7 @@
 import Foundation
 import SharedState
 import SharedStateRedis
+import Subprocess
 
 /// The place where the value is stored.
 enum Strategy: String {
@@ -23,13 +24,14 @@ enum Strategy: String {
     if self == .inMemory {
       return try await Task.detached { try await change(to: value, at: place) }.value
     }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = ["change", rawValue, place, String(value)]
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      process.terminationHandler = { _ in continuation.resume() }
-      do { try process.run() } catch { continuation.resume(throwing: error) }
-    }
+    let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    _ = try await run(
+      .name("MainThreadProgram"),
+      arguments: ["change", rawValue, place, String(value)],
+      environment: .inherit.updating(["PATH": folder.path]),
+      output: .discarded,
+      error: .currentStandardError
+    )
   }
 
   /// Changes the value the way another program would.

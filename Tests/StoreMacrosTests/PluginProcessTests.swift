@@ -1,25 +1,21 @@
 import Foundation
+import Subprocess
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PluginProcessTests {
   /// Sends bytes to the plugin program, closes its input, and returns its answers.
-  private func run(_ input: Data) async throws -> (answers: Data, status: Int32) {
-    let process = Process()
+  private func answers(to input: Data) async throws -> (text: String, status: TerminationStatus) {
     // The program is built beside this one. Only /proc knows that folder.
     let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    process.executableURL = folder.appending(path: "SharedStateStoreMacros-tool")
-    let (source, sink) = (Pipe(), Pipe())
-    for file in [source.fileHandleForWriting, sink.fileHandleForReading] {
-      _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC)
-    }
-    (process.standardInput, process.standardOutput) = (source, sink)
-    try process.run()
-    try source.fileHandleForWriting.write(contentsOf: input)
-    try source.fileHandleForWriting.close()
-    let answers = try sink.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return (answers, process.terminationStatus)
+    let result = try await run(
+      .name("SharedStateStoreMacros-tool"),
+      environment: .inherit.updating(["PATH": folder.path]),
+      input: .array(Array(input)),
+      output: .string(limit: 1 << 20),
+      error: .currentStandardError
+    )
+    return (result.standardOutput, result.terminationStatus)
   }
 
   private func framed(_ message: String) -> Data {
@@ -29,11 +25,10 @@ struct PluginProcessTests {
   @Test("The program answers each message, and ends with its input")
   func messages() async throws {
     let capability = framed(#"{"getCapability":{}}"#)
-    let (answers, status) = try await run(capability + framed("nothing") + capability)
-    let text = String(decoding: answers, as: UTF8.self)
+    let (text, status) = try await answers(to: capability + framed("nothing") + capability)
     #expect(text.components(separatedBy: "getCapabilityResult").count == 3)
     #expect(text.contains("not JSON"))
-    #expect(status == 0)
+    #expect(status == .exited(0))
   }
 
   @Test(
@@ -41,8 +36,8 @@ struct PluginProcessTests {
     arguments: ["", "abc", "0123456789", "\u{8}\0\0\0\0\0\0\0{}"]
   )
   func noMessages(_ input: String) async throws {
-    let (answers, status) = try await run(Data(input.utf8))
-    #expect(answers.isEmpty)
-    #expect(status == 0)
+    let (text, status) = try await answers(to: Data(input.utf8))
+    #expect(text.isEmpty)
+    #expect(status == .exited(0))
   }
 }

@@ -27,7 +27,7 @@ final class ChaosRun {
   private let restart: Restart
   private var random: SplitMix64
   private let server: PrivateRedisServer
-  private let services: [ServiceProcess]
+  private let services = ChaosDocument.fields.map { _ in ServiceProcess() }
   private let history = ChaosHistory()
   private let forger: ChaosForger
   private var foreignEdits = 0
@@ -45,15 +45,26 @@ final class ChaosRun {
     forger = try ChaosForger(namespace: Self.namespace, on: server, history)
     history.record(.declared(name: ChaosDocument.countName, History.Rules(isCounter: true)))
     history.record(.permitted([Self.namespace + "*"], others: []))
-    services = try ChaosDocument.fields.indices.map { [history] index in
-      try ServiceProcess(url: "\(server.url)?namespace=\(Self.namespace)", index: index, history)
-    }
   }
 
   deinit { forger.end() }
 
+  /// Runs the services, and makes rounds until this time, at least one.
+  func rounds(until end: ContinuousClock.Instant) async throws {
+    try await withThrowingTaskGroup { processes in
+      for (index, service) in services.enumerated() {
+        processes.addTask { [history, url = server.url] in
+          try await service.run(url: "\(url)?namespace=\(Self.namespace)", index: index, history)
+        }
+      }
+      repeat { try await round(disturbances: 10) } while ContinuousClock.now < end
+      for service in services { service.end() }
+      try await processes.waitForAll()
+    }
+  }
+
   /// Makes this many disturbances, lets the services rest, and judges the recorded history.
-  func round(disturbances: Int) async throws {
+  private func round(disturbances: Int) async throws {
     forger.start()
     try await all("start")
     // At least one disturbance is a restart.

@@ -16,8 +16,7 @@ struct ChaosTests {
     let seed = Self.seed ?? .random(in: 0..<1_000_000)
     let end = ContinuousClock.now + .seconds(secondsToGoOn)
     do {
-      let run = try ChaosRun(seed: seed, restart: restart)
-      repeat { try await run.round(disturbances: 10) } while ContinuousClock.now < end
+      try await ChaosRun(seed: seed, restart: restart).rounds(until: end)
     } catch {
       Issue.record("The run of CHAOS_SEED=\(seed), \(restart), failed. \(error)")
     }

@@ -174,23 +174,23 @@ struct ForeignEditsSeenTests {
     let port = try #require(backend.server.url.split(separator: ":").last.map(String.init))
     let key = "\(namespace)limits"
 
-    #expect(try CommandLineTool.run("python3", ["-c", CommandLineTool.pythonService, port, key]) == "OK")
+    #expect(try await CommandLineTool.run("python3", ["-c", CommandLineTool.pythonService, port, key]) == "OK")
     try await $limits.becomes(Limits(maximum: 21, note: "by Python"))
     $limits.withLock { $0.note = "by Swift again" }
     try await $limits.save()
-    #expect(try CommandLineTool.run("python3", ["-c", CommandLineTool.pythonService, port, key]) == "OK")
+    #expect(try await CommandLineTool.run("python3", ["-c", CommandLineTool.pythonService, port, key]) == "OK")
     try await $limits.becomes(Limits(maximum: 22, note: "by Python"))
 
     let document = #"{"maximum":1,"note":"by redis-cli"}"#
-    #expect(try CommandLineTool.run("redis-cli", ["-p", port, "SET", key, document]) == "OK")
+    #expect(try await CommandLineTool.run("redis-cli", ["-p", port, "SET", key, document]) == "OK")
     try await $limits.becomes(Limits(maximum: 1, note: "by redis-cli"))
-    let previous = try CommandLineTool.run(
+    let previous = try await CommandLineTool.run(
       "redis-cli",
       ["-p", port, "GETSET", key, #"{"maximum":2,"note":"swapped"}"#]
     )
     #expect(previous == document)
     try await $limits.becomes(Limits(maximum: 2, note: "swapped"))
-    #expect(try CommandLineTool.run("redis-cli", ["-p", port, "FLUSHALL"]) == "OK")
+    #expect(try await CommandLineTool.run("redis-cli", ["-p", port, "FLUSHALL"]) == "OK")
     try await $limits.becomes(Limits())
   }
 

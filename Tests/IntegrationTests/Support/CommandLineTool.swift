@@ -1,67 +1,59 @@
 import Foundation
+import SharedStateTesting
+import Subprocess
 import Testing
 
-/// Programs outside this process, such as redis-cli or a Python service, that tests run.
+/// Programs outside this process, such as redis-cli, a Python service or a program of this package, that tests run.
 enum CommandLineTool {
-  /// Runs a program of the PATH until it ends, and returns its output.
+  /// Runs a program until it ends with success, and returns its output.
   @discardableResult
-  static func run(_ program: String, _ arguments: [String]) throws -> String {
-    let text = try text(of: program, arguments) { $0.standardOutput = $1 }
-    return text.trimmingCharacters(in: .whitespacesAndNewlines)
+  static func run(_ program: String, _ arguments: [String]) async throws -> String {
+    let result = try await result(of: program, arguments, .string(limit: outputLimit), .currentStandardError)
+    return result.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// Runs a program until it ends, and returns its standard error.
-  static func errors(_ program: String, _ arguments: [String]) throws -> String {
-    try text(of: program, arguments) { $0.standardError = $1 }
-  }
-
-  /// Runs a program until it ends with success, and returns the text that it wrote to the pipe.
-  private static func text(
-    of program: String,
-    _ arguments: [String],
-    to connect: (Process, Pipe) -> Void
-  ) throws -> String {
-    let (process, pipe) = (process(program, arguments), Pipe())
-    connect(process, pipe)
-    try process.run()
-    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0, "\(program) has failed")
-    return text
+  /// Runs a program until it ends with success, and returns its standard error.
+  static func errors(_ program: String, _ arguments: [String]) async throws -> String {
+    try await result(of: program, arguments, .currentStandardOutput, .string(limit: outputLimit)).standardError
   }
 
   /// Runs a program until it has written a line to its standard error, kills it, and returns the line.
-  static func firstLineOfError(_ program: String, _ arguments: [String]) throws -> String {
-    let process = process(program, arguments)
-    let errors = Pipe()
-    process.standardError = errors
-    try process.run()
-    defer {
-      // This kills `timeout` and the program: `timeout` leads its own process group.
-      kill(-process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+  static func firstLineOfError(_ program: String, _ arguments: [String]) async throws -> String {
+    try await inTime("\(program) to write a line") {
+      try await Subprocess.run(
+        .name(program),
+        arguments: Arguments(arguments),
+        environment: .ofThisPackage,
+        input: .none,
+        output: .currentStandardOutput,
+        error: .sequence
+      ) { execution in
+        defer { try? execution.send(signal: .kill) }
+        for try await line in execution.standardError.strings() { return line }
+        return ""
+      }.closureResult
     }
-    var text = Data()
-    while !text.contains(UInt8(ascii: "\n")), case let data = errors.fileHandleForReading.availableData, !data.isEmpty {
-      text += data
-    }
-    return String(decoding: text, as: UTF8.self)
   }
 
-  /// Makes a process that ends in time, whatever its server does.
-  private static func process(_ program: String, _ arguments: [String]) -> Process {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    // KILL, because a process that a Dispatch thread starts inherits blocked signals.
-    process.arguments = ["timeout", "-s", "KILL", "60", program] + arguments
-    process.standardInput = FileHandle.nullDevice
-    return process
-  }
+  private static let outputLimit = 1 << 20
 
-  /// The path of a program of this package.
-  static func program(_ name: String) -> String {
-    // The build puts it beside this program, and only /proc knows where that is.
-    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path + "/" + name
+  private static func result<Output: OutputProtocol, Error: ErrorOutputProtocol>(
+    of program: String,
+    _ arguments: [String],
+    _ output: Output,
+    _ error: Error
+  ) async throws -> ExecutionResult<Void, Output, Error> {
+    let result = try await inTime("\(program) to end") {
+      try await Subprocess.run(
+        .name(program),
+        arguments: Arguments(arguments),
+        environment: .ofThisPackage,
+        output: output,
+        error: error
+      )
+    }
+    #expect(result.terminationStatus.isSuccess, "\(program) has failed")
+    return result
   }
 
   /// A Python service that talks to Redis over a plain socket: it reads a document, changes it, and writes it.
@@ -86,4 +78,13 @@ enum CommandLineTool {
     document["note"] = "by Python"
     print(command("SET", key, json.dumps(document)))
     """
+}
+
+extension Subprocess.Environment {
+  /// The environment of this process, where programs of this package are found, too.
+  static var ofThisPackage: Self {
+    // The build puts them beside this program, and only /proc knows where that is.
+    let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+    return .inherit.updating(["PATH": "\(folder):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"])
+  }
 }

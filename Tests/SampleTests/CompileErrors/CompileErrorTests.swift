@@ -21,11 +21,11 @@ struct CompileErrorTests {
     "AnUpdateCapturesConstants",
     "OnlyAReaderHasAReadOnlyKey",
   ])
-  func doesNotCompile(proof: String) throws {
+  func doesNotCompile(proof: String) async throws {
     let file = Self.proofs.appending(component: "\(proof).swift")
-    #expect(try Compiler.errors(in: file) == [])
+    #expect(try await Compiler.errors(in: file) == [])
 
-    let errors = try Compiler.errors(in: file, defining: "WRONG")
+    let errors = try await Compiler.errors(in: file, defining: "WRONG")
     let expected = try expectedErrors(in: file)
     #expect(!expected.isEmpty)
     #expect(errors.map(\.line) == expected.map(\.line))
