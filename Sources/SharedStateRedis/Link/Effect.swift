@@ -35,6 +35,14 @@ extension LinkState {
 }
 
 extension LinkState.Effect {
+  /// The result of an effect that the link has to know.
+  package enum Outcome: Sendable {
+    case shown(LinkState.ReplicaID, Replica.Delivery, Replica.DeliveryOutcome)
+    case encoded(LinkState.ReplicaID, Replica.Encoded)
+    /// A closure of the program holds the lock of the value that was to be encoded.
+    case locked(LinkState.ReplicaID)
+  }
+
   /// The owner of the code that an effect may call. Slow code holds up only the effects of its own owner.
   package enum Owner: Hashable, Sendable {
     case value(LinkState.ReplicaID)

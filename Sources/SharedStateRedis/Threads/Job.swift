@@ -1,14 +1,6 @@
 /// An effect that waits for a thread to perform it.
 typealias Job = LinkState.Effect
 
-/// The result of a job, for the state machines.
-enum JobOutcome: Sendable {
-  case shown(LinkState.ReplicaID, Replica.Delivery, Replica.DeliveryOutcome)
-  case encoded(LinkState.ReplicaID, Replica.Encoded)
-  /// A closure of the program holds the lock of the value that was to be encoded.
-  case locked(LinkState.ReplicaID)
-}
-
 /// What remains to be done after the lock was released.
 struct Todo: Sendable {
   var jobs: [Job] = []
@@ -20,7 +12,7 @@ struct Todo: Sendable {
 
 extension Link {
   /// Performs an effect, which may take arbitrarily long.
-  func perform(_ effect: LinkState.Effect) -> JobOutcome? {
+  func perform(_ effect: LinkState.Effect) -> Job.Outcome? {
     switch effect {
     case .show(let id, let delivery, let reference):
       let outcome = reference.attachment?.show(delivery) { [weak self] outcome in
@@ -57,16 +49,15 @@ extension Link {
   }
 }
 
-extension Link.Guarded {
-  /// Takes the effects. Threads are woken before any of the others is performed.
-  mutating func takeEffects(into todo: inout Todo) {
-    guard state.hasEffects else { return }
-    for effect in state.takeEffects() {
+extension Todo {
+  /// Adds effects. Threads are woken before any of the others is performed.
+  mutating func add(_ effects: [LinkState.Effect]) {
+    for effect in effects {
       switch effect {
-      case .wake(.writer): todo.wakesWriter = true
-      case .wake(.subscriber): todo.wakesSubscriber = true
+      case .wake(.writer): wakesWriter = true
+      case .wake(.subscriber): wakesSubscriber = true
       case .settled(_, nil): break
-      default: todo.jobs.append(effect)
+      default: jobs.append(effect)
       }
     }
   }

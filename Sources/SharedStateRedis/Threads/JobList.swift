@@ -7,8 +7,8 @@ import Synchronization
 final class JobList: Sendable {
   enum Next: Sendable {
     case job(Job)
-    /// Outcomes for the state machines, to be reported before the jobs that follow from them.
-    case report([JobOutcome])
+    /// Outcomes for the state machines, to be reported before the jobs that follow from them. `isDone`: no job is left.
+    case report([Job.Outcome], isDone: Bool)
     /// Another thread has taken over the list. The outcome of the last job is not in it.
     case lost
   }
@@ -33,7 +33,7 @@ final class JobList: Sendable {
     var turn: UInt64?
     /// Bounded by the jobs that one batch of replies leads to.
     var jobs = Queue<Job>()
-    var outcomes: [JobOutcome] = []
+    var outcomes: [Job.Outcome] = []
     var running: Running?
     /// How many ticks have found a job running since the last report.
     var ticks = 0
@@ -60,7 +60,7 @@ final class JobList: Sendable {
   }
 
   /// The next step of a thread after a job.
-  func next(for turn: UInt64, after outcome: JobOutcome?) -> Next {
+  func next(for turn: UInt64, after outcome: Job.Outcome?) -> Next {
     state.withLock { state in
       guard state.turn == turn else { return .lost }
       state.running = nil
@@ -69,8 +69,9 @@ final class JobList: Sendable {
       let isSlow = state.ticks > 0 && !state.outcomes.isEmpty
       guard !isSlow, let job = state.jobs.popFirst() else {
         defer { (state.outcomes, state.ticks) = ([], 0) }
-        if state.jobs.first == nil { state.ticksOfAll = 0 }
-        return .report(state.outcomes)
+        let isDone = state.jobs.first == nil
+        if isDone { state.ticksOfAll = 0 }
+        return .report(state.outcomes, isDone: isDone)
       }
       state.running = Running(owner: job.owner)
       return .job(job)

@@ -11,15 +11,16 @@ extension Link {
     let waker = wakers[purpose]
     var report = Report.nothing
     while !schedule.hasEnded {
-      switch decide(purpose, turn, after: report) {
+      switch decide(purpose, after: report) {
       case .perform:
-        report = performJobs(of: purpose, turn)
+        // Nothing takes the role away, because no watch looks for slow code here.
+        report = performJobs(of: purpose, turn) ?? .nothing
       case .wait(let until):
         await waker.wait(until: until)
         waker.clear()
         report = .nothing
-      case .connect(let epoch):
-        report = await connect(purpose, waker, epoch: epoch, on: schedule)
+      case .connect:
+        report = await connect(purpose, waker, on: schedule)
       case .exchange(let open, let requests, let until):
         report = await exchange(requests, on: open, waker, until: until, schedule)
       case .close(let open):
@@ -36,7 +37,6 @@ extension Link {
   private func connect(
     _ purpose: ConnectionPurpose,
     _ waker: Waker,
-    epoch: UInt64,
     on schedule: any Schedule
   ) async -> Report {
     guard let connector = connector as? InProcessConnector else { return .nothing }
@@ -47,13 +47,13 @@ extension Link {
       while true {
         waker.clear()
         if let connection = try connector.open(purpose, waker) {
-          return .opened(OpenConnection(connection: connection, epoch: epoch))
+          return .opened(OpenConnection(connection: connection), connection.facts)
         }
         guard .now < deadline, !schedule.hasEnded else { throw .timedOut(operation: "connect") }
         await waker.wait(until: min(deadline, (purpose == .writer ? expireWaiters() : nil) ?? deadline))
       }
     } catch {
-      return .failed(error, epoch: epoch)
+      return .failed(error)
     }
   }
 
@@ -73,9 +73,9 @@ extension Link {
       if !connection.hasOutput { await waker.wait(until: min(deadline, connection.nextExpiry ?? deadline)) }
       if connection.hasOutput { await travel(on: schedule) }
       let events = try connection.receive(until: .past)
-      return .arrived(events, hasHeard: connection.hasHeard, epoch: open.epoch)
+      return .arrived(events, hasHeard: connection.hasHeard)
     } catch {
-      return .failed(error, epoch: open.epoch)
+      return .failed(error)
     }
   }
 

@@ -4,33 +4,12 @@ import Synchronization
 
 /// The threads: each asks for its next step, performs it, and reports the result.
 extension Link {
-  /// An action that a thread performs without the lock.
-  enum Step: Sendable {
-    /// Run the jobs of the role.
-    case perform
-    case wait(until: Instant)
-    case connect(epoch: UInt64)
-    /// Send, then wait for something to arrive.
-    case exchange(OpenConnection, [RedisRequest], until: Instant)
-    case close(OpenConnection)
-    case end
-  }
-
-  /// The result of a step.
-  enum Report: Sendable {
-    case nothing
-    case done([JobOutcome])
-    /// The thread has lost its role during a job of this owner.
-    case late(JobOutcome?, Job.Owner?)
-    case opened(OpenConnection)
-    case failed(RedisSharedStateError, epoch: UInt64)
-    case arrived([RedisEvent], hasHeard: Bool, epoch: UInt64)
-  }
+  typealias Step = Role<OpenConnection>.Step
+  typealias Report = Role<OpenConnection>.Report
 
   func startThreads(_ guarded: inout Guarded) {
-    guard guarded.roles[.writer].turn == nil || guarded.roles[.subscriber].turn == nil else { return }
-    guard guarded.state.session.phase != .idle, guarded.state.session.phase != .stopped else { return }
-    for purpose in ConnectionPurpose.allCases where guarded.roles[purpose].turn == nil {
+    guard !guarded.roles[.writer].isTaken || !guarded.roles[.subscriber].isTaken else { return }
+    for purpose in ConnectionPurpose.allCases where guarded.roles[purpose].begin(in: guarded.state) {
       startThread(purpose, &guarded)
     }
   }
@@ -38,7 +17,6 @@ extension Link {
   private func startThread(_ purpose: ConnectionPurpose, _ guarded: inout Guarded) {
     guarded.lastTurn += 1
     let turn = guarded.lastTurn
-    guarded.roles[purpose].turn = turn
     jobs[purpose].begin(turn)
     if let schedule {
       // Only the part of the writer's name in front of "@" is the same in every process.
@@ -69,15 +47,15 @@ extension Link {
     let waker = wakers[purpose]
     var report = Report.nothing
     while true {
-      switch decide(purpose, turn, after: report) {
+      switch decide(purpose, after: report) {
       case .perform:
-        report = performJobs(of: purpose, turn)
-        if case .late(let outcome, let owner) = report { return performLate(outcome, of: owner) }
+        guard let performed = performJobs(of: purpose, turn) else { return }
+        report = performed
       case .wait(let until):
         waker.wait(until: until)
         report = .nothing
-      case .connect(let epoch):
-        report = connect(purpose, waker, epoch: epoch)
+      case .connect:
+        report = connect(purpose, waker)
       case .exchange(let open, let requests, let until):
         report = exchange(requests, on: open, until: until)
       case .close(let open):
@@ -89,24 +67,28 @@ extension Link {
     }
   }
 
-  func performJobs(of purpose: ConnectionPurpose, _ turn: UInt64) -> Report {
+  /// Runs jobs until there is something to report; `nil`: the thread has lost its role during one of them, and has done
+  /// what remains for it to do.
+  func performJobs(of purpose: ConnectionPurpose, _ turn: UInt64) -> Report? {
     let list = jobs[purpose]
-    var (outcome, owner): (JobOutcome?, Job.Owner?) = (nil, nil)
+    var (outcome, owner): (Job.Outcome?, Job.Owner?) = (nil, nil)
     while true {
       // The references of a job are released before the next one, so that a waiting thread keeps nothing alive.
       switch list.next(for: turn, after: outcome) {
       case .job(let job):
         owner = job.owner
         outcome = perform(job)
-      case .report(let outcomes): return .done(outcomes)
-      case .lost: return .late(outcome, owner)
+      case .report(let outcomes, let isDone): return .performed(outcomes, isDone: isDone)
+      case .lost:
+        performLate(outcome, of: owner)
+        return nil
       }
     }
   }
 
   /// The rest of a thread that has lost its role during a job, or the body of a helper, which never had a role. Runs
   /// the jobs of one owner; a helper goes on with other owners.
-  private func performLate(_ outcome: JobOutcome?, of owner: Job.Owner?, isHelper: Bool = false) {
+  private func performLate(_ outcome: Job.Outcome?, of owner: Job.Owner?, isHelper: Bool = false) {
     var (outcome, owner) = (outcome, owner)
     while let (job, next) = nextLate(after: outcome, of: owner, isHelper: isHelper) {
       owner = next
@@ -114,15 +96,15 @@ extension Link {
     }
   }
 
-  private func connect(_ purpose: ConnectionPurpose, _ waker: Waker, epoch: UInt64) -> Report {
+  private func connect(_ purpose: ConnectionPurpose, _ waker: Waker) -> Report {
     // Replaces the writer's thread, which watches the deadlines when it is not connecting.
     let watch = purpose == .writer ? DeadlineWatch { [self] in expireWaiters() } : nil
     defer { watch?.end() }
     do throws(RedisSharedStateError) {
       let connection = try connector.connect(purpose: purpose, waker: waker, deadline: .now + connectTimeout)
-      return .opened(OpenConnection(connection: connection, epoch: epoch))
+      return .opened(OpenConnection(connection: connection), connection.facts)
     } catch {
-      return .failed(error, epoch: epoch)
+      return .failed(error)
     }
   }
 
@@ -142,21 +124,20 @@ extension Link {
     do throws(RedisSharedStateError) {
       if !requests.isEmpty { try open.connection.send(requests) }
       let events = try open.connection.receive(until: deadline)
-      return .arrived(events, hasHeard: open.connection.hasHeard, epoch: open.epoch)
+      return .arrived(events, hasHeard: open.connection.hasHeard)
     } catch {
-      return .failed(error, epoch: open.epoch)
+      return .failed(error)
     }
   }
 
   // MARK: What is next
 
-  func decide(_ purpose: ConnectionPurpose, _ turn: UInt64, after report: Report) -> Step {
+  func decide(_ purpose: ConnectionPurpose, after report: Report) -> Step {
     let departed = takeDepartures()
     let (step, todo, needsWatch) = guarded.withLock { guarded -> (Step, Todo, Bool) in
       var todo = Todo()
       for id in departed { guarded.state.leave(id) }
-      guarded.note(report, for: purpose)
-      let step = nextStep(for: purpose, &guarded, &todo)
+      let step = nextStep(for: purpose, after: report, &guarded, &todo)
       guard case .perform = step else { return (step, todo, false) }
       return (step, todo, schedule == nil && guarded.beginWatch())
     }
@@ -167,7 +148,7 @@ extension Link {
 
   /// The next job of a thread without a role, and the owner of that job.
   private func nextLate(
-    after outcome: JobOutcome?,
+    after outcome: Job.Outcome?,
     of owner: Job.Owner?,
     isHelper: Bool
   ) -> (Job, Job.Owner)? {
@@ -190,20 +171,23 @@ extension Link {
     return next
   }
 
-  /// The next step of the thread that has a role. Jobs come first: waiters are resumed before anything else is done,
-  /// and showing a value may lead to more jobs.
-  private func nextStep(for purpose: ConnectionPurpose, _ guarded: inout Guarded, _ todo: inout Todo) -> Step {
+  /// The next step of the thread that has a role. Effects that only wake threads, or that are set aside, take no step.
+  private func nextStep(
+    for purpose: ConnectionPurpose,
+    after report: Report,
+    _ guarded: inout Guarded,
+    _ todo: inout Todo
+  ) -> Step {
+    var report = report
     while true {
-      takeEffects(of: &guarded, into: &todo)
+      let step = guarded.roles[purpose].next(after: report, in: &guarded.state, now: .now)
+      guard case .perform(let effects) = step else { return step }
+      add(effects, of: guarded.state, to: &todo)
       guarded.setAside(&todo)
       let hasJobs = jobs[purpose].append(todo.jobs)
       todo.jobs = []
-      if hasJobs { return .perform }
-      if let until = guarded.roles[purpose].waitUntil.take(), let connection = guarded.roles[purpose].connection {
-        defer { guarded.roles[purpose].requests = [] }
-        return .exchange(connection, guarded.roles[purpose].requests, until: until)
-      }
-      if let step = guarded.nextMove(for: purpose, &todo) { return step }
+      if hasJobs { return .perform([]) }
+      report = .performed([], isDone: true)
     }
   }
 
@@ -240,66 +224,10 @@ extension Link {
 }
 
 extension Link.Guarded {
-  /// Passes the result of a step to the state machines.
-  fileprivate mutating func note(_ report: Link.Report, for purpose: ConnectionPurpose) {
-    switch report {
-    case .nothing, .late: break
-    case .done(let outcomes):
-      for outcome in outcomes { note(outcome) }
-    case .opened(let open):
-      roles[purpose].connection = open
-      state.connected(purpose, open.connection.facts, epoch: open.epoch, now: .now)
-    case .failed(let error, let epoch):
-      state.failed(epoch: epoch, error: error, now: .now)
-    case .arrived(let events, let hasHeard, let epoch):
-      state.arrived(events, hasHeard: hasHeard, on: purpose, epoch: epoch, now: .now)
-    }
-  }
-
-  fileprivate mutating func noteLate(_ outcome: JobOutcome, _ todo: inout Todo) {
-    note(outcome)
+  fileprivate mutating func noteLate(_ outcome: Job.Outcome, _ todo: inout Todo) {
+    roles[.writer].note(outcome, in: &state, now: .now)
     // The thread that has the role now sends the request.
     if case .encoded = outcome { todo.wakesWriter = true }
-  }
-
-  private mutating func note(_ outcome: JobOutcome) {
-    switch outcome {
-    case .shown(let id, let delivery, let outcome): state.delivered(delivery, to: id, outcome: outcome)
-    case .locked(let id): state.locked(id)
-    case .encoded(let id, let encoded):
-      // The request is registered with the connection that is open now, whichever thread has encoded it.
-      if let request = state.encoded(id, encoded, now: .now) { roles[.writer].requests.append(request) }
-    }
-  }
-
-  /// The step that the session calls for; `nil`: there may be jobs now.
-  fileprivate mutating func nextMove(for purpose: ConnectionPurpose, _ todo: inout Todo) -> Link.Step? {
-    let now = Instant.now
-    let instruction = state.instruction(for: purpose, now: now)
-    if let open = roles[purpose].connection, instruction != .serve(epoch: open.epoch) {
-      roles[purpose].connection = nil
-      roles[purpose].requests = []
-      return .close(open)
-    }
-    switch instruction {
-    case .exit:
-      if state.hasEffects { return nil }
-      // Decided under the lock, so that the next caller that needs the server starts a new thread.
-      roles[purpose].turn = nil
-      return .end
-    case .wait(let until): return state.hasEffects ? nil : .wait(until: until)
-    case .connect(let epoch): return state.hasEffects ? nil : .connect(epoch: epoch)
-    case .serve(let epoch):
-      guard roles[purpose].connection != nil else {
-        state.failed(epoch: epoch, error: .disconnected(reason: "not open"), now: now)
-        return nil
-      }
-      guard let work = state.work(for: purpose, epoch: epoch, now: now) else { return nil }
-      roles[purpose].requests += work.requests
-      roles[purpose].waitUntil = work.waitUntil
-      for (id, encoding) in work.encodings { todo.jobs.append(state.effect(of: encoding, for: id)) }
-      return nil
-    }
   }
 
   // MARK: The watch

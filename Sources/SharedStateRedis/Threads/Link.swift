@@ -10,8 +10,7 @@ import Synchronization
 package final class Link: Sendable {
   struct Guarded {
     var state: LinkState
-    // The work for each connection, done by the thread that has its role.
-    var roles = PerConnection { _ in Role() }
+    var roles = PerConnection { Role<OpenConnection>($0) }
     /// Owners whose code kept a thread for so long that another one took over its role, or whose jobs wait for a
     /// helper.
     var slow: [Job.Owner: SlowOwner] = [:]
@@ -310,9 +309,13 @@ package final class Link: Sendable {
   }
 
   func takeEffects(of guarded: inout Guarded, into todo: inout Todo) {
-    guarded.takeEffects(into: &todo)
+    add(guarded.state.takeEffects(), of: guarded.state, to: &todo)
+  }
+
+  func add(_ effects: [LinkState.Effect], of state: LinkState, to todo: inout Todo) {
+    todo.add(effects)
     // Set while the lock is held: a flush that finds nothing pending any more has to see it.
-    if guarded.state.hasGivenUp { hasGivenUp.store(true, ordering: .releasing) }
+    if state.hasGivenUp { hasGivenUp.store(true, ordering: .releasing) }
   }
 
   /// Called before the jobs run, which may take long: a thread with something to send must not wait for a decoder.

@@ -39,7 +39,7 @@ struct JobListTests {
     #expect(list.relieve()?.owner == .value(2))
     list.begin(2)
     #expect(list.append([]))
-    guard case .report(let outcomes) = list.next(for: 2, after: nil), case .locked(1)? = outcomes.first else {
+    guard case .report(let outcomes, true) = list.next(for: 2, after: nil), case .locked(1)? = outcomes.first else {
       Issue.record("The outcome is not reported.")
       return
     }

@@ -1,32 +1,3 @@
-/// The work for one of the two connections of a link, done by one thread at a time.
-///
-/// The thread that has the role talks to the server, and runs the resulting jobs itself, one by one: most of them take
-/// microseconds, and handing each to another thread would take longer. When a job takes too long, ``JobWatch`` notices,
-/// and the role goes to a new thread, which continues from the state kept here and in ``JobList``. The old thread only
-/// finishes its job, and other jobs that have come up for the same owner meanwhile, and then ends. This is the leader
-/// and followers pattern, combined with the way Go's scheduler retakes a processor from a thread that is in a system
-/// call.
-struct Role: Sendable {
-  /// The number of the thread that has the role; `nil`: there is none.
-  var turn: UInt64?
-  var connection: OpenConnection?
-  /// Requests to be sent. Bounded by the limit to requests that the server is sent at once.
-  var requests: [RedisRequest] = []
-  /// Until when to wait for an answer after sending; set while the jobs that come before sending are run.
-  var waitUntil: Instant?
-}
-
-/// A connection, as it is handed from one thread to the next.
-struct OpenConnection: @unchecked Sendable {
-  // `@unchecked Sendable` is right because only the thread whose turn it is uses the connection, and only between two
-  // of its decisions, the first of which told it to. The turn changes under the link's lock, and only while that thread
-  // is in a job, which is not a step that uses the connection. So the thread finds out, under the same lock, before it
-  // could use the connection again. All that it did with the connection happened before it took the job under that
-  // lock, and so before the next thread gets the connection under that lock.
-  let connection: any RedisConnection
-  let epoch: UInt64
-}
-
 /// The owners whose jobs were taken from a thread that has a role, because they held up all others: no single job takes
 /// long, but all of them together do. Helpers, threads without a role, run the jobs of one owner after the other.
 struct Backlog: Sendable {

@@ -1,0 +1,199 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+/// What the threads of a link do, as a transcript.
+@Suite("The threads of a link", .timeLimit(.minutes(5)))
+struct RoleTests {
+  /// A link and both of its threads, which take one step at a time by a simulated clock.
+  private struct Threads {
+    var link: LinkState
+    var roles = PerConnection { Role<String>($0) }
+    var now = Instant.now
+    let id: LinkState.ReplicaID
+    /// Until when the thread that was asked last sleeps.
+    private(set) var until: Instant?
+    /// The effects that were handed out last, and what was sent last on each connection.
+    private var effects: [LinkState.Effect] = []
+    private var sent = PerConnection<[RedisRequest]> { _ in [] }
+
+    init(restsWhenUnused: Bool = false) throws {
+      link = LinkState.make(restsWhenUnused: restsWhenUnused)
+      id = try link.join("count")
+      begin()
+    }
+
+    /// Returns the threads that have to be started.
+    @discardableResult
+    mutating func begin() -> [ConnectionPurpose] {
+      ConnectionPurpose.allCases.filter { roles[$0].begin(in: link) }
+    }
+
+    /// Reports the result of a step, and returns the next one.
+    mutating func next(_ purpose: ConnectionPurpose, after report: Role<String>.Report = .nothing) -> String {
+      switch roles[purpose].next(after: report, in: &link, now: now) {
+      case .perform(let effects):
+        self.effects = effects
+        return "perform: \(names(of: effects))"
+      case .wait(let until):
+        self.until = until
+        return "wait"
+      case .connect: return "connect"
+      case .exchange(let connection, let requests, let until):
+        self.until = until
+        sent[purpose] = requests
+        return "exchange on \(connection): \(names(of: requests.map(\.command)))"
+      case .close(let connection): return "close \(connection)"
+      case .end: return "end"
+      }
+    }
+
+    /// Performs the effects, and returns the step after them.
+    mutating func nextAfterEffects(
+      _ purpose: ConnectionPurpose,
+      after report: Role<String>.Report = .nothing
+    ) -> String {
+      let step = next(purpose, after: report)
+      guard step.hasPrefix("perform") else { return step }
+      let outcomes = effects.compactMap { effect -> Job.Outcome? in
+        if case .show(let id, let delivery, _) = effect { .shown(id, delivery, .shown) } else { nil }
+      }
+      return nextAfterEffects(purpose, after: .performed(outcomes, isDone: true))
+    }
+
+    /// Opens both connections.
+    mutating func connect() {
+      for purpose in ConnectionPurpose.allCases {
+        #expect(nextAfterEffects(purpose) == "connect")
+        _ = nextAfterEffects(purpose, after: .opened(purpose.rawValue, ServerFacts()))
+      }
+    }
+
+    /// Opens both connections, reads the value, and changes it.
+    mutating func change() {
+      connect()
+      for purpose in [ConnectionPurpose.subscriber, .writer, .writer, .writer] {
+        let replies = sent[purpose].map { RedisEvent.reply(id: $0.id, AnsweredLink.usual($0.command)) }
+        _ = nextAfterEffects(purpose, after: .arrived(replies, hasHeard: true))
+      }
+      link.changed(id)
+      _ = link.takeEffects()
+    }
+
+    var encoded: Job.Outcome {
+      let documents = Replica.Documents(encoded: Data("1".utf8), merged: Data("1".utf8))
+      return .encoded(id, Replica.Encoded(stamp: 1, result: .success(documents)))
+    }
+
+    private func names<Value>(of values: [Value]) -> String {
+      values.map { "\($0)".prefix { $0 != "(" } }.joined(separator: " ")
+    }
+  }
+
+  private let broken = RedisSharedStateError.disconnected(reason: "broken")
+
+  @Test("effects come first, then each thread connects, and waits until there is something to send")
+  func connects() throws {
+    var threads = try Threads()
+    #expect(threads.begin().isEmpty)
+    #expect(threads.next(.writer) == "perform: loading sessionChanged statusChanged wake wake")
+    #expect(threads.next(.writer, after: .performed([], isDone: true)) == "connect")
+    #expect(threads.next(.subscriber) == "connect")
+    #expect(threads.next(.writer, after: .opened("w", ServerFacts())) == "exchange on w: ")
+    #expect(threads.until == threads.now + .seconds(10))
+    let opened = threads.next(.subscriber, after: .opened("s", ServerFacts()))
+    #expect(opened == "perform: vitalsRefused trackingRefused sessionChanged statusChanged wake")
+    #expect(threads.next(.subscriber, after: .performed([], isDone: true)) == "exchange on s: subscribe")
+    #expect(threads.until == threads.now + .seconds(5))
+    let arrived = [RedisEvent.reply(id: 1, .subscribed)]
+    #expect(threads.next(.subscriber, after: .arrived(arrived, hasHeard: true)) == "exchange on s: ")
+    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on w: summarize")
+  }
+
+  @Test("a thread that is woken by a change encodes it before sending it")
+  func serves() throws {
+    var threads = try Threads()
+    threads.change()
+    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
+    #expect(threads.next(.writer, after: .performed([threads.encoded], isDone: true)) == "exchange on writer: commit")
+    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on writer: ")
+  }
+
+  @Test("outcomes are passed on before the remaining effects are performed, and those before anything is sent")
+  func reportsEarly() throws {
+    var threads = try Threads()
+    threads.change()
+    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
+    #expect(threads.next(.writer, after: .performed([threads.encoded], isDone: false)) == "perform: ")
+    #expect(threads.next(.writer, after: .performed([], isDone: true)) == "exchange on writer: commit")
+  }
+
+  @Test("the thread that takes over the role finishes the effects, and goes on with the same connection")
+  func handsOver() throws {
+    var threads = try Threads()
+    threads.change()
+    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
+    #expect(threads.next(.writer) == "perform: ")
+    #expect(threads.next(.writer, after: .performed([], isDone: true)) == "exchange on writer: ")
+    // The thread that has lost the role is done with its job.
+    threads.roles[.writer].note(threads.encoded, in: &threads.link, now: threads.now)
+    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on writer: commit")
+  }
+
+  @Test("when a connection breaks, both threads close theirs, pause, and connect anew")
+  func breaks() throws {
+    var threads = try Threads()
+    threads.connect()
+    #expect(threads.nextAfterEffects(.writer, after: .failed(broken)) == "close writer")
+    #expect(threads.nextAfterEffects(.writer) == "wait")
+    #expect(threads.next(.subscriber, after: .arrived([], hasHeard: false)) == "close subscriber")
+    #expect(threads.next(.subscriber) == "wait")
+    guard case .backingOff(let until) = threads.link.session.phase else {
+      Issue.record("\(threads.link.session.phase)")
+      return
+    }
+    #expect(threads.until == until)
+    threads.now = until
+    #expect(threads.next(.writer) == "perform: wake")
+    #expect(threads.next(.writer, after: .performed([], isDone: true)) == "connect")
+    #expect(threads.next(.writer, after: .failed(broken)).hasPrefix("perform"))
+    #expect(threads.nextAfterEffects(.writer, after: .performed([], isDone: true)) == "wait")
+    // The other thread has not begun to connect.
+    #expect(threads.next(.subscriber) == "wait")
+  }
+
+  @Test("what was drawn up for a connection is not sent on the next one")
+  func forgetsRequests() throws {
+    var threads = try Threads()
+    threads.change()
+    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
+    #expect(threads.next(.writer, after: .performed([threads.encoded], isDone: false)) == "perform: ")
+    #expect(threads.nextAfterEffects(.subscriber, after: .failed(broken)) == "close subscriber")
+    #expect(threads.nextAfterEffects(.writer, after: .performed([], isDone: true)) == "exchange on writer: commit")
+    #expect(threads.next(.writer, after: .failed(broken)) == "close writer")
+    threads.now += .seconds(60)
+    threads.connect()
+    #expect(threads.roles[.writer].requests.isEmpty)
+  }
+
+  @Test("the threads end when the server is not needed, and begin again with the next need")
+  func ends() throws {
+    var threads = try Threads(restsWhenUnused: true)
+    threads.connect()
+    threads.link.leave(threads.id)
+    for purpose in ConnectionPurpose.allCases {
+      #expect(threads.nextAfterEffects(purpose, after: .arrived([], hasHeard: false)) == "close \(purpose.rawValue)")
+      #expect(threads.begin().isEmpty)
+      #expect(threads.next(purpose) == "end")
+    }
+    #expect(threads.begin().isEmpty)
+    _ = try threads.link.join("count")
+    #expect(threads.begin() == ConnectionPurpose.allCases)
+    threads.connect()
+    threads.link.stop()
+    #expect(threads.nextAfterEffects(.writer, after: .arrived([], hasHeard: false)) == "close writer")
+    #expect(threads.next(.writer) == "end")
+    #expect(threads.begin().isEmpty)
+  }
+}
