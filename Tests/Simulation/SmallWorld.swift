@@ -42,19 +42,27 @@ struct SmallWorld {
 
   struct Wire {
     let id: Int
-    let epoch: UInt64
     var outbox: [RedisRequest] = []
     var inbox: [RedisEvent] = []
   }
 
   struct Service {
     var link: LinkState
+    var roles = PerConnection { Role<Int>($0) }
     var id: LinkState.ReplicaID = 0
     var wires: [ConnectionPurpose: Wire] = [:]
     var value = SimulatedValue(default: .present)
     var stamp: UInt64 = 0
     var shownSequence: UInt64 = 0
     var revision = Revision.none
+
+    mutating func next(
+      _ purpose: ConnectionPurpose,
+      after report: Role<Int>.Report,
+      now: Instant
+    ) -> Role<Int>.Step {
+      roles[purpose].next(after: report, in: &link, now: now)
+    }
   }
 
   private(set) var services: [Service]
@@ -135,8 +143,7 @@ struct SmallWorld {
       run(index)
     case .cut(let purpose):
       mayCut = false
-      guard let epoch = services[0].wires[purpose]?.epoch else { return }
-      services[0].link.failed(epoch: epoch, error: .disconnected(reason: "simulated"), now: now)
+      proceed(purpose, of: 0, after: .failed(.disconnected(reason: "simulated")))
       run(0)
     case .edit:
       mayEdit = false
@@ -152,8 +159,7 @@ struct SmallWorld {
       server.restart(with: lagging)
       server.advanceClock(by: -10_000_000)
       for index in services.indices {
-        let epoch = services[index].link.session.epoch
-        services[index].link.failed(epoch: epoch, error: .disconnected(reason: "simulated"), now: now)
+        proceed(.writer, of: index, after: .failed(.disconnected(reason: "simulated")))
         run(index)
       }
     case .reach(let index, let purpose):
@@ -162,7 +168,7 @@ struct SmallWorld {
       guard let wire = services[index].wires[purpose], let event = wire.inbox.first else { return }
       services[index].wires[purpose]?.inbox.removeFirst()
       if case .reply(_, .commit(let reply)) = event { recordAcknowledgement(by: reply, to: index) }
-      services[index].link.arrived([event], on: purpose, epoch: wire.epoch, now: now)
+      proceed(purpose, of: index, after: .arrived([event], hasHeard: true))
       run(index)
     }
   }
@@ -281,61 +287,73 @@ struct SmallWorld {
 
   // MARK: A service
 
-  /// Runs a service until it has nothing left to do at once.
+  /// Runs the threads of a service, as if they were woken, until both have nothing left to do at once.
   private mutating func run(_ index: Int) {
     var isBusy = true
     while isBusy {
-      isBusy = show(index)
+      isBusy = false
       for purpose in ConnectionPurpose.allCases {
-        let instruction = services[index].link.instruction(for: purpose, now: now)
-        if let wire = services[index].wires[purpose], instruction != .serve(epoch: wire.epoch) {
-          server.close(wire.id)
-          services[index].wires[purpose] = nil
-          isBusy = true
-        }
-        switch instruction {
-        case .connect(let epoch):
-          guard let id = try? server.connect(name: "\(index)", purpose: purpose, waker: Self.waker) else { continue }
-          services[index].wires[purpose] = Wire(id: id, epoch: epoch)
-          services[index].link.connected(purpose, server.facts(for: id), epoch: epoch, now: now)
-          isBusy = true
-        case .serve(let epoch):
-          let requests = requests(of: index, purpose, epoch)
-          services[index].wires[purpose]?.outbox += requests
-          letPass(index, purpose)
-          if !requests.isEmpty { isBusy = true }
-        case .wait, .exit:
-          break
-        }
+        let isWaiting = services[index].wires[purpose] == nil
+        if proceed(purpose, of: index, after: isWaiting ? .nothing : .arrived([], hasHeard: false)) { isBusy = true }
       }
     }
   }
 
-  private mutating func requests(of index: Int, _ purpose: ConnectionPurpose, _ epoch: UInt64) -> [RedisRequest] {
-    guard let work = services[index].link.work(for: purpose, epoch: epoch, now: now) else { return [] }
-    var requests = work.requests
-    for (id, encoding) in work.encodings {
-      let initial = SimulatedValue(default: .present)
-      let service = services[index]
-      let coder = SimulatedValue.coder(for: .present)
-      let encoded =
-        encoding.fork.map(coder.merged)
-        ?? coder.documents(of: service.value, stamp: service.stamp, default: initial, encoding)
-      requests += [services[index].link.encoded(id, encoded, now: now)].compactMap(\.self)
+  /// Runs a thread until it waits. Returns whether it has done anything.
+  @discardableResult
+  private mutating func proceed(
+    _ purpose: ConnectionPurpose,
+    of index: Int,
+    after report: Role<Int>.Report
+  ) -> Bool {
+    var report = report
+    var isBusy = false
+    while true {
+      switch services[index].next(purpose, after: report, now: now) {
+      case .perform(let effects):
+        report = .performed(effects.compactMap { perform($0, in: index) }, isDone: true)
+      case .connect:
+        if let id = try? server.connect(name: "\(index)", purpose: purpose, waker: Self.waker) {
+          services[index].wires[purpose] = Wire(id: id)
+          report = .opened(id, server.facts(for: id))
+        } else {
+          report = .failed(.unreachable(reason: "simulated"))
+        }
+      case .exchange(_, let requests, _):
+        services[index].wires[purpose]?.outbox += requests
+        letPass(index, purpose)
+        return isBusy || !requests.isEmpty
+      case .close(let id):
+        server.close(id)
+        services[index].wires[purpose] = nil
+        report = .nothing
+      case .wait, .end:
+        return isBusy
+      }
+      isBusy = true
     }
-    return requests
   }
 
-  /// Shows the deliveries of a service. Returns whether there were any.
-  private mutating func show(_ index: Int) -> Bool {
-    var isBusy = false
-    for effect in services[index].link.takeEffects() {
-      if case .incident(_, .withdrawn) = effect { judge.record(.withdrawn(Self.box(index))) }
-      guard case .show(let id, let delivery, _) = effect else { continue }
-      isBusy = true
-      services[index].link.delivered(delivery, to: id, outcome: show(delivery, in: index))
+  /// Performs an effect, if it concerns the value.
+  private mutating func perform(_ effect: LinkState.Effect, in index: Int) -> LinkState.Effect.Outcome? {
+    switch effect {
+    case .show(let id, let delivery, _):
+      return .shown(id, delivery, show(delivery, in: index))
+    case .encode(let id, let encoding, _, _):
+      let service = services[index]
+      let coder = SimulatedValue.coder(for: .present)
+      let initial = SimulatedValue(default: .present)
+      return .encoded(
+        id,
+        encoding.fork.map(coder.merged)
+          ?? coder.documents(of: service.value, stamp: service.stamp, default: initial, encoding)
+      )
+    case .incident(_, .withdrawn):
+      judge.record(.withdrawn(Self.box(index)))
+      return nil
+    default:
+      return nil
     }
-    return isBusy
   }
 
   private mutating func show(_ delivery: Replica.Delivery, in index: Int) -> Replica.DeliveryOutcome {
