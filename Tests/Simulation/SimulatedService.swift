@@ -6,6 +6,7 @@ import SharedStateRedisTesting
 final class SimulatedService: CustomStringConvertible {
   /// An action that is decided but not yet done. It is a step of its own, so that other threads can run in between.
   enum Task {
+    case encode(LinkState.ReplicaID, Replica.Encoding)
     case show(SimulatedBox, Replica.Delivery)
     case delivered(SimulatedBox, Replica.Delivery, Replica.DeliveryOutcome)
     case unlocked(SimulatedBox)
@@ -45,23 +46,18 @@ final class SimulatedService: CustomStringConvertible {
 
   /// A thread of the link.
   final class Thread {
-    enum Position {
-      case absent
-      case deciding
-      case waiting(until: Instant)
-      case connecting(epoch: UInt64)
-      case serving(epoch: UInt64)
-      case encoding(LinkState.Work, done: [SimulatedEncoded], epoch: UInt64)
-      case sending([RedisRequest], until: Instant, epoch: UInt64)
-      case receiving(until: Instant, epoch: UInt64)
-    }
-
     let purpose: ConnectionPurpose
-    var position = Position.absent
+    var role: Role<SimulatedConnection>
+    /// The step that comes after the tasks.
+    var step = Role<SimulatedConnection>.Step.end
     var tasks: [Task] = []
+    var outcomes: [SimulatedOutcome] = []
     var isWoken = false
-    var open: (connection: SimulatedConnection, epoch: UInt64)?
-    init(_ purpose: ConnectionPurpose) { self.purpose = purpose }
+
+    init(_ purpose: ConnectionPurpose) {
+      self.purpose = purpose
+      role = Role(purpose)
+    }
   }
 
   /// The outcome that a waiter waits for.
@@ -139,23 +135,30 @@ final class SimulatedService: CustomStringConvertible {
 
   /// Like `Link.update`: makes a decision under the lock, and collects the resulting tasks.
   func update<Result>(_ tasks: inout [Task], _ body: (inout LinkState) -> Result) -> Result {
-    for id in departures { leave(id, &tasks) }
-    departures = []
-    let result = body(&link)
-    for thread in threads where link.session.phase != .idle {
-      if case .absent = thread.position { thread.position = .deciding }
-    }
-    for effect in link.takeEffects() { resolve(effect, into: &tasks) }
+    let result = decide(body)
+    for thread in threads where thread.role.begin(in: link) { thread.step = .perform([]) }
+    resolve(link.takeEffects(), into: &tasks)
     return result
   }
 
-  private func leave(_ id: LinkState.ReplicaID, _ tasks: inout [Task]) {
-    link.leave(id)
-    boxes[id] = nil
+  /// Makes a decision under the lock.
+  func decide<Result>(_ body: (inout LinkState) -> Result) -> Result {
+    for id in departures {
+      link.leave(id)
+      boxes[id] = nil
+    }
+    departures = []
+    return body(&link)
+  }
+
+  func resolve(_ effects: [LinkState.Effect], into tasks: inout [Task]) {
+    for effect in effects { resolve(effect, into: &tasks) }
   }
 
   private func resolve(_ effect: LinkState.Effect, into tasks: inout [Task]) {
     switch effect {
+    case .encode(let id, let encoding, _, _):
+      tasks.append(.encode(id, encoding))
     case .show(let id, let delivery, _):
       if let box = boxes[id] { tasks.append(.show(box, delivery)) }
     case .loading(let id, let isLoading, _, let number):
@@ -192,7 +195,7 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.wake(purpose))
     case .incident(let name, .withdrawn):
       for box in boxes.values where Name(box.names.value) == Name(name) { box.withdraw() }
-    case .encode, .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .vitalsRefused,
+    case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .vitalsRefused,
       .malformedMessage, .closesIdleConnections:
       break
     }
@@ -204,7 +207,7 @@ final class SimulatedService: CustomStringConvertible {
 
   /// Releases the connections of a service that has ended, because they refer back to it.
   func letGoOfConnections() {
-    for thread in threads { thread.open = nil }
+    for thread in threads { (thread.role, thread.step) = (Role(thread.purpose), .end) }
   }
 
   /// Lets a box leave if neither the program nor the link keeps it.

@@ -187,6 +187,8 @@ extension Simulation {
     _ tasks: inout [SimulatedService.Task]
   ) {
     switch task {
+    case .encode:
+      failed("the program encodes what a thread of the link has to")
     case .show(let box, let delivery):
       guard let outcome = box.hasLeft ? .outdated : box.show(delivery) else {
         return note("service \(service.index) leaves \(box.name) \(SimulatedTrace.text(delivery))")

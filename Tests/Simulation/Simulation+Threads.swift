@@ -1,86 +1,91 @@
 import Foundation
 @testable import SharedStateRedis
 
-/// The result of an encoding, and the purpose of its commit.
-///
-/// `encoded` is `nil` if a closure holds the value.
-typealias SimulatedEncoded = (encoded: Replica.Encoded?, operation: SimulatedOperation?)
+/// The outcome of an effect, and the true purpose of the commit that it leads to.
+typealias SimulatedOutcome = (outcome: LinkState.Effect.Outcome, operation: SimulatedOperation?)
 
-/// The steps of the threads of a link, modelled after `Link.run`.
+/// The steps of the threads of a link.
 extension Simulation {
   func canProceed(_ thread: SimulatedService.Thread) -> Bool {
     guard thread.tasks.isEmpty else { return true }
-    switch thread.position {
-    case .absent: return false
-    case .waiting(let until): return thread.isWoken || until <= now
-    case .receiving(let until, _): return thread.isWoken || until <= now || thread.open?.connection.hasArrivals ?? true
-    default: return true
+    switch thread.step {
+    case .end: return false
+    case .wait(let until): return thread.isWoken || until <= now
+    case .exchange(let connection, let requests, let until):
+      return !requests.isEmpty || thread.isWoken || until <= now || connection.hasArrivals
+    case .perform, .connect, .close: return true
     }
   }
 
   func proceed(_ thread: SimulatedService.Thread, in service: SimulatedService) {
-    guard thread.tasks.isEmpty else { return perform(thread.tasks.removeFirst(), in: service, &thread.tasks) }
-    switch thread.position {
-    case .absent:
-      break
-    case .deciding:
-      decide(thread, in: service)
-    case .waiting:
+    guard thread.tasks.isEmpty else { return perform(thread.tasks.removeFirst(), by: thread, in: service) }
+    switch thread.step {
+    case .perform:
+      decide(thread, after: .performed([], isDone: true), in: service)
+    case .wait:
       thread.isWoken = false
-      thread.position = .deciding
-    case .connecting(let epoch):
-      thread.position = .deciding
-      connect(thread, epoch, in: service)
-    case .serving(let epoch):
-      guard let work = service.update(&thread.tasks, { $0.work(for: thread.purpose, epoch: epoch, now: now) }) else {
-        thread.position = .deciding
-        return
-      }
-      service.register(work.requests)
-      thread.position = .encoding(work, done: [], epoch: epoch)
-    case .encoding(let work, let done, let epoch):
-      encode(work, done, epoch, thread, in: service)
-    case .sending(let requests, let until, let epoch):
-      if !requests.isEmpty, thread.open?.connection.isBroken ?? true {
-        fail(thread, epoch, in: service)
-      } else {
-        thread.open?.connection.append(requests)
-        thread.position = .receiving(until: until, epoch: epoch)
-      }
-    case .receiving(_, let epoch):
-      receive(thread, epoch, in: service)
-    }
-  }
-
-  func decide(_ thread: SimulatedService.Thread, in service: SimulatedService) {
-    let instruction = service.update(&thread.tasks) { link in
-      let instruction = link.instruction(for: thread.purpose, now: now)
-      if instruction == .exit { thread.position = .absent }
-      return instruction
-    }
-    if let (connection, epoch) = thread.open, instruction != .serve(epoch: epoch) {
+      decide(thread, after: .nothing, in: service)
+    case .connect:
+      decide(thread, after: connect(thread.purpose, in: service), in: service)
+    case .exchange(let connection, let requests, _) where requests.isEmpty:
+      receive(thread, from: connection, in: service)
+    case .exchange(let connection, _, _) where connection.isBroken:
+      decide(thread, after: .failed(.disconnected(reason: "simulated")), in: service)
+    case .exchange(let connection, let requests, let until):
+      connection.append(requests)
+      thread.step = .exchange(connection, [], until: until)
+    case .close(let connection):
       close(connection)
-      thread.open = nil
-    }
-    switch instruction {
-    case .exit: break
-    case .wait(let until): thread.position = .waiting(until: until)
-    case .connect(let epoch): thread.position = .connecting(epoch: epoch)
-    case .serve(let epoch): thread.position = .serving(epoch: epoch)
+      decide(thread, after: .nothing, in: service)
+    case .end:
+      break
     }
   }
 
-  func connect(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {
-    let name = "service\(service.index)"
-    guard let id = try? server.connect(name: name, purpose: thread.purpose, waker: waker) else {
-      return service.update(&thread.tasks) { link in
-        link.failed(epoch: epoch, error: .unreachable(reason: "simulated"), now: now)
-      }
+  private func perform(
+    _ task: SimulatedService.Task,
+    by thread: SimulatedService.Thread,
+    in service: SimulatedService
+  ) {
+    switch task {
+    case .encode(let id, let encoding): thread.outcomes.append(encode(encoding, of: id, in: service))
+    case .delivered(let box, let delivery, let outcome):
+      thread.outcomes.append((.shown(box.id, delivery, outcome), nil))
+    default: perform(task, in: service, &thread.tasks)
     }
-    let connection = SimulatedConnection(id: id, purpose: thread.purpose, service: service)
+  }
+
+  private func decide(
+    _ thread: SimulatedService.Thread,
+    after report: Role<SimulatedConnection>.Report,
+    in service: SimulatedService
+  ) {
+    thread.step = service.decide { link in
+      for (outcome, operation) in thread.outcomes {
+        if case .encoded(_, let encoded) = outcome, let operation { note(operation, of: encoded, link, service) }
+        thread.role.note(outcome, in: &link, now: now)
+      }
+      return thread.role.next(after: report, in: &link, now: now)
+    }
+    thread.outcomes = []
+    service.register(thread.role.requests)
+    switch thread.step {
+    case .perform(let effects): service.resolve(effects, into: &thread.tasks)
+    case .exchange(_, let requests, _): service.register(requests)
+    default: break
+    }
+  }
+
+  private func connect(
+    _ purpose: ConnectionPurpose,
+    in service: SimulatedService
+  ) -> Role<SimulatedConnection>.Report {
+    guard let id = try? server.connect(name: "service\(service.index)", purpose: purpose, waker: waker) else {
+      return .failed(.unreachable(reason: "simulated"))
+    }
+    let connection = SimulatedConnection(id: id, purpose: purpose, service: service)
     connections.append(connection)
-    thread.open = (connection, epoch)
-    service.update(&thread.tasks) { $0.connected(thread.purpose, server.facts(for: id), epoch: epoch, now: now) }
+    return .opened(connection, server.facts(for: id))
   }
 
   func close(_ connection: SimulatedConnection) {
@@ -107,45 +112,17 @@ extension Simulation {
     if !connections.contains(where: { $0.id == connection.id && $0.isLate }) { server.close(connection.id) }
   }
 
-  func fail(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {
-    thread.position = .deciding
-    service.update(&thread.tasks) { $0.failed(epoch: epoch, error: .disconnected(reason: "simulated"), now: now) }
-  }
-
-  func encode(
-    _ work: LinkState.Work,
-    _ done: [SimulatedEncoded],
-    _ epoch: UInt64,
-    _ thread: SimulatedService.Thread,
-    in service: SimulatedService
-  ) {
-    if done.count < work.encodings.count {
-      let (id, encoding) = work.encodings[done.count]
-      let encoded = encode(encoding, of: service.boxes[id], in: service)
-      thread.position = .encoding(work, done: done + [encoded], epoch: epoch)
-      return
-    }
-    var requests = work.requests
-    if !done.isEmpty {
-      service.update(&thread.tasks) { link in
-        for (encoding, encoded) in zip(work.encodings, done) {
-          requests += report(encoded, of: encoding.id, &link, service).map { [$0] } ?? []
-        }
-      }
-      service.register(requests)
-    }
-    thread.position = .sending(requests, until: work.waitUntil, epoch: epoch)
-  }
-
   /// Like `RedisPersistence.encode`, and returns the true purpose of the commit as well.
-  func encode(
+  private func encode(
     _ encoding: Replica.Encoding,
-    of box: SimulatedBox?,
+    of id: LinkState.ReplicaID,
     in service: SimulatedService
-  ) -> SimulatedEncoded {
-    guard let box else { return (Replica.Encoded(stamp: 0, result: .failure(.stopped)), nil) }
+  ) -> SimulatedOutcome {
+    guard let box = service.boxes[id] else {
+      return (.encoded(id, Replica.Encoded(stamp: 0, result: .failure(.stopped))), nil)
+    }
     let coder = SimulatedValue.coder(for: box.release)
-    if let fork = encoding.fork { return (coder.merged(fork), nil) }
+    if let fork = encoding.fork { return (.encoded(id, coder.merged(fork)), nil) }
     let initial = SimulatedValue(default: box.release)
     // Computed independently of the code under test.
     let isMerged = box.policy.conflict != .lastWriteWins && !encoding.isReplacement
@@ -163,9 +140,9 @@ extension Simulation {
         stored: encoding.stored,
         isMerged: isMerged
       )
-      return (encoded, operation)
+      return (.encoded(id, encoded), operation)
     }
-    guard let (value, stamp, changes) = box.snapshot() else { return (nil, nil) }
+    guard let (value, stamp, changes) = box.snapshot() else { return (.locked(id), nil) }
     let operation = SimulatedOperation(
       box: box,
       purpose: .change(stamp: stamp, changes),
@@ -175,32 +152,31 @@ extension Simulation {
     )
     let encoded = coder.documents(of: value, stamp: stamp, default: initial, encoding)
     note("service \(service.index) encodes \(box.name) \(value), stamp \(stamp)")
-    return (encoded, operation)
+    return (.encoded(id, encoded), operation)
   }
 
-  func report(
-    _ encoded: SimulatedEncoded,
-    of id: LinkState.ReplicaID,
-    _ link: inout LinkState,
+  /// Notes the purpose of the commit that this encoding leads to.
+  private func note(
+    _ operation: SimulatedOperation,
+    of encoded: Replica.Encoded,
+    _ link: LinkState,
     _ service: SimulatedService
-  ) -> RedisRequest? {
-    guard let result = encoded.encoded else {
-      link.locked(id)
-      return nil
+  ) {
+    if case .failure = encoded.result, case .change(let stamp, _) = operation.purpose {
+      operation.box.giveUp(stamp, isEncodable: encoded.givesWay)
     }
-    if let operation = encoded.operation {
-      if case .failure = result.result, case .change(let stamp, _) = operation.purpose {
-        operation.box.giveUp(stamp, isEncodable: result.givesWay)
-      }
-      service.operations[link.commits.nextOperation] = operation
-    }
-    return link.encoded(id, result, now: now)
+    service.operations[link.commits.nextOperation] = operation
   }
 
-  func receive(_ thread: SimulatedService.Thread, _ epoch: UInt64, in service: SimulatedService) {
+  private func receive(
+    _ thread: SimulatedService.Thread,
+    from connection: SimulatedConnection,
+    in service: SimulatedService
+  ) {
     thread.isWoken = false
-    guard let connection = thread.open?.connection else { return fail(thread, epoch, in: service) }
-    if connection.isBroken, connection.inbox.isEmpty { return fail(thread, epoch, in: service) }
+    guard !connection.isBroken || !connection.inbox.isEmpty else {
+      return decide(thread, after: .failed(.disconnected(reason: "simulated")), in: service)
+    }
     var events: [RedisEvent] = []
     if connection.hasArrivals {
       var count = Int.random(in: 1...connection.inbox.count, using: &random)
@@ -210,12 +186,11 @@ extension Simulation {
       events = Array(connection.inbox.prefix(count))
       connection.inbox.removeFirst(count)
     }
-    thread.position = .deciding
     if !events.isEmpty {
       note("service \(service.index) \(thread.purpose) < \(events.map(SimulatedTrace.text).joined(separator: "; "))")
     }
-    note(events, on: connection, epoch, of: service)
-    service.update(&thread.tasks) { $0.arrived(events, on: thread.purpose, epoch: epoch, now: now) }
+    note(events, on: connection, thread.role.epoch, of: service)
+    decide(thread, after: .arrived(events, hasHeard: false), in: service)
     recordLoad(of: service)
   }
 
