@@ -10,6 +10,7 @@ struct LinkFleet {
 
   private struct Service {
     var link: LinkState
+    var roles = PerConnection { Role<Int>($0) }
     let id: LinkState.ReplicaID
     var connections: [ConnectionPurpose: Int] = [:]
     /// The time until which each of its threads sleeps.
@@ -17,6 +18,14 @@ struct LinkFleet {
     var shown: Data?
     var stamp: UInt64 = 0
     var document = Data()
+
+    mutating func next(
+      _ purpose: ConnectionPurpose,
+      after report: Role<Int>.Report,
+      now: Instant
+    ) -> Role<Int>.Step {
+      roles[purpose].next(after: report, in: &link, now: now)
+    }
   }
 
   private var server = InProcessServer()
@@ -37,13 +46,8 @@ struct LinkFleet {
       var link = LinkState(configuration: configuration, seed: seed &* 1_000 &+ UInt64(index))
       let policy = ReplicaPolicy(writer: configuration.writer)
       let id = try link.join(Self.names, name: "a", valueType: "Text", policy: policy)
-      link.start()
       services.append(Service(link: link, id: id))
-      for purpose in ConnectionPurpose.allCases {
-        guard let connection = try server.connect(name: "\(index)", purpose: purpose, waker: Waker()) else { continue }
-        services[index].connections[purpose] = connection
-        services[index].link.connected(purpose, server.facts(for: connection), epoch: 1, now: now)
-      }
+      for purpose in ConnectionPurpose.allCases { try proceed(purpose, of: index, after: .nothing) }
     }
     try run(for: 2_000)
   }
@@ -58,7 +62,7 @@ struct LinkFleet {
     services[index].document = Data(document.utf8)
     services[index].shown = services[index].document
     services[index].link.changed(services[index].id)
-    handleEffects(of: index)
+    for effect in services[index].link.takeEffects() { _ = perform(effect, in: index) }
   }
 
   /// Writes the value without a revision, as a program outside the library does.
@@ -91,34 +95,45 @@ struct LinkFleet {
     guard let connection = services[index].connections[purpose] else { return }
     let isAsleep = services[index].wakeUps[purpose].map { $0 > now } ?? false
     guard !isAsleep || server.hasOutput(for: connection) else { return }
-    let events = try server.takeOutput(for: connection)
-    services[index].link.arrived(events, on: purpose, epoch: 1, now: now)
-    handleEffects(of: index)
-    guard let work = services[index].link.work(for: purpose, epoch: 1, now: now) else { return }
-    services[index].wakeUps[purpose] = work.waitUntil
-    var requests = work.requests
-    for (id, _) in work.encodings {
-      let documents = Replica.Documents(encoded: services[index].document, merged: services[index].document)
-      let encoded = Replica.Encoded(stamp: services[index].stamp, result: .success(documents))
-      requests += services[index].link.encoded(id, encoded, now: now).map { [$0] } ?? []
-    }
-    handleEffects(of: index)
-    if !requests.isEmpty { try server.send(requests, from: connection) }
+    try proceed(purpose, of: index, after: .arrived(server.takeOutput(for: connection), hasHeard: false))
   }
 
-  private mutating func handleEffects(of index: Int) {
-    while services[index].link.hasEffects {
-      for effect in services[index].link.takeEffects() {
-        switch effect {
-        case .wake(let purpose): services[index].wakeUps[purpose] = now
-        case .show(let id, let delivery, _):
-          let isCurrent = delivery.stamp == services[index].stamp
-          if isCurrent { services[index].shown = delivery.state.content.document }
-          services[index].link.delivered(delivery, to: id, outcome: isCurrent ? .shown : .superseded)
-        default: break
-        }
+  /// Runs a thread until it sleeps.
+  private mutating func proceed(_ purpose: ConnectionPurpose, of index: Int, after report: Role<Int>.Report) throws {
+    var report = report
+    while true {
+      switch services[index].next(purpose, after: report, now: now) {
+      case .perform(let effects):
+        report = .performed(effects.compactMap { perform($0, in: index) }, isDone: true)
+      case .connect:
+        guard let connection = try server.connect(name: "\(index)", purpose: purpose, waker: Waker()) else { return }
+        services[index].connections[purpose] = connection
+        report = .opened(connection, server.facts(for: connection))
+      case .exchange(let connection, let requests, let until):
+        services[index].wakeUps[purpose] = until
+        return try server.send(requests, from: connection)
+      case .close, .wait, .end:
+        Issue.record("A connection breaks.")
+        return
       }
     }
+  }
+
+  private mutating func perform(_ effect: LinkState.Effect, in index: Int) -> LinkState.Effect.Outcome? {
+    let (stamp, document) = (services[index].stamp, services[index].document)
+    switch effect {
+    case .wake(let purpose):
+      services[index].wakeUps[purpose] = now
+    case .show(let id, let delivery, _):
+      guard delivery.stamp == stamp else { return .shown(id, delivery, .superseded) }
+      services[index].shown = delivery.state.content.document
+      return .shown(id, delivery, .shown)
+    case .encode(let id, _, _, _):
+      let documents = Replica.Documents(encoded: document, merged: document)
+      return .encoded(id, Replica.Encoded(stamp: stamp, result: .success(documents)))
+    default: break
+    }
+    return nil
   }
 }
 
