@@ -129,6 +129,8 @@ struct LockedValueTests {
     try await count.save()
     try await count.status { $0.loadError == nil }
     #expect(try backend.get("count") == "1")
+    // A snapshot that has waited for a closure is followed by another one, which would wait for the next closure.
+    try await store.flush(within: patience)
     let last = HeldLock(count) { $0 = 2 }
     await store.shutdown(within: patience)
     last.end()
