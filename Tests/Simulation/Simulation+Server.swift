@@ -177,13 +177,3 @@ extension Simulation {
 
   private func record(_ commit: History.Commit) { recorder.record(.committed(commit)) }
 }
-
-extension Commit {
-  /// Whether the commit gives a revision to an edit or a deletion that has none.
-  fileprivate var isAdoption: Bool {
-    switch content {
-    case .adopted, .adoptedDeletion: true
-    case .document, .deleted: false
-    }
-  }
-}

@@ -200,6 +200,14 @@ package struct Commit: Sendable {
     }
   }
 
+  /// Whether it gives a revision to what is stored, and leaves the value as it is.
+  var isAdoption: Bool {
+    switch content {
+    case .adopted, .adoptedDeletion: true
+    case .document, .deleted: false
+    }
+  }
+
   package var names: KeyNames
   package var content: Content
   package var condition: Condition

@@ -206,18 +206,9 @@ extension LinkState.Member {
     _ vitals: Vitals
   ) -> (command: RedisRequest.Command, operation: Operation, bytes: Int)? {
     guard let next = replica.takeCommit(vitals: vitals, nextOperation: { nextOperation }) else { return nil }
-    if !next.command.isAdoption { isCommittedSince = true }
+    // An adoption does not write the value.
+    if case .commit(let commit) = next.command, commit.isAdoption { return next }
+    isCommittedSince = true
     return next
-  }
-}
-
-extension RedisRequest.Command {
-  /// Whether it gives a revision to what is stored, and leaves the value as it is.
-  fileprivate var isAdoption: Bool {
-    guard case .commit(let commit) = self else { return false }
-    switch commit.content {
-    case .adopted, .adoptedDeletion: return true
-    case .document, .deleted: return false
-    }
   }
 }

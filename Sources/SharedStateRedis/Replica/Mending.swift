@@ -75,9 +75,6 @@ struct Mending: Sendable {
     repair = nil
   }
 
-  /// Removes and returns the repair, which is made now.
-  mutating func takeRepair() -> Repair? { repair.take() }
-
   /// Notes the result of merging two histories.
   mutating func merged(_ result: Fork.Merged) {
     repair?.merged = result
@@ -89,6 +86,7 @@ struct Mending: Sendable {
   }
 
   /// Removes and returns the value that was found missing.
+  @discardableResult
   mutating func takeAbsence() -> Absence? { absence.take() }
 
   /// Waits for other services. A wait for the same value that has begun before goes on.

@@ -24,14 +24,8 @@ enum Outgoing: Sendable {
     get { if case .encoding(let encoding) = self { encoding } else { nil } }
     // In place, so that the sets of waiters are not copied with each of thousands of waiters.
     _modify {
-      guard case .encoding(let encoding) = self else {
-        var none: Encoding?
-        yield &none
-        if let none { self = .encoding(none) }
-        return
-      }
-      var taken = Optional(encoding)
-      self = .nothing
+      var taken = encoding
+      if taken != nil { self = .nothing }
       yield &taken
       if let taken { self = .encoding(taken) }
     }
@@ -41,14 +35,8 @@ enum Outgoing: Sendable {
   var commit: Replica.Job? {
     get { if case .commit(let job) = self { job } else { nil } }
     _modify {
-      guard case .commit(let job) = self else {
-        var none: Replica.Job?
-        yield &none
-        if let none { self = .commit(none) }
-        return
-      }
-      var taken = Optional(job)
-      self = .nothing
+      var taken = commit
+      if taken != nil { self = .nothing }
       yield &taken
       if let taken { self = .commit(taken) }
     }

@@ -234,7 +234,7 @@ extension Replica {
     // The repair for this stored value is under way already.
     let underWay = isCommitUnderWay ? repairUnderWay : nil
     if stored == underWay?.stored || stored == mending.repair?.stored {
-      _ = mending.takeAbsence()
+      mending.takeAbsence()
       return actions
     }
     let told = announcements.told.flatMap { told -> Vitals? in
@@ -270,7 +270,7 @@ extension Replica {
     told: Vitals?,
     isEdited: Bool = false
   ) -> [Action] {
-    _ = mending.takeAbsence()
+    mending.takeAbsence()
     let findings = Findings(
       stored: stored,
       held: held,

@@ -28,11 +28,9 @@ extension Replica {
 
   /// Requests an atomic update of the stored value.
   package mutating func update(waiter: UInt64) -> [Action] {
-    if pending.isDirty {
-      pending.update(waiter)
-    } else if outgoing.encoding?.work.isOfChange ?? false {
+    if !pending.isDirty, outgoing.encoding?.work.isOfChange ?? false {
       outgoing.encoding?.waiters.updates.append(waiter)
-    } else if inFlight?.stamp != nil {
+    } else if !pending.isDirty, inFlight?.stamp != nil {
       outgoing.commit?.waiters.updates.append(waiter)
     } else {
       pending.update(waiter)

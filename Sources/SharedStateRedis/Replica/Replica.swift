@@ -192,8 +192,7 @@ package struct Replica: Sendable {
 
   /// Whether the stored version is about to be merged with the lost one. The result is shown then.
   private var isMerging: Bool {
-    if case .repair(let repair)? = inFlight?.purpose, repair.kind == .merge { return true }
-    return mending.repair?.kind == .merge && !isPausing
+    repairUnderWay?.kind == .merge || mending.repair?.kind == .merge && !isPausing
   }
 
   /// Whether the server may have lost an announced version that another service may restore.

@@ -85,12 +85,7 @@ struct SentWrite {
   var commit: Commit? { if case .commit(let commit) = command { commit } else { nil } }
   var restore: Restore? { if case .restore(let restore) = command { restore } else { nil } }
 
-  var isAdoption: Bool {
-    switch commit?.content {
-    case .adopted, .adoptedDeletion: true
-    case .document, .deleted, nil: false
-    }
-  }
+  var isAdoption: Bool { commit?.isAdoption ?? false }
 
   /// The text of the document that is committed; `nil` if none is.
   var text: String? {
