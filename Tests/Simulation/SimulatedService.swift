@@ -247,9 +247,9 @@ final class SimulatedService: CustomStringConvertible {
     let queued = max(
       link.commits.queue.count,
       link.breaks.queue.count,
-      link.readQueue.count,
-      link.checks.queue.count,
-      link.checks.ownQueue.count
+      link.reads.queue.count,
+      link.checks.count(.checks),
+      link.checks.count(.ownChecks)
     )
     guard changes > most.changes || queued > most.queued else { return nil }
     most = (max(changes, most.changes), max(queued, most.queued))
@@ -263,24 +263,22 @@ final class SimulatedService: CustomStringConvertible {
     // Refused commits are retried after the pause.
     let isPausing = !link.members.isEmpty && link.isPausing
     // A replica waits for services that may know better, or the server's vitals are requested.
-    let isWaiting = !link.members.isEmpty && (link.waits.next != nil || !link.waits.requested.isEmpty)
-    let isAsking = !link.countQueue.isEmpty || link.confirmations.first != nil
+    let isWaiting = !link.members.isEmpty && !link.gracePeriods.isEmpty
+    let isAsking = !link.vitals.asking.isEmpty || link.checks.confirmations.first != nil
     return isConnected && !isWaiting && !isAsking && !isChecking && !isPausing && callers.isEmpty && departures.isEmpty
       && link.pendingChanges == 0
       && link.waiters.isEmpty
-      && link.exchanges.values.allSatisfy { $0?.count ?? 0 == 0 }
+      && !link.connections.hasUnanswered
       && link.members.elements.allSatisfy { $0.replica.phase == .live && !$0.replica.isBehind }
   }
 
   /// Whether every thread waits although there is something to send.
   var isAsleep: Bool {
-    guard link.session.phase == .connected, link.exchanges.values.allSatisfy({ $0?.count ?? 0 == 0 }) else {
-      return false
-    }
-    return !link.countQueue.isEmpty || link.commits.isWaiting || link.readQueue.first != nil
+    guard link.session.phase == .connected, !link.connections.hasUnanswered else { return false }
+    return !link.vitals.asking.isEmpty || link.commits.isWaiting || link.reads.isWaiting
       || link.breaks.queue.first != nil
-      || link.readOnceQueue.first != nil
-      || link.subscriptionQueue.first != nil
+      || link.reads.once.first != nil
+      || link.subscriptions.isWaiting
   }
 
   /// A summary of the work that is under way.

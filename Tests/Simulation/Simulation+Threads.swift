@@ -201,10 +201,10 @@ extension Simulation {
     _ epoch: UInt64,
     of service: SimulatedService
   ) {
-    guard epoch == service.link.session.epoch, service.link.exchanges[.writer] != nil else { return }
+    guard epoch == service.link.session.epoch, service.link.connections.isOpen(.writer) else { return }
     for case .reply(let id, let reply) in events {
       // A new reign ends the session, and later events are not handed in.
-      if case .vitals(let vitals) = reply, vitals.era != service.link.vitals.era { return }
+      if case .vitals(let vitals) = reply, vitals.era != service.link.vitals.latest.era { return }
       guard let number = connection.operations[id], let operation = service.operations[number] else { continue }
       let revision: Revision
       switch reply {

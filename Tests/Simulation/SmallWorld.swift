@@ -408,7 +408,7 @@ struct SmallWorld {
         for request in wire.outbox { combine(request, into: &hasher) }
         hasher.combine(-1)
         for event in wire.inbox { combine(event, into: &hasher) }
-        hasher.combine(service.link.exchanges[purpose]?.count)
+        hasher.combine(service.link.connections.countOfUnanswered(on: purpose))
       }
       combine(service.link, service.id, into: &hasher)
     }
@@ -418,20 +418,20 @@ struct SmallWorld {
   private func combine(_ link: LinkState, _ id: LinkState.ReplicaID, into hasher: inout Hasher) {
     hasher.combine(link.session.epoch)
     hasher.combine(link.session.phase == .connected)
-    hasher.combine(link.subscribedChannels)
-    hasher.combine(link.checks.queue.first)
-    hasher.combine(link.checks.ownQueue.first)
+    hasher.combine(link.subscriptions.confirmed)
+    hasher.combine(link.checks.first(.checks))
+    hasher.combine(link.checks.first(.ownChecks))
     hasher.combine(link.checks.wasOwn)
     hasher.combine(link.checks.isUnderWay)
     hasher.combine(link.checks.nextAt.map { $0 <= now })
     hasher.combine(link.checks.nextOwnAt.map { $0 <= now })
-    hasher.combine(link.members[id]?.isCommittedSince)
+    hasher.combine(link.members[id]?.looks.isCommittedSince)
     hasher.combine(link.commits.nextOperation)
-    hasher.combine(link.vitals)
-    hasher.combine(link.vitalsAt.map { $0 <= now })
-    hasher.combine(link.countQueue)
-    hasher.combine(link.confirmations.count)
-    hasher.combine(link.waits.next.map { $0 <= now })
+    hasher.combine(link.vitals.latest)
+    hasher.combine(link.vitals.askAt.map { $0 <= now })
+    hasher.combine(link.vitals.asking)
+    hasher.combine(link.checks.confirmations.count)
+    hasher.combine(link.gracePeriods.nextEnd.map { $0 <= now })
     guard let replica = link.members[id]?.replica else { return }
     hasher.combine(replica.phase == .live)
     hasher.combine(replica.phase == .offline)

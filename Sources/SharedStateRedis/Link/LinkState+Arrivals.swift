@@ -13,9 +13,9 @@ extension LinkState {
     epoch: UInt64,
     now: Instant
   ) {
-    isWaiting[purpose] = false
-    guard epoch == session.epoch, exchanges[purpose] != nil else { return }
-    exchanges[purpose]?.looked(hasHeard: hasHeard || !events.isEmpty, now: now)
+    _ = connections.endWait(purpose)
+    guard epoch == session.epoch, connections.isOpen(purpose) else { return }
+    connections.looked(purpose, hasHeard: hasHeard || !events.isEmpty, now: now)
     for event in events {
       guard epoch == session.epoch else { return }
       switch event {
@@ -24,14 +24,14 @@ extension LinkState {
       case .invalidated(let keys):
         invalidated(keys, now: now)
       case .reply(let id, let reply):
-        guard let request = exchanges[purpose]?.answered(id) else { continue }
+        guard let request = connections.answered(id, on: purpose) else { continue }
         answered(request, reply, epoch: epoch, now: now)
       }
     }
   }
 
   mutating func announced(_ payload: Data, on channel: String, now: Instant) {
-    guard let ids = channels[Name(channel)] else {
+    guard let ids = subscriptions.listeners(of: Name(channel)) else {
       // A message published on that channel is not an invalidation.
       if channel == "\(KeyNames.invalidationChannel)" { emit(.malformedMessage(channel: channel)) }
       return
@@ -40,9 +40,9 @@ extension LinkState {
       emit(.malformedMessage(channel: channel))
       return
     }
-    let clock = serverClock(at: now)
+    let clock = vitals.serverClock(at: now)
     for id in ids {
-      guard let (actions, isToBeConfirmed) = members[id]?.announced(message, announcedVitals, clock) else { continue }
+      guard let (actions, isToBeConfirmed) = members[id]?.announced(message, vitals.announced, clock) else { continue }
       explained(id, now: now)
       apply(actions, to: id)
       if isToBeConfirmed { planLook(at: id, now: now) }
@@ -59,18 +59,18 @@ extension LinkState {
       commits.end(bytes: bytes)
       if !breaks.isEmpty {
         breaks.answered(id)
-        if hasServed { served(epoch: epoch) }
+        if connections.hasServed { served(epoch: epoch) }
       }
     }
     switch request {
-    case .read(_, let bytes), .readOnce(_, let bytes): documents.bytesUnderWay -= bytes
+    case .read(_, let bytes), .readOnce(_, let bytes): reads.end(bytes: bytes)
     default: break
     }
     switch (request, reply) {
-    case (.hearing(let vitals), .pong):
-      heard(vitals)
-    case (.hearing(let vitals), .failure(let error)) where error.code == .permissionDenied:
-      heard(vitals)
+    case (.hearing(let heard), .pong):
+      vitals.heard(heard)
+    case (.hearing(let heard), .failure(let error)) where error.code == .permissionDenied:
+      vitals.heard(heard)
     case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
     case (.vitals(let ids), .vitals(let vitals)):
@@ -82,19 +82,14 @@ extension LinkState {
       // Any answer proves that the server is there, and messages on a channel that is not used any more are ignored.
       break
     case (.track, .tracking):
-      guard tracking == .requested else { return }
-      tracking = .on
-      wake(.subscriber)
+      if tracking.accept() { wake(.subscriber) }
     case (.role, .failure(let error)) where error.isPermanent:
-      asksForRole = false
+      connections.refuseRole()
     case (.track, .failure(let error)), (.subscribeInvalidations, .failure(let error)):
       trackingRefused(error)
     case (.subscribe(let names), .subscribed):
       for channel in names {
-        let channel = Name(channel)
-        guard let ids = channels[channel] else { continue }
-        subscribedChannels.insert(channel)
-        for id in ids {
+        for id in subscriptions.confirm(Name(channel)) {
           succeeded(id, .subscription)
           apply(members[id]?.replica.subscribed(), to: id)
         }
@@ -105,7 +100,7 @@ extension LinkState {
       served(epoch: epoch)
       summarized(looks, summaries, isCheck: isCheck, now: now)
     case (.summarize(let looks, let isCheck), .failure(let error)) where error.mayConcernOneKey:
-      if isCheck { checked(bytes: 0, now: now) }
+      if isCheck { checks.end(bytes: 0, now: now) }
       split(looks.map(\.id), error, now: now)
     case (.read(let reads, _), .values(let values)) where reads.count == values.count:
       served(epoch: epoch)
@@ -123,7 +118,7 @@ extension LinkState {
     case (.commit(let id, let operation, _), .commit(let reply)):
       committed(id, reply, operation, now: now)
     case (.commit(let id, let operation, _), .failure(let error)) where error != .notPrimary:
-      members[id]?.isCommittedSince = false
+      members[id]?.looks.turnedDown()
       apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, now: now)
       turnedDown(id, now: now)
     case (_, .failure(let error)):
@@ -140,7 +135,7 @@ extension LinkState {
     _ number: UInt64,
     now: Instant
   ) {
-    guard let (actions, isUpdateOutdated) = members[id]?.stored(value, read: number, vitals) else { return }
+    guard let (actions, isUpdateOutdated) = members[id]?.stored(value, read: number, vitals.latest) else { return }
     var error: RedisSharedStateError?
     // A read that is out of date is repeated.
     let isReadAgain = actions.contains(.read)
@@ -160,7 +155,7 @@ extension LinkState {
     _ operation: Operation,
     now: Instant
   ) {
-    guard let (actions, repair) = members[id]?.committed(reply, operation, vitals) else { return }
+    guard let (actions, repair) = members[id]?.committed(reply, operation, vitals.latest) else { return }
     var error: RedisSharedStateError?
     switch reply {
     case .committed:
@@ -173,10 +168,10 @@ extension LinkState {
       case nil: succeeded(id, .commit)
       }
     case .conflict(let stored, _):
-      members[id]?.isCommittedSince = false
+      members[id]?.looks.turnedDown()
       error = conflicted(id, with: stored, now: now)
     case .wrongType(let type):
-      members[id]?.isCommittedSince = false
+      members[id]?.looks.turnedDown()
       error = conflicted(id, with: StoredValue(meta: nil, content: .otherType(type)), now: now)
     }
     apply(actions, to: id)

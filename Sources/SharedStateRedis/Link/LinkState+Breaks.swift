@@ -138,7 +138,7 @@ extension LinkState {
       return nil
     }
     var ids: [ReplicaID] = []
-    for case .commit(let id, _, _)? in exchanges[.writer].map({ Array($0.unanswered) }) ?? [] where members[id] != nil {
+    for case .commit(let id, _, _) in connections.unanswered(on: .writer) where members[id] != nil {
       ids.append(id)
     }
     let jitter = Double.random(in: 0..<1, using: &random)
@@ -148,7 +148,7 @@ extension LinkState {
   /// The server has answered a request as expected. The next failure counts as the first one again once the commits at
   /// which the connection broke are answered as well.
   mutating func served(epoch: UInt64) {
-    hasServed = true
+    connections.served()
     if breaks.isDone { session.succeeded(epoch: epoch) }
   }
 

@@ -9,7 +9,7 @@ extension LinkState {
     let id: ReplicaID
     /// The number of the read that the summary answers if it tells enough.
     let number: UInt64
-    let check: Check
+    let check: Looks.Check
   }
 
   /// A read of a value that is not shared.
@@ -18,25 +18,6 @@ extension LinkState {
     let waiter: WaiterID
     /// The largest document that is read, in bytes.
     let maximumBytes: Int
-  }
-
-  /// The queues of documents to be read, and the bytes of documents under way.
-  struct Documents: Sendable {
-    var bytesUnderWay = 0
-    /// One queue for each priority: documents that a caller waits for, documents that a box lacks, and documents to be
-    /// checked.
-    var queues = [Queue<ReplicaID>](repeating: Queue(), count: Priority.allCases.count)
-    var once = Queue<(waiter: WaiterID, names: KeyNames, bytes: Int)>()
-
-    enum Priority: Int, CaseIterable {
-      case awaited, behind, check
-    }
-
-    var firstQueue: Int? { queues.firstIndex { $0.first != nil } }
-
-    func hasRoom(for bytes: Int) -> Bool {
-      bytesUnderWay == 0 || bytesUnderWay + bytes <= LinkState.maximumReadBytes
-    }
   }
 
   /// Why a value is looked at.
@@ -55,7 +36,7 @@ extension LinkState {
   static let bytesOfSummary = 100
 
   mutating func takeReads(into work: inout Work, now: Instant) {
-    while let read = readOnceQueue.popFirst() {
+    while let read = reads.popOnce() {
       guard waiters[read.waiter] != nil else { continue }
       request(.summarizeOnce(read), .summarize([read.names]), on: .writer, into: &work, now: now)
     }
@@ -66,7 +47,7 @@ extension LinkState {
 
   /// Looks at values that the server has refused together with others, in requests of their own.
   private mutating func takeSuspects(into work: inout Work, now: Instant) {
-    while let ids = suspects.popFirst() {
+    while let ids = reads.popSuspects() {
       var batch = LookBatch()
       for id in ids { look(at: id, for: .update, in: &batch, now: now) }
       if !batch.isEmpty { summarize(batch, isCheck: false, into: &work, now: now) }
@@ -105,10 +86,10 @@ extension LinkState {
 
   private mutating func takeFirst(for reason: Reason) -> ReplicaID? {
     switch reason {
-    case .update: readQueue.popFirst()
-    case .check: checks.queue.popFirst()
-    case .ownCheck: checks.ownQueue.popFirst()
-    case .summary: checks.summaryQueue.popFirst()
+    case .update: reads.popFirst()
+    case .check: checks.popFirst(.checks)
+    case .ownCheck: checks.popFirst(.ownChecks)
+    case .summary: checks.popFirst(.summaries)
     }
   }
 
@@ -127,21 +108,20 @@ extension LinkState {
         queueDocument(of: look.id, bytes: summary.length ?? 0, isCheck: isCheck)
       }
     }
-    if isCheck { checked(bytes: bytes, now: now) }
+    if isCheck { checks.end(bytes: bytes, now: now) }
   }
 
   private mutating func queueDocument(of id: ReplicaID, bytes: Int, isCheck: Bool) {
     guard let isAwaited = members[id]?.queueDocument(bytes) else { return }
-    let priority: Documents.Priority = isAwaited ? .awaited : isCheck ? .check : .behind
-    documents.queues[priority.rawValue].append(id)
+    let priority: Reads.Priority = isAwaited ? .awaited : isCheck ? .check : .behind
+    reads.append(documentOf: id, priority)
     wake(.writer)
   }
 
   private mutating func takeDocuments(into work: inout Work, now: Instant) {
-    while let (waiter, names, bytes) = documents.once.first, documents.hasRoom(for: bytes) {
-      _ = documents.once.popFirst()
+    while let (waiter, names, bytes) = reads.popDocumentOnce() {
       guard waiters[waiter] != nil else { continue }
-      documents.bytesUnderWay += bytes
+      reads.begin(bytes: bytes)
       let bound = ReplyBound.values(of: 1, bytes: bytes)
       let command = RedisRequest.Command.read([names])
       request(.readOnce(waiter, bytes: bytes), command, bound: bound, on: .writer, into: &work, now: now)
@@ -152,17 +132,15 @@ extension LinkState {
   /// Takes as many documents as one answer may carry and as there is room for.
   private mutating func takeDocuments(now: Instant) -> Batch? {
     var batch = Batch()
-    while batch.ids.count < Self.keysInOneRead, let queue = documents.firstQueue,
-      let id = documents.queues[queue].first
-    {
-      let bytes = members[id]?.queuedDocument.map { $0 + Self.bytesOfSummary }
-      let isAlone = members[id]?.isReadAlone ?? false
+    while batch.ids.count < Self.keysInOneRead, let id = reads.firstDocument {
+      let bytes = members[id]?.looks.queuedDocument.map { $0 + Self.bytesOfSummary }
+      let isAlone = members[id]?.looks.isReadAlone ?? false
       if let bytes {
-        guard documents.hasRoom(for: batch.bytes + bytes),
+        guard reads.hasRoom(for: batch.bytes + bytes),
           batch.ids.isEmpty || batch.bytes + bytes <= Self.bytesInOneRead && !isAlone
         else { break }
       }
-      _ = documents.queues[queue].popFirst()
+      reads.removeFirstDocument()
       guard let bytes, let names = members[id]?.leaveDocumentQueue(now: now) else { continue }
       batch.add(id, names)
       batch.bytes += bytes
@@ -185,16 +163,16 @@ extension LinkState {
 
   private mutating func read(_ batch: Batch, into work: inout Work, now: Instant) {
     let bound = ReplyBound.values(of: batch.ids.count, bytes: batch.bytes)
-    let reads = batch.ids.map { id in (id: id, number: members[id]?.beginRead() ?? 0) }
-    documents.bytesUnderWay += batch.bytes
+    let documents = batch.ids.map { id in (id: id, number: members[id]?.beginRead() ?? 0) }
+    reads.begin(bytes: batch.bytes)
     let command = RedisRequest.Command.read(batch.names)
-    request(.read(reads, bytes: batch.bytes), command, bound: bound, on: .writer, into: &work, now: now)
+    request(.read(documents, bytes: batch.bytes), command, bound: bound, on: .writer, into: &work, now: now)
   }
 
   /// Documents have arrived.
   mutating func arrived(_ values: [StoredValue], of reads: [(id: ReplicaID, number: UInt64)], now: Instant) {
     for (read, value) in zip(reads, values) {
-      members[read.id]?.isReadAlone = false
+      members[read.id]?.looks.documentArrived()
       self.read(value, of: read.id, read.number, now: now)
     }
   }
@@ -203,7 +181,7 @@ extension LinkState {
   mutating func refused(documentsOf ids: [ReplicaID], _ error: RedisSharedStateError, now: Instant) {
     guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
     for id in ids {
-      members[id]?.isReadAlone = true
+      members[id]?.looks.readAlone()
       queueRead(of: id)
     }
   }
@@ -215,26 +193,26 @@ extension LinkState {
     if bytes > read.maximumBytes {
       answer(read.waiter, StoredValue(meta: summary.meta, content: .oversized(bytes)))
     } else {
-      documents.once.append((read.waiter, read.names, bytes + Self.bytesOfSummary))
+      reads.append(documentOf: read, bytes: bytes + Self.bytesOfSummary)
     }
   }
 
   mutating func answer(_ waiter: WaiterID, _ stored: StoredValue) {
-    guard let callback = waiters.removeValue(forKey: waiter)?.callback else { return }
+    guard let callback = waiters.remove(waiter)?.callback else { return }
     emit(.answer(waiter, stored, callback))
     restIfUnused()
   }
 
   /// The waiters whose read of a value that is not shared has begun.
   var onceReadsUnderWay: [WaiterID] {
-    let asked = exchanges.values.compactMap(\.self).flatMap(\.unanswered).compactMap { request -> WaiterID? in
+    let asked = ConnectionPurpose.allCases.flatMap(connections.unanswered).compactMap { request -> WaiterID? in
       switch request {
       case .summarizeOnce(let read): read.waiter
       case .readOnce(let waiter, _): waiter
       default: nil
       }
     }
-    return asked + documents.once.all.map(\.waiter)
+    return asked + reads.waitersForDocuments
   }
 }
 
@@ -248,24 +226,15 @@ extension LinkState.Member {
   fileprivate mutating func leaveQueue(
     for reason: LinkState.Reason,
     now: Instant
-  ) -> (names: KeyNames, check: LinkState.Check?) {
-    var check: LinkState.Check?
-    switch reason {
-    case .update: (check, isReadQueued) = (replica.isAwaited ? .document : .summary, false)
-    case .check: (check, queuedCheck) = (isCheckDue ? queuedCheck : nil, nil)
-    case .ownCheck: (check, isOwnCheckQueued) = (.document, false)
-    case .summary: (check, queuedSummary) = (isCheckDue ? nil : queuedSummary, nil)
-    }
-    guard check != nil else { return (replica.names, nil) }
-    lookedAt = now
-    plannedLook = nil
-    isCommittedSince = replica.isCommitUnderWay
+  ) -> (names: KeyNames, check: Looks.Check?) {
+    guard let check = looks.leaveQueue(for: reason, isAwaited: replica.isAwaited) else { return (replica.names, nil) }
+    looks.look(isCommitUnderWay: replica.isCommitUnderWay, now: now)
     return (replica.names, check)
   }
 
   /// The stored value, if the summary tells enough; `nil` if the document has to be read.
-  fileprivate mutating func known(_ summary: StoredSummary, _ check: LinkState.Check, small: Int) -> StoredValue? {
-    listeners = summary.listeners ?? 1
+  fileprivate mutating func known(_ summary: StoredSummary, _ check: Looks.Check, small: Int) -> StoredValue? {
+    looks.heard(listeners: summary.listeners)
     if let length = summary.length, length > replica.policy.maximumBytes {
       return StoredValue(meta: summary.meta, content: .oversized(length))
     }
@@ -275,14 +244,11 @@ extension LinkState.Member {
 
   /// Queues the document for reading. Returns whether a load or an update waits for it; `nil` if it is queued already.
   fileprivate mutating func queueDocument(_ bytes: Int) -> Bool? {
-    defer { queuedDocument = bytes }
-    return queuedDocument == nil ? replica.isAwaited : nil
+    looks.queueDocument(bytes) ? replica.isAwaited : nil
   }
 
   fileprivate mutating func leaveDocumentQueue(now: Instant) -> KeyNames {
-    queuedDocument = nil
-    lookedAt = now
-    isCommittedSince = replica.isCommitUnderWay
+    looks.readDocument(isCommitUnderWay: replica.isCommitUnderWay, now: now)
     return replica.names
   }
 }

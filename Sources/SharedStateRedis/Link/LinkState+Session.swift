@@ -1,4 +1,3 @@
-import HeapModule
 import SharedState
 
 /// Connections that open and break.
@@ -21,26 +20,16 @@ extension LinkState {
   }
 
   private mutating func forgetConnections() {
-    exchanges = PerConnection { _ in nil }
-    subscribedChannels = []
-    subscriptionQueue = Queue()
-    readQueue = Queue()
+    connections.disconnect()
+    subscriptions.disconnect()
     commits.disconnect()
-    suspects = Queue()
-    documents = Documents()
-    retries = Heap()
-    setbacks = setbacks.filter { $0.key.concern != .repair }
-    for key in setbacks.keys { setbacks[key]?.forgetConnection() }
-    waits = Waits()
-    confirmations = Queue()
-    countQueue = []
+    reads.disconnect()
+    setbacks.disconnect()
+    gracePeriods = GracePeriods()
+    vitals.disconnect()
     checks = Checks()
-    facts = PerConnection { _ in nil }
-    tracking = .off
-    isTrackingQueued = false
-    asksForRole = true
+    tracking.disconnect()
     breaks.forgetConnection()
-    (hasServed, connectedAt) = (false, nil)
   }
 
   /// Stops the link. All waiters are told.
@@ -51,7 +40,7 @@ extension LinkState {
       guard let replica = members[id]?.replica else { continue }
       resume(replica.updatesUnderWay, .outcomeUnknown(name: replica.name))
     }
-    resume(waiters.keys.sorted(), .stopped)
+    resume(waiters.ids, .stopped)
     for id in members.ids {
       tellLoading(id, false)
       tellLoadError(id, .stopped)
@@ -72,12 +61,11 @@ extension LinkState {
     var instruction = session.instruction(for: purpose, now: now)
     // The other thread is waiting for the end of the pause as well. The first one to get here begins for both.
     if session.epoch != epoch { for other in ConnectionPurpose.allCases where other != purpose { wake(other) } }
-    if case .wait(let until) = instruction, purpose == .writer {
-      let deadline = deadlines.earliest.map { min($0, until) } ?? until
-      writerLooksAt = deadline
+    if case .wait(let until) = instruction {
+      let deadline = purpose == .writer ? min(waiters.earliestDeadline ?? until, until) : until
+      connections.wait(purpose, until: deadline)
       instruction = .wait(until: deadline)
     }
-    if case .wait = instruction { isWaiting[purpose] = true }
     return instruction
   }
 
@@ -89,24 +77,19 @@ extension LinkState {
     now: Instant
   ) {
     guard epoch == session.epoch else { return }
-    self.facts[purpose] = facts
     if purpose == .writer { session.noteLoad(facts) }
-    exchanges[purpose] = Exchange(
-      openedAt: now,
-      timeout: configuration.requestTimeout,
-      keepAlive: keepAlive.interval
-    )
-    guard Set(self.facts.values.compactMap { $0?.runID }).count < 2 else {
+    connections.open(purpose, facts, timeout: configuration.requestTimeout, now: now)
+    guard !connections.areDivided else {
       // An announcement by one server says nothing about a value read from another.
       let error = RedisSharedStateError.disconnected(reason: "the two connections lead to different servers")
       return failed(epoch: epoch, error: error, now: now)
     }
     guard session.connected(purpose, epoch: epoch) else { return }
     circumstances = Replica.Circumstances(
-      runID: self.facts[.writer]?.runID,
-      mayRestore: lastConnected.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true
+      runID: connections.facts(of: .writer)?.runID,
+      mayRestore: connections.lastHeard.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true
     )
-    beginVitals(self.facts[.writer], now: now)
+    beginVitals(connections.facts(of: .writer), now: now)
     // This comes before everything else, so that no value is announced or read without being tracked.
     askForTracking()
     // Each service has its own order. So when a server has lost everything, the services do not all restore the same
@@ -115,17 +98,18 @@ extension LinkState {
     let stretches = stride(from: 0, to: ids.count, by: RestoreScript.maximumValues).shuffled(using: &random)
     for first in stretches {
       for id in ids[first..<min(first + RestoreScript.maximumValues, ids.count)] {
-        guard let channel = members[id]?.replica.names.channel, channels[Name(channel)]?.first == id else { continue }
-        subscriptionQueue.append(isSuspect(id) ? .subscribeTogether([channel]) : .subscribe(channel))
+        guard let channel = members[id]?.replica.names.channel,
+          subscriptions.listeners(of: Name(channel))?.first == id
+        else { continue }
+        if isSuspect(id) { subscriptions.subscribe(together: [channel]) } else { subscriptions.subscribe(to: channel) }
       }
     }
     for id in ids {
       members[id]?.replica.connected(circumstances)
-      // All values are read at once now. Many services must not look at all of them at once again an interval later.
-      members[id]?.antiEntropyPart = Double.random(in: 0..<1, using: &random)
+      members[id]?.looks.connected(antiEntropyPart: Double.random(in: 0..<1, using: &random))
     }
-    connectedAt = now
-    if channels.isEmpty { served(epoch: epoch) }
+    connections.complete(now: now)
+    if subscriptions.isEmpty { served(epoch: epoch) }
     tellStatus()
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }
@@ -133,21 +117,19 @@ extension LinkState {
   /// Learns how soon a server closes idle connections, so that a PING is sent before that.
   private mutating func learnFromEnd(_ error: RedisSharedStateError, epoch: UInt64, now: Instant) {
     guard error.code == .disconnected, session.phase == .connected, epoch == session.epoch,
-      let exchange = exchanges[.writer], exchange.count == 0
+      connections.learnFromEnd(now: now)
     else { return }
-    guard keepAlive.closed(afterIdle: now - exchange.lastHeard) else { return }
-    emit(.closesIdleConnections(askedAfter: keepAlive.interval))
+    emit(.closesIdleConnections(askedAfter: connections.keepAliveInterval))
   }
 
   /// A connection could not be opened, or broke.
   package mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: Instant) {
     let jitter = Double.random(in: 0..<1, using: &random)
     let known = session.phase == .connected ? nil : session.lastError
-    // Signs of life on a connection that has served no purpose do not count.
-    if session.phase == .connected, epoch == session.epoch, hasServed {
-      lastConnected = exchanges.values.compactMap { $0?.lastHeard }.min() ?? lastConnected
+    if session.phase == .connected, epoch == session.epoch {
+      connections.noteEnd()
       // A connection that lasted for longer than any pause counts as a success.
-      if let connectedAt, connectedAt + configuration.backoff.cap <= now { session.succeeded(epoch: epoch) }
+      if connections.haveLasted(configuration.backoff.cap, now: now) { session.succeeded(epoch: epoch) }
     }
     learnFromEnd(error, epoch: epoch, now: now)
     guard session.failed(epoch: epoch, error: error, now: now, random: jitter) else { return }
@@ -160,15 +142,7 @@ extension LinkState {
     // A hundred thousand shares need not hear of every attempt that fails for the same reason.
     for id in known == error ? [] : members.ids {
       members[id]?.isCommitQueued = false
-      members[id]?.isReadQueued = false
-      members[id]?.queuedCheck = nil
-      members[id]?.isOwnCheckQueued = false
-      members[id]?.queuedSummary = nil
-      members[id]?.queuedDocument = nil
-      members[id]?.plannedLook = nil
-      members[id]?.announcedAt = nil
-      members[id]?.isCommittedSince = false
-      members[id]?.lookedAt = nil
+      members[id]?.looks.disconnected()
       members[id]?.repairs = Repairs()
       apply(members[id]?.replica.disconnected(error), to: id)
     }

@@ -1,4 +1,3 @@
-import HeapModule
 import SharedState
 
 /// Answers to requests for one value that make the link try again: how often, and after which pauses.
@@ -8,97 +7,6 @@ import SharedState
 /// up the patience sooner. In the end the waiters are told how the server behaves. A missing permission is reported at
 /// once, and the request is retried rarely, or when the program asks for it.
 extension LinkState {
-  struct Setback: Sendable {
-    /// The kind of request that is retried.
-    enum Kind: Sendable {
-      case subscription, read, commit
-      /// A write that the program has not requested: restoring what the server has lost.
-      case repair
-    }
-
-    var kind: Kind
-    /// How many setbacks there were in a row, and how many of the last ones told nothing new.
-    var count = 0
-    var repetitions = 0
-    /// The stored value reported by the last one, and the highest revision reported by any of them.
-    private(set) var stored: StoredValue?
-    private var highest = Revision.none
-    /// How often the waiters were told. From the first time on, the value is requested on its own.
-    var refusals = 0
-    /// When the waiters were told last.
-    var toldAt: Instant?
-    /// When to retry; `nil` if no pause is running.
-    var retryAt: Instant?
-    /// When the last setback occurred, or when its pause ends.
-    var lastAt: Instant
-
-    var isTold: Bool { refusals > 0 }
-    var isPausing: Bool { retryAt != nil }
-
-    /// Hearing of a value, committing it and repairing it have separate setbacks, so that none waits for another.
-    struct Key: Hashable, Sendable {
-      enum Concern: Hashable, Sendable {
-        case hearing, commit, repair
-      }
-
-      let id: ReplicaID
-      let concern: Concern
-
-      init(_ id: ReplicaID, _ kind: Kind) {
-        self.id = id
-        concern =
-          switch kind {
-          case .subscription, .read: .hearing
-          case .commit: .commit
-          case .repair: .repair
-          }
-      }
-    }
-
-    /// The moment of a retry.
-    struct Retry: Comparable, Sendable {
-      let at: Instant
-      let key: Key
-
-      static func < (lhs: Retry, rhs: Retry) -> Bool { lhs.at < rhs.at }
-    }
-
-    init(_ kind: Kind, now: Instant) {
-      self.kind = kind
-      lastAt = now
-    }
-
-    /// Counts a setback.
-    ///
-    /// - Parameter stored: The stored value that the answer told; `nil` if the request has taken effect.
-    mutating func count(_ stored: StoredValue?, now: Instant) {
-      count += 1
-      repetitions = isNew(stored) ? 0 : repetitions + 1
-      (self.stored, lastAt) = (stored, now)
-      highest = max(highest, stored?.revision ?? .none)
-    }
-
-    /// Counts a setback whose answer tells nothing about the stored value.
-    mutating func countRepetition(now: Instant) {
-      count += 1
-      repetitions += 1
-      lastAt = now
-    }
-
-    /// Whether an answer tells something new. A commit makes a higher revision, and a write without a revision at least
-    /// another document.
-    private func isNew(_ stored: StoredValue?) -> Bool {
-      guard let stored, self.stored != nil || highest > .none else { return true }
-      return stored.meta == nil ? stored != self.stored : stored.revision > highest
-    }
-
-    /// The connection has ended. Another server may have other revisions.
-    mutating func forgetConnection() {
-      retryAt = nil
-      highest = .none
-    }
-  }
-
   struct Patience {
     /// How many setbacks in a row are retried at once: those that tell something new, and those that do not.
     static let newAnswers = 32
@@ -176,7 +84,7 @@ extension LinkState {
     setback.count(stored, now: now)
     let isRepeated = setback.repetitions >= Patience.toldAfter.repetitions
     if isRepeated || stored != nil && setback.count >= Patience.toldAfter.newAnswers {
-      setbacks[key] = setback
+      setbacks.keep(setback, for: key)
       pauseAfterRefusal(of: id, kind, now: now)
       return isRepeated
         ? .protocolViolation(reason: "it rejects the request again and again with the same answer")
@@ -195,7 +103,7 @@ extension LinkState {
   /// Retries at once the first few times, and then after growing pauses.
   private mutating func pause(_ setback: Setback, _ key: Setback.Key, now: Instant) {
     let excess = max(setback.repetitions - Patience.repetitions, setback.count - Patience.newAnswers)
-    guard excess >= 0 else { return setbacks[key] = setback }
+    guard excess >= 0 else { return setbacks.keep(setback, for: key) }
     let pause = min(Patience.pause * (1 << min(excess, 20)), Patience.longestPause)
     wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: key, now: now)
   }
@@ -225,16 +133,14 @@ extension LinkState {
   /// A request was answered as expected.
   mutating func succeeded(_ id: ReplicaID, _ kind: Setback.Kind) {
     let key = Setback.Key(id, kind)
-    guard !setbacks.isEmpty, let setback = setbacks[key], setback.kind == kind else { return }
-    setbacks[key] = nil
+    guard setbacks[key]?.kind == kind, let setback = setbacks.remove(key) else { return }
     // Requests that were put off need not wait any more.
     if setback.isPausing { resume(setback, of: id) }
   }
 
   /// Forgets the setbacks of a value whose replica is gone.
   mutating func forgetSetbacks(of id: ReplicaID) {
-    guard !setbacks.isEmpty else { return }
-    for kind in [Setback.Kind.read, .commit, .repair] { setbacks[Setback.Key(id, kind)] = nil }
+    for kind in [Setback.Kind.read, .commit, .repair] { _ = setbacks.remove(Setback.Key(id, kind)) }
   }
 
   /// The program asks for a value that is retried rarely: retries it sooner, but with a limit in case the program asks
@@ -253,19 +159,14 @@ extension LinkState {
       }
       let earliest = toldAt + Patience.longestPause
       guard earliest < retryAt else { continue }
-      setbacks[key]?.retryAt = earliest
-      retries.insert(Setback.Retry(at: earliest, key: key))
+      setbacks.shortenPause(for: key, until: earliest)
       wake(.writer)
     }
   }
 
   mutating func takeRetries(now: Instant) {
     for id in breaks.takeRetries(now: now) { apply(members[id]?.replica.advance(), to: id) }
-    while let retry = retries.min, retry.at <= now {
-      retries.removeMin()
-      guard setbacks[retry.key]?.retryAt == retry.at else { continue }
-      tryAgain(retry.key)
-    }
+    while let key = setbacks.takeRetry(now: now) { tryAgain(key) }
   }
 
   private mutating func wait(
@@ -274,22 +175,13 @@ extension LinkState {
     for key: Setback.Key,
     now: Instant
   ) {
-    setbacks[key] = setback
-    setbacks[key]?.retryAt = now + pause
-    setbacks[key]?.lastAt = now + pause
-    if retries.count > 2 * setbacks.count + 64 {
-      retries = Heap(setbacks.compactMap { key, setback in setback.retryAt.map { Setback.Retry(at: $0, key: key) } })
-    } else {
-      retries.insert(Setback.Retry(at: now + pause, key: key))
-    }
+    setbacks.pause(setback, for: key, until: now + pause)
     // The writer's thread watches the deadlines.
     wake(.writer)
   }
 
   private mutating func tryAgain(_ key: Setback.Key) {
-    guard let setback = setbacks[key] else { return }
-    setbacks[key]?.retryAt = nil
-    resume(setback, of: key.id)
+    if let setback = setbacks.endPause(for: key) { resume(setback, of: key.id) }
   }
 
   /// Continues with a request that was put off.
@@ -297,57 +189,58 @@ extension LinkState {
     switch setback.kind {
     case .subscription:
       guard let channel = members[id]?.replica.names.channel else { return }
-      subscriptionQueue.append(.subscribeTogether([channel]))
+      subscriptions.subscribe(together: [channel])
       wake(.subscriber)
     case .read: queueRead(of: id)
     case .commit: apply(members[id]?.replica.retry(), to: id)
     case .repair:
-      setbacks[Setback.Key(id, .repair)] = nil
+      _ = setbacks.remove(Setback.Key(id, .repair))
       apply(members[id]?.replica.advance(), to: id)
     }
   }
 
   /// Queues a read, because the box is behind or the program asks for the value.
   mutating func queueRead(of id: ReplicaID) {
-    guard !(members[id]?.isReadQueued ?? true) else { return }
+    guard !(members[id]?.looks.isReadQueued ?? true) else { return }
     let key = Setback.Key(id, .read)
-    if let setback = setbacks.isEmpty ? nil : setbacks[key] {
+    if let setback = setbacks[key] {
       guard !setback.isPausing else { return }
       // No other value may be refused because of this one.
       if setback.isTold {
-        members[id]?.isReadQueued = true
-        suspects.append([id])
+        members[id]?.looks.queueRead()
+        reads.append(suspects: [id])
         return wake(.writer)
       }
     }
-    members[id]?.isReadQueued = true
-    readQueue.append(id)
+    members[id]?.looks.queueRead()
+    reads.append(id)
     wake(.writer)
   }
 
   /// A request for several values was refused because of one of them. Halves the request to find it.
   mutating func split(_ ids: [ReplicaID], _ error: RedisSharedStateError, now: Instant) {
     guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
-    suspects.append(Array(ids[..<(ids.count / 2)]))
-    suspects.append(Array(ids[(ids.count / 2)...]))
+    reads.append(suspects: Array(ids[..<(ids.count / 2)]))
+    reads.append(suspects: Array(ids[(ids.count / 2)...]))
     wake(.writer)
   }
 
   /// A request for several channels was refused because of one of them. Halves the request to find it.
   mutating func split(channels names: [String], _ error: RedisSharedStateError, now: Instant) {
     guard names.count > 1 else {
-      for id in names.flatMap({ channels[Name($0)] ?? [] }) { refused(id, .subscription, error, now: now) }
+      for id in names.flatMap({ subscriptions.listeners(of: Name($0)) ?? [] }) {
+        refused(id, .subscription, error, now: now)
+      }
       return
     }
-    subscriptionQueue.append(.subscribeTogether(Array(names[..<(names.count / 2)])))
-    subscriptionQueue.append(.subscribeTogether(Array(names[(names.count / 2)...])))
+    subscriptions.subscribe(together: Array(names[..<(names.count / 2)]))
+    subscriptions.subscribe(together: Array(names[(names.count / 2)...]))
     wake(.subscriber)
   }
 
   /// Whether a commit is pausing.
   func isCommitPausing(_ id: ReplicaID) -> Bool {
     if !breaks.isEmpty, breaks.isPausing(id) { return true }
-    guard !setbacks.isEmpty else { return false }
     if setbacks[Setback.Key(id, .commit)]?.isPausing ?? false { return true }
     // A repair waits, unless the program has requested a write, which depends on it.
     return setbacks[Setback.Key(id, .repair)]?.isPausing ?? false && !(members[id]?.replica.isWanted ?? false)
@@ -355,15 +248,15 @@ extension LinkState {
 
   /// Whether its channel was refused.
   func isSuspect(_ id: ReplicaID) -> Bool {
-    !setbacks.isEmpty && setbacks[Setback.Key(id, .subscription)]?.kind == .subscription
+    setbacks[Setback.Key(id, .subscription)]?.kind == .subscription
   }
 
   /// Whether any value has a pause running.
-  var isPausing: Bool { setbacks.values.contains(where: \.isPausing) || breaks.isPausing }
+  var isPausing: Bool { setbacks.isPausing || breaks.isPausing }
 
   /// Whether the server does not permit reading a value or its channel.
   func isForbidden(_ id: ReplicaID) -> Bool {
-    !setbacks.isEmpty && setbacks[Setback.Key(id, .read)]?.isTold ?? false
+    setbacks[Setback.Key(id, .read)]?.isTold ?? false
   }
 }
 

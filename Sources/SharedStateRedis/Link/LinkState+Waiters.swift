@@ -85,9 +85,7 @@ extension LinkState {
     callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: nil, operation: "reading", now: now, callback: callback)
-    // Without a connection, nothing else shortens the queue.
-    while let oldest = readOnceQueue.first, waiters[oldest.waiter] == nil { _ = readOnceQueue.popFirst() }
-    readOnceQueue.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes))
+    reads.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes)) { waiters[$0] != nil }
     start()
     wake(.writer)
     refuse(waiter)
@@ -101,19 +99,16 @@ extension LinkState {
     callback: @escaping WaiterCallback = { _ in }
   ) -> [WaiterID] {
     var flushed: [WaiterID] = []
-    let first = nextWaiterID
+    let first = waiters.next
     for id in members.ids {
-      let waiter = nextWaiterID
-      guard members[id]?.replica.flush(waiter: waiter) ?? false else { continue }
-      nextWaiterID += 1
-      waiters[waiter] = Waiter(replica: id, operation: "flush()", callback: callback)
-      flushed.append(waiter)
+      guard members[id]?.replica.flush(waiter: waiters.next) ?? false else { continue }
+      flushed.append(waiters.add(Waiter(replica: id, operation: "flush()", callback: callback)))
       hurry(id)
     }
     if session.phase == .stopped {
       for waiter in flushed { end(waiter, .stopped) }
     } else if !flushed.isEmpty {
-      addExpiry(of: first..<nextWaiterID, at: deadline)
+      addExpiry(of: first..<waiters.next, at: deadline)
       for waiter in flushed { refuse(waiter) }
     }
     return flushed
@@ -133,7 +128,7 @@ extension LinkState {
 
   /// A waiter has stopped waiting.
   package mutating func forget(_ waiter: WaiterID) {
-    if let replica = waiters.removeValue(forKey: waiter)?.replica { members[replica]?.replica.forget(waiter: waiter) }
+    if let replica = waiters.remove(waiter)?.replica { members[replica]?.replica.forget(waiter: waiter) }
   }
 
   /// Resumes a waiter with an error before its replica does.
@@ -168,31 +163,29 @@ extension LinkState {
     callback: @escaping WaiterCallback
   ) throws(RedisSharedStateError) -> WaiterID {
     if session.phase == .stopped { throw .stopped }
-    let waiter = nextWaiterID
-    nextWaiterID += 1
-    waiters[waiter] = Waiter(replica: replica, operation: operation, callback: callback, update: update)
+    let waiter = waiters.add(Waiter(replica: replica, operation: operation, callback: callback, update: update))
     if let timeout {
-      addExpiry(of: waiter..<nextWaiterID, at: now + timeout)
+      addExpiry(of: waiter..<waiters.next, at: now + timeout)
     } else {
       let deadline = now + configuration.operationTimeout
-      deadlines.add(waiter, at: deadline)
+      waiters.setDeadline(deadline, of: waiter)
       watch(deadline)
     }
     return waiter
   }
 
   private mutating func addExpiry(of added: Range<WaiterID>, at deadline: Instant) {
-    deadlines.add(chosen: added, at: deadline, of: waiters.count) { waiters[$0] != nil }
+    waiters.setDeadline(deadline, chosenFor: added)
     watch(deadline)
   }
 
   mutating func expireWaiters(now: Instant) {
-    while let waiter = deadlines.popExpired(now: now, isWaiting: { waiters[$0] != nil }) { expire(waiter) }
+    while let waiter = waiters.popExpired(now: now) { expire(waiter) }
   }
 
   /// The server refuses this service, so waiting is pointless. Atomic updates that were sent may still be answered.
   mutating func refuseWaiters() {
-    for waiter in waiters.keys.sorted() { refuse(waiter) }
+    for waiter in waiters.ids { refuse(waiter) }
   }
 
   private mutating func refuse(_ waiter: WaiterID) {
@@ -214,6 +207,6 @@ extension LinkState {
 
   /// Makes the writer's thread watch a deadline. It need not be woken if it looks earlier anyway.
   private mutating func watch(_ deadline: Instant) {
-    if writerLooksAt.map({ deadline < $0 }) ?? true { wake(.writer) }
+    if !connections.looks(by: deadline) { wake(.writer) }
   }
 }

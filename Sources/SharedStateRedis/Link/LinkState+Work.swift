@@ -1,4 +1,3 @@
-import HeapModule
 import SharedState
 
 /// Sends subscriptions and commits, in batches and within bounds. Reads are in LinkState+Reads.swift.
@@ -12,7 +11,8 @@ extension LinkState {
     now: Instant
   ) -> Work? {
     expireWaiters(now: now)
-    guard epoch == session.epoch, session.phase != .stopped, let isOverdue = exchanges[purpose]?.isOverdue(now: now)
+    guard epoch == session.epoch, session.phase != .stopped,
+      let isOverdue = connections.isOverdue(purpose, now: now)
     else { return nil }
     if isOverdue {
       failed(epoch: epoch, error: .timedOut(operation: "the answer on the \(purpose.rawValue) connection"), now: now)
@@ -31,13 +31,12 @@ extension LinkState {
         takeCommits(into: &work, now: now)
       }
     }
-    let needsPing = exchanges[purpose]?.needsPing(now: now) ?? false
+    let needsPing = connections.needsPing(purpose, now: now)
     switch purpose {
-    case .subscriber where needsPing || isHearingBehind:
-      hearing = vitals
-      request(.hearing(vitals), .ping, on: purpose, into: &work, now: now)
+    case .subscriber where needsPing || vitals.isHearingBehind:
+      request(.hearing(vitals.hear()), .ping, on: purpose, into: &work, now: now)
     // A primary may have become a replica without closing the connection.
-    case .writer where needsPing && asksForRole: request(.role, .role, on: purpose, into: &work, now: now)
+    case .writer where needsPing && connections.asksForRole: request(.role, .role, on: purpose, into: &work, now: now)
     case .writer where needsPing: request(.ping, .ping, on: purpose, into: &work, now: now)
     case .subscriber, .writer: break
     }
@@ -55,17 +54,16 @@ extension LinkState {
     behind work: Work,
     now: Instant
   ) -> Instant {
-    isWaiting[purpose] = true
-    var deadline = exchanges[purpose]?.nextDeadline ?? now
+    var deadline = connections.nextDeadline(of: purpose) ?? now
+    defer { connections.wait(purpose, until: deadline) }
     guard purpose == .writer else { return deadline }
     // The commits to be encoded have no deadline yet.
     if !work.encodings.isEmpty { deadline = min(deadline, now + configuration.requestTimeout) }
-    if let at = waits.next { deadline = min(deadline, at) }
-    if let retry = retries.min { deadline = min(deadline, retry.at) }
+    if let at = gracePeriods.nextEnd { deadline = min(deadline, at) }
+    if let at = setbacks.nextRetry { deadline = min(deadline, at) }
     if let at = breaks.nextRetry, session.phase == .connected { deadline = min(deadline, at) }
-    if let at = nextCheck, session.phase == .connected { deadline = min(deadline, at) }
-    if let at = deadlines.earliest { deadline = min(deadline, at) }
-    writerLooksAt = deadline
+    if let at = checks.next, session.phase == .connected { deadline = min(deadline, at) }
+    if let at = waiters.earliestDeadline { deadline = min(deadline, at) }
     return deadline
   }
 
@@ -125,37 +123,16 @@ extension LinkState {
   }
 
   mutating func takeSubscriptions(into work: inout Work, now: Instant) {
-    while let next = subscriptionQueue.first {
-      var batch: [String] = []
+    // An announced value may be gone before it is read, and then only an invalidation tells.
+    while let next = subscriptions.next(mayListen: tracking.state != .requested) {
       switch next {
       case .subscribeInvalidations:
-        _ = subscriptionQueue.popFirst()
-        request(
-          .subscribeInvalidations,
-          .subscribe(["\(KeyNames.invalidationChannel)"]),
-          on: .subscriber,
-          into: &work,
-          now: now
-        )
-      case .subscribe:
-        // An announced value may be gone before it is read, and then only an invalidation tells.
-        if tracking == .requested { return }
-        while batch.count < Self.channelsInOneSubscribe, case .subscribe(let channel)? = subscriptionQueue.first {
-          batch.append(channel)
-          _ = subscriptionQueue.popFirst()
-        }
-        request(.subscribe(batch), .subscribe(batch), on: .subscriber, into: &work, now: now)
-      case .subscribeTogether(let suspects):
-        if tracking == .requested { return }
-        _ = subscriptionQueue.popFirst()
-        batch = suspects.filter { channels[Name($0)] != nil }
-        if !batch.isEmpty { request(.subscribe(batch), .subscribe(batch), on: .subscriber, into: &work, now: now) }
-      case .unsubscribe:
-        while batch.count < Self.channelsInOneSubscribe, case .unsubscribe(let channel)? = subscriptionQueue.first {
-          batch.append(channel)
-          _ = subscriptionQueue.popFirst()
-        }
-        request(.unsubscribe, .unsubscribe(batch), on: .subscriber, into: &work, now: now)
+        let channel = "\(KeyNames.invalidationChannel)"
+        request(.subscribeInvalidations, .subscribe([channel]), on: .subscriber, into: &work, now: now)
+      case .subscribe(let channels):
+        request(.subscribe(channels), .subscribe(channels), on: .subscriber, into: &work, now: now)
+      case .unsubscribe(let channels):
+        request(.unsubscribe, .unsubscribe(channels), on: .subscriber, into: &work, now: now)
       }
     }
   }
@@ -176,12 +153,12 @@ extension LinkState {
 
   mutating func commitRequest(for id: ReplicaID, now: Instant) -> RedisRequest? {
     let next = Operation(writer: configuration.nonce, number: commits.nextOperation)
-    guard session.phase == .connected, exchanges[.writer] != nil,
-      let (command, operation, bytes) = members[id]?.takeCommit(next, vitals)
+    guard session.phase == .connected, connections.isOpen(.writer),
+      let (command, operation, bytes) = members[id]?.takeCommit(next, vitals.latest)
     else { return nil }
     commits.begin(operation: operation.number, bytes: bytes)
     if !breaks.isEmpty { breaks.sent(id, now: now) }
-    let number = exchanges[.writer]?.register(.commit(id, operation, bytes: bytes), now: now)
+    let number = connections.register(.commit(id, operation, bytes: bytes), on: .writer, now: now)
     return number.map { RedisRequest(id: $0, command: command) }
   }
 
@@ -193,7 +170,7 @@ extension LinkState {
     into work: inout Work,
     now: Instant
   ) {
-    guard let id = exchanges[purpose]?.register(request, now: now) else { return }
+    guard let id = connections.register(request, on: purpose, now: now) else { return }
     work.requests.append(RedisRequest(id: id, command: command, bound: bound))
   }
 }
@@ -208,7 +185,7 @@ extension LinkState.Member {
     guard let next = replica.takeCommit(vitals: vitals, nextOperation: { nextOperation }) else { return nil }
     // An adoption does not write the value.
     if case .commit(let commit) = next.command, commit.isAdoption { return next }
-    isCommittedSince = true
+    looks.committed()
     return next
   }
 }

@@ -1,4 +1,3 @@
-import HeapModule
 import SharedState
 import SharedStateDependencies
 
@@ -49,118 +48,41 @@ package struct LinkState: Sendable {
     /// The box, as long as it has an unacknowledged change.
     var unsettled: Kept?
     var isCommitQueued = false
-    var isReadQueued = false
-    var queuedCheck: Check?
-    var isOwnCheckQueued = false
-    var queuedSummary: Check?
-    /// The size, in bytes, of the document that is queued for reading.
-    var queuedDocument: Int?
-    /// Whether its document is read alone, because the server has refused it together with others.
-    var isReadAlone = false
-    /// When it is looked at because of a message, or of a write that a message explains.
-    var plannedLook: Instant?
-    /// When the last message about it arrived.
-    var announcedAt: Instant?
-    /// How many services listen to it, as reported last.
-    var listeners = 1
-    /// Whether a commit was sent since the last look, so that an invalidation is most likely caused by it.
-    var isCommittedSince = false
+    var looks = Looks()
     /// The expected size of the document that is being encoded, in bytes; `nil` if none is.
     var encodingSize: Int?
     var repairs = Repairs()
-    /// When it was looked at last; `nil` if the connection is new and the first read is still to come.
-    var lookedAt: Instant?
-    /// The part of the anti-entropy interval until the first look on a new connection. It is 1 after that look.
-    var antiEntropyPart = 1.0
-  }
-
-  enum Subscription: Sendable {
-    case subscribeInvalidations
-    case subscribe(String)
-    case unsubscribe(String)
-    /// In a request of its own, because the server has refused the channels together with others.
-    case subscribeTogether([String])
   }
 
   static let commitsInOneBatch = 256
   static let keysInOneRead = 1_024
   static let bytesInOneRead = 1 << 20
-  /// How many bytes of documents are read at a time. A larger document is read alone.
-  static let maximumReadBytes = 2 << 20
-  static let channelsInOneSubscribe = 1_024
   /// The pause after a refused commit until it is tried again.
   static let pauseAfterRefusal = Duration.seconds(2)
 
   package internal(set) var session: Session
   let configuration: Configuration
   var random: SplitMix64
-  var keepAlive: KeepAlive
 
   var members = SlotTable<Member>()
-  var channels: [Name: [ReplicaID]] = [:]
-  var subscribedChannels: Set<Name> = []
+  var subscriptions = Subscriptions()
 
-  var exchanges = PerConnection<Exchange<Request>?> { _ in nil }
-  /// The threads that sleep until they are woken.
-  var isWaiting = PerConnection { _ in false }
-
-  /// The facts reported by the servers behind the connections.
-  var facts = PerConnection<ServerFacts?> { _ in nil }
+  var connections: Connections
   var circumstances = Replica.Circumstances()
-  /// The server's vitals as reported last.
-  var vitals = Vitals()
-  /// The server's vitals when it sent the messages that arrive now, or earlier ones. Messages arrive on another
-  /// connection, and may have been under way for longer.
-  var announcedVitals = Vitals()
-  /// The value of `announcedVitals` as soon as the subscriber's PING is answered.
-  var hearing: Vitals?
-  /// When to ask for the vitals again, if there is anything to do; `nil` if the server does not reveal them.
-  var vitalsAt: Instant?
-  /// The replicas that have found a value missing, and need the present vitals.
-  var countQueue: [ReplicaID] = []
-  /// A reading of the server's clock, in microseconds since 1970, and when it was taken; `nil` if it is not known.
-  var clock: (server: UInt64, at: Instant)?
+  var vitals = KnownVitals()
   /// Whether a replica has left whose commit may still take effect.
   private var hasUndecided = false
-  /// When the server was last heard from on a connection that has ended.
-  var lastConnected: Instant?
-  var tracking = Tracking.off
-  var isTrackingQueued = false
-  /// Whether the refusal was reported. Once is enough, however often the link reconnects.
-  var hasToldTrackingRefused = false
-  var hasToldVitalsRefused = false
-  /// How many replicas detect foreign edits.
-  var detecting = 0
-  /// Whether the server permits ROLE.
-  var asksForRole = true
+  var tracking = Tracking()
 
   var checks = Checks()
-  /// The replicas that have to confirm a message by a read.
-  var confirmations = Queue<ReplicaID>()
-  var subscriptionQueue = Queue<Subscription>()
-  var readQueue = Queue<ReplicaID>()
-  var readOnceQueue = Queue<OnceRead>()
-  var documents = Documents()
+  var reads = Reads()
   var commits = Commits()
-  /// Values to be read in a request of their own, because the server has refused them together with others.
-  var suspects = Queue<[ReplicaID]>()
-  /// The setbacks that go on, by value.
-  var setbacks: [Setback.Key: Setback] = [:]
-  /// When to try again, the earliest first. Some entries are out of date.
-  var retries = Heap<Setback.Retry>()
-  var waits = Waits()
+  var setbacks = Setbacks()
+  var gracePeriods = GracePeriods()
   var memories = Memories()
   var breaks = Breaks()
-  /// Whether the present connection has served its purpose at least once, and since when it exists.
-  var hasServed = false
-  var connectedAt: Instant?
 
-  var waiters: [WaiterID: Waiter] = [:]
-  var deadlines = WaiterDeadlines()
-  /// Until when the writer's thread sleeps at most; `nil` if it has not slept yet.
-  var writerLooksAt: Instant?
-  var nextWaiterID: WaiterID = 1
-
+  var waiters = WaitList()
   var givenUp = GivenUpChanges()
 
   private(set) var effects: [Effect] = []
@@ -171,7 +93,7 @@ package struct LinkState: Sendable {
     self.configuration = configuration
     random = SplitMix64(seed: seed)
     session = Session(backoff: configuration.backoff)
-    keepAlive = KeepAlive(interval: configuration.keepAlive)
+    connections = Connections(keepAlive: configuration.keepAlive)
   }
 
   /// Takes the effects to perform once the lock is released.
@@ -202,7 +124,9 @@ package struct LinkState: Sendable {
   // MARK: Replicas
 
   /// The oldest of the replicas of a name; `nil` if there is none.
-  func firstReplica(of names: KeyNames) -> ReplicaID? { channels[Name(names.channel)]?.first }
+  func firstReplica(of names: KeyNames) -> ReplicaID? {
+    subscriptions.listeners(of: Name(names.channel))?.first
+  }
 
   /// The attachment of that replica.
   func firstAttachment(of names: KeyNames) -> AttachmentReference? {
@@ -222,7 +146,7 @@ package struct LinkState: Sendable {
   ) throws(RedisSharedStateError) -> ReplicaID {
     if session.phase == .stopped { throw .stopped }
     let channel = Name(names.channel)
-    for id in channels[channel] ?? [] {
+    for id in subscriptions.listeners(of: channel) ?? [] {
       if let existing = members[id]?.valueType, existing != valueType {
         throw .valueTypeMismatch(name: name, existing: existing, requested: valueType, declaredAt: nil)
       }
@@ -234,16 +158,16 @@ package struct LinkState: Sendable {
     let id = members.insert(
       Member(replica: replica, valueType: valueType, attachment: AttachmentReference(attachment))
     )
-    channels[channel, default: []].append(id)
+    let isFirst = subscriptions.add(id, to: channel)
     tellLoading(id, true)
-    if policy.detectsForeignEdits { detecting += 1 }
+    if policy.detectsForeignEdits { tracking.join() }
     if session.phase == .connected {
       askForTracking()
       members[id]?.replica.connected(circumstances)
-      if subscribedChannels.contains(channel) {
+      if subscriptions.isConfirmed(channel) {
         apply(members[id]?.replica.subscribed(), to: id)
-      } else if channels[channel]?.count == 1 {
-        subscriptionQueue.append(.subscribe(names.channel))
+      } else if isFirst {
+        subscriptions.subscribe(to: names.channel)
         wake(.subscriber)
       }
     } else if let error = session.lastError {
@@ -260,19 +184,16 @@ package struct LinkState: Sendable {
     // A share that is gone keeps its box while the last change is settled elsewhere.
     if let unsettled = member.unsettled { emit(.settled(id, unsettled)) }
     if member.replica.mayTakeEffectYet { hasUndecided = true }
-    forgetMemory(of: member.replica)
-    if member.replica.policy.detectsForeignEdits { detecting -= 1 }
-    forgetExpiry(of: id)
+    memories.forget(member.replica.evidence.memory) { members[$0] != nil }
+    if member.replica.policy.detectsForeignEdits { tracking.leave() }
+    checks.forgetExpiry(of: id)
     forgetSetbacks(of: id)
     breaks.forget(id)
     let channel = Name(member.replica.names.channel)
-    channels[channel]?.removeAll { $0 == id }
-    guard channels[channel]?.isEmpty ?? false else { return }
-    channels[channel] = nil
+    guard subscriptions.remove(id, from: channel) else { return }
     restIfUnused()
     guard session.phase == .connected else { return }
-    subscribedChannels.remove(channel)
-    subscriptionQueue.append(.unsubscribe(channel.text))
+    subscriptions.unsubscribe(from: channel)
     wake(.subscriber)
   }
 
@@ -317,16 +238,16 @@ package struct LinkState: Sendable {
       case .read:
         queueRead(of: id)
       case .readLater(let milliseconds):
-        checks.requested[id] = .milliseconds(Int64(clamping: milliseconds))
+        checks.expires(id, after: .milliseconds(Int64(clamping: milliseconds)))
         wake(.writer)
       case .confirm:
-        confirmations.append(id)
+        checks.confirm(id)
         wake(.writer)
       case .count:
-        countQueue.append(id)
+        vitals.ask(for: id)
         wake(.writer)
       case .wait(let grace):
-        waits.requested.append((grace, id))
+        gracePeriods.request(grace, for: id)
         wake(.writer)
       case .commit:
         queueCommit(of: id)
@@ -345,9 +266,7 @@ package struct LinkState: Sendable {
 
   /// Wakes the thread of a connection if it is sleeping.
   mutating func wake(_ purpose: ConnectionPurpose) {
-    guard isWaiting[purpose] else { return }
-    isWaiting[purpose] = false
-    emit(.wake(purpose))
+    if connections.endWait(purpose) { emit(.wake(purpose)) }
   }
 
   // MARK: Effects
@@ -383,7 +302,7 @@ package struct LinkState: Sendable {
   mutating func resume(_ ids: [WaiterID], _ error: RedisSharedStateError?, of replica: ReplicaID? = nil) {
     var (known, callbacks): ([WaiterID], [WaiterCallback]) = ([], [])
     for id in ids {
-      guard let waiter = waiters.removeValue(forKey: id) else { continue }
+      guard let waiter = waiters.remove(id) else { continue }
       known.append(id)
       callbacks.append(waiter.callback)
     }

@@ -112,7 +112,7 @@ extension Link {
   func expireWaiters() -> Instant? {
     update { guarded in
       guarded.state.expireWaiters(now: .now)
-      return guarded.state.deadlines.earliest
+      return guarded.state.waiters.earliestDeadline
     }
   }
 

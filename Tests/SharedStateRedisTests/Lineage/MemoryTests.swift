@@ -49,7 +49,7 @@ struct MemoryTests {
     }
     let remembered = link.members.elements.reduce(0) { $0 + $1.replica.evidence.memory.bytes }
     #expect(remembered == link.memories.bytes)
-    #expect(remembered <= LinkState.Memories.maximumBytes)
+    #expect(remembered <= Memories.maximumBytes)
     for id in link.members.ids { link.leave(id) }
     #expect(link.memories.bytes == 0)
   }

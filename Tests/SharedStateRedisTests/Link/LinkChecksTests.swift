@@ -50,12 +50,12 @@ struct LinkChecksTests {
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
     _ = link.takeEffects()
     link.told(.evicting, to: [id], epoch: link.session.epoch, now: start)
-    #expect(link.announcedVitals == .calm)
+    #expect(link.vitals.announced == .calm)
     #expect(link.takeEffects().contains { if case .wake(.subscriber) = $0 { true } else { false } })
     let question = try #require(try link.someWork(for: .subscriber, now: start).requests.last)
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
     link.arrived([.reply(id: question.id, .pong)], on: .subscriber, epoch: link.session.epoch, now: start)
-    #expect(link.announcedVitals == .evicting)
+    #expect(link.vitals.announced == .evicting)
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
   }
 
@@ -291,7 +291,7 @@ struct LinkChecksTests {
   func laterEdit() throws {
     var link = try tracking(["a"], showing: Self.large, listeners: 1_000_000)
     change(8, to: &link, isMessageFirst: true, at: start)
-    let edited = start + LinkState.Checks.explanation
+    let edited = start + Checks.explanation
     link.arrived([.invalidated(["a"])], on: .subscriber, epoch: link.session.epoch, now: edited)
     let looks = try link.looks(at: edited + .milliseconds(60), stored: Self.large, listeners: 1_000_000)
     #expect(looks == Looks(summarized: ["a"], read: ["a"]))
@@ -367,8 +367,8 @@ struct LinkChecksTests {
     let reply = isAdoption ? committed : conflict
     link.arrived([.reply(id: request, reply)], on: .writer, epoch: link.session.epoch, now: start)
     link.arrived([.invalidated(["edited"])], on: .subscriber, epoch: link.session.epoch, now: start)
-    #expect(link.checks.queue.first == id)
-    #expect(link.checks.ownQueue.first == nil)
+    #expect(link.checks.first(.checks) == id)
+    #expect(link.checks.isEmpty(.ownChecks))
   }
 
   @Test("a value that is written while it waits for its comparison is compared once")

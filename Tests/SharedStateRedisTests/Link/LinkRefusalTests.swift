@@ -92,11 +92,11 @@ struct LinkRefusalTests {
     for (waiter, milliseconds) in [(short, 1), (usual, 10_000), (long, 30_000)] {
       link.expireWaiters(now: start + .milliseconds(milliseconds) - .nanoseconds(1))
       #expect(link.takeResumed() == [])
-      #expect(link.deadlines.earliest == start + .milliseconds(milliseconds))
+      #expect(link.waiters.earliestDeadline == start + .milliseconds(milliseconds))
       link.expireWaiters(now: start + .milliseconds(milliseconds))
       #expect(link.takeResumed() == [.init([waiter], .unreachable(reason: "nobody"))])
     }
-    #expect(link.deadlines.earliest == nil)
+    #expect(link.waiters.earliestDeadline == nil)
   }
 
   @Test("Bounded: deadlines of finished calls are not kept because of one that waits long")
@@ -108,7 +108,7 @@ struct LinkRefusalTests {
       let waiter = try link.load(id, within: .seconds(3_600), now: start)
       link.forget(waiter)
     }
-    #expect(link.deadlines.countOfChosen < 100)
-    #expect(link.deadlines.earliest == start + .seconds(60))
+    #expect(link.waiters.countOfChosenDeadlines < 100)
+    #expect(link.waiters.earliestDeadline == start + .seconds(60))
   }
 }

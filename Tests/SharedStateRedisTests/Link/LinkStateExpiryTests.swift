@@ -18,7 +18,7 @@ struct LinkStateExpiryTests {
     }
     #expect(link.checks.rememberedExpiries == 1)
     link.leave(id)
-    #expect(link.checks.expiryTimes.isEmpty)
+    #expect(link.checks.countOfExpiring == 0)
   }
 
   @Test("a value that was written again is checked when it expires, and not before")
@@ -67,7 +67,7 @@ struct LinkStateExpiryTests {
   private func reads(_ link: LinkState, at moment: Instant) -> Bool {
     var link = link
     _ = link.work(for: .writer, epoch: 1, now: moment)
-    let work = link.work(for: .writer, epoch: 1, now: moment + LinkState.Checks.pause * 2.0)
+    let work = link.work(for: .writer, epoch: 1, now: moment + Checks.pause * 2.0)
     return work?.requests.contains { if case .summarize = $0.command { true } else { false } } ?? false
   }
 }

@@ -31,7 +31,7 @@ struct LinkStateTests {
     link.connected(.subscriber, ServerFacts(runID: "b"), epoch: link.session.epoch, now: start)
     #expect(link.session.lastError == .disconnected(reason: "the two connections lead to different servers"))
     // Nothing was read, so tombstones may have expired unseen since the last connection.
-    #expect(link.lastConnected == nil)
+    #expect(link.connections.lastHeard == nil)
     #expect(link.work(for: .writer, epoch: 1, now: start) == nil)
     _ = link.instruction(for: .writer, now: start + .seconds(60))
     // A server that does not report its identity is taken for the same one.
@@ -225,7 +225,7 @@ struct LinkStateTests {
           }
         }
       }
-      #expect(bytes == [100 << 20] || bytes.reduce(0, +) <= LinkState.maximumReadBytes)
+      #expect(bytes == [100 << 20] || bytes.reduce(0, +) <= Reads.maximumBytes)
       for (reply, purpose) in replies { link.arrived([reply], on: purpose, epoch: 1, now: start) }
     }
     #expect(read.sorted() == lengths.keys.sorted())
@@ -505,7 +505,7 @@ struct LinkStateTests {
       _ = link.instruction(for: .writer, now: start + .seconds(second))
     }
     var queued = 0
-    while link.readOnceQueue.popFirst() != nil { queued += 1 }
+    while link.reads.popOnce() != nil { queued += 1 }
     #expect(queued <= 11)
   }
 

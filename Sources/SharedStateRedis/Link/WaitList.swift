@@ -1,8 +1,53 @@
 import HeapModule
 
+/// The waiters of a link, each with a deadline.
+struct WaitList: Sendable {
+  typealias WaiterID = LinkState.WaiterID
+  typealias Waiter = LinkState.Waiter
+
+  private var waiters: [WaiterID: Waiter] = [:]
+  private var deadlines = WaiterDeadlines()
+  private var nextID: WaiterID = 1
+
+  var isEmpty: Bool { waiters.isEmpty }
+  var count: Int { waiters.count }
+  /// All waiters, in the order in which they have come.
+  var ids: [WaiterID] { waiters.keys.sorted() }
+  /// How many deadlines chosen by callers are remembered.
+  var countOfChosenDeadlines: Int { deadlines.countOfChosen }
+  /// The earliest deadline.
+  var earliestDeadline: Instant? { deadlines.earliest }
+  /// The number of the waiter that is added next.
+  var next: WaiterID { nextID }
+
+  /// A waiter; `nil` if it is done.
+  subscript(id: WaiterID) -> Waiter? { waiters[id] }
+
+  /// Adds a waiter, which needs a deadline.
+  mutating func add(_ waiter: Waiter) -> WaiterID {
+    defer { nextID += 1 }
+    waiters[nextID] = waiter
+    return nextID
+  }
+
+  /// Removes and returns a waiter; `nil` if it is done already.
+  mutating func remove(_ id: WaiterID) -> Waiter? { waiters.removeValue(forKey: id) }
+
+  /// Gives a waiter a deadline by the default timeout, which makes it the last one of these.
+  mutating func setDeadline(_ deadline: Instant, of id: WaiterID) { deadlines.add(id, at: deadline) }
+
+  /// Gives waiters a deadline that their caller has chosen.
+  mutating func setDeadline(_ deadline: Instant, chosenFor ids: Range<WaiterID>) {
+    deadlines.add(chosen: ids, at: deadline, of: waiters.count) { waiters[$0] != nil }
+  }
+
+  /// Removes and returns a waiter's deadline that has passed; `nil` if there is none.
+  mutating func popExpired(now: Instant) -> WaiterID? { deadlines.popExpired(now: now) { waiters[$0] != nil } }
+}
+
 /// The deadlines of the waiters of a link. Waiters that are done stay until their deadline is the earliest one, or until
 /// there are too many of them.
-struct WaiterDeadlines: Sendable {
+private struct WaiterDeadlines: Sendable {
   typealias WaiterID = LinkState.WaiterID
 
   /// The deadline of consecutive waiters: those of one flush, or a single one.

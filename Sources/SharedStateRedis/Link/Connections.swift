@@ -1,0 +1,134 @@
+/// The two connections of a link: the requests without an answer, the facts that the servers have reported, and which
+/// of the threads sleep.
+struct Connections: Sendable {
+  typealias Request = LinkState.Request
+
+  private struct End: Sendable {
+    /// `nil` if it is not open.
+    var exchange: Exchange<Request>?
+    var facts: ServerFacts?
+    /// Whether its thread sleeps until it is woken, and until when at most; `nil` if it has not slept yet.
+    var isWaiting = false
+    var waitsUntil: Instant?
+  }
+
+  private var ends = PerConnection { _ in End() }
+  private var keepAlive: KeepAlive
+  /// Whether the present connections have served their purpose at least once.
+  private(set) var hasServed = false
+  /// When the second one of them was opened.
+  private var completeAt: Instant?
+  /// When the server was last heard from on connections that have ended.
+  private(set) var lastHeard: Instant?
+  /// Whether the server permits ROLE.
+  private(set) var asksForRole = true
+
+  init(keepAlive: Duration) {
+    self.keepAlive = KeepAlive(interval: keepAlive)
+  }
+
+  /// How long a connection is silent until a PING is sent.
+  var keepAliveInterval: Duration { keepAlive.interval }
+
+  // MARK: Opening and closing
+
+  func isOpen(_ purpose: ConnectionPurpose) -> Bool { ends[purpose].exchange != nil }
+
+  /// The facts that the server has reported; `nil` if the connection is not open.
+  func facts(of purpose: ConnectionPurpose) -> ServerFacts? { ends[purpose].facts }
+
+  /// Whether they lead to different servers.
+  var areDivided: Bool { Set(ends.values.compactMap { $0.facts?.runID }).count > 1 }
+
+  mutating func open(_ purpose: ConnectionPurpose, _ facts: ServerFacts, timeout: Duration, now: Instant) {
+    ends[purpose].facts = facts
+    ends[purpose].exchange = Exchange(openedAt: now, timeout: timeout, keepAlive: keepAlive.interval)
+  }
+
+  /// Both are open.
+  mutating func complete(now: Instant) { completeAt = now }
+
+  /// The server has answered a request as expected.
+  mutating func served() { hasServed = true }
+
+  /// The server does not permit ROLE.
+  mutating func refuseRole() { asksForRole = false }
+
+  /// They are about to end. Signs of life on connections that have served no purpose do not count.
+  mutating func noteEnd() {
+    guard hasServed else { return }
+    lastHeard = ends.values.compactMap { $0.exchange?.lastHeard }.min() ?? lastHeard
+  }
+
+  /// Whether both have been open for at least this long, and have served their purpose.
+  func haveLasted(_ duration: Duration, now: Instant) -> Bool {
+    hasServed && completeAt.map { $0 + duration <= now } ?? false
+  }
+
+  /// The server has closed the writer's connection, or something between has. Returns whether that was because it was
+  /// idle, so that a PING has to be sent sooner from now on.
+  mutating func learnFromEnd(now: Instant) -> Bool {
+    guard let exchange = ends[.writer].exchange, exchange.count == 0 else { return false }
+    return keepAlive.closed(afterIdle: now - exchange.lastHeard)
+  }
+
+  /// They are gone.
+  mutating func disconnect() {
+    for purpose in ConnectionPurpose.allCases { (ends[purpose].exchange, ends[purpose].facts) = (nil, nil) }
+    (hasServed, completeAt, asksForRole) = (false, nil, true)
+  }
+
+  // MARK: Requests and answers
+
+  /// Whether any request has no answer.
+  var hasUnanswered: Bool { ends.values.contains { $0.exchange?.count ?? 0 > 0 } }
+
+  /// How many requests have no answer.
+  func countOfUnanswered(on purpose: ConnectionPurpose) -> Int { ends[purpose].exchange?.count ?? 0 }
+
+  /// The requests without an answer.
+  func unanswered(on purpose: ConnectionPurpose) -> [Request] {
+    ends[purpose].exchange.map { Array($0.unanswered) } ?? []
+  }
+
+  /// Registers a request that is about to be sent. Returns its number; `nil` if the connection is not open.
+  mutating func register(_ request: Request, on purpose: ConnectionPurpose, now: Instant) -> UInt64? {
+    ends[purpose].exchange?.register(request, now: now)
+  }
+
+  /// A connection was checked for input; see ``Exchange/looked(hasHeard:now:)``.
+  mutating func looked(_ purpose: ConnectionPurpose, hasHeard: Bool, now: Instant) {
+    ends[purpose].exchange?.looked(hasHeard: hasHeard, now: now)
+  }
+
+  /// An answer arrived. Returns its request; `nil` if no request has this number.
+  mutating func answered(_ id: UInt64, on purpose: ConnectionPurpose) -> Request? {
+    ends[purpose].exchange?.answered(id)
+  }
+
+  /// Whether an answer is overdue; `nil` if the connection is not open.
+  func isOverdue(_ purpose: ConnectionPurpose, now: Instant) -> Bool? { ends[purpose].exchange?.isOverdue(now: now) }
+
+  func needsPing(_ purpose: ConnectionPurpose, now: Instant) -> Bool {
+    ends[purpose].exchange?.needsPing(now: now) ?? false
+  }
+
+  /// When an answer may be overdue or a PING due; `nil` if the connection is not open.
+  func nextDeadline(of purpose: ConnectionPurpose) -> Instant? { ends[purpose].exchange?.nextDeadline }
+
+  // MARK: Threads
+
+  /// A thread begins to wait. From now on a change has to wake it.
+  mutating func wait(_ purpose: ConnectionPurpose, until deadline: Instant) {
+    (ends[purpose].isWaiting, ends[purpose].waitsUntil) = (true, deadline)
+  }
+
+  /// A thread has ended its wait, or is being woken. Returns whether it was waiting.
+  mutating func endWait(_ purpose: ConnectionPurpose) -> Bool {
+    defer { ends[purpose].isWaiting = false }
+    return ends[purpose].isWaiting
+  }
+
+  /// Whether the writer's thread looks at the deadlines at this moment or earlier.
+  func looks(by deadline: Instant) -> Bool { ends[.writer].waitsUntil.map { $0 <= deadline } ?? false }
+}

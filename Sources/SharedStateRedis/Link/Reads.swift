@@ -1,0 +1,90 @@
+/// The reads that wait for their turn, and how much is under way.
+struct Reads: Sendable {
+  typealias ReplicaID = LinkState.ReplicaID
+  typealias OnceRead = LinkState.OnceRead
+
+  /// How many bytes of documents are read at a time. A larger document is read alone.
+  static let maximumBytes = 2 << 20
+
+  enum Priority: Int, CaseIterable {
+    /// A caller waits for the document.
+    case awaited
+    /// The box lacks the document.
+    case behind
+    case check
+  }
+
+  private(set) var queue = Queue<ReplicaID>()
+  /// Values to be read in a request of their own, because the server has refused them together with others.
+  private var suspects = Queue<[ReplicaID]>()
+  /// Values that are not shared.
+  private(set) var once = Queue<OnceRead>()
+  /// One queue of documents for each priority.
+  private var documents = [Queue<ReplicaID>](repeating: Queue(), count: Priority.allCases.count)
+  private var documentsOnce = Queue<(waiter: LinkState.WaiterID, names: KeyNames, bytes: Int)>()
+  private var bytesUnderWay = 0
+
+  /// Whether a value of a share waits for its turn.
+  var isWaiting: Bool { queue.first != nil }
+
+  /// Queues a value whose box is behind, or that the program asks for.
+  mutating func append(_ id: ReplicaID) { queue.append(id) }
+
+  mutating func popFirst() -> ReplicaID? { queue.popFirst() }
+
+  /// Queues values for a request of their own.
+  mutating func append(suspects ids: [ReplicaID]) { suspects.append(ids) }
+
+  mutating func popSuspects() -> [ReplicaID]? { suspects.popFirst() }
+
+  /// Queues a value that is not shared.
+  ///
+  /// - Parameter isWaiting: Whether a waiter is still waiting. Without a connection, nothing else shortens the queue.
+  mutating func append(_ read: OnceRead, isWaiting: (LinkState.WaiterID) -> Bool) {
+    while let oldest = once.first, !isWaiting(oldest.waiter) { _ = once.popFirst() }
+    once.append(read)
+  }
+
+  mutating func popOnce() -> OnceRead? { once.popFirst() }
+
+  /// Queues the document of a value that is not shared.
+  mutating func append(documentOf read: OnceRead, bytes: Int) {
+    documentsOnce.append((read.waiter, read.names, bytes))
+  }
+
+  /// Takes the next document of a value that is not shared; `nil` if there is none, or no room for it.
+  mutating func popDocumentOnce() -> (waiter: LinkState.WaiterID, names: KeyNames, bytes: Int)? {
+    guard let next = documentsOnce.first, hasRoom(for: next.bytes) else { return nil }
+    return documentsOnce.popFirst()
+  }
+
+  /// The waiters for documents of values that are not shared.
+  var waitersForDocuments: [LinkState.WaiterID] { documentsOnce.all.map(\.waiter) }
+
+  /// Queues a document.
+  mutating func append(documentOf id: ReplicaID, _ priority: Priority) { documents[priority.rawValue].append(id) }
+
+  /// The value whose document is read next.
+  var firstDocument: ReplicaID? { documents.lazy.compactMap(\.first).first }
+
+  mutating func removeFirstDocument() {
+    if let first = documents.firstIndex(where: { $0.first != nil }) { _ = documents[first].popFirst() }
+  }
+
+  func hasRoom(for bytes: Int) -> Bool {
+    bytesUnderWay == 0 || bytesUnderWay + bytes <= Self.maximumBytes
+  }
+
+  /// Documents are requested.
+  mutating func begin(bytes: Int) { bytesUnderWay += bytes }
+
+  /// A request for documents was answered.
+  mutating func end(bytes: Int) { bytesUnderWay -= bytes }
+
+  /// The connection is gone. Values that are not shared are read on the next one, unless their read had begun.
+  mutating func disconnect() {
+    let once = once
+    self = Reads()
+    self.once = once
+  }
+}

@@ -1,0 +1,120 @@
+import SharedState
+
+/// The channels of a link: the replicas that listen to each of them, the channels that the server has confirmed, and
+/// the requests that wait to be sent.
+struct Subscriptions: Sendable {
+  typealias ReplicaID = LinkState.ReplicaID
+
+  /// A request to send.
+  enum Request: Sendable {
+    case subscribeInvalidations
+    case subscribe([String])
+    case unsubscribe([String])
+  }
+
+  private enum Entry: Sendable {
+    case subscribeInvalidations
+    case subscribe(String)
+    case unsubscribe(String)
+    /// In a request of its own, because the server has refused the channels together with others.
+    case subscribeTogether([String])
+  }
+
+  static let channelsInOneRequest = 1_024
+
+  private var listeners: [Name: [ReplicaID]] = [:]
+  private(set) var confirmed: Set<Name> = []
+  private var queue = Queue<Entry>()
+
+  /// Whether no replica listens to any channel.
+  var isEmpty: Bool { listeners.isEmpty }
+
+  /// Whether a request waits to be sent.
+  var isWaiting: Bool { queue.first != nil }
+
+  /// The replicas that listen to a channel, the oldest first; `nil` if there is none.
+  func listeners(of channel: Name) -> [ReplicaID]? { listeners[channel] }
+
+  /// Whether the server has confirmed the channel on the present connection.
+  func isConfirmed(_ channel: Name) -> Bool { confirmed.contains(channel) }
+
+  /// Adds a replica. Returns whether it is the only one of its channel.
+  mutating func add(_ id: ReplicaID, to channel: Name) -> Bool {
+    listeners[channel, default: []].append(id)
+    return listeners[channel]?.count == 1
+  }
+
+  /// Removes a replica. Returns whether it was the last one of its channel.
+  mutating func remove(_ id: ReplicaID, from channel: Name) -> Bool {
+    listeners[channel]?.removeAll { $0 == id }
+    guard listeners[channel]?.isEmpty ?? false else { return false }
+    listeners[channel] = nil
+    return true
+  }
+
+  /// Queues the channel on which the server tells of written keys.
+  mutating func subscribeToInvalidations() { queue.append(.subscribeInvalidations) }
+
+  /// Queues a channel.
+  mutating func subscribe(to channel: String) { queue.append(.subscribe(channel)) }
+
+  /// Queues channels for a request of their own, because the server has refused them together with others.
+  mutating func subscribe(together channels: [String]) { queue.append(.subscribeTogether(channels)) }
+
+  /// Queues a channel that no replica listens to any more.
+  mutating func unsubscribe(from channel: Name) {
+    confirmed.remove(channel)
+    queue.append(.unsubscribe(channel.text))
+  }
+
+  /// The server has confirmed a channel. Returns the replicas that listen to it.
+  mutating func confirm(_ channel: Name) -> [ReplicaID] {
+    guard let ids = listeners[channel] else { return [] }
+    confirmed.insert(channel)
+    return ids
+  }
+
+  /// The connection is gone.
+  mutating func disconnect() { (confirmed, queue) = ([], Queue()) }
+
+  /// Takes the next request.
+  ///
+  /// - Parameter mayListen: Whether channels of values may be subscribed to yet.
+  mutating func next(mayListen: Bool) -> Request? {
+    while let first = queue.first {
+      switch first {
+      case .subscribeInvalidations:
+        _ = queue.popFirst()
+        return .subscribeInvalidations
+      case .subscribe:
+        guard mayListen else { return nil }
+        return .subscribe(
+          takeChannels {
+            if case .subscribe(let channel) = $0 { channel } else { nil }
+          }
+        )
+      case .subscribeTogether(let suspects):
+        guard mayListen else { return nil }
+        _ = queue.popFirst()
+        let channels = suspects.filter { listeners[Name($0)] != nil }
+        if !channels.isEmpty { return .subscribe(channels) }
+      case .unsubscribe:
+        return .unsubscribe(
+          takeChannels {
+            if case .unsubscribe(let channel) = $0 { channel } else { nil }
+          }
+        )
+      }
+    }
+    return nil
+  }
+
+  private mutating func takeChannels(_ channel: (Entry) -> String?) -> [String] {
+    var batch: [String] = []
+    while batch.count < Self.channelsInOneRequest, let next = queue.first.flatMap(channel) {
+      batch.append(next)
+      _ = queue.popFirst()
+    }
+    return batch
+  }
+}
