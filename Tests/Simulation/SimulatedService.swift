@@ -161,12 +161,12 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.encode(id, encoding))
     case .show(let id, let delivery, _):
       if let box = boxes[id] { tasks.append(.show(box, delivery)) }
-    case .loading(let id, let isLoading, _, let number):
+    case .status(let id, .loading(let isLoading), _, let number):
       if let box = boxes[id] { tasks.append(.status(box, \.isLoading, isLoading, number: number)) }
-    case .loadError(let id, let error, _, let number):
+    case .status(let id, .loadError(let error), _, let number):
       if error?.code == .permissionDenied { boxes[id]?.wasForbidden = true }
       if let box = boxes[id] { tasks.append(.status(box, \.hasLoadError, error != nil, number: number)) }
-    case .saveError(let id, let error, _, let number):
+    case .status(let id, .saveError(let error), _, let number):
       guard let box = boxes[id] else { return }
       if error?.code == .conflict { box.giveUp(link.members[id]?.replica.pending.settledStamp ?? 0, isEncodable: true) }
       // A refused reset is not kept for later.

@@ -7,9 +7,7 @@ extension LinkState {
     /// Encode a value, or run updates, then report the result with ``LinkState/encoded(_:_:now:)`` or
     /// ``LinkState/locked(_:)``.
     case encode(ReplicaID, Replica.Encoding, [WaiterID: AtomicUpdate], AttachmentReference?)
-    case loading(ReplicaID, Bool, AttachmentReference, number: UInt64)
-    case loadError(ReplicaID, RedisSharedStateError?, AttachmentReference, number: UInt64)
-    case saveError(ReplicaID, RedisSharedStateError?, AttachmentReference, number: UInt64)
+    case status(ReplicaID, Replica.StatusChange, AttachmentReference, number: UInt64)
     /// Release the box, which has no unacknowledged change any more.
     case settled(ReplicaID, Kept?)
     /// Resume waiters: after all earlier effects for the replica in `of`, or at once if it is `nil`.
@@ -54,8 +52,7 @@ extension LinkState.Effect {
   /// `nil`: the effect calls nothing that could take long.
   var owner: Owner? {
     switch self {
-    case .show(let id, _, _), .encode(let id, _, _, _), .loading(let id, _, _, _), .loadError(let id, _, _, _),
-      .saveError(let id, _, _, _), .settled(let id, _):
+    case .show(let id, _, _), .encode(let id, _, _, _), .status(let id, _, _, _), .settled(let id, _):
       .value(id)
     case .resume(let waiters, _, let id, _): id.map { .value($0) } ?? waiters.first.map { .waiter($0) }
     // The callbacks of keys that are built on a Redis key decode the document.
@@ -70,7 +67,10 @@ extension LinkState.Effect {
   /// Whether this effect makes an earlier one of the same owner pointless.
   func replaces(_ earlier: Self) -> Bool {
     switch (self, earlier) {
-    case (.loading, .loading), (.loadError, .loadError), (.saveError, .saveError): true
+    case (.status(_, .loading, _, _), .status(_, .loading, _, _)),
+      (.status(_, .loadError, _, _), .status(_, .loadError, _, _)),
+      (.status(_, .saveError, _, _), .status(_, .saveError, _, _)):
+      true
     default: false
     }
   }

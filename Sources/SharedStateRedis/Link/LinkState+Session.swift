@@ -42,9 +42,9 @@ extension LinkState {
     }
     resume(waiters.ids, .stopped)
     for id in members.ids {
-      tellLoading(id, false)
-      tellLoadError(id, .stopped)
-      if members[id]?.replica.hasPendingChange ?? false { tellSaveError(id, .stopped) }
+      tell(id, .loading(false))
+      tell(id, .loadError(.stopped))
+      if members[id]?.replica.hasPendingChange ?? false { tell(id, .saveError(.stopped)) }
       settle(id)
     }
     tellStatus()

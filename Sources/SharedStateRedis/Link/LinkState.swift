@@ -159,7 +159,7 @@ package struct LinkState: Sendable {
       Member(replica: replica, valueType: valueType, attachment: AttachmentReference(attachment))
     )
     let isFirst = subscriptions.add(id, to: channel)
-    tellLoading(id, true)
+    tell(id, .loading(true))
     if policy.detectsForeignEdits { tracking.join() }
     if session.phase == .connected {
       askForTracking()
@@ -201,7 +201,7 @@ package struct LinkState: Sendable {
   package mutating func changed(_ id: ReplicaID, keeping box: Kept? = nil) {
     members[id]?.unsettled = box
     if session.phase == .stopped {
-      tellSaveError(id, .stopped)
+      tell(id, .saveError(.stopped))
       settle(id)
       if let name = members[id]?.replica.name { noteGivenUp(name, .stopped) }
     } else {
@@ -229,11 +229,11 @@ package struct LinkState: Sendable {
       switch action {
       case .show(let delivery):
         if let member = members[id] { emit(.show(id, delivery, member.attachment)) }
-      case .loading(let isLoading): tellLoading(id, isLoading)
-      case .loadError(let error): tellLoadError(id, error)
-      case .saveError(let error):
-        tellSaveError(id, error)
-        if error == nil, !givenUp.isEmpty, let name = members[id]?.replica.name { givenUp.remove(Name(name)) }
+      case .status(let change):
+        tell(id, change)
+        if change == .saveError(nil), !givenUp.isEmpty, let name = members[id]?.replica.name {
+          givenUp.remove(Name(name))
+        }
       case .settled: settle(id)
       case .read:
         queueRead(of: id)
@@ -278,19 +278,9 @@ package struct LinkState: Sendable {
     emit(.statusChanged(session, number: nextNumber()))
   }
 
-  mutating func tellLoading(_ id: ReplicaID, _ isLoading: Bool) {
+  mutating func tell(_ id: ReplicaID, _ change: Replica.StatusChange) {
     guard let attachment = members[id]?.attachment else { return }
-    emit(.loading(id, isLoading, attachment, number: nextNumber()))
-  }
-
-  mutating func tellLoadError(_ id: ReplicaID, _ error: RedisSharedStateError?) {
-    guard let attachment = members[id]?.attachment else { return }
-    emit(.loadError(id, error, attachment, number: nextNumber()))
-  }
-
-  mutating func tellSaveError(_ id: ReplicaID, _ error: RedisSharedStateError?) {
-    guard let attachment = members[id]?.attachment else { return }
-    emit(.saveError(id, error, attachment, number: nextNumber()))
+    emit(.status(id, change, attachment, number: nextNumber()))
   }
 
   /// Lets go of the box of a replica.

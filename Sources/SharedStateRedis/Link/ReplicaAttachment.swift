@@ -27,10 +27,9 @@ package protocol ReplicaAttachment: AnyObject, Sendable {
     _ delivery: Replica.Delivery,
     whenUnlocked: @escaping @Sendable (Replica.DeliveryOutcome) -> Void
   ) -> Replica.DeliveryOutcome?
-  // Any thread calls these, and maybe late: a call must be ignored after one with a higher number.
-  func setLoading(_ isLoading: Bool, number: UInt64)
-  func setLoadError(_ error: RedisSharedStateError?, number: UInt64)
-  func setSaveError(_ error: RedisSharedStateError?, number: UInt64)
+  /// Shows a change of the status. Any thread calls this, and maybe late: a change must be ignored after one of the same
+  /// kind with a higher number.
+  func show(_ change: Replica.StatusChange, number: UInt64)
 }
 
 /// Refers weakly to an attachment. An object, because a weak reference is expensive to copy and to move.

@@ -186,7 +186,7 @@ extension Replica {
         pending.change()
         let error = RedisSharedStateError.conflict(name: name, local: encoded, stored: stored.document)
         reports.saveFailed()
-        return actions + [.saveError(error)] + finish(job.waiters, error)
+        return actions + [.status(.saveError(error))] + finish(job.waiters, error)
       }
       // A version after the largest revision has a smaller one.
       let isLater = stored.revision >= job.expected || stored.revision != .none && job.expected == .largest
@@ -275,7 +275,7 @@ extension Replica {
       let waiting = job.waiters.takeAll() + pending.takeWaiters()
       let refused = waiting + pending.takeUpdates() + job.waiters.takeUpdates() + pending.takeLaterUpdates()
       outgoing = .commit(job)
-      return [.saveError(error)] + resume(refused, error) + advance() + [.retryLater]
+      return [.status(.saveError(error))] + resume(refused, error) + advance() + [.retryLater]
     }
   }
 
@@ -289,7 +289,7 @@ extension Replica {
       // A service that may not read the value does not overwrite it.
       if phase == .live { phase = .reading }
       reports.loadStatusChanged()
-      actions += [.loading(false), .loadError(error)] + resume(questions.takeLoads(), error)
+      actions += [.status(.loading(false)), .status(.loadError(error))] + resume(questions.takeLoads(), error)
     }
     var refused = pending.takeWaiters() + pending.takeLaterUpdates() + pending.takeUpdates()
     if inFlight?.isSent == false {
@@ -298,7 +298,7 @@ extension Replica {
     refused += pending.takeVerified()
     if hasPendingChange {
       reports.saveFailed()
-      actions.append(.saveError(error))
+      actions.append(.status(.saveError(error)))
     }
     if let reset = pending.takeReset() {
       let stamp = min(reset.stamp, pending.settledStamp)
@@ -336,7 +336,7 @@ extension Replica {
 
   /// Gives up the local changes up to the stamp, and reports it once for each stamp.
   mutating func giveUp(stamp: UInt64, _ error: RedisSharedStateError) -> [Action] {
-    reports.gaveUp(stamp, error) ? [.saveError(error), .report(.gaveUp(error))] : [.saveError(error)]
+    reports.gaveUp(stamp, error) ? [.status(.saveError(error)), .report(.gaveUp(error))] : [.status(.saveError(error))]
   }
 
   /// The errors of a change that was given up: the reason for each save, and the name of the value for each flush.
@@ -355,6 +355,6 @@ extension Replica {
 
   /// The value is saved. Clears the save error, if there is one.
   mutating func saved() -> [Action] {
-    reports.saved() ? [.saveError(nil)] : []
+    reports.saved() ? [.status(.saveError(nil))] : []
   }
 }

@@ -148,7 +148,7 @@ extension Replica {
       // The change was reported twice. Committing it again would overwrite later writes of other services.
       let error = reports.givenUp.flatMap { $0.stamp >= pending.settledStamp ? $0.error : nil }
       let told =
-        error.map { [.saveError($0)] + finish(waiters, givenUp: $0) } ?? saved() + finish(waiters)
+        error.map { [.status(.saveError($0))] + finish(waiters, givenUp: $0) } ?? saved() + finish(waiters)
       return told + settle(stamp: stamp) + advance()
     case .success(let documents):
       guard let documents else { return [] }

@@ -50,7 +50,7 @@ extension Replica {
   package mutating func load(waiter: UInt64) -> [Action] {
     questions.load(waiter)
     reports.loadStatusChanged()
-    return [.loading(true)] + (phase == .reading || phase == .live ? [.read] : [])
+    return [.status(.loading(true))] + (phase == .reading || phase == .live ? [.read] : [])
   }
 
   /// Requests to be told when every change so far is acknowledged.

@@ -70,11 +70,16 @@ package struct Replica: Sendable {
     case settled
     /// The server refused the commit. Call ``Replica/retry()`` later to try it again.
     case retryLater
+    case status(StatusChange)
+    case resume([UInt64], RedisSharedStateError?)
+    case report(Incident)
+  }
+
+  /// A change of the status that the program sees.
+  package enum StatusChange: Hashable, Sendable {
     case loading(Bool)
     case loadError(RedisSharedStateError?)
     case saveError(RedisSharedStateError?)
-    case resume([UInt64], RedisSharedStateError?)
-    case report(Incident)
   }
 
   /// An event for the logs and metrics of an operator.
@@ -250,7 +255,7 @@ package struct Replica: Sendable {
       outgoing = .commit(job)
       if job.isAbandoned { giveUp(job) }
     }
-    return [.loadError(error)] + advance()
+    return [.status(.loadError(error))] + advance()
   }
 
   /// A read is about to be sent. Returns its number.
@@ -340,7 +345,7 @@ package struct Replica: Sendable {
     guard let unreadable else { return [] }
     reports.saveFailed()
     let refused = pending.takeSaves() + (outgoing.commit?.waiters.takeSaves() ?? [])
-    return [.saveError(unreadable)] + resume(refused, unreadable)
+    return [.status(.saveError(unreadable))] + resume(refused, unreadable)
   }
 
   /// Fails the atomic updates if the stored document cannot be read.
@@ -367,7 +372,7 @@ package struct Replica: Sendable {
     shown.finishLoading()
     let resumed = resume(questions.takeAnsweredLoads(), unreadable)
     guard !questions.hasLoads, reports.loaded(unreadable) else { return resumed }
-    return [.loading(false), .loadError(unreadable)] + resumed
+    return [.status(.loading(false)), .status(.loadError(unreadable))] + resumed
   }
 
   func resume(_ waiters: [UInt64], _ error: RedisSharedStateError?) -> [Action] {

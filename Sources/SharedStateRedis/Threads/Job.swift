@@ -27,10 +27,7 @@ extension Link {
         self?.update { $0.state.unlocked(id) }
       }
       return encoded.map { .encoded(id, $0) } ?? .locked(id)
-    case .loading(_, let isLoading, let reference, let number):
-      reference.attachment?.setLoading(isLoading, number: number)
-    case .loadError(_, let error, let reference, let number): reference.attachment?.setLoadError(error, number: number)
-    case .saveError(_, let error, let reference, let number): reference.attachment?.setSaveError(error, number: number)
+    case .status(_, let change, let reference, let number): reference.attachment?.show(change, number: number)
     case .settled: break
     case .resume(_, let error, _, let callbacks):
       for callback in callbacks { callback(error.map(Result.failure) ?? .success(nil)) }

@@ -239,16 +239,12 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     return .done
   }
 
-  func setLoading(_ isLoading: Bool, number: UInt64) {
-    updateStatus(loadingNumber, number) { $0.isLoading = isLoading }
-  }
-
-  func setLoadError(_ error: RedisSharedStateError?, number: UInt64) {
-    updateStatus(loadErrorNumber, number) { $0.loadError = error }
-  }
-
-  func setSaveError(_ error: RedisSharedStateError?, number: UInt64) {
-    updateStatus(saveErrorNumber, number) { $0.saveError = error }
+  func show(_ change: Replica.StatusChange, number: UInt64) {
+    switch change {
+    case .loading(let isLoading): updateStatus(loadingNumber, number) { $0.isLoading = isLoading }
+    case .loadError(let error): updateStatus(loadErrorNumber, number) { $0.loadError = error }
+    case .saveError(let error): updateStatus(saveErrorNumber, number) { $0.saveError = error }
+    }
   }
 
   private func updateStatus(

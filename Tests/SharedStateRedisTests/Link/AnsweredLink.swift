@@ -51,7 +51,7 @@ struct AnsweredLink {
       for effect in link.takeEffects() {
         switch effect {
         case .show(let id, let delivery, _): link.delivered(delivery, to: id, outcome: .shown)
-        case .saveError(_, let error?, _, _), .loadError(_, let error?, _, _): errors.append(error)
+        case .status(_, .saveError(let error?), _, _), .status(_, .loadError(let error?), _, _): errors.append(error)
         case .resume(_, let error, _, _): resumed.append(error)
         case .losesAgain(let name): losses.append(name)
         default: break

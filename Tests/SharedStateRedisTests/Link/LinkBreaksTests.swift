@@ -134,7 +134,7 @@ struct LinkBreaksTests {
         for effect in link.takeEffects() {
           switch effect {
           case .show(let id, let delivery, _): link.delivered(delivery, to: id, outcome: .shown)
-          case .saveError(let id, let error, _, _): saveErrors[id] = error
+          case .status(let id, .saveError(let error), _, _): saveErrors[id] = error
           case .resume(_, let error, _, _): resumed.append(error)
           default: break
           }

@@ -411,7 +411,7 @@ struct LinkStateTests {
     link.arrived([.reply(id: work.requests[0].id, .failure(error))], on: .subscriber, epoch: 1, now: start)
     #expect(link.session.lastError == nil)
     #expect(link.instruction(for: .writer, now: start) == .serve(epoch: 1))
-    #expect(link.takeEffects().contains { if case .loadError(_, error, _, _) = $0 { true } else { false } })
+    #expect(link.takeEffects().contains { if case .status(_, .loadError(error), _, _) = $0 { true } else { false } })
   }
 
   @Test("a refused commit is retried after a pause, and harms no other")
@@ -486,14 +486,15 @@ struct LinkStateTests {
       _ = link.takeEffects()
       link.failed(epoch: UInt64(attempt), error: error, now: start)
       #expect(
-        link.takeEffects().contains { if case .loadError(id, error, _, _) = $0 { true } else { false } } == isTold
+        link.takeEffects().contains { if case .status(id, .loadError(error), _, _) = $0 { true } else { false } }
+          == isTold
       )
       _ = link.instruction(for: .writer, now: start + .seconds(60 * attempt))
     }
     _ = link.takeEffects()
     for purpose in ConnectionPurpose.allCases { link.connected(purpose, epoch: 4, now: start) }
     link.failed(epoch: 4, error: error, now: start)
-    #expect(link.takeEffects().contains { if case .loadError(id, error, _, _) = $0 { true } else { false } })
+    #expect(link.takeEffects().contains { if case .status(id, .loadError(error), _, _) = $0 { true } else { false } })
   }
 
   @Test("Bounded: abandoned reads do not pile up without a connection")
@@ -515,7 +516,7 @@ struct LinkStateTests {
     let id = try link.join("count")
     _ = link.takeEffects()
     link.stop()
-    #expect(link.takeEffects().contains { if case .loading(id, false, _, _) = $0 { true } else { false } })
+    #expect(link.takeEffects().contains { if case .status(id, .loading(false), _, _) = $0 { true } else { false } })
   }
 
   @Test("a link that rests forgets earlier errors")

@@ -97,7 +97,7 @@ struct RoleTests {
   func connects() throws {
     var threads = try Threads()
     #expect(threads.begin().isEmpty)
-    #expect(threads.next(.writer) == "perform: loading sessionChanged statusChanged wake wake")
+    #expect(threads.next(.writer) == "perform: status sessionChanged statusChanged wake wake")
     #expect(threads.next(.writer, after: .performed([], isDone: true)) == "connect")
     #expect(threads.next(.subscriber) == "connect")
     #expect(threads.next(.writer, after: .opened("w", ServerFacts())) == "exchange on w: ")

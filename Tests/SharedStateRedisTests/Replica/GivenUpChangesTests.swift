@@ -47,7 +47,7 @@ struct GivenUpChangesTests {
       #expect(replica.beginsEncoding() == true)
       let actions = replica.encoded(.failure(error), stamp: 1, operation: .number(UInt64(attempt)))
       #expect(actions.contains(.report(.gaveUp(error))) == (attempt == 1))
-      #expect(actions.contains(.saveError(error)))
+      #expect(actions.contains(.status(.saveError(error))))
     }
     _ = replica.changed()
     _ = replica.beginsEncoding()
@@ -65,7 +65,7 @@ struct GivenUpChangesTests {
     let actions = replica.encoded(.failure(error), stamp: 1, operation: .number(1))
     #expect(
       actions == [
-        .saveError(error), .report(.gaveUp(error)), .resume([2], error),
+        .status(.saveError(error)), .report(.gaveUp(error)), .resume([2], error),
         .resume([1], .changesGivenUp(names: ["flags"], further: 0)), .settled,
       ]
     )

@@ -70,7 +70,7 @@ struct ReplicaLossTests {
     var replica = reconnected(at: 5, "a")
     let read = replica.beginRead()
     #expect(replica.announced(.set(5, "a")) == [])
-    #expect(replica.stored(.absent, read: read) == [.read, .loading(false), .loadError(nil)])
+    #expect(replica.stored(.absent, read: read) == [.read, .status(.loading(false)), .status(.loadError(nil))])
     #expect(restored(&replica) == nil)
   }
 
@@ -219,7 +219,7 @@ struct ReplicaLossTests {
     var replica = changedWhileItExpired(at: 6)
     #expect(replica.beginsEncoding() == true)
     let actions = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
-    #expect(actions.first == .saveError(.conflict(name: "flags", local: Data("b".utf8), stored: nil)))
+    #expect(actions.first == .status(.saveError(.conflict(name: "flags", local: Data("b".utf8), stored: nil))))
     #expect(replica.takeWrite() == nil)
   }
 

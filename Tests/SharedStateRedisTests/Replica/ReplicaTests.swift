@@ -13,7 +13,7 @@ struct ReplicaTests {
     replica.connected()
     #expect(replica.phase == .subscribing)
     #expect(replica.subscribed() == [.read])
-    #expect(replica.stored(.absent) == [.loading(false), .loadError(nil)])
+    #expect(replica.stored(.absent) == [.status(.loading(false)), .status(.loadError(nil))])
     #expect(replica.phase == .live)
   }
 
@@ -22,7 +22,7 @@ struct ReplicaTests {
     var replica = Replica.reading()
     let delivery = Replica.Delivery(state: .document(7, "1"), stamp: 0, sequence: 1, isInitial: true)
     #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
-    #expect(replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil)])
+    #expect(replica.delivered(delivery, outcome: .shown) == [.status(.loading(false)), .status(.loadError(nil))])
   }
 
   @Test("Ordered: a message that overtakes the reply to the first read is not undone by it")
@@ -32,7 +32,7 @@ struct ReplicaTests {
     let read = replica.beginRead()
     #expect(replica.announced(.set(9, "2")) == [.show(newer)])
     #expect(replica.delivered(newer, outcome: .shown) == [])
-    #expect(replica.stored(.document(7, "1"), read: read) == [.loading(false), .loadError(nil)])
+    #expect(replica.stored(.document(7, "1"), read: read) == [.status(.loading(false)), .status(.loadError(nil))])
     #expect(replica.confirmed.state == .document(9, "2"))
   }
 
@@ -208,12 +208,12 @@ struct ReplicaTests {
     let error = RedisSharedStateError.valueTooLarge(name: "flags", bytes: 2, maximumBytes: 1)
     #expect(
       replica.encoded(.failure(error), stamp: 1, operation: .number(1))
-        == [.saveError(error), .report(.gaveUp(error)), .settled]
+        == [.status(.saveError(error)), .report(.gaveUp(error)), .settled]
     )
     #expect(!replica.hasPendingChange)
     // The next value that can be encoded is sent, and clears the error.
     replica.send("2", stamp: 2, number: 2)
-    #expect(replica.committed(.committed(8), operation: .number(2)) == [.saveError(nil), .settled])
+    #expect(replica.committed(.committed(8), operation: .number(2)) == [.status(.saveError(nil)), .settled])
   }
 
   @Test("a refused commit is retried unchanged")
@@ -221,11 +221,11 @@ struct ReplicaTests {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
     let error = RedisSharedStateError.permissionDenied(operation: "EVALSHA")
-    #expect(replica.commitRefused(error, operation: .number(1)) == [.saveError(error), .retryLater])
+    #expect(replica.commitRefused(error, operation: .number(1)) == [.status(.saveError(error)), .retryLater])
     #expect(replica.hasPendingChange)
     #expect(replica.retry() == [.commit])
     #expect(replica.takeWrite()?.operation == .number(1))
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.saveError(nil), .settled])
+    #expect(replica.committed(.committed(8), operation: .number(1)) == [.status(.saveError(nil)), .settled])
   }
 
   // MARK: Without a connection
@@ -239,7 +239,11 @@ struct ReplicaTests {
     #expect(replica.stored(.document(7, "1")) == [.show(delivery)])
     // Encoding waits until the stored value has turned out to be readable.
     #expect(replica.beginsEncoding() == false)
-    #expect(replica.delivered(delivery, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
+    #expect(
+      replica.delivered(delivery, outcome: .superseded) == [
+        .status(.loading(false)), .status(.loadError(nil)), .commit,
+      ]
+    )
     #expect(replica.beginsEncoding() == true)
   }
 
@@ -247,14 +251,16 @@ struct ReplicaTests {
   func lostReply() {
     var replica = Replica.live(at: 7, "1")
     replica.send("2", stamp: 1, number: 1)
-    #expect(replica.disconnected(.lost) == [.loadError(.lost)])
+    #expect(replica.disconnected(.lost) == [.status(.loadError(.lost))])
     #expect(replica.takeWrite() == nil)
     replica.connected()
     #expect(replica.subscribed() == [.read])
     // The commit had taken effect: the stored document is our own.
     let own = Replica.Delivery(state: .document(8, "2"), stamp: nil, sequence: 2)
     #expect(replica.stored(.document(8, "2")) == [.show(own)])
-    #expect(replica.delivered(own, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
+    #expect(
+      replica.delivered(own, outcome: .superseded) == [.status(.loading(false)), .status(.loadError(nil)), .commit]
+    )
     #expect(replica.takeWrite()?.operation == .number(1))
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
   }
@@ -266,7 +272,8 @@ struct ReplicaTests {
     #expect(
       replica.stored(.document(5, "0"))
         == [
-          .report(.lostHistory(confirmed: Revision(7), stored: Revision(5))), .loading(false), .loadError(nil), .commit,
+          .report(.lostHistory(confirmed: Revision(7), stored: Revision(5))), .status(.loading(false)),
+          .status(.loadError(nil)), .commit,
         ]
     )
     guard replica.takeWrite()?.restore?.text == "1" else {
@@ -284,7 +291,9 @@ struct ReplicaTests {
     #expect(replica.stored(.document(7, "5"), read: replica.beginRead()) == [.show(delivery)])
     // The edit also gets a revision.
     #expect(
-      replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil), .resume([1], nil), .commit]
+      replica.delivered(delivery, outcome: .shown) == [
+        .status(.loading(false)), .status(.loadError(nil)), .resume([1], nil), .commit,
+      ]
     )
   }
 
@@ -296,13 +305,15 @@ struct ReplicaTests {
     let delivery = replica.delivery(of: .set(8, "bad"))
     #expect(
       replica.delivered(delivery, outcome: .unreadable(.bad))
-        == [.report(.undecodable(Revision(8), .bad)), .loading(false), .loadError(.bad)]
+        == [.report(.undecodable(Revision(8), .bad)), .status(.loading(false)), .status(.loadError(.bad))]
     )
-    #expect(replica.changed() == [.saveError(.bad)])
+    #expect(replica.changed() == [.status(.saveError(.bad))])
     #expect(replica.beginsEncoding() == false)
     // A readable document ends the waiting.
     let good = replica.delivery(of: .set(9, "3"))
-    #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil), .commit])
+    #expect(
+      replica.delivered(good, outcome: .superseded) == [.status(.loading(false)), .status(.loadError(nil)), .commit]
+    )
   }
 
   @Test("BadDataHeld: a plain save of an unreadable value fails, with and without a local change")
@@ -312,9 +323,9 @@ struct ReplicaTests {
     #expect(replica.save(waiter: 1) == [.commit])
     let delivery = replica.delivery(of: .set(8, "bad"))
     #expect(replica.delivered(delivery, outcome: .unreadable(.bad)).contains(.resume([1], .bad)))
-    #expect(replica.save(waiter: 2) == [.saveError(.bad), .resume([2], .bad)])
-    #expect(replica.changed() == [.saveError(.bad)])
-    #expect(replica.save(waiter: 3) == [.saveError(.bad), .resume([3], .bad)])
+    #expect(replica.save(waiter: 2) == [.status(.saveError(.bad)), .resume([2], .bad)])
+    #expect(replica.changed() == [.status(.saveError(.bad))])
+    #expect(replica.save(waiter: 3) == [.status(.saveError(.bad)), .resume([3], .bad)])
     #expect(replica.beginsEncoding() == false)
   }
 
@@ -329,7 +340,7 @@ struct ReplicaTests {
     #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
     #expect(
       replica.committed(.committed(9), operation: .number(1))
-        == [.resume([1], nil), .settled, .loading(false), .loadError(nil)]
+        == [.resume([1], nil), .settled, .status(.loading(false)), .status(.loadError(nil))]
     )
   }
 
@@ -387,7 +398,7 @@ struct ReplicaTests {
     let newer = Replica.Delivery(state: .document(9, "3"), stamp: 0, sequence: 3)
     #expect(
       replica.committed(.conflict(.document(9, "3")), operation: .number(1))
-        == [.saveError(error), .resume([1], error), .show(newer)]
+        == [.status(.saveError(error)), .resume([1], error), .show(newer)]
     )
   }
 
@@ -398,7 +409,7 @@ struct ReplicaTests {
     guard case .show(let delivery)? = replica.stored(.document(7, "bad")).last else { fatalError("Nothing was shown.") }
     #expect(
       replica.delivered(delivery, outcome: .unreadable(.bad))
-        == [.report(.undecodable(Revision(7), .bad)), .loading(false), .loadError(.bad), .commit]
+        == [.report(.undecodable(Revision(7), .bad)), .status(.loading(false)), .status(.loadError(.bad)), .commit]
     )
     #expect(replica.beginsEncoding() == true)
   }
@@ -410,9 +421,12 @@ struct ReplicaTests {
     let error = RedisSharedStateError.wrongType("list", name: "flags")
     #expect(
       replica.committed(.wrongType("list"), operation: .number(1))
-        == [.report(.undecodable(nil, error)), .loading(false), .loadError(error), .saveError(error)]
+        == [
+          .report(.undecodable(nil, error)), .status(.loading(false)), .status(.loadError(error)),
+          .status(.saveError(error)),
+        ]
     )
-    #expect(replica.save(waiter: 1) == [.saveError(error), .resume([1], error)])
+    #expect(replica.save(waiter: 1) == [.status(.saveError(error)), .resume([1], error)])
     #expect(replica.save(waiter: 2, replacingUnreadable: true) == [.commit])
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(2))
@@ -428,7 +442,7 @@ struct ReplicaTests {
     #expect(replica.stored(.document(8, "bad"), read: replica.beginRead()) == [])
     #expect(
       replica.committed(.committed(9), operation: .number(1)) == [
-        .settled, .loading(false), .loadError(nil), .resume([1], nil),
+        .settled, .status(.loading(false)), .status(.loadError(nil)), .resume([1], nil),
       ]
     )
     #expect(replica.changed() == [.commit])
@@ -444,7 +458,10 @@ struct ReplicaTests {
     }
     #expect(
       replica.delivered(delivery, outcome: .unreadable(.bad))
-        == [.report(.undecodable(Revision(9), .bad)), .loading(false), .loadError(.bad), .saveError(.bad)]
+        == [
+          .report(.undecodable(Revision(9), .bad)), .status(.loading(false)), .status(.loadError(.bad)),
+          .status(.saveError(.bad)),
+        ]
     )
   }
 
@@ -459,9 +476,9 @@ struct ReplicaTests {
     let good = Replica.Delivery(state: .document(9, "3"), stamp: nil, sequence: 3)
     #expect(
       replica.commitRefused(.lost, operation: .number(1))
-        == [.saveError(.lost), .resume([1], .lost), .show(good), .retryLater]
+        == [.status(.saveError(.lost)), .resume([1], .lost), .show(good), .retryLater]
     )
-    #expect(replica.delivered(good, outcome: .superseded) == [.loading(false), .loadError(nil)])
+    #expect(replica.delivered(good, outcome: .superseded) == [.status(.loading(false)), .status(.loadError(nil))])
     #expect(replica.retry() == [.commit])
     // After another refusal, a later document is shown as well.
     #expect(replica.takeWrite() != nil)
@@ -483,7 +500,7 @@ struct ReplicaTests {
     let again = Replica.Delivery(state: delivery.state, stamp: 1, sequence: 2)
     #expect(
       replica.encoded(.failure(.bad), stamp: 1, operation: .number(1)) == [
-        .saveError(.bad), .report(.gaveUp(.bad)), .settled, .show(again),
+        .status(.saveError(.bad)), .report(.gaveUp(.bad)), .settled, .show(again),
       ]
     )
   }

@@ -54,18 +54,20 @@ struct ReplicaUnchangedTests {
     var replica = Replica.live(at: 7, "1", conflict: .reject)
     replica.send("2", stamp: 2, number: 1)
     let actions = replica.committed(.conflict(.document(8, "5")), operation: .number(1))
-    #expect(actions.first == .saveError(conflict))
+    #expect(actions.first == .status(.saveError(conflict)))
     deliver(actions, to: &replica, outcome: .shown)
     // Of two concurrent changes, the first one made is reported last.
     _ = replica.changed()
     #expect(replica.flush(waiter: 4) == true)
     #expect(replica.beginsEncoding() == true)
     let late = replica.encoded(.success(Data("5".utf8)), stamp: 2, operation: .number(2))
-    #expect(late == [.saveError(conflict), .resume([4], .changesGivenUp(names: ["flags"], further: 0)), .settled])
+    #expect(
+      late == [.status(.saveError(conflict)), .resume([4], .changesGivenUp(names: ["flags"], further: 0)), .settled]
+    )
     // An explicit save commits the value that is there.
     _ = replica.save(waiter: 5)
     replica.encodeAndSend("5", stamp: 2, number: 3)
     let saved = replica.committed(.committed(9), operation: .number(3))
-    #expect(saved == [.saveError(nil), .resume([5], nil), .settled])
+    #expect(saved == [.status(.saveError(nil)), .resume([5], nil), .settled])
   }
 }

@@ -259,7 +259,7 @@ struct ReplicaUpdatesTests {
     let again = Replica.Delivery(state: delivery.state, stamp: 1, sequence: 4)
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-        == [.saveError(error), .report(.gaveUp(error)), .settled, .show(again)]
+        == [.status(.saveError(error)), .report(.gaveUp(error)), .settled, .show(again)]
     )
   }
 
@@ -295,7 +295,7 @@ struct ReplicaUpdatesTests {
     let again = Replica.Delivery(state: theirs.state, stamp: 1, sequence: theirs.sequence + 1)
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-        == [.saveError(error), .report(.gaveUp(error)), .settled, .show(again)]
+        == [.status(.saveError(error)), .report(.gaveUp(error)), .settled, .show(again)]
     )
     #expect(replica.takeWrite() == nil)
   }
@@ -310,7 +310,7 @@ struct ReplicaUpdatesTests {
     _ = replica.delivered(replica.delivery(of: .set(8, "?")), outcome: .unreadable(.bad))
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-        == [.saveError(.bad)]
+        == [.status(.saveError(.bad))]
     )
     #expect(replica.takeWrite() == nil)
     #expect(replica.hasPendingChange)
@@ -325,7 +325,7 @@ struct ReplicaUpdatesTests {
     #expect(replica.update(waiter: 1) == [])
     #expect(
       replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
-        == [.resume([1], .bad), .saveError(.bad)]
+        == [.resume([1], .bad), .status(.saveError(.bad))]
     )
     #expect(replica.takeWrite() == nil)
     #expect(replica.hasPendingChange)
@@ -356,7 +356,7 @@ struct ReplicaUpdatesTests {
     let theirs = Replica.Delivery(state: .document(8, "3"), stamp: 1, sequence: 2)
     #expect(
       replica.committed(.conflict(.document(8, "3")), operation: .number(1))
-        == [.saveError(error), .report(.gaveUp(error)), .settled, .show(theirs)]
+        == [.status(.saveError(error)), .report(.gaveUp(error)), .settled, .show(theirs)]
     )
     #expect(replica.delivered(theirs, outcome: .shown) == [.resume([3], error)])
   }

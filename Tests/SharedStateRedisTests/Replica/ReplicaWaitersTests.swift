@@ -52,7 +52,11 @@ struct ReplicaWaitersTests {
     replica.forget(waiter: 5)
     replica.forget(waiter: 6)
     replica.encodeAndSend("2", stamp: 1, number: 1)
-    #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled, .loading(false), .loadError(nil)])
+    #expect(
+      replica.committed(.committed(8), operation: .number(1)) == [
+        .settled, .status(.loading(false)), .status(.loadError(nil)),
+      ]
+    )
   }
 
   @Test("a save that is called while an older snapshot is encoded waits for the next one")
@@ -89,7 +93,9 @@ struct ReplicaWaitersTests {
     _ = replica.save(waiter: 5)
     let error = RedisSharedStateError.permissionDenied(operation: "EVALSHA")
     #expect(
-      replica.commitRefused(error, operation: .number(1)) == [.saveError(error), .resume([5], error), .retryLater]
+      replica.commitRefused(error, operation: .number(1)) == [
+        .status(.saveError(error)), .resume([5], error), .retryLater,
+      ]
     )
     #expect(replica.hasPendingChange)
   }
@@ -103,7 +109,9 @@ struct ReplicaWaitersTests {
     _ = replica.update(waiter: 6)
     let error = RedisSharedStateError.serverError(code: "OOM")
     #expect(
-      replica.commitRefused(error, operation: .number(1)) == [.saveError(error), .resume([5, 6], error), .retryLater]
+      replica.commitRefused(error, operation: .number(1)) == [
+        .status(.saveError(error)), .resume([5, 6], error), .retryLater,
+      ]
     )
     #expect(replica.openUpdates == (0, 0))
     #expect(replica.hasPendingChange)
@@ -114,12 +122,12 @@ struct ReplicaWaitersTests {
     var replica = Replica.live(at: 7, "1")
     let earlier = replica.beginRead()
     replica.send("2", stamp: 1, number: 1)
-    #expect(replica.load(waiter: 6) == [.loading(true), .read])
+    #expect(replica.load(waiter: 6) == [.status(.loading(true)), .read])
     #expect(replica.stored(.document(7, "1"), read: earlier) == [])
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.settled])
     #expect(
       replica.stored(.document(8, "2"), read: replica.beginRead())
-        == [.loading(false), .loadError(nil), .resume([6], nil)]
+        == [.status(.loading(false)), .status(.loadError(nil)), .resume([6], nil)]
     )
   }
 
@@ -127,10 +135,12 @@ struct ReplicaWaitersTests {
   func loadDuringFirstRead() {
     var replica = Replica.reading()
     let first = replica.beginRead()
-    #expect(replica.load(waiter: 6) == [.loading(true), .read])
+    #expect(replica.load(waiter: 6) == [.status(.loading(true)), .read])
     #expect(replica.stored(.absent, read: first) == [])
     #expect(
-      replica.stored(.absent, read: replica.beginRead()) == [.loading(false), .loadError(nil), .resume([6], nil)]
+      replica.stored(.absent, read: replica.beginRead()) == [
+        .status(.loading(false)), .status(.loadError(nil)), .resume([6], nil),
+      ]
     )
   }
 
@@ -140,6 +150,10 @@ struct ReplicaWaitersTests {
     _ = replica.load(waiter: 6)
     let delivery = replica.delivery(of: .set(8, "2"))
     #expect(replica.stored(.document(8, "2"), read: replica.beginRead()) == [])
-    #expect(replica.delivered(delivery, outcome: .shown) == [.loading(false), .loadError(nil), .resume([6], nil)])
+    #expect(
+      replica.delivered(delivery, outcome: .shown) == [
+        .status(.loading(false)), .status(.loadError(nil)), .resume([6], nil),
+      ]
+    )
   }
 }
