@@ -22,10 +22,8 @@ final class AppStorageDomain: Sendable {
     var seen: [Name: PropertyListValue?] = [:]
     /// The types of value that the present value could not be read as.
     var unreadableAs: [Name: Set<ObjectIdentifier>] = [:]
-    var observations: [UInt64: Observation] = [:]
-    var observationsEver: UInt64 = 0
+    var observations = Observers<Observation>()
     var names = NamesByType()
-    var watch: SharedSubscription?
     var isCheckQueued = false
   }
 
@@ -91,7 +89,7 @@ final class AppStorageDomain: Sendable {
       guard context == .replacingUnreadable || state.unreadableAs[name]?.contains(type) != true else { return nil }
       state.unreadableAs[name]?.remove(type)
       state.seen[name] = .some(value)
-      return state.observations.values.filter { $0.name == name && $0.type != type }
+      return state.observations.all.filter { $0.name == name && $0.type != type }
     }
     if others != nil {
       if let object { store.set(object, forKey: name.text) } else { store.removeObject(forKey: name.text) }
@@ -114,7 +112,7 @@ final class AppStorageDomain: Sendable {
     let stored = present(name)
     let others = state.withLock { state in
       state.seen[name] = .some(stored ?? value)
-      return state.observations.values.filter { $0.name == name && $0.type != type }
+      return state.observations.all.filter { $0.name == name && $0.type != type }
     }
     if stored == nil { store.set(object, forKey: name.text) }
     access.unlock()
@@ -143,24 +141,13 @@ final class AppStorageDomain: Sendable {
 
   /// Tells the observer of every change that is not a save of its own type.
   func observe(_ name: Name, as type: ObjectIdentifier, _ observer: @escaping Observer) -> SharedSubscription {
-    let (number, isFirst) = state.withLock { state in
-      state.observationsEver += 1
-      state.observations[state.observationsEver] = Observation(name: name, type: type, observer: observer)
-      return (state.observationsEver, state.observations.count == 1)
-    }
+    let observation = Observation(name: name, type: type, observer: observer)
+    let (number, isFirst) = state.withLock { $0.observations.insert(observation) }
     if isFirst { startWatching() }
     look(at: name)
     // The value may have changed since it was loaded.
     check([name])
-    return SharedSubscription { [self] in
-      let watch = state.withLock { state -> SharedSubscription? in
-        state.observations[number] = nil
-        guard state.observations.isEmpty else { return nil }
-        defer { state.watch = nil }
-        return state.watch
-      }
-      watch?.cancel()
-    }
+    return SharedSubscription { [self] in state.withLock { $0.observations.remove(number) }?.cancel() }
   }
 
   /// Remembers the stored value, unless that was done before. Without it, a change could not be recognised.
@@ -182,7 +169,7 @@ final class AppStorageDomain: Sendable {
       var told = state.withLock { state -> [Observation] in
         guard let seen = state.seen[name], seen != value else { return [] }
         state.seen[name] = .some(value)
-        return state.observations.values.filter { $0.name == name }
+        return state.observations.all.filter { $0.name == name }
       }
       access.unlock()
       while !told.isEmpty {
@@ -191,7 +178,7 @@ final class AppStorageDomain: Sendable {
         told = state.withLock { state in
           guard let newest = state.seen[name], newest != value else { return [] }
           value = newest
-          return state.observations.values.filter { $0.name == name }
+          return state.observations.all.filter { $0.name == name }
         }
       }
     }
@@ -201,7 +188,7 @@ final class AppStorageDomain: Sendable {
     guard let path else { return }
     // Without a watch, changes by other processes are seen at the next load.
     let watch = try? Inotify.shared.watch(path) { [weak self] in self?.setNeedsCheck() }
-    state.withLock { $0.watch = watch }
+    state.withLock { $0.observations.watch = watch }
   }
 
   private func setNeedsCheck() {
@@ -214,7 +201,7 @@ final class AppStorageDomain: Sendable {
       guard let self else { return }
       state.withLock { $0.isCheckQueued = false }
       _ = synchronize()
-      check(state.withLock { $0.observations.values.map(\.name) })
+      check(state.withLock { $0.observations.all.map(\.name) })
     }
   }
 

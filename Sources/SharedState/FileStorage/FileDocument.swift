@@ -21,9 +21,7 @@ final class FileDocument: Sendable {
     var content = Content.unknown
     /// The types of value that the newest content could not be decoded as.
     var unreadableAs: Set<ObjectIdentifier> = []
-    var observers: [UInt64: (type: ObjectIdentifier, observer: Observer)] = [:]
-    var observersEver: UInt64 = 0
-    var watch: SharedSubscription?
+    var observers = Observers<(type: ObjectIdentifier, observer: Observer)>()
     /// Counts the changes that were submitted here.
     var changes: UInt64 = 0
     /// Whether a change crossed with a playback, so that the file has to be played back once more.
@@ -124,7 +122,7 @@ final class FileDocument: Sendable {
     }
     let others = state.withLock { state in
       state.content = Self.content(of: content)
-      return state.observers.values.filter { $0.type != type }
+      return state.observers.all.filter { $0.type != type }
     }
     for other in others { other.observer(.success(data)) }
   }
@@ -137,38 +135,20 @@ final class FileDocument: Sendable {
 
   /// Tells the observer of every change that is not a save of its own type, from any thread, one after the other.
   func observe(as type: ObjectIdentifier, _ observer: @escaping Observer) -> SharedSubscription {
-    let (number, isFirst) = state.withLock { state in
-      state.observersEver += 1
-      state.observers[state.observersEver] = (type, observer)
-      return (state.observersEver, state.observers.count == 1)
-    }
+    let (number, isFirst) = state.withLock { $0.observers.insert((type, observer)) }
     if isFirst { startWatching() }
     // The file may have changed since the value was loaded.
     setNeedsCheck()
-    return SharedSubscription { [weak self] in self?.removeObserver(number) }
+    return SharedSubscription { [weak self] in self?.state.withLock { $0.observers.remove(number) }?.cancel() }
   }
 
   private func startWatching() {
     do {
       let watch = try files.watch(path) { [weak self] in self?.setNeedsCheck() }
-      let replaced = state.withLock { state in
-        defer { state.watch = watch }
-        return state.watch
-      }
-      replaced?.cancel()
+      state.withLock { $0.observers.watch = watch }
     } catch {
       deliver(.failure(error))
     }
-  }
-
-  private func removeObserver(_ number: UInt64) {
-    let watch = state.withLock { state -> SharedSubscription? in
-      state.observers[number] = nil
-      guard state.observers.isEmpty else { return nil }
-      defer { state.watch = nil }
-      return state.watch
-    }
-    watch?.cancel()
   }
 
   /// Checks the file soon, once for any number of requests.
@@ -221,7 +201,7 @@ final class FileDocument: Sendable {
   }
 
   private func deliver(_ result: Result<Data?, any Error>) {
-    for (_, observer) in state.withLock({ $0.observers.values }) { observer(result) }
+    for (_, observer) in state.withLock({ $0.observers.all }) { observer(result) }
   }
 
   private func remember(_ content: Content) {

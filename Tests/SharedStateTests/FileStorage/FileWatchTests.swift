@@ -1,0 +1,65 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import SharedState
+
+@Suite("The watch of a shared file", .timeLimit(.minutes(5)))
+struct FileWatchTests {
+  @Test("Its first observer begins it, and its last one ends it, even if others come and go while it begins")
+  func oneWatch() {
+    let files = WatchedFiles()
+    let document = FileDocument(path: "/count", files: files) {}
+    let type = ObjectIdentifier(Int.self)
+    for number in 1...2 {
+      let other = Mutex<SharedSubscription?>(nil)
+      files.whileBeginning {
+        document.observe(as: type) { _ in }.cancel()
+        let stays = document.observe(as: type) { _ in }
+        other.withLock { $0 = stays }
+      }
+      let first = document.observe(as: type) { _ in }
+      #expect(files.begun == number)
+      first.cancel()
+      #expect(files.ended == number - 1)
+      other.withLock { $0.take() }?.cancel()
+      #expect(files.ended == number)
+    }
+  }
+}
+
+/// Counts watches, and runs a closure while one begins.
+private final class WatchedFiles: FileSystem {
+  private struct State {
+    var begun = 0
+    var ended = 0
+    var task: (@Sendable () -> Void)?
+  }
+
+  private let files = InMemoryFiles()
+  private let state = Mutex(State())
+
+  var begun: Int { state.withLock { $0.begun } }
+  var ended: Int { state.withLock { $0.ended } }
+  var saveInterval: Duration { files.saveInterval }
+
+  func whileBeginning(_ task: @escaping @Sendable () -> Void) { state.withLock { $0.task = task } }
+
+  func watch(_ path: String, onChange: @escaping @Sendable () -> Void) -> SharedSubscription {
+    let task = state.withLock { state in
+      state.begun += 1
+      return state.task.take()
+    }
+    task?()
+    let watch = files.watch(path, onChange: onChange)
+    return SharedSubscription { [self] in
+      state.withLock { $0.ended += 1 }
+      watch.cancel()
+    }
+  }
+
+  func read(_ path: String) -> FileContent? { files.read(path) }
+  func stamp(of path: String) -> FileStamp? { files.stamp(of: path) }
+  func write(_ data: Data, to path: String) -> FileStamp { files.write(data, to: path) }
+  func remove(_ path: String) { files.remove(path) }
+}
