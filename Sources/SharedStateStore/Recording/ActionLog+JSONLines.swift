@@ -1,4 +1,5 @@
 public import Foundation
+import SharedState
 
 /// The first line of a log.
 private struct Heading<State>: Sendable where State: Sendable {
@@ -119,22 +120,7 @@ extension ActionLog where Action: Decodable {
     do {
       return try JSONDecoder().decode(Value.self, from: line)
     } catch {
-      throw CorruptedActionLog(line: number, reason: reason(of: error))
-    }
-  }
-
-  /// Without values, which may be secret.
-  private static func reason(of error: any Error) -> String {
-    func place(_ context: DecodingError.Context, _ key: (any CodingKey)? = nil) -> String {
-      (context.codingPath + (key.map { [$0] } ?? [])).map(\.stringValue).joined(separator: ".")
-    }
-    return switch error {
-    case DecodingError.keyNotFound(let key, let context): "'\(place(context, key))' is missing"
-    case DecodingError.valueNotFound(_, let context): "'\(place(context))' is null"
-    case DecodingError.typeMismatch(let type, let context): "'\(place(context))' is no \(type)"
-    case DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty:
-      "'\(place(context))' is not valid"
-    default: "it is not JSON of this kind"
+      throw CorruptedActionLog(line: number, reason: CodingErrorSummary.text(of: error))
     }
   }
 }

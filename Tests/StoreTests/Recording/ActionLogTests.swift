@@ -252,14 +252,14 @@ struct ActionLogTests {
     #expect(read { $0 = [] }?.line == 1)
     let cut = read { $0[3].removeLast(5) }
     #expect(cut?.line == 4)
-    #expect("\(try #require(cut))" == "Line 4 of the action log cannot be read: it is not JSON of this kind.")
+    #expect("\(try #require(cut))" == "Line 4 of the action log cannot be read: the data are corrupted.")
     #expect(read { $0[2] = "" }?.line == 3)
     #expect(read { $0[0].removeFirst() }?.line == 1)
     let unknown = read { $0[5] = #"{"action":{"add":{"_0":"secret"}},"digest":"","from":"outside","nextElement":0}"# }
     #expect(unknown?.line == 6)
-    #expect(unknown?.reason == "'action.add._0' is no Int")
+    #expect(unknown?.reason == "expected Int at action.add._0")
     let origin = read { $0[5] = #"{"action":{"open":{}},"digest":"","from":"elsewhere","nextElement":0}"# }
-    #expect(origin?.reason == "'from' is not valid")
+    #expect(origin?.reason == "the data are corrupted at from")
   }
 
   @Test("A log has no lines for a state that is not Codable, and a replay asks for the state")
