@@ -197,6 +197,7 @@ let package = Package(
       name: "DocumentTests",
       dependencies: [
         "SharedState",
+        "SharedStateDependencies",
         .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ],
       exclude: ["Merge/Cases"]

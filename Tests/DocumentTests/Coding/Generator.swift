@@ -1,18 +1,13 @@
 import Foundation
+import SharedStateDependencies
 
-/// Random numbers that are the same for the same seed (SplitMix64, see https://prng.di.unimi.it).
+/// Random values that are the same for the same seed.
 struct Generator: RandomNumberGenerator {
-  private var state: UInt64
+  private var random: SplitMix64
 
-  init(seed: Int) { state = UInt64(truncatingIfNeeded: seed) &* 0x9E37_79B9_7F4A_7C15 }
+  init(seed: Int) { random = SplitMix64(seed: UInt64(truncatingIfNeeded: seed) &* 0x9E37_79B9_7F4A_7C15) }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ bits >> 27) &* 0x94D0_49BB_1331_11EB
-    return bits ^ bits >> 31
-  }
+  mutating func next() -> UInt64 { random.next() }
 
   mutating func number(below limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }
 

@@ -1,5 +1,6 @@
 import Foundation
 @testable import SharedState
+import SharedStateDependencies
 import Testing
 
 /// Laws that hold for documents of every kind. Each document is made from a seed, which a failure names.

@@ -1,5 +1,6 @@
 import Foundation
 @testable import SharedState
+import SharedStateDependencies
 import Testing
 
 @Suite("A JSON document", .timeLimit(.minutes(5)))

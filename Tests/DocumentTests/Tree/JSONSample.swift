@@ -1,4 +1,5 @@
 @testable import SharedState
+import SharedStateDependencies
 
 /// A JSON value for tests, with a plain recursive model of ``ThreeWayMerge``.
 indirect enum JSONSample: Equatable {

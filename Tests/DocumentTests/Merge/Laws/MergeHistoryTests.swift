@@ -1,5 +1,6 @@
-@testable import SharedState
 import Foundation
+@testable import SharedState
+import SharedStateDependencies
 import Testing
 
 /// The part of a document that belongs to one service: no other one changes it.

@@ -1,4 +1,5 @@
 @testable import SharedState
+import SharedStateDependencies
 import Testing
 
 /// Laws that hold for all documents of all types. Each document is made from a seed, which a failure names.

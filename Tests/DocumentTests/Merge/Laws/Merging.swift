@@ -1,5 +1,6 @@
-@testable import SharedState
 import Foundation
+@testable import SharedState
+import SharedStateDependencies
 
 /// The documents of one merge, made at random.
 struct Merging {

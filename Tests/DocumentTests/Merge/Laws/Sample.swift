@@ -1,5 +1,6 @@
-@testable import SharedState
 import Foundation
+@testable import SharedState
+import SharedStateDependencies
 
 /// A JSON value for tests, made and changed at random within a schema. Every value has one text, so that types write
 /// canonical texts.
