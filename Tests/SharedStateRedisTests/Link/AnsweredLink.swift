@@ -3,61 +3,140 @@ import Testing
 
 @testable import SharedStateRedis
 
-/// A link whose every request is answered, by a simulated clock. It records the requests.
+/// A link and both of its threads, with a simulated clock, and a server that answers every request.
 struct AnsweredLink {
+  typealias Threads = Role<ConnectionPurpose>
+  /// Answers a request, of which there were `count` so far. For `nil`, the link gets the answer of a server that stores
+  /// nothing. An error closes the connection.
+  typealias Answer = (RedisRequest.Command, _ count: Int) throws(RedisSharedStateError) -> RedisReply?
+
   var link: LinkState
-  var now: Instant
-  var value = 0
+  private(set) var now = Instant.now
+  var answer: Answer
+  /// How long both threads wait for the answers to what one of them has sent.
+  var roundTrip = Duration.microseconds(100)
+  /// Whether the answers that come before the end of a connection are lost.
+  var losesReplies = false
+  private let facts: ServerFacts
+  private var roles = PerConnection { Threads($0) }
+  /// What each thread reports next.
+  private var reports = PerConnection { _ in Threads.Report.nothing }
+  /// Until when each thread sleeps.
+  private var wakeUps: PerConnection<Instant>
+  /// Why a connection is about to end.
+  private var breaks = PerConnection<RedisSharedStateError?> { _ in nil }
+  /// The number of documents that were encoded.
+  private var documents = 0
+
+  /// The requests, except those that keep a connection alive.
   var requests: [String] = []
-  var errors: [RedisSharedStateError] = []
-  var resumed: [RedisSharedStateError?] = []
-  var losses: [String] = []
-  /// Answers a request. For `nil`, the link gets the answer of a server that stores nothing.
-  var answer: (RedisRequest.Command, _ count: Int) -> RedisReply?
+  private(set) var errors: [RedisSharedStateError] = []
+  private(set) var saveErrors: [LinkState.ReplicaID: RedisSharedStateError] = [:]
+  private(set) var resumed: [RedisSharedStateError?] = []
+  private(set) var losses: [String] = []
+  /// The number of commits that were under way together with one that has to be alone.
+  private(set) var companions = 0
+
+  init(_ link: LinkState, facts: ServerFacts = ServerFacts(), answer: @escaping Answer) {
+    self.link = link
+    self.facts = facts
+    self.answer = answer
+    wakeUps = PerConnection { [now] _ in now }
+  }
+
+  /// A link that has read its values from a server that stored nothing, and gets these answers from now on.
+  init(settling link: LinkState, answer: @escaping Answer) {
+    var settled = AnsweredLink(link) { _, _ in nil }
+    settled.run(for: .milliseconds(10))
+    (settled.requests, settled.answer) = ([], answer)
+    self = settled
+  }
+
+  /// The number of requests that are commits.
+  var commits: Int { requests.count { $0.hasPrefix("commit") } }
 
   mutating func run(for duration: Duration, unless isOver: (AnsweredLink) -> Bool = { _ in false }) {
     let end = now + duration
-    while now < end, requests.count < 20_000, !isOver(self) {
-      var next = end
-      for purpose in [ConnectionPurpose.subscriber, .writer] {
-        guard let work = link.work(for: purpose, epoch: link.session.epoch, now: now) else { return }
-        var sent = work.requests
-        for (id, encoding) in work.encodings {
-          let documents = Replica.Documents(encoded: Data("1".utf8), merged: Data("\(value)".utf8))
-          value += 1
-          let result: Result<Replica.Documents?, RedisSharedStateError> = .success(documents)
-          let encoded = Replica.Encoded(stamp: encoding.updates.isEmpty ? 1 : 0, result: result)
-          if let request = link.encoded(id, encoded, now: now) { sent.append(request) }
-        }
-        for request in sent {
-          let reply: RedisReply
-          switch request.command {
-          case .ping, .role: reply = .pong
-          default:
-            requests.append("\(request.command)")
-            reply = answer(request.command, requests.count) ?? Self.usual(request.command)
-          }
-          link.arrived([.reply(id: request.id, reply)], on: purpose, epoch: link.session.epoch, now: now)
-        }
-        handleEffects()
-        next = sent.isEmpty ? min(next, work.waitUntil) : now
-      }
-      now = max(next, now + .microseconds(100))
+    while now < end, requests.count < 20_000 {
+      for purpose in [ConnectionPurpose.subscriber, .writer] { proceed(purpose) }
+      if isOver(self) { return }
+      now = max(now + .microseconds(10), min(wakeUps[.subscriber], wakeUps[.writer], end))
     }
   }
 
-  private mutating func handleEffects() {
-    while link.hasEffects {
-      for effect in link.takeEffects() {
-        switch effect {
-        case .show(let id, let delivery, _): link.delivered(delivery, to: id, outcome: .shown)
-        case .status(_, .saveError(let error?), _, _), .status(_, .loadError(let error?), _, _): errors.append(error)
-        case .resume(_, let error, _, _): resumed.append(error)
-        case .losesAgain(let name): losses.append(name)
-        default: break
-        }
+  /// Runs a thread, as if it were woken, until it sleeps or has sent something.
+  private mutating func proceed(_ purpose: ConnectionPurpose) {
+    var report = reports[purpose]
+    while true {
+      switch roles[purpose].next(after: report, in: &link, now: now) {
+      case .perform(let effects):
+        report = .performed(effects.compactMap { perform($0) }, isDone: true)
+      case .connect:
+        breaks[purpose] = nil
+        report = .opened(purpose, facts)
+      case .exchange(_, let requests, let until):
+        report = exchange(requests, on: purpose)
+        if case .failed = report { continue }
+        wakeUps[purpose] = requests.isEmpty ? until : now
+        reports[purpose] = report
+        return
+      case .close:
+        report = .nothing
+      case .wait(let until):
+        wakeUps[purpose] = until
+        reports[purpose] = .nothing
+        return
+      case .end:
+        Issue.record("A thread ends.")
+        return
       }
     }
+  }
+
+  private mutating func exchange(_ requests: [RedisRequest], on purpose: ConnectionPurpose) -> Threads.Report {
+    if let error = breaks[purpose] { return .failed(error) }
+    if requests.isEmpty { return .arrived([], hasHeard: false) }
+    if purpose == .writer, link.breaks.alone != nil { companions += link.commits.underWay - 1 }
+    now += roundTrip
+    var replies: [RedisEvent] = []
+    do {
+      for request in requests { replies.append(.reply(id: request.id, try reply(to: request.command))) }
+    } catch {
+      if losesReplies || replies.isEmpty { return .failed(error) }
+      breaks[purpose] = error
+    }
+    return .arrived(replies, hasHeard: true)
+  }
+
+  private mutating func reply(to command: RedisRequest.Command) throws(RedisSharedStateError) -> RedisReply {
+    switch command {
+    case .ping, .role: return .pong
+    default:
+      requests.append("\(command)")
+      return try answer(command, requests.count) ?? Self.usual(command)
+    }
+  }
+
+  private mutating func perform(_ effect: LinkState.Effect) -> LinkState.Effect.Outcome? {
+    switch effect {
+    case .show(let id, let delivery, _): return .shown(id, delivery, .shown)
+    case .encode(let id, let encoding, _, _):
+      let settled = link.members[id]?.replica.pending.settledStamp ?? 0
+      // Updates settle no change.
+      let stamp = encoding.updates.isEmpty ? settled + 1 : 0
+      let result = Replica.Documents(encoded: Data("1".utf8), merged: Data("\(documents)".utf8))
+      documents += 1
+      return .encoded(id, Replica.Encoded(stamp: stamp, result: .success(result)))
+    case .wake(let purpose): wakeUps[purpose] = now
+    case .status(let id, .saveError(let error), _, _):
+      saveErrors[id] = error
+      if let error { errors.append(error) }
+    case .status(_, .loadError(let error?), _, _): errors.append(error)
+    case .resume(_, let error, _, _): resumed.append(error)
+    case .losesAgain(let name): losses.append(name)
+    default: break
+    }
+    return nil
   }
 
   static func usual(_ command: RedisRequest.Command) -> RedisReply {
@@ -70,7 +149,4 @@ struct AnsweredLink {
     default: .pong
     }
   }
-
-  /// The number of requests that are commits.
-  var commits: Int { requests.count { $0.hasPrefix("commit") } }
 }

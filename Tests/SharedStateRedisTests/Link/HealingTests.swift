@@ -18,7 +18,7 @@ struct HealingTests {
       links[index].failed(epoch: links[index].session.epoch, error: .lost, now: start)
       _ = links[index].instruction(for: .writer, now: start + .seconds(60))
       links[index].connect(at: start)
-      links[index].answerAll(at: start)
+      links[index].answerOnce(at: start)
       links[index].showAll()
     }
     var restored: Set<KeyNames> = []
@@ -56,7 +56,7 @@ struct HealingTests {
       _ = try link.join(names, name: names.value, valueType: "Int", policy: policy)
     }
     link.connect(at: start)
-    link.answerAll(at: start, stored: Self.value)
+    link.answerOnce(at: start, stored: Self.value)
     link.showAll()
     return link
   }

@@ -6,8 +6,6 @@ import Testing
 /// A server that gives every combination of answers that make a service ask again.
 @Suite("A link whose server answers anything", .timeLimit(.minutes(5)))
 struct HostileAnswersTests {
-  private let start = Instant.now
-
   /// The values that the server claims to have stored.
   enum Stored: CaseIterable {
     case absent, old, older, present, growing, foreign, foreignGrowing, otherType, gone, flapping, parting
@@ -91,11 +89,9 @@ struct HostileAnswersTests {
   private func commands(_ hostility: Hostility, in time: Duration) throws -> AnsweredLink {
     var link = LinkState.make()
     let id = try link.join("count")
-    link.start()
     let facts = ServerFacts(clientID: 1, runID: "1", vitals: Vitals(era: Era(1), evictions: 0))
-    for purpose in ConnectionPurpose.allCases { link.connected(purpose, facts, epoch: link.session.epoch, now: start) }
     var isHostile = false
-    var answered = AnsweredLink(link: link, now: start) { command, count in
+    var answered = AnsweredLink(link, facts: facts) { command, count in
       switch command {
       case .vitals: return .vitals(Vitals(era: Era(1), evictions: hostility.evicts ? UInt64(count) : 0))
       case .read(let names):
@@ -154,9 +150,8 @@ struct HostileAnswersTests {
   func insistence(answer: Answer) throws {
     for use in [Use.save, .update, .reset] {
       var link = LinkState.make()
-      let id = try link.liveReplica("count", at: start)
-      _ = link.takeEffects()
-      var answered = AnsweredLink(link: link, now: start) { command, count in
+      let id = try link.join("count")
+      var answered = AnsweredLink(settling: link) { command, count in
         switch command {
         case .read(let names): .values(names.map { _ in Stored.present.value(count) })
         case .summarize(let names): .summaries(names.map { _ in StoredSummary(of: Stored.present.value(count)) })
@@ -164,7 +159,7 @@ struct HostileAnswersTests {
         default: nil
         }
       }
-      let end = start + .seconds(2)
+      let end = answered.now + .seconds(2)
       while answered.now < end, answered.requests.count < 20_000 {
         let told = answered.resumed.count
         switch use {

@@ -14,7 +14,7 @@ struct LinkChecksTests {
     let policy = ReplicaPolicy(timeToLive: 1_000, detectsForeignEdits: false, writer: "me")
     let id = try link.join(names, name: "brief", valueType: "Int", policy: policy)
     link.connect(at: start)
-    link.answerAll(at: start)
+    link.answerOnce(at: start)
     for revision in 1...1_000 as ClosedRange<UInt64> {
       let payload = Data("1 \(revision) \(revision - 1) s other@host/1/n\n\(revision)".utf8)
       let epoch = link.session.epoch
@@ -24,7 +24,7 @@ struct LinkChecksTests {
     }
     // The link confirms the announced values.
     for milliseconds in [950, 1_020] {
-      link.answerAll(at: start + .milliseconds(milliseconds), stored: .document(1_000, "1000"))
+      link.answerOnce(at: start + .milliseconds(milliseconds), stored: .document(1_000, "1000"))
     }
     // Without the later changes, the first 500 would expire within this time.
     for wait in [1_100, 1_500, 1_800] {
@@ -45,7 +45,7 @@ struct LinkChecksTests {
     for purpose in ConnectionPurpose.allCases {
       link.connected(purpose, ServerFacts(vitals: .calm), epoch: link.session.epoch, now: start)
     }
-    link.answerAll(at: start)
+    link.answerOnce(at: start)
     // The subscriber's thread sleeps.
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
     _ = link.takeEffects()
@@ -141,13 +141,13 @@ struct LinkChecksTests {
     let epoch = link.session.epoch
     let track = try link.connectAskingForTracking(at: start)
     link.arrived([.reply(id: track, .tracking)], on: .writer, epoch: epoch, now: start)
-    link.answerAll(at: start)
+    link.answerOnce(at: start)
     let payload = Data("1 7 0 s other@host/1/n\n7".utf8)
     link.arrived([.message(channel: "changes:{count}", payload: payload)], on: .subscriber, epoch: epoch, now: start)
     for case .show(_, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
     link.arrived([.invalidated(nil)], on: .subscriber, epoch: epoch, now: start)
     let later = start + .milliseconds(100)
-    link.answerAll(at: later)
+    link.answerOnce(at: later)
     let shown = link.takeEffects().compactMap {
       if case .show(_, let delivery, _) = $0 { delivery.state.content } else { nil }
     }
@@ -172,7 +172,7 @@ struct LinkChecksTests {
     let track = try link.connectAskingForTracking(at: start)
     link.arrived([.reply(id: track, .tracking)], on: .writer, epoch: link.session.epoch, now: start)
     for _ in 0..<4 {
-      link.answerAll(at: start, stored: stored, listeners: listeners)
+      link.answerOnce(at: start, stored: stored, listeners: listeners)
       for case .show(let id, let delivery, _) in link.takeEffects() {
         link.delivered(delivery, to: id, outcome: .shown)
       }
@@ -377,7 +377,7 @@ struct LinkChecksTests {
     let overdue = try link.join("overdue")
     _ = try link.join("written")
     link.connect(at: start)
-    link.answerAll(at: start)
+    link.answerOnce(at: start)
     link.arrived([.invalidated(["overdue", "written"])], on: .subscriber, epoch: link.session.epoch, now: start)
     link.check(overdue, .document, now: start)
     link.arrived([.invalidated(["overdue"])], on: .subscriber, epoch: link.session.epoch, now: start)
@@ -392,14 +392,14 @@ struct LinkChecksTests {
     _ = try link.join("quiet")
     _ = try link.join("edited")
     link.connect(at: start)
-    link.answerAll(at: start)
+    link.answerOnce(at: start)
     var reads: [String: [Int]] = [:]
     for second in 1...210 {
       let now = start + .seconds(second)
       if second == 30 {
         link.arrived([.invalidated(["edited"])], on: .subscriber, epoch: link.session.epoch, now: now)
       }
-      for key in link.answerAll(at: now) { reads[key, default: [0]].append(second) }
+      for key in link.answerOnce(at: now) { reads[key, default: [0]].append(second) }
     }
     let intervals = reads.mapValues { times in zip(times.dropFirst(), times).map(-) }
     let interval = 60..<70
@@ -443,7 +443,7 @@ extension LinkState {
   /// Connects, and reads and shows the same stored value for all names.
   fileprivate mutating func connect(at now: Instant, showing stored: StoredValue) {
     connect(at: now)
-    for _ in 0..<3 { answerAll(at: now, stored: stored) }
+    for _ in 0..<3 { answerOnce(at: now, stored: stored) }
     for case .show(let id, let delivery, _) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
   }
 

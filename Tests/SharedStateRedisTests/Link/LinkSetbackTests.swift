@@ -7,15 +7,11 @@ import Testing
 /// Servers that refuse, or answer anything else that makes a service ask again. Each test has its own clock.
 @Suite("A link whose server does not do as it is asked", .timeLimit(.minutes(5)))
 struct LinkSetbackTests {
-  private let start = Instant.now
-
-  private func exchange(
-    _ answer: @escaping (RedisRequest.Command, Int) -> RedisReply?
-  ) throws -> (AnsweredLink, LinkState.ReplicaID) {
+  /// A link that has read a value from a server that stored nothing, and gets these answers from now on.
+  private func exchange(_ answer: @escaping AnsweredLink.Answer) throws -> (AnsweredLink, LinkState.ReplicaID) {
     var link = LinkState.make()
-    let id = try link.liveReplica("count", at: start)
-    _ = link.takeEffects()
-    return (AnsweredLink(link: link, now: start, answer: answer), id)
+    let id = try link.join("count")
+    return (AnsweredLink(settling: link, answer: answer), id)
   }
 
   private static func value(_ revision: UInt64) -> StoredValue {
@@ -38,7 +34,7 @@ struct LinkSetbackTests {
     var (exchange, id) = try exchange { command, _ in
       Self.conflict(command, with: Self.value(7))
     }
-    _ = try exchange.link.save(id, stamp: 1, now: start)
+    _ = try exchange.link.save(id, stamp: 1, now: exchange.now)
     exchange.run(for: .seconds(3_600)) { !$0.errors.isEmpty }
     #expect(exchange.commits <= 12)
     guard exchange.errors.last?.code == .protocolViolation else {
@@ -83,7 +79,7 @@ struct LinkSetbackTests {
     var (exchange, id) = try exchange { command, _ in
       Self.conflict(command, with: Self.value(7))
     }
-    _ = try exchange.link.update(id, now: start)
+    _ = try exchange.link.update(id, now: exchange.now)
     exchange.run(for: .seconds(60))
     #expect(exchange.commits <= 12)
     #expect(exchange.resumed.count == 1)
@@ -146,7 +142,7 @@ struct LinkSetbackTests {
       default: return nil
       }
     }
-    _ = try exchange.link.load(try #require(exchange.link.members.ids.first), now: start)
+    _ = try exchange.link.load(try #require(exchange.link.members.ids.first), now: exchange.now)
     exchange.run(for: .seconds(60))
     #expect(exchange.commits <= 20)
     let before = exchange.commits
@@ -174,7 +170,7 @@ struct LinkSetbackTests {
       default: return nil
       }
     }
-    _ = try exchange.link.load(id, now: start)
+    _ = try exchange.link.load(id, now: exchange.now)
     exchange.run(for: .seconds(1))
     for second in 1...300 {
       edits += 1
@@ -233,12 +229,8 @@ struct LinkSetbackTests {
     let server = Forgetful(isMetaKept: isMetaKept)
     var link = LinkState.make()
     let id = try link.join("count")
-    link.start()
-    for purpose in ConnectionPurpose.allCases {
-      let facts = ServerFacts(clientID: 1, runID: "1", vitals: Vitals(era: Era(1), evictions: 0))
-      link.connected(purpose, facts, epoch: link.session.epoch, now: start)
-    }
-    var exchange = AnsweredLink(link: link, now: start) { command, _ in server.answer(command) }
+    let facts = ServerFacts(clientID: 1, runID: "1", vitals: Vitals(era: Era(1), evictions: 0))
+    var exchange = AnsweredLink(link, facts: facts) { command, _ in server.answer(command) }
     exchange.run(for: .seconds(2))
     for _ in 0..<300 {
       server.evict()
@@ -294,8 +286,7 @@ struct LinkSetbackTests {
   func forbiddenKey() throws {
     var link = LinkState.make()
     for number in 0..<1_000 { _ = try link.join("key\(number)") }
-    link.connect(at: start)
-    var exchange = AnsweredLink(link: link, now: start) { command, _ in
+    var exchange = AnsweredLink(link) { command, _ in
       switch command {
       case .summarize(let names) where names.contains { $0.value == "key617" }:
         .failure(.permissionDenied(operation: "MGET"))
@@ -317,8 +308,7 @@ struct LinkSetbackTests {
   func forbiddenDocument() throws {
     var link = LinkState.make()
     for number in 0..<100 { _ = try link.join("key\(number)") }
-    link.connect(at: start)
-    var exchange = AnsweredLink(link: link, now: start) { command, _ in
+    var exchange = AnsweredLink(link) { command, _ in
       switch command {
       case .read(let names) where names.contains { $0.value == "key17" }: .failure(.permissionDenied(operation: "MGET"))
       default: nil
@@ -337,8 +327,7 @@ struct LinkSetbackTests {
   func forbiddenChannel() throws {
     var link = LinkState.make()
     for number in 0..<1_000 { _ = try link.join("key\(number)") }
-    link.connect(at: start)
-    var exchange = AnsweredLink(link: link, now: start) { command, _ in
+    var exchange = AnsweredLink(link) { command, _ in
       switch command {
       case .subscribe(let channels) where channels.contains { $0.contains("{key617}") }:
         .failure(.permissionDenied(operation: "SUBSCRIBE"))

@@ -33,12 +33,15 @@ extension LinkState {
     for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
   }
 
-  /// Answers all requests, reads with `stored`, which is by default an absent value. A read that follows a summary is
-  /// answered at the same moment.
+  /// One step of a transcript: takes what the threads are to send now, and hands in the answers at the same moment. A
+  /// read is answered with `stored`, which is by default an absent value; so is one that follows a summary.
+  ///
+  /// This is no model of a thread, which ``AnsweredLink`` runs: it performs no effects, lets no time pass, and never
+  /// connects. What comes of the step is what the transcripts expect.
   ///
   /// - Returns: The values that were read.
   @discardableResult
-  mutating func answerAll(
+  mutating func answerOnce(
     at now: Instant,
     stored: StoredValue = StoredValue(meta: nil, content: .absent),
     listeners: Int? = nil
@@ -65,7 +68,7 @@ extension LinkState {
   mutating func liveReplica(_ name: String, at now: Instant) throws -> ReplicaID {
     let id = try join(name)
     connect(at: now)
-    answerAll(at: now)
+    answerOnce(at: now)
     return id
   }
 

@@ -29,8 +29,8 @@ struct LinkStateExpiryTests {
     _ = link.work(for: .writer, epoch: 1, now: start)
     announce(2, to: &link)
     // The link subscribes to the channel, and confirms the announced values.
-    link.answerAll(at: start, stored: .document(2, "2"))
-    for _ in 0..<2 { link.answerAll(at: start + .milliseconds(300), stored: .document(2, "2")) }
+    link.answerOnce(at: start, stored: .document(2, "2"))
+    for _ in 0..<2 { link.answerOnce(at: start + .milliseconds(300), stored: .document(2, "2")) }
     #expect(!reads(link, at: start + .milliseconds(500)))
     #expect(reads(link, at: start + .milliseconds(800)))
   }

@@ -110,7 +110,7 @@ struct LinkStateTests {
     var link = LinkState.make()
     let ids = try (0..<3_000).map { try link.join("name\($0)") }
     link.connect(at: start)
-    link.answerAll(at: start)
+    link.answerOnce(at: start)
     for id in ids { link.changed(id) }
     var sent: [RedisRequest] = []
     while let work = link.work(for: .writer, epoch: 1, now: start), !work.encodings.isEmpty {
@@ -133,7 +133,7 @@ struct LinkStateTests {
     var link = LinkState.make()
     let ids = try (0..<3_000).map { try link.join("name\($0)") }
     link.connect(at: start)
-    link.answerAll(at: start)
+    link.answerOnce(at: start)
     for id in ids { link.changed(id) }
     var begun: [LinkState.ReplicaID] = []
     while let work = link.work(for: .writer, epoch: 1, now: start), !work.encodings.isEmpty {
@@ -240,7 +240,7 @@ struct LinkStateTests {
     let waiter = try link.read(names, maximumBytes: 10, now: start)
     link.connect(at: start)
     let huge = StoredValue.document(7, "12345678901")
-    for _ in 0..<3 { #expect(link.answerAll(at: start, stored: huge) == []) }
+    for _ in 0..<3 { #expect(link.answerOnce(at: start, stored: huge) == []) }
     let told = StoredValue(meta: huge.meta, content: .oversized(11))
     let effects = link.takeEffects()
     #expect(effects.contains { if case .answer(waiter, told, _) = $0 { true } else { false } })
@@ -256,7 +256,7 @@ struct LinkStateTests {
     let last = try link.join("awaited")
     _ = try link.load(last, now: start)
     link.connect(at: start)
-    #expect(link.answerAll(at: start, stored: document).first == "awaited")
+    #expect(link.answerOnce(at: start, stored: document).first == "awaited")
   }
 
   @Test("Bounded: large values that changed during an outage are not all sent together")
@@ -265,7 +265,7 @@ struct LinkStateTests {
     let ids = try (0..<20).map { try link.join("name\($0)") }
     link.connect(at: start)
     let stored = StoredValue.document(7, String(repeating: "x", count: 1 << 20))
-    for _ in ids { link.answerAll(at: start, stored: stored) }
+    for _ in ids { link.answerOnce(at: start, stored: stored) }
     for case .show(let id, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
     for id in ids { link.changed(id) }
     let work = try link.someWork(for: .writer, now: start)
@@ -358,7 +358,7 @@ struct LinkStateTests {
     let id = try link.join("count")
     let other = try link.join("other")
     link.connect(at: start)
-    link.answerAll(at: start)
+    link.answerOnce(at: start)
     link.changed(id)
     _ = link.takeEffects()
     let work = try link.someWork(for: .writer, now: start)
