@@ -18,6 +18,7 @@ let package = Package(
   dependencies: [
     .package(name: "swift-shared-state", path: ".."),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
   ],
   targets: [
     .systemLibrary(name: "CEpoll", path: "LineServer/Sources/CEpoll"),
@@ -40,7 +41,10 @@ let package = Package(
     ),
     .executableTarget(
       name: "line-load",
-      dependencies: ["LineServer"],
+      dependencies: [
+        "LineServer",
+        .product(name: "Subprocess", package: "swift-subprocess"),
+      ],
       path: "LineServer/Sources/line-load",
       swiftSettings: settings
     ),
@@ -76,6 +80,7 @@ let package = Package(
         library("SharedStateRedis"),
         library("SharedStateStore"),
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       path: "OrderWorkflow/Sources/order-workflow",
       swiftSettings: settings

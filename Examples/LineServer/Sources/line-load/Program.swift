@@ -1,32 +1,60 @@
 import Foundation
 import LineServer
+import Subprocess
 
 /// Opens many connections to a server, by default 10,000, talks on all of them, and prints the time that it took.
 ///
 /// The server is the program in the same folder, run in a process of its own.
 @main
 struct Program {
-  static func main() throws {
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  static func main() async {
+    do {
+      try await run()
+    } catch {
+      print(error)
+      exit(1)
+    }
+  }
+
+  private static func run() async throws {
     let count = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 10_000
     let limit = DescriptorLimit.raise()
     guard limit > count + 100 else {
-      print("\(count) connections need \(count + 100) descriptors, and this system allows \(limit).")
-      exit(1)
+      throw Failure(
+        description: "\(count) connections need \(count + 100) descriptors, and this system allows \(limit)."
+      )
     }
-    let server = Process()
-    server.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-      .appending(component: "line-server")
-    server.arguments = ["0"]
-    let output = Pipe()
-    server.standardOutput = output
-    try server.run()
-    defer { server.terminate() }
-    let greeting = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-    guard let port = greeting.split(whereSeparator: { $0 == ":" || $0 == "\n" }).last.flatMap({ UInt16($0) }) else {
-      print("The server says: \(greeting)")
-      exit(1)
+    let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    _ = try await Subprocess.run(
+      .name("line-server"),
+      arguments: ["0"],
+      environment: .inherit.updating(["PATH": folder.path]),
+      input: .none,
+      output: .sequence,
+      error: .currentStandardError
+    ) { server in
+      defer { try? server.send(signal: .kill) }
+      try load(server.processIdentifier, at: try await port(in: server.standardOutput), count)
     }
+  }
 
+  /// The port of the server, which is at the end of the first line that it prints.
+  private static func port(in output: SubprocessOutputSequence) async throws -> UInt16 {
+    for try await line in output.strings() {
+      guard let port = line.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+        throw Failure(description: "The server says: \(line)")
+      }
+      return port
+    }
+    throw Failure(description: "The server has ended.")
+  }
+
+  /// Talks to a server on so many connections.
+  private static func load(_ server: ProcessIdentifier, at port: UInt16, _ count: Int) throws {
     let memory = memory(of: server)
     var clients: [LineClient] = []
     let connecting = try measure {
@@ -78,8 +106,8 @@ struct Program {
   }
 
   /// Resident bytes of a process.
-  private static func memory(of process: Process) -> Int {
-    let path = "/proc/\(process.processIdentifier)/statm"
+  private static func memory(of process: ProcessIdentifier) -> Int {
+    let path = "/proc/\(process.value)/statm"
     let numbers = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ") ?? []
     return (numbers.dropFirst().first.flatMap { Int($0) } ?? 0) * Int(getpagesize())
   }
