@@ -15,7 +15,6 @@ let package = Package(
     .library(name: "SharedStateStore", targets: ["SharedStateStore"]),
     .library(name: "SharedStateStoreCombine", targets: ["SharedStateStoreCombine"]),
     .library(name: "SharedStateStoreTesting", targets: ["SharedStateStoreTesting"]),
-    .executable(name: "config-demo", targets: ["config-demo"]),
   ],
   dependencies: [
     .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
@@ -24,7 +23,7 @@ let package = Package(
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
-    // Starts the programs that tests run. No product uses it.
+    // Starts the programs that the demo and the tests run. No library uses it.
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
   ],
   targets: [
@@ -132,11 +131,13 @@ let package = Package(
         .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ]
     ),
+    // Not a product: a package that depends on this one would fetch swift-subprocess, too.
     .executableTarget(
       name: "config-demo",
       dependencies: [
         "SharedStateRedis",
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       exclude: ["config.json"]
     ),

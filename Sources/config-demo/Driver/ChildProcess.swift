@@ -1,86 +1,78 @@
 import Foundation
+import Subprocess
 
 /// A program that the demonstration has started. It reads and writes lines, and ends when its input does.
-final class ChildProcess: Sendable {
-  /// What it prints, line by line; ends with the program.
+struct ChildProcess: Sendable {
+  /// What it prints, line by line; ends with its output.
   let lines: AsyncStream<String>
 
-  private let input: FileHandle
-  private let exitStatus: AsyncStream<Int32>
+  private let input: AsyncStream<String>.Continuation
+  private let run: Task<TerminationStatus, any Error>
 
   /// Starts a program.
   ///
   /// - Parameters:
-  ///   - executable: Its path.
+  ///   - program: Its name. It is in a folder of `PATH`.
   ///   - environment: Added to the environment of this process.
   ///   - log: Where its standard error goes.
-  init(_ executable: String, _ arguments: [String], environment: [String: String] = [:], log: FileHandle) throws {
-    let (input, output) = (Pipe(), Pipe())
-    // A copy of our end of a pipe in another child would keep this child's input open.
-    for file in [input.fileHandleForWriting, output.fileHandleForReading] {
-      _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC)
+  init(_ program: String, _ arguments: [String], environment: [Environment.Key: String] = [:], log: FileHandle) {
+    let (commands, input) = AsyncStream.makeStream(of: String.self)
+    let (lines, line) = AsyncStream.makeStream(of: String.self)
+    self.input = input
+    self.lines = lines
+    run = Task {
+      // For a program that does not start.
+      defer { line.finish() }
+      return try await Subprocess.run(
+        .name(program),
+        arguments: Arguments(arguments),
+        environment: .inherit.updating(environment),
+        platformOptions: Self.ownGroup,
+        input: .inputWriter,
+        output: .sequence,
+        error: .sequence
+      ) { execution in
+        async let printing: Void = {
+          defer { line.finish() }
+          for try await text in execution.standardOutput.strings() { line.yield(text) }
+        }()
+        async let logging: Void = {
+          for try await text in execution.standardError.strings() { log.writeLine(text) }
+        }()
+        for await command in commands { _ = try await execution.standardInputWriter.write("\(command)\n") }
+        try await execution.standardInputWriter.finish()
+        _ = try await (printing, logging)
+      }.terminationStatus
     }
-    let (exitStatus, exited) = AsyncStream.makeStream(of: Int32.self)
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: executable)
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = input
-    process.standardOutput = output
-    process.standardError = log
-    process.terminationHandler = { process in
-      exited.yield(process.terminationStatus)
-      exited.finish()
-    }
-    try Self.withSignalsUnblocked { try process.run() }
-    self.input = input.fileHandleForWriting
-    self.exitStatus = exitStatus
-    lines = Self.lines(of: output.fileHandleForReading)
   }
 
   /// Hands a line to the program.
-  func send(_ line: String) throws {
-    try input.write(contentsOf: Data("\(line)\n".utf8))
+  func send(_ line: String) {
+    input.yield(line)
   }
 
-  /// Ends the program's input, and returns its exit status once it has ended.
-  func end() async throws -> Int32 {
-    try input.close()
-    return try await within(.seconds(15), "a program to end") { [exitStatus] in
-      for await status in exitStatus { return status }
-      throw CancellationError()
-    }
-  }
-
-  /// The path of a program, if it is installed.
-  static func path(of program: String) -> String? {
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-    return folders.map { "\($0)/\(program)" }.first(where: FileManager.default.isExecutableFile(atPath:))
-  }
-
-  /// Swift's own threads block most signals, and a child that one of them starts would never see a SIGTERM.
-  private static func withSignalsUnblocked(_ operation: () throws -> Void) rethrows {
-    var (none, previous) = (sigset_t(), sigset_t())
-    sigemptyset(&none)
-    pthread_sigmask(SIG_SETMASK, &none, &previous)
-    defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
-    try operation()
-  }
-
-  /// Reading blocks, so it has a thread of its own.
-  private static func lines(of file: FileHandle) -> AsyncStream<String> {
-    AsyncStream { lines in
-      Thread.detachNewThread {
-        var rest = Data()
-        while case let data = file.availableData, !data.isEmpty {
-          rest += data
-          while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            lines.yield(String(decoding: rest[..<end], as: UTF8.self))
-            rest = Data(rest[(end + 1)...])
-          }
-        }
-        lines.finish()
+  /// Ends the program's input, and returns its status once it has ended.
+  func end() async throws -> TerminationStatus {
+    input.finish()
+    return try await within(.seconds(15), "a program to end") { [run] in
+      try await withTaskCancellationHandler {
+        try await run.value
+      } onCancel: {
+        run.cancel()
       }
     }
+  }
+
+  /// Whether a program is in a folder of `PATH`.
+  static func isInstalled(_ program: String) async -> Bool {
+    await (try? Executable.name(program).resolveExecutablePath(in: .inherit)) != nil
+  }
+
+  /// Has a cancelled program end together with those that it has started itself.
+  private static var ownGroup: PlatformOptions {
+    var options = PlatformOptions()
+    options.processGroupID = 0
+    options.teardownSequence = [.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: .seconds(5))]
+    return options
   }
 }

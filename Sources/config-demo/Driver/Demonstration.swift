@@ -24,9 +24,9 @@ struct Demonstration {
   static func run() async throws {
     let url = ProcessInfo.processInfo.environment["REDIS_URL"] ?? ""
     if !url.isEmpty {
-      try await run(on: nil, services: names.map { try Participant(name: $0, url: url, log: .standardError) })
-    } else if let executable = ChildProcess.path(of: "redis-server") {
-      try await run(on: PrivateServer(executable: executable))
+      try await run(on: nil, services: names.map { Participant(name: $0, url: url, log: .standardError) })
+    } else if await ChildProcess.isInstalled("redis-server") {
+      try await run(on: PrivateServer())
     } else {
       try await run(on: FakeServer())
     }
@@ -47,7 +47,13 @@ struct Demonstration {
 
   private static func run(on server: (any DemoServer)?, services: [Participant]) async throws {
     var demonstration = Demonstration(services: services, server: server)
-    try await demonstration.tell()
+    do {
+      try await demonstration.tell()
+    } catch {
+      // A service that hangs would outlive this process.
+      for service in services { try? await service.end() }
+      throw error
+    }
     for service in services { try await service.end() }
     demonstration.narrator.summarise()
   }
@@ -84,15 +90,15 @@ extension Demonstration {
   private mutating func change(_ config: inout ShopConfig) async throws {
     narrator.step("checkout changes it. The others follow.")
     config.maximumItems += 10
-    try checkout.send("items \(config.maximumItems)")
+    checkout.send("items \(config.maximumItems)")
     try await everyoneSees(config)
 
     narrator.step("gateway changes it, then catalog.")
     config.banner = "Free delivery over \(config.maximumItems) items"
-    try gateway.send("banner \(config.banner)")
+    gateway.send("banner \(config.banner)")
     try await everyoneSees(config)
     config.maximumItems += 10
-    try catalog.send("items \(config.maximumItems)")
+    catalog.send("items \(config.maximumItems)")
     try await everyoneSees(config)
   }
 
@@ -120,8 +126,8 @@ extension Demonstration {
     var (ofCheckout, ofGateway) = (config, config)
     ofCheckout.maximumItems += 10
     ofGateway.banner = "Back soon"
-    try checkout.send("items \(ofCheckout.maximumItems)")
-    try gateway.send("banner \(ofGateway.banner)")
+    checkout.send("items \(ofCheckout.maximumItems)")
+    gateway.send("banner \(ofGateway.banner)")
     narrator.quote(checkout, try await checkout.sees(ofCheckout))
     narrator.quote(gateway, try await gateway.sees(ofGateway))
     narrator.quote(catalog, try await catalog.answer(to: "show", startingWith: "has \(config)"))

@@ -1,31 +1,33 @@
 import Foundation
 import SharedStateRedis
+import Subprocess
 
 /// A service that takes part in the demonstration, as a process of its own or inside this one.
 actor Participant {
   nonisolated let name: String
 
   private let lines: AsyncStream<String>
-  private let input: @Sendable (String) throws -> Void
+  private let input: @Sendable (String) -> Void
   private let finish: @Sendable () async throws -> Void
   /// The newest config that the service has reported.
   private var sighting = ""
 
   /// Starts a service as a process of its own, on the Redis at a URL.
-  init(name: String, url: String, log: FileHandle) throws {
-    let process = try ChildProcess(
-      // The path of this very program; /proc is the only place that knows it whatever the working directory.
-      FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
+  init(name: String, url: String, log: FileHandle) {
+    // The path of this very program; /proc is the only place that knows it whatever the working directory.
+    let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+    let process = ChildProcess(
+      program.lastPathComponent,
       ["serve", name],
-      environment: ["REDIS_URL": url],
+      environment: ["PATH": program.deletingLastPathComponent().path, "REDIS_URL": url],
       log: log
     )
     self.name = name
     lines = process.lines
-    input = { try process.send($0) }
+    input = { process.send($0) }
     finish = {
       let status = try await process.end()
-      guard status == 0 else { throw DemoError("\(name) ended with exit status \(status).") }
+      guard status.isSuccess else { throw DemoError("\(name) has failed: \(status).") }
     }
   }
 
@@ -49,8 +51,8 @@ actor Participant {
   }
 
   /// Hands the service a command, such as `items 20`.
-  nonisolated func send(_ command: String) throws {
-    try input(command)
+  nonisolated func send(_ command: String) {
+    input(command)
   }
 
   /// Waits until the service prints a line with this beginning, and returns the line.
@@ -67,7 +69,7 @@ actor Participant {
 
   /// Sends a command, and returns what the service answers.
   func answer(to command: String, startingWith start: String) async throws -> String {
-    try send(command)
+    send(command)
     return try await says(start)
   }
 

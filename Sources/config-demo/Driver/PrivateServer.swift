@@ -1,9 +1,9 @@
 import Foundation
+import Subprocess
 
 /// A redis-server on a free port of 127.0.0.1, with a temporary folder of its own.
 actor PrivateServer: DemoServer {
   private let folder: URL
-  private let executable: String
   private let logFile: URL
   private let logHandle: FileHandle
   private let port: Int
@@ -11,14 +11,13 @@ actor PrivateServer: DemoServer {
 
   private static let portAttempts = 20
 
-  init(executable: String) async throws {
-    self.executable = executable
+  init() async throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("config-demo-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     logFile = folder.appendingPathComponent("log")
     try Data().write(to: logFile)
     logHandle = try FileHandle(forWritingTo: logFile)
-    (process, port) = try await Self.launchOnFreePort(executable, folder: folder, log: logHandle)
+    (process, port) = try await Self.launchOnFreePort(folder: folder, log: logHandle)
   }
 
   nonisolated var title: String { "a private redis-server on 127.0.0.1:\(port)" }
@@ -26,7 +25,7 @@ actor PrivateServer: DemoServer {
 
   func start() async throws {
     guard process == nil else { return }
-    process = try await Self.launch(executable, port: port, folder: folder, log: logHandle)
+    process = try await Self.launch(port: port, folder: folder, log: logHandle)
     guard process != nil else { throw DemoError("redis-server did not start again on port \(port).") }
   }
 
@@ -35,8 +34,8 @@ actor PrivateServer: DemoServer {
     process = nil
   }
 
-  func addService(_ name: String) throws -> Participant {
-    try Participant(name: name, url: "redis://127.0.0.1:\(port)?label=\(name)", log: logHandle)
+  func addService(_ name: String) -> Participant {
+    Participant(name: name, url: "redis://127.0.0.1:\(port)?label=\(name)", log: logHandle)
   }
 
   func get() async throws -> String {
@@ -57,39 +56,35 @@ actor PrivateServer: DemoServer {
   }
 
   private func redisCLI(_ arguments: String...) async throws -> String {
-    guard let path = ChildProcess.path(of: "redis-cli") else { throw DemoError("redis-cli is not installed.") }
-    let process = try ChildProcess(path, ["-p", "\(port)"] + arguments, log: logHandle)
-    var output: [String] = []
-    for await line in process.lines { output.append(line) }
-    guard try await process.end() == 0 else { throw DemoError("redis-cli failed: \(output.joined(separator: " "))") }
-    return output.joined(separator: "\n")
+    let result = try await within(.seconds(15), "redis-cli to end") { [port] in
+      try await Subprocess.run(
+        .name("redis-cli"),
+        arguments: Arguments(["-p", "\(port)"] + arguments),
+        output: .string(limit: 1 << 20),
+        error: .currentStandardError
+      )
+    }
+    let output = result.standardOutput.trimmingCharacters(in: .newlines)
+    guard result.terminationStatus.isSuccess else { throw DemoError("redis-cli failed: \(output)") }
+    return output
   }
 
   /// Starts the server on a port below those that the system gives to clients, so that it is still free when the
   /// server starts again.
-  private static func launchOnFreePort(
-    _ executable: String,
-    folder: URL,
-    log: FileHandle
-  ) async throws -> (ChildProcess, Int) {
+  private static func launchOnFreePort(folder: URL, log: FileHandle) async throws -> (ChildProcess, Int) {
     for _ in 0..<portAttempts {
       let port = Int.random(in: 10_000..<32_000)
-      if let process = try await launch(executable, port: port, folder: folder, log: log) { return (process, port) }
+      if let process = try await launch(port: port, folder: folder, log: log) { return (process, port) }
     }
     throw DemoError("redis-server starts on no port; its log is in \(folder.path)/log.")
   }
 
   /// Starts the server, and returns when it is ready; `nil` when it ended instead.
-  private static func launch(
-    _ executable: String,
-    port: Int,
-    folder: URL,
-    log: FileHandle
-  ) async throws -> ChildProcess? {
+  private static func launch(port: Int, folder: URL, log: FileHandle) async throws -> ChildProcess? {
     // The shell ends the server when its own input ends, so that the server never outlives the demonstration.
-    let script = #""$@" </dev/null & exec >&2; read -r _; kill $!; wait $!"#
+    let script = #"redis-server "$@" </dev/null & exec >&2; read -r _; kill $!; wait $!"#
     let options = ["--bind", "127.0.0.1", "--port", "\(port)", "--dir", folder.path, "--appendonly", "yes"]
-    let process = try ChildProcess("/bin/sh", ["-c", script, "sh", executable] + options, log: log)
+    let process = ChildProcess("sh", ["-c", script, "sh"] + options, log: log)
     let isReady = try await within(.seconds(15), "redis-server to start") {
       for await line in process.lines where line.contains("eady to accept connections") { return true }
       return false
