@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 @testable import SharedStateRedis
 
@@ -76,6 +77,12 @@ extension Replica {
     var replica = reading(conflict: conflict, dataLoss: dataLoss)
     deliver(replica.stored(stored, vitals: vitals), to: &replica, outcome: .shown)
     return replica
+  }
+
+  /// Takes the repair that there has to be.
+  mutating func sentRepair(vitals: Vitals) throws -> SentWrite {
+    let taken = takeRepair(vitals: vitals)
+    return try #require(taken)
   }
 
   /// Returns the write of a repair.

@@ -67,8 +67,4 @@ extension LinkState {
     arrived([event], on: purpose, epoch: session.epoch, now: now)
     showAll()
   }
-
-  fileprivate mutating func showAll() {
-    for case .show(let id, let delivery, _) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
-  }
 }

@@ -19,7 +19,7 @@ struct LinkChecksTests {
       let payload = Data("1 \(revision) \(revision - 1) s other@host/1/n\n\(revision)".utf8)
       let epoch = link.session.epoch
       link.arrived([.message(channel: names.channel, payload: payload)], on: .subscriber, epoch: epoch, now: start)
-      for case .show(_, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+      link.showAll()
       if revision == 500 { _ = try link.someWork(for: .writer, now: start) }
     }
     // The link confirms the announced values.
@@ -144,7 +144,7 @@ struct LinkChecksTests {
     link.answerOnce(at: start)
     let payload = Data("1 7 0 s other@host/1/n\n7".utf8)
     link.arrived([.message(channel: "changes:{count}", payload: payload)], on: .subscriber, epoch: epoch, now: start)
-    for case .show(_, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    link.showAll()
     link.arrived([.invalidated(nil)], on: .subscriber, epoch: epoch, now: start)
     let later = start + .milliseconds(100)
     link.answerOnce(at: later)
@@ -173,9 +173,7 @@ struct LinkChecksTests {
     link.arrived([.reply(id: track, .tracking)], on: .writer, epoch: link.session.epoch, now: start)
     for _ in 0..<4 {
       link.answerOnce(at: start, stored: stored, listeners: listeners)
-      for case .show(let id, let delivery, _) in link.takeEffects() {
-        link.delivered(delivery, to: id, outcome: .shown)
-      }
+      link.showAll()
     }
     return link
   }
@@ -250,7 +248,7 @@ struct LinkChecksTests {
     let message = RedisEvent.message(channel: "changes:{a}", payload: Data((header + Self.large.text).utf8))
     let events = isMessageFirst ? [message, .invalidated(["a"])] : [.invalidated(["a"]), message]
     link.arrived(events, on: .subscriber, epoch: link.session.epoch, now: now)
-    for case .show(let id, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    link.showAll()
   }
 
   @Test(
@@ -444,7 +442,7 @@ extension LinkState {
   fileprivate mutating func connect(at now: Instant, showing stored: StoredValue) {
     connect(at: now)
     for _ in 0..<3 { answerOnce(at: now, stored: stored) }
-    for case .show(let id, let delivery, _) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
+    showAll()
   }
 
   /// Answers the writer's requests with the same stored value for all names, and returns the names that they look at.
@@ -464,7 +462,7 @@ extension LinkState {
         }
         arrived([.reply(id: request.id, reply)], on: .writer, epoch: session.epoch, now: now)
       }
-      for case .show(let id, let delivery, _) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
+      showAll()
     }
     return looks
   }

@@ -65,6 +65,11 @@ extension LinkState {
     return read
   }
 
+  /// Performs the effects that show a value, and drops all others.
+  mutating func showAll() {
+    for case .show(let id, let delivery, _) in takeEffects() { delivered(delivery, to: id, outcome: .shown) }
+  }
+
   mutating func liveReplica(_ name: String, at now: Instant) throws -> ReplicaID {
     let id = try join(name)
     connect(at: now)

@@ -266,7 +266,7 @@ struct LinkStateTests {
     link.connect(at: start)
     let stored = StoredValue.document(7, String(repeating: "x", count: 1 << 20))
     for _ in ids { link.answerOnce(at: start, stored: stored) }
-    for case .show(let id, let delivery, _) in link.takeEffects() { link.delivered(delivery, to: id, outcome: .shown) }
+    link.showAll()
     for id in ids { link.changed(id) }
     let work = try link.someWork(for: .writer, now: start)
     #expect(work.encodings.count == Commits.maximumBytesUnderWay >> 20)

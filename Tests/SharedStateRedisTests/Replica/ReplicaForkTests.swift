@@ -26,8 +26,7 @@ struct ReplicaForkTests {
     let stored = StoredValue.document(revision, #"{"a":3}"#, .new(revision, after: 51))
     let actions = replica.stored(stored, vitals: .successor)
     #expect(actions.contains(.report(.lostHistory(confirmed: Revision(52), stored: Revision(revision)))))
-    let taken = replica.takeRepair(vitals: .successor)
-    let write = try #require(taken)
+    let write = try replica.sentRepair(vitals: .successor)
     #expect(write.text == #"{"a":3,"b":2}"#)
     #expect(write.commit?.condition == .revision(Revision(revision)))
     #expect(write.commit?.seen == stored.meta?.lineage)
@@ -45,16 +44,14 @@ struct ReplicaForkTests {
   func sameLeaf() throws {
     var replica = failedOver(#"{"a":2}"#)
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
-    let taken = replica.takeRepair(vitals: .successor)
-    #expect(try #require(taken).text == #"{"a":3}"#)
+    #expect(try replica.sentRepair(vitals: .successor).text == #"{"a":3}"#)
   }
 
   @Test("AcknowledgedSurvives: restores the lost change if nobody has written since, whatever its revision")
   func ancestor() throws {
     var replica = failedOver()
     _ = replica.stored(.document(51, #"{"a":1}"#, .old(51)), vitals: .successor)
-    let taken = replica.takeRepair(vitals: .successor)
-    let restored = try #require(taken?.restore)
+    let restored = try #require(try replica.sentRepair(vitals: .successor).restore)
     #expect(restored.text == #"{"a":1,"b":2}"#)
     #expect(restored.meta.revision == Revision(52))
     #expect(restored.meta.lineage == .old(52).closed)
@@ -76,8 +73,7 @@ struct ReplicaForkTests {
   func otherPolicies(conflict: ConflictPolicy) throws {
     var replica = failedOver(conflict: conflict)
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
-    let taken = replica.takeRepair(vitals: .successor)
-    let write = try #require(taken)
+    let write = try replica.sentRepair(vitals: .successor)
     #expect(write.text == #"{"a":3}"#)
     #expect(write.commit?.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == true)
   }
@@ -87,8 +83,7 @@ struct ReplicaForkTests {
     var replica = Replica.holding(.document(52, #"{"a":1,"b":2}"#, .old(52)))
     replica.reconnect(Replica.Circumstances(runID: "2"))
     _ = replica.stored(.document(20, #"{"a":3}"#, .new(20, after: 51)), vitals: .successor)
-    let taken = replica.takeRepair(vitals: .successor)
-    let write = try #require(taken)
+    let write = try replica.sentRepair(vitals: .successor)
     #expect(write.text == #"{"a":3}"#)
     #expect(write.commit?.lineage?.made(Revision(60)).covers(Version(line: .old, revision: Revision(52))) == false)
   }
@@ -112,8 +107,7 @@ struct ReplicaForkTests {
   func editedAncestor() throws {
     var replica = failedOver()
     _ = replica.stored(.document(51, #"{"a":7}"#, .old(51)), vitals: .successor)
-    let taken = replica.takeRepair(vitals: .successor)
-    #expect(try #require(taken).text == #"{"a":7,"b":2}"#)
+    #expect(try replica.sentRepair(vitals: .successor).text == #"{"a":7,"b":2}"#)
   }
 
   @Test("AcknowledgedSurvives: of two incompatible documents, the stored one stays, and another service may merge")
@@ -160,8 +154,7 @@ struct ReplicaForkTests {
     _ = replica.stored(.document(21, #"{"a":4}"#, .new(21, after: 51)), vitals: .successor)
     let actions = replica.encoded(.success(Data(#"{"a":3,"b":2}"#.utf8)), stamp: 0, operation: .number(98))
     #expect(actions.contains(.commit))
-    let taken = replica.takeRepair(vitals: .successor)
-    let write = try #require(taken)
+    let write = try replica.sentRepair(vitals: .successor)
     #expect(write.text == #"{"a":4,"b":2}"#)
     #expect(write.commit?.condition == .revision(Revision(21)))
   }
@@ -224,8 +217,8 @@ struct ReplicaForkTests {
     let actions = replica.stored(.absent, vitals: .successor)
     #expect(!actions.contains(.report(.withdrawn(Revision(52)))))
     _ = replica.counted(.successor)
-    let taken = replica.takeRepair(vitals: .successor)
-    #expect(try #require(taken?.restore).text == "b")
+    let restored = try replica.sentRepair(vitals: .successor).restore
+    #expect(restored?.text == "b")
   }
 
   @Test("AcknowledgedSurvives: a commit of which another server has only the metadata is restored")
@@ -244,8 +237,8 @@ struct ReplicaForkTests {
     let actions = replica.committed(.committed(52), operation: .number(1), vitals: .successor)
     deliver(actions, to: &replica, outcome: .shown)
     deliver(replica.stored(left, vitals: .successor), to: &replica, outcome: .shown)
-    let taken = replica.takeRepair(vitals: .successor)
-    #expect(try #require(taken?.restore).text == "b")
+    let restored = try replica.sentRepair(vitals: .successor).restore
+    #expect(restored?.text == "b")
   }
 
   @Test("a load ends once both documents are merged")
@@ -270,8 +263,7 @@ struct ReplicaForkTests {
     var replica = Replica.holding(.document(50, #"{"a":1}"#, lines[0].made(Revision(50))))
     replica.reconnect(Replica.Circumstances(runID: "2"))
     _ = replica.stored(.document(21, #"{"a":1,"b":2}"#, lines[1].made(Revision(21))), vitals: .successor)
-    let taken = replica.takeRepair(vitals: .successor)
-    #expect(try #require(taken).text == #"{"a":1,"b":2}"#)
+    #expect(try replica.sentRepair(vitals: .successor).text == #"{"a":1,"b":2}"#)
   }
 
   @Test("an unreadable value yields to the stored one, even if a save had begun to replace it")

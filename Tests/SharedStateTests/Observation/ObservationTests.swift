@@ -7,14 +7,20 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ObservationTests {
+  /// Observes a value until its first change, and records it then.
+  private func changes<Value>(of value: @autoclosure @escaping @Sendable () -> Value) -> Recorder<Value> {
+    let seen = Recorder<Value>()
+    withObservationTracking {
+      _ = value()
+    } onChange: {
+      seen.append(value())
+    }
+    return seen
+  }
+
   @Test func localChangeIsToldBeforeWithLockReturnsAndShowsTheNewValue() {
     let shared = Shared(value: 1)
-    let seen = Recorder<Int>()
-    withObservationTracking {
-      _ = shared.wrappedValue
-    } onChange: {
-      seen.append(shared.wrappedValue)
-    }
+    let seen = changes(of: shared.wrappedValue)
     shared.withLock { $0 = 2 }
     #expect(seen.elements == [2])
     shared.withLock { $0 = 3 }
@@ -80,24 +86,14 @@ struct ObservationTests {
   @Test func readersAreObserved() {
     let shared = Shared(value: 1)
     let reader = SharedReader(shared)
-    let changes = Recorder<Void>()
-    withObservationTracking {
-      _ = reader.wrappedValue
-    } onChange: {
-      changes.append(())
-    }
+    let seen = changes(of: reader.wrappedValue)
     shared.withLock { $0 = 2 }
-    #expect(changes.count == 1)
+    #expect(seen.elements == [2])
   }
 
   @Test func pointingToSomethingElseIsObserved() {
     let shared = Shared(value: 1)
-    let seen = Recorder<Int>()
-    withObservationTracking {
-      _ = shared.wrappedValue
-    } onChange: {
-      seen.append(shared.wrappedValue)
-    }
+    let seen = changes(of: shared.wrappedValue)
     shared.projectedValue = Shared(value: 2)
     #expect(seen.elements == [2])
   }
@@ -105,12 +101,7 @@ struct ObservationTests {
   @Test func pointingToAnotherPartOfTheSameWholeIsObserved() {
     let whole = Shared(value: (1, 2))
     let part = whole.0
-    let seen = Recorder<Int>()
-    withObservationTracking {
-      _ = part.wrappedValue
-    } onChange: {
-      seen.append(part.wrappedValue)
-    }
+    let seen = changes(of: part.wrappedValue)
     part.projectedValue = whole.1
     #expect(seen.elements == [2])
   }
@@ -118,12 +109,7 @@ struct ObservationTests {
   @Test func pointingToSomethingElseIsObservedThroughTheStatus() {
     let backend = ScriptedBackend<Int>.loadingByHand()
     let shared = Shared(value: 1)
-    let seen = Recorder<Bool>()
-    withObservationTracking {
-      _ = shared.isLoading
-    } onChange: {
-      seen.append(shared.isLoading)
-    }
+    let seen = changes(of: shared.isLoading)
     shared.projectedValue = Shared(wrappedValue: 2, .scripted(backend))
     #expect(seen.elements == [true])
     backend.loads.elements[0].continuation.resumeReturningInitialValue()
@@ -132,12 +118,7 @@ struct ObservationTests {
   @Test func changeFromElsewhereIsObserved() async {
     let backend = ScriptedBackend<Int>()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
-    let seen = Recorder<Int>()
-    withObservationTracking {
-      _ = shared.wrappedValue
-    } onChange: {
-      seen.append(shared.wrappedValue)
-    }
+    let seen = changes(of: shared.wrappedValue)
     backend.yield(2)
     await seen.wait(count: 1)
     #expect(seen.elements == [2])
@@ -146,21 +127,12 @@ struct ObservationTests {
   @Test func statusIsObserved() async {
     let backend = ScriptedBackend<Int>.loadingByHand()
     let shared = Shared(wrappedValue: 1, .scripted(backend))
-    let seen = Recorder<String>()
-    withObservationTracking {
-      _ = shared.isLoading
-    } onChange: {
-      seen.append("\(shared.isLoading)")
-    }
+    let isLoading = changes(of: shared.isLoading)
     backend.loads.elements[0].continuation.resume(throwing: TestError())
-    await seen.wait { $0.last == "false" }
-    withObservationTracking {
-      _ = shared.loadError
-    } onChange: {
-      seen.append("\(shared.loadError == nil)")
-    }
+    await isLoading.wait { $0.last == false }
+    let hasFailed = changes(of: shared.loadError != nil)
     backend.yield(2)
-    await seen.wait { $0.last == "true" }
+    await hasFailed.wait { $0.last == false }
   }
 
   @Test func changesOfTheStatusDoNotPileUpBehindASlowObserver() async {
