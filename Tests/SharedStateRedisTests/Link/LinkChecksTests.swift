@@ -12,7 +12,7 @@ struct LinkChecksTests {
     var link = LinkState.make()
     let names = KeyNames(namespace: "", name: "brief", database: 0)
     let policy = ReplicaPolicy(timeToLive: 1_000, detectsForeignEdits: false, writer: "me")
-    let id = try link.join(names, name: "brief", valueType: "Int", policy: policy)
+    _ = try link.join(names, name: "brief", valueType: "Int", policy: policy)
     link.connect(at: start)
     link.answerOnce(at: start)
     for revision in 1...1_000 as ClosedRange<UInt64> {
@@ -137,7 +137,7 @@ struct LinkChecksTests {
   @Test("ForeignEditsSeen: a deletion between a message and the first read, which is answered earlier, is found")
   func deletedBeforeTheFirstRead() throws {
     var link = LinkState.make()
-    let id = try link.join("count")
+    _ = try link.join("count")
     let epoch = link.session.epoch
     let track = try link.connectAskingForTracking(at: start)
     link.arrived([.reply(id: track, .tracking)], on: .writer, epoch: epoch, now: start)
