@@ -54,6 +54,7 @@ struct ModellingArticleTests {
     try await first.save()
     try await second.save()
     try await first.load()
+    try await second.load()
     #expect(first.wrappedValue == second.wrappedValue)
     return first.wrappedValue
   }
