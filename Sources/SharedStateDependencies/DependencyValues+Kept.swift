@@ -1,20 +1,8 @@
 extension DependencyValues {
-  /// The values in force, to be kept; `nil` when they are the defaults of the process.
-  package static var kept: DependencyValues? {
-    let values = captured
-    return values.isDefault ? nil : values
-  }
-
-  private var isDefault: Bool { overrides.isEmpty && contextOverride == nil && cache == nil }
-
-  /// Runs an operation with kept values in force. It has no type parameter, so that it is compiled once.
-  @usableFromInline
-  package static func withInForce(_ values: DependencyValues, _ operation: () -> Void) {
-    values.inForce(operation)
-  }
+  /// Whether they are the defaults of the process.
+  var isDefault: Bool { overrides.isEmpty && contextOverride == nil && cache == nil }
 
   /// Runs an operation with kept values in force.
-  @_disfavoredOverload
   package static func withInForce<Result>(
     _ values: DependencyValues,
     _ operation: () throws -> Result

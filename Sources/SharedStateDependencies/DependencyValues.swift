@@ -10,11 +10,9 @@ import IssueReporting
 /// use a ``Dependency`` that was created by the test.
 public struct DependencyValues: Sendable {
   /// The values in force for the current task.
-  @TaskLocal package static var current = DependencyValues(cache: nil)
+  package static var current: DependencyValues { DependencyScope.current.values }
   /// Whether values are being changed, so that reading one is no use of it.
-  ///
-  /// It is not a part of the values, because the closure that changes them may replace them.
-  @TaskLocal static var isUpdating = false
+  static var isUpdating: Bool { DependencyScope.current.isUpdating }
 
   private(set) var overrides: [ObjectIdentifier: any DependencyBoxing] = [:]
   var contextOverride: DependencyContext?
@@ -92,7 +90,7 @@ extension DependencyValues {
   mutating func update<Result>(
     by update: (inout DependencyValues) throws -> Result
   ) rethrows -> Result {
-    try Self.$isUpdating.withValue(true) { try update(&self) }
+    try DependencyScope(.current, isUpdating: true).inForce { try update(&self) }
   }
 
   /// Lets an asynchronous closure change these values.
@@ -100,15 +98,12 @@ extension DependencyValues {
     isolation: isolated (any Actor)?,
     by update: (inout DependencyValues) async throws -> Result
   ) async rethrows -> Result {
-    try await Self.$isUpdating.withValue(true, operation: { try await update(&self) }, isolation: isolation)
+    try await DependencyScope(.current, isUpdating: true).inForce(isolation: isolation) { try await update(&self) }
   }
 
   /// Runs an operation with these values in force.
   func inForce<Result>(_ operation: () throws -> Result) rethrows -> Result {
-    try Self.$current.withValue(self) {
-      guard Self.isUpdating else { return try operation() }
-      return try Self.$isUpdating.withValue(false, operation: operation)
-    }
+    try DependencyScope(self).inForce(operation)
   }
 
   /// Runs an asynchronous operation with these values in force.
@@ -116,14 +111,7 @@ extension DependencyValues {
     isolation: isolated (any Actor)?,
     _ operation: () async throws -> Result
   ) async rethrows -> Result {
-    try await Self.$current.withValue(
-      self,
-      operation: {
-        guard Self.isUpdating else { return try await operation() }
-        return try await Self.$isUpdating.withValue(false, operation: operation, isolation: isolation)
-      },
-      isolation: isolation
-    )
+    try await DependencyScope(self).inForce(isolation: isolation, operation)
   }
 
   /// These values with a cache of their own, unless they have one.
@@ -150,7 +138,7 @@ extension DependencyValues {
     if context == .live {
       values.overrides = [:]
     }
-    return Self.$current.withValue(values) {
+    return DependencyScope(values, isUpdating: Self.isUpdating).inForce {
       switch context {
       case .live: liveValue(of: key)
       case .preview: key.previewValue

@@ -81,7 +81,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
           initialState: state,
           reduction: reducer().reduction,
           feature: R.self,
-          dependencies: dependencies,
+          dependencies: DependencyScope(dependencies),
           monitor: recorder
         )
         return (state: state, core: core, dependencies: dependencies)

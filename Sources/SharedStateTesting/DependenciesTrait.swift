@@ -30,7 +30,7 @@ public struct DependenciesTrait: SuiteTrait, TestTrait, TestScoping {
     let isOutermost = DependencyValues.current.cache == nil
     let values = DependencyValues.current.withOwnCache()
     defer { if isOutermost { values.cache?.reset() } }
-    try await DependencyValues.$current.withValue(values) {
+    try await DependencyValues.withInForce(values) {
       try await withDependencies(updateValues, operation: function)
     }
   }

@@ -44,7 +44,7 @@ struct DependenciesTraitTests {
     let test = try #require(Test.current)
     let trait: DependenciesTrait = .dependencies
     let observed = WeakBox()
-    try await DependencyValues.$current.withValue(DependencyValues(cache: nil)) {
+    try await DependencyValues.withInForce(DependencyValues(cache: nil)) {
       try await trait.provideScope(for: test, testCase: Test.Case.current) {
         observed.set(DependencyValues.current.counter)
         #expect(!observed.isReleased)

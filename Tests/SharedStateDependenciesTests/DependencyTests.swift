@@ -55,7 +55,7 @@ import Testing
 
   @Test func modelOfAnotherTestSeesThePresentTest() async {
     let foreign = DependencyValues()
-    let model = DependencyValues.$current.withValue(foreign) { Model() }
+    let model = DependencyValues.withInForce(foreign) { Model() }
     #expect(model.counter === DependencyValues.current.counter)
     #expect(model.counter !== foreign.counter)
   }

@@ -209,7 +209,7 @@ package final class EffectNode: Sendable {
 /// A source that calls back, such as a publisher.
 struct EffectSource<Action: Sendable>: Sendable {
   /// The dependencies in force where the effect was made; `nil` when they are the defaults of the process.
-  let dependencies: DependencyValues?
+  let dependencies: DependencyScope?
   let subscribe: @Sendable (_ send: Send<Action>, _ end: @escaping @Sendable () -> Void) -> @Sendable () -> Void
 
   func map<Other: Sendable>(_ transform: @escaping @Sendable (Action) -> Other) -> EffectSource<Other> {
@@ -221,7 +221,7 @@ struct EffectSource<Action: Sendable>: Sendable {
   /// Subscribes, with the dependencies in force.
   func start(_ send: Send<Action>, _ end: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     guard let dependencies else { return subscribe(send, end) }
-    return DependencyValues.withInForce(dependencies) { subscribe(send, end) }
+    return dependencies.inForce { subscribe(send, end) }
   }
 }
 

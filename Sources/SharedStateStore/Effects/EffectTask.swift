@@ -8,7 +8,7 @@ final class EffectTask<Action: Sendable>: Sendable {
   let name: String?
   let priority: TaskPriority?
   /// The dependencies in force where the effect was made; `nil` when they are the defaults of the process.
-  let dependencies: DependencyValues?
+  let dependencies: DependencyScope?
   let location: CallSite
   let operation: @Sendable (Send<Action>) async throws -> Void
   let handler: (@Sendable (any Error, Send<Action>) async -> Void)?
@@ -16,7 +16,7 @@ final class EffectTask<Action: Sendable>: Sendable {
   init(
     name: String?,
     priority: TaskPriority?,
-    dependencies: DependencyValues?,
+    dependencies: DependencyScope?,
     location: CallSite,
     operation: @escaping @Sendable (Send<Action>) async throws -> Void,
     handler: (@Sendable (any Error, Send<Action>) async -> Void)?
@@ -53,7 +53,7 @@ final class EffectTask<Action: Sendable>: Sendable {
   /// Runs the closure, with its dependencies in force.
   func run(_ send: Send<Action>, report: @Sendable (String, CallSite) -> Void) async {
     guard let dependencies else { return await perform(send, report: report) }
-    await DependencyValues.withInForce(dependencies) { await perform(send, report: report) }
+    await dependencies.inForce { await perform(send, report: report) }
   }
 
   private func perform(_ send: Send<Action>, report: @Sendable (String, CallSite) -> Void) async {

@@ -55,7 +55,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   /// The dependencies of the reducer; `nil` when they are the defaults of the process.
   @usableFromInline
   @exclusivity(unchecked)
-  var dependencies: DependencyValues?
+  var dependencies: DependencyScope?
   let monitor: (any CoreMonitor<State, Action>)?
 
   /// State with a lock of its own, which is held only for a moment.
@@ -77,7 +77,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     initialState: State,
     reduction: Reduction<State, Action>,
     feature: any Any.Type,
-    dependencies: DependencyValues? = nil,
+    dependencies: DependencyScope? = nil,
     monitor: (any CoreMonitor<State, Action>)? = nil
   ) {
     storage = initialState
@@ -99,7 +99,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   package func setDependencies(_ dependencies: DependencyValues) {
     lock._unsafeLock()
     defer { lock._unsafeUnlock() }
-    self.dependencies = dependencies
+    self.dependencies = DependencyScope(dependencies)
   }
 
   /// Whether no effect is running.
@@ -192,7 +192,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     if isWatched { return reduceFirst(action, on: thread) }
     var effect = Effect<Action>.none
     if let dependencies {
-      DependencyValues.withInForce(dependencies) { effect = reduction(&storage, action, registry: registry) }
+      dependencies.inForce { effect = reduction(&storage, action, registry: registry) }
     } else if reduction.children == nil {
       // Calling the reduction would instantiate the metadata of its type where the code is not specialised.
       effect = reduction.run(&storage, action)
@@ -336,7 +336,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   private func reduce(_ action: Action, isSentByEffect: Bool, _ work: inout Work) -> Effect<Action> {
     var effect = Effect<Action>.none
     if let dependencies {
-      DependencyValues.withInForce(dependencies) {
+      dependencies.inForce {
         effect = reduceWatched(action, isSentByEffect: isSentByEffect)
       }
     } else {

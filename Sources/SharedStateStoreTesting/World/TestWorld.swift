@@ -211,7 +211,7 @@ public final class TestWorld: Sendable {
     let values = DependencyValues.current.withFreshCache()
     defer { values.cache?.reset() }
     do {
-      let result = try await DependencyValues.$current.withValue(values) {
+      let result = try await DependencyValues.withInForce(values) {
         try await withDependencies {
           $0.continuousClock = clock
           $0.date = DateGenerator { [worldSchedule] in

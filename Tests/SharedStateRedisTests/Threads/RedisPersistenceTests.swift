@@ -69,7 +69,7 @@ struct RedisPersistenceTests {
   func defaultStoreEnds() async throws {
     let test = try #require(Test.current)
     let kept = Mutex<RedisStore?>(nil)
-    try await DependencyValues.$current.withValue(DependencyValues(cache: nil)) {
+    try await DependencyValues.withInForce(DependencyValues(cache: nil)) {
       let trait: DependenciesTrait = .dependencies
       try await trait.provideScope(for: test, testCase: nil) {
         @Dependency(\.defaultRedisStore) var store

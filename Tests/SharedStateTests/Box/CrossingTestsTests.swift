@@ -133,7 +133,7 @@ struct CrossingTestsTests {
 
   /// Runs the closure as a part of another test, always the same one, which never ends.
   private func inAnotherTest<Result>(_ operation: () throws -> Result) rethrows -> Result {
-    try DependencyValues.$current.withValue(DependencyValues(cache: Self.otherTest), operation: operation)
+    try DependencyValues.withInForce(DependencyValues(cache: Self.otherTest), operation)
   }
 
   private static let otherTest = DependencyCache()
