@@ -98,14 +98,18 @@ extension Reducer {
                 return (ThreadRecord.presented { element.value.run(&elementState, elementAction) }, tag)
               }
             }
-            let embedded =
-              effect
-              .map { path.embed(.element(id: id, action: $0)) }
-              .of(component(id), dismissal: path.embed(.popFrom(id: id)))
-              .merge(with: base.run(&state, action))
+            var merged = base.run(&state, action)
+            // The closure would be allocated even for an effect that does nothing.
+            if !effect.isNone {
+              merged =
+                effect
+                .map { path.embed(.element(id: id, action: $0)) }
+                .of(component(id), dismissal: path.embed(.popFrom(id: id)))
+                .merge(with: merged)
+            }
             // An element in another case counts as another element.
-            guard let tag, part.modify(&state, { $0.tag(of: id) }) != tag else { return embedded }
-            return embedded.merge(with: .farewell(component(id)))
+            guard let tag, part.modify(&state, { $0.tag(of: id) }) != tag else { return merged }
+            return merged.merge(with: .farewell(component(id)))
           case .push(let id, let elementState):
             part.modify(&state) { stack in
               if stack.index(of: id) == nil {
