@@ -4,7 +4,6 @@ public import SharedStateDependencies
   public import Synchronization
 #else
   public import struct Synchronization.Atomic
-  public import struct Synchronization.AtomicLazyReference
 #endif
 
 /// A state, and a queue of its actions.
@@ -29,7 +28,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   let mailCount = Atomic<Int>(0)
   private let side = Mutex(Side())
   /// Created for the first effect.
-  private let madeEffects = AtomicLazyReference<CoreEffects>()
+  private let madeEffects = Mutex<CoreEffects?>(nil)
 
   @usableFromInline
   let reduction: Reduction<State, Action>
@@ -103,10 +102,10 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   }
 
   /// Whether no effect is running.
-  package var isIdle: Bool { madeEffects.load()?.root.isAlone ?? true }
+  package var isIdle: Bool { madeEffects.withLock { $0 }?.root.isAlone ?? true }
 
   deinit {
-    madeEffects.load()?.root.cancel()
+    madeEffects.withLock { $0 }?.root.cancel()
   }
 
   package override var name: String { "\(feature)" }
@@ -408,6 +407,11 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
 
   /// The part of the core for effects.
   var effects: CoreEffects {
-    madeEffects.load() ?? madeEffects.storeIfNil(CoreEffects(name: name))
+    madeEffects.withLock { made in
+      if let made { return made }
+      let effects = CoreEffects(name: name)
+      made = effects
+      return effects
+    }
   }
 }
