@@ -1,4 +1,5 @@
 import Observation
+import SharedState
 import SharedStateStore
 import Synchronization
 import Testing
@@ -149,6 +150,35 @@ private struct Parent {
   }
 }
 
+/// Its elements are features like itself.
+@Reducer
+private struct Tree {
+  @ObservableState
+  struct State: Identifiable {
+    let id: Int
+    var trees: IdentifiedArrayOf<State> = []
+    var path = StackState<State>()
+  }
+
+  enum Action {
+    case plant
+    indirect case trees(IdentifiedActionOf<Tree>)
+    indirect case path(StackActionOf<Tree>)
+  }
+
+  var body: some ReducerOf<Self> {
+    Reduce { state, action in
+      if case .plant = action {
+        state.trees.append(State(id: state.trees.count))
+        state.path.append(State(id: state.path.count))
+      }
+      return .none
+    }
+    .forEach(\.trees, action: \.trees) { Tree() }
+    .forEach(\.path, action: \.path) { Tree() }
+  }
+}
+
 @Reducer
 private struct Unobserved {
   struct State: Equatable {
@@ -257,6 +287,16 @@ struct ReducerMacroTests {
     store.send(.destination(.presented(.parent(.present))))
     store.send(.destination(.presented(.parent(.child(.presented(.increment))))))
     #expect(store.state.destination?.parent?.child?.count == 1)
+  }
+
+  @Test("The elements of a feature may be of its own type")
+  func recursiveElements() {
+    let store = Store(initialState: Tree.State(id: 0)) { Tree() }
+    store.send(.plant)
+    store.send(\.trees[id: 0].plant)
+    store.send(\.path[id: store.path.ids[0]].plant)
+    #expect(store.trees[0].trees.count == 1)
+    #expect(store.path[0].path.count == 1)
   }
 
   @Test("A presentation is observed by its identity and by the members that are read")

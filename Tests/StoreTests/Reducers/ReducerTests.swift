@@ -146,4 +146,20 @@ struct ReducerTests {
     await store.send(.child(.presented(.child(.presented(.rename("leaf")))))) { $0.child?.child?.name = "leaf" }
     await store.send(.child(.dismiss)) { $0.child = nil }
   }
+  /// Does everything twice. Its types follow from its body.
+  struct Twice<Base: Reducer>: Reducer {
+    let base: Base
+
+    var body: some Reducer<Base.State, Base.Action> {
+      base
+      base
+    }
+  }
+
+  @Test("A reducer around another one needs to name no types")
+  func around() {
+    let store = Store(initialState: 0) { Twice(base: Adder(amount: 3)) }
+    store.send(1)
+    #expect(store.state == 6)
+  }
 }
