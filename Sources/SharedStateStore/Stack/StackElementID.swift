@@ -72,6 +72,12 @@ public struct StackElementIDGenerator: Sendable {
 
   package var nextNumber: Int { peek().number }
 
+  /// Counts an identity from elsewhere, and all older ones, as used.
+  func use(_ id: StackElementID) {
+    // After the last number this changes nothing, instead of overflowing.
+    count.next.max(id.number &+ 1, ordering: .relaxed)
+  }
+
   /// Sets the next identity.
   func setNext(_ number: Int) {
     count.next.store(number, ordering: .relaxed)

@@ -105,15 +105,20 @@ public struct StackState<Element> {
 
   @usableFromInline
   mutating func append(_ element: Element, id: StackElementID) {
+    // The next new element must have another identity.
+    @Dependency(\.stackElementID) var stackElementID
+    stackElementID.use(id)
     if let last = ids.last, last >= id { isInOrder = false }
     ids.append(id)
     elements.append(element)
   }
 
-  private static func makeIDs(_ count: Int) -> [StackElementID] {
+  private func makeIDs(_ count: Int) -> [StackElementID] {
     if count == 0 { return [] }
     @Dependency(\.stackElementID) var stackElementID
     let generator = stackElementID
+    // The present elements may come from another generator.
+    if let youngest = isInOrder ? ids.last : ids.max() { generator.use(youngest) }
     return (0..<count).map { _ in generator.next() }
   }
 }
@@ -136,7 +141,7 @@ extension StackState: RandomAccessCollection, RangeReplaceableCollection {
   public mutating func replaceSubrange<Elements: Collection>(_ range: Range<Int>, with newElements: Elements)
   where Elements.Element == Element {
     let isAtTop = range.upperBound == ids.count
-    ids.replaceSubrange(range, with: Self.makeIDs(newElements.count))
+    ids.replaceSubrange(range, with: makeIDs(newElements.count))
     elements.replaceSubrange(range, with: newElements)
     if !isAtTop, !newElements.isEmpty { isInOrder = false }
     if ids.isEmpty { isInOrder = true }

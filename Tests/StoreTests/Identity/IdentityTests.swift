@@ -220,6 +220,36 @@ struct IdentityTests {
     #expect(office.path.map(\.id) == [1])
   }
 
+  @Test("A new element has another identity than every element that was pushed")
+  func newIdentity() {
+    let office = makeOffice()
+    office.send(.path(.push(id: 7, state: Worker.State(id: 1))))
+    office.send(.path(.popFrom(id: 7)))
+    office.send(.set { $0.path.append(Worker.State(id: 2)) })
+    #expect(office.path.ids == [8])
+  }
+
+  @Test("A new element has another identity than elements from elsewhere, and is above them")
+  func newIdentityAboveOthers() {
+    let stack = withDependencies {
+      $0.stackElementID = .incrementing
+    } operation: {
+      StackState([1, 2, 3])
+    }
+    withDependencies {
+      $0.stackElementID = .incrementing
+    } operation: {
+      var copy = stack
+      copy.append(4)
+      #expect(copy.ids == [0, 1, 2, 3])
+      copy[id: 9] = 10
+      copy.insert(0, at: 0)
+      copy.append(11)
+      #expect(copy.ids == [10, 0, 1, 2, 3, 9, 11])
+      #expect(copy.ids.map { copy[id: $0] } == [0, 1, 2, 3, 4, 10, 11])
+    }
+  }
+
   @Test("Elements that stay keep their effects, whichever others come and go")
   func stackOfMany() async throws {
     let office = makeOffice()
