@@ -53,6 +53,22 @@ public struct BindingAction<Root: Sendable>: Sendable, Equatable {
   }
 }
 
+extension BindingAction: CasePathable {
+  /// The paths of the properties, as in `\.binding.name`.
+  @dynamicMemberLookup
+  public struct AllCasePaths: Sendable {
+    /// The path of the changes of a property.
+    public subscript<Value: Equatable & Sendable>(
+      dynamicMember keyPath: any WritableKeyPath<Root, Value> & Sendable
+    ) -> AnyCasePath<BindingAction, Value> {
+      AnyCasePath(embed: { .set(keyPath, $0) }, extract: { keyPath ~= $0 ? $0.value as? Value : nil })
+    }
+  }
+
+  /// The paths of all properties.
+  public static var allCasePaths: AllCasePaths { AllCasePaths() }
+}
+
 extension BindingAction: CustomReflectable {
   /// The property and the value.
   public var customMirror: Mirror {

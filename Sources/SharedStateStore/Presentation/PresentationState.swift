@@ -72,6 +72,17 @@ private enum PresentationNumbers {
   static func next() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
+extension PresentationState where State: CasePathable {
+  /// The value of the presented state in a case; `nil` when another case is presented, or nothing.
+  public subscript<Value>(case path: CaseKeyPath<State, Value>) -> Value? {
+    get { wrappedValue.flatMap { AnyCasePath(path).extract(from: $0) } }
+    set {
+      guard self[case: path] != nil else { return }
+      wrappedValue = newValue.map { AnyCasePath(path).embed($0) }
+    }
+  }
+}
+
 extension PresentationState: Sendable where State: Sendable {}
 
 extension PresentationState: Equatable where State: Equatable {
@@ -128,6 +139,7 @@ extension PresentationAction: Encodable where Action: Encodable {}
 
 extension PresentationAction: CasePathable {
   /// The paths of the cases.
+  @dynamicMemberLookup
   public struct AllCasePaths: Sendable {
     /// The path of `dismiss`.
     public var dismiss: AnyCasePath<PresentationAction, Void> {
@@ -137,6 +149,13 @@ extension PresentationAction: CasePathable {
     /// The path of `presented`.
     public var presented: AnyCasePath<PresentationAction, Action> {
       AnyCasePath(embed: { .presented($0) }, extract: { if case .presented(let action) = $0 { action } else { nil } })
+    }
+
+    /// The path of an action of the presented child: `\.child.increment` is short for `\.child.presented.increment`.
+    public subscript<Member>(
+      dynamicMember keyPath: KeyPath<Action.AllCasePaths, AnyCasePath<Action, Member>>
+    ) -> AnyCasePath<PresentationAction, Member> where Action: CasePathable {
+      presented.appending(path: Action.allCasePaths[keyPath: keyPath])
     }
   }
 

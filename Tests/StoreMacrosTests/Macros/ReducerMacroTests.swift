@@ -299,6 +299,28 @@ struct ReducerMacroTests {
     #expect(store.path[0].path.count == 1)
   }
 
+  @Test("The path of a presented action may leave out 'presented'")
+  func presentedPaths() {
+    store.send(.present)
+    store.send(\.child.increment)
+    #expect(store.child?.count == 1)
+    let action = Parent.Action.child(.presented(.increment))
+    #expect(action.is(\.child.increment))
+    #expect(!Parent.Action.child(.dismiss).is(\.child.increment))
+  }
+
+  @Test("A case of the presented state is read and changed by its path")
+  func presentedCase() {
+    var presentation = PresentationState(wrappedValue: Destination.State.counting(Counting.State()))
+    presentation[case: \.counting]?.count = 1
+    #expect(presentation[case: \.counting]?.count == 1)
+    presentation[case: \.byTen]?.count = 1
+    presentation[case: \.byTen] = Counting.State()
+    #expect(presentation[case: \.byTen] == nil)
+    presentation[case: \.counting] = nil
+    #expect(presentation.wrappedValue == nil)
+  }
+
   @Test("A presentation is observed by its identity and by the members that are read")
   func presentation() {
     store.send(.present)
