@@ -4,7 +4,7 @@ import Synchronization
 import OpenCombine
 
 /// Delivers the states of a core to one subscriber, as many as it requests.
-final class StateSubscription<State: Sendable, Action: Sendable>: StateSubscribing, @unchecked Sendable {
+final class StateSubscription<State: Sendable, Action: Sendable>: Subscription, @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because every mutable property is only accessed with
   // `mutex` held, and one thread at a time calls the subscriber.
 

@@ -8,40 +8,47 @@ extension Store {
   ///
   /// States are published in order, on the threads that send, with no lock held.
   public var publisher: StorePublisher<State> {
-    StorePublisher { [core] in StateSubscription($0, core: core) }
+    StorePublisher(CorePublisher(core: core))
   }
 }
 
-/// Publishes the states of a store, or of a part of it: `store.publisher.count`.
+/// Publishes the states of a store, or of a part of it: `store.publisher.child.name`.
 @dynamicMemberLookup
-public struct StorePublisher<State: Sendable>: Publisher {
+public struct StorePublisher<State>: Publisher {
   /// A state.
   public typealias Output = State
   /// It never ends by itself.
   public typealias Failure = Never
 
-  private let subscribe: (any Subscriber<State, Never>) -> any StateSubscribing
+  private let states: AnyPublisher<State, Never>
 
-  init(_ subscribe: @escaping (any Subscriber<State, Never>) -> any StateSubscribing) {
-    self.subscribe = subscribe
+  init(_ states: some Publisher<State, Never>) {
+    self.states = states.eraseToAnyPublisher()
   }
 
   /// Begins with the present state.
   public func receive<Downstream: Subscriber>(subscriber: Downstream)
   where Downstream.Input == State, Downstream.Failure == Never {
-    let subscription = subscribe(subscriber)
-    subscriber.receive(subscription: subscription)
-    subscription.start()
+    states.receive(subscriber: subscriber)
   }
 
   /// Publishes a part of the state whenever that part has changed.
-  public subscript<Value: Equatable>(
-    dynamicMember keyPath: KeyPath<State, Value>
-  ) -> Publishers.RemoveDuplicates<Publishers.MapKeyPath<Self, Value>> {
-    map(keyPath).removeDuplicates()
+  public subscript<Value: Equatable>(dynamicMember keyPath: KeyPath<State, Value>) -> StorePublisher<Value> {
+    StorePublisher<Value>(states.map(keyPath).removeDuplicates())
   }
 }
 
-protocol StateSubscribing: Subscription {
-  func start()
+/// Publishes the states of a core.
+private struct CorePublisher<State: Sendable, Action: Sendable>: Publisher {
+  typealias Output = State
+  typealias Failure = Never
+
+  let core: Core<State, Action>
+
+  func receive<Downstream: Subscriber>(subscriber: Downstream)
+  where Downstream.Input == State, Downstream.Failure == Never {
+    let subscription = StateSubscription(subscriber, core: core)
+    subscriber.receive(subscription: subscription)
+    subscription.start()
+  }
 }

@@ -22,7 +22,7 @@ extension Store {
 
   /// A store of a child with an optional state, or with the value of a case; `nil` when the state is absent.
   ///
-  /// When the child's state goes, the store keeps the last one.
+  /// When the child's state goes, the store keeps the one that was last read from it.
   public func scope<ChildState: Sendable, ChildAction: Sendable>(
     state toChildState: any KeyPath<State, ChildState?> & Sendable,
     action toChildAction: CaseKeyPath<Action, ChildAction>
@@ -41,6 +41,9 @@ extension Store {
   }
 
   /// A store of the value of a case; `nil` when the state is in another case.
+  ///
+  /// Disfavored, because `\.self` is also the path of the whole enum.
+  @_disfavoredOverload
   public func scope<ChildState: Sendable, ChildAction: Sendable>(
     state toChildState: CaseKeyPath<State, ChildState>,
     action toChildAction: CaseKeyPath<Action, ChildAction>

@@ -97,6 +97,17 @@ struct PublisherTests {
     #expect(counts.value == [0, 1])
   }
 
+  @Test("A part of a part of the state is published when it changes")
+  func partOfPart() {
+    let store = Store(initialState: Counter.State()) { Counter() }
+    let published = Locked<[String]>([])
+    let subscription = store.publisher.received.description.sink { text in published.change { $0.append(text) } }
+    store.send(.increment)
+    store.send(.received(1))
+    #expect(published.value == ["[]", "[1]"])
+    subscription.cancel()
+  }
+
   @Test("A change that a cancelled task makes is published to the store like any other")
   func changedByCancelledTask() async {
     @Shared(.inMemory("observed")) var count = 0

@@ -307,5 +307,7 @@ struct IdentityTests {
     office.scope(state: \.path, action: \.path)[0].send(.tick)
     #expect(office.rows[id: 1]?.count == 1)
     #expect(office.path[id: 1]?.count == 1)
+    office.scope(state: \.self, action: \.self).send(.own(.tick))
+    #expect(office.own.count == 2)
   }
 }
