@@ -34,7 +34,7 @@ extension Store where State: CaseReducerState, State.StateReducer.Action == Acti
   /// }
   /// ```
   ///
-  /// When the state leaves the case, the store of the case keeps the last state.
+  /// When the state leaves the case, the store of the case keeps the state that was last read from it.
   public var `case`: State.StateReducer.CaseScope { State.StateReducer.scope(self) }
 }
 
