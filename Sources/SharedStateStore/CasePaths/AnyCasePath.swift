@@ -63,3 +63,8 @@ public prefix func / <Root, Value>(embed: @escaping @Sendable (Value) -> Root) -
     return value
   }
 }
+
+/// The path of a case without a value by its name, the form used before case key paths.
+public prefix func / <Root: Equatable & Sendable>(root: Root) -> AnyCasePath<Root, Void> {
+  AnyCasePath(embed: { _ in root }, extract: { $0 == root ? () : nil })
+}

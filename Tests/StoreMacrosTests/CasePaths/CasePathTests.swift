@@ -146,6 +146,11 @@ struct CasePathTests {
     #expect(name.extract(from: .name("a")) == "a")
     #expect(name.extract(from: .none) == nil)
     #expect(name.embed("b") == .name("b"))
+    #expect((/Child.name).extract(from: .name("c")) == "c")
+    let none = /Child.none
+    #expect(none.extract(from: .none) != nil)
+    #expect(none.extract(from: .name("a")) == nil)
+    #expect(none.embed() == .none)
   }
 
   @Test("Optionals and results have paths")
