@@ -44,6 +44,50 @@ struct StoreTests {
     box.change { $0 = nil }
   }
 
+  @Test("Actions of effects are reduced in the order in which they were sent")
+  func order() {
+    let store = Store<[Int], Int>(initialState: []) {
+      Reduce { state, action in
+        state.append(action)
+        switch action {
+        case 0: return .merge(.send(1), .send(2))
+        case 1: return .send(3)
+        default: return .none
+        }
+      }
+    }
+    store.send(0)
+    #expect(store.state == [0, 1, 2, 3])
+  }
+
+  @Test("An object that a reducer releases may send an action")
+  func sendOnRelease() {
+    final class Guest: Sendable {
+      private let leave: @Sendable () -> Void
+      init(leave: @escaping @Sendable () -> Void) { self.leave = leave }
+      deinit { leave() }
+    }
+    struct House: Sendable {
+      var guest: Guest?
+      var departures = 0
+    }
+    enum Event { case midnight, departure }
+    let box = Locked<Store<House, Event>?>(nil)
+    let store = Store<House, Event>(initialState: House(guest: Guest { box.value?.send(.departure) })) {
+      Reduce { house, event in
+        switch event {
+        case .midnight: house.guest = nil
+        case .departure: house.departures += 1
+        }
+        return .none
+      }
+    }
+    box.change { $0 = store }
+    store.send(.midnight)
+    #expect(store.departures == 1)
+    box.change { $0 = nil }
+  }
+
   @Test("finish waits for all consequences of an action")
   func finish() async {
     let store = Store(initialState: Counter.State()) { Counter() }
