@@ -38,6 +38,8 @@ extension LinkState {
     session.stop()
     for id in members.ids {
       guard let replica = members[id]?.replica else { continue }
+      // An observer may stop the link as soon as the box shows the value, before the box is known to show it.
+      resume(replica.outcomes.finished, nil)
       resume(replica.updatesUnderWay, .outcomeUnknown(name: replica.name))
     }
     resume(waiters.ids, .stopped)

@@ -401,6 +401,19 @@ struct LinkStateTests {
     )
   }
 
+  @Test("ExactlyOnceUpdates: stopping after the reply to an update, before the box shows it, is no unknown outcome")
+  func stoppingBeforeUpdateIsShown() throws {
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    let update = try link.update(id, now: start)
+    let request = link.send(id, "1", at: start)
+    let reply = RedisReply.commit(.committed(revision: Revision(1), parent: .none))
+    link.arrived([.reply(id: request, reply)], on: .writer, epoch: 1, now: start)
+    #expect(link.takeResumed() == [])
+    link.stop()
+    #expect(link.takeResumed() == [.init([update], nil)])
+  }
+
   @Test("a refused subscription is an error of its value, and harms no other")
   func refusedSubscription() throws {
     var link = LinkState.make()
