@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Subprocess
 
@@ -6,6 +7,7 @@ actor PrivateServer: DemoServer {
   private let folder: URL
   private let logFile: URL
   private let logHandle: FileHandle
+  private let interruption: any DispatchSourceSignal
   private let port: Int
   private var process: ChildProcess?
 
@@ -14,6 +16,7 @@ actor PrivateServer: DemoServer {
   init() async throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("config-demo-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    interruption = Self.removeAtInterruption(folder)
     logFile = folder.appendingPathComponent("log")
     try Data().write(to: logFile)
     logHandle = try FileHandle(forWritingTo: logFile)
@@ -69,6 +72,17 @@ actor PrivateServer: DemoServer {
     return output
   }
 
+  /// Ctrl-C leaves no folder behind. All programs end with this process, because their input does.
+  private static func removeAtInterruption(_ folder: URL) -> any DispatchSourceSignal {
+    let source = DispatchSource.makeSignalSource(signal: SIGINT)
+    source.setEventHandler {
+      try? FileManager.default.removeItem(at: folder)
+      exit(128 + SIGINT)
+    }
+    source.resume()
+    return source
+  }
+
   /// Starts the server on a port below those that the system gives to clients, so that it is still free when the
   /// server starts again.
   private static func launchOnFreePort(folder: URL, log: FileHandle) async throws -> (ChildProcess, Int) {
@@ -83,7 +97,9 @@ actor PrivateServer: DemoServer {
   private static func launch(port: Int, folder: URL, log: FileHandle) async throws -> ChildProcess? {
     // The shell ends the server when its own input ends, so that the server never outlives the demonstration.
     let script = #"redis-server "$@" </dev/null & exec >&2; read -r _; kill $!; wait $!"#
-    let options = ["--bind", "127.0.0.1", "--port", "\(port)", "--dir", folder.path, "--appendonly", "yes"]
+    // The append-only file keeps the data. A server that takes snapshots would not end without its folder.
+    let persistence = ["--dir", folder.path, "--appendonly", "yes", "--save", ""]
+    let options = ["--bind", "127.0.0.1", "--port", "\(port)"] + persistence
     let process = ChildProcess("sh", ["-c", script, "sh"] + options, log: log)
     let isReady = try await within(.seconds(15), "redis-server to start") {
       for await line in process.lines where line.contains("eady to accept connections") { return true }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Logging
 import OrderWorkflow
@@ -22,8 +23,22 @@ enum Demonstration {
         try await Task.sleep(for: patience)
         throw Failure(description: "The services have not ended within \(patience).")
       }
+      tasks.addTask {
+        await interruption()
+        throw Failure(description: "Interrupted.")
+      }
       try await tasks.next()
     }
+  }
+
+  /// Returns once Ctrl-C is pressed. Without it, Ctrl-C would leave the folder behind.
+  private static func interruption() async {
+    let (presses, press) = AsyncStream.makeStream(of: Void.self)
+    let source = DispatchSource.makeSignalSource(signal: SIGINT)
+    source.setEventHandler { press.yield() }
+    source.resume()
+    for await _ in presses { break }
+    source.cancel()
   }
 
   /// Runs the rounds on a Redis on a socket in a folder of its own.
