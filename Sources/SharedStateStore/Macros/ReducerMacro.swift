@@ -34,7 +34,7 @@
 /// <doc:MacrosByHand>.
 @attached(member, names: named(State), named(Action), named(body), named(CaseScope), named(scope))
 @attached(memberAttribute)
-@attached(extension, conformances: ReducerTypes, CaseReducer, Reducer)
+@attached(extension, conformances: CaseReducer, Reducer)
 public macro Reducer() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
 
 /// Makes one feature of an enum of features, and adds conformances to its state and actions.
@@ -47,7 +47,7 @@ public macro Reducer() = #externalMacro(module: "SharedStateStoreMacros", type: 
 /// ```
 @attached(member, names: named(State), named(Action), named(body), named(CaseScope), named(scope))
 @attached(memberAttribute)
-@attached(extension, conformances: ReducerTypes, CaseReducer, Reducer)
+@attached(extension, conformances: CaseReducer, Reducer)
 public macro Reducer(state: SynthesizedConformance..., action: SynthesizedConformance...) =
   #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
 

@@ -20,14 +20,12 @@
 /// ```
 ///
 /// A store calls it on one thread at a time, on any thread, and asks for its ``body`` once.
-public protocol Reducer<State, Action>: ReducerTypes, Sendable where State: Sendable, Action: Sendable {
-  // Both are declared again, because the compiler infers them from the body only here.
-
+public protocol Reducer<State, Action>: Sendable {
   /// The state of the feature.
-  associatedtype State
+  associatedtype State: Sendable
 
   /// The actions of the feature.
-  associatedtype Action
+  associatedtype Action: Sendable
 
   /// The type of ``body``; `Never` for a reducer that implements ``reduce(into:action:)``.
   associatedtype Body
@@ -42,18 +40,6 @@ public protocol Reducer<State, Action>: ReducerTypes, Sendable where State: Send
 
   /// The reduction that a store calls. A reducer that is made of others uses theirs.
   var reduction: Reduction<State, Action> { get }
-}
-
-/// The types that a feature is made of.
-///
-/// Only ``Reducer`` requires that they are `Sendable`. A feature whose actions contain themselves, as in
-/// `case rows(IdentifiedActionOf<Tree>)`, uses its types while the compiler is still about to find out.
-public protocol ReducerTypes {
-  /// The state of the feature.
-  associatedtype State
-
-  /// The actions of the feature.
-  associatedtype Action
 }
 
 /// A reducer of the state and the actions of another one, as in `var body: some ReducerOf<Self>`.

@@ -198,7 +198,7 @@ public enum IdentifiedAction<ID: Hashable & Sendable, Action> {
 }
 
 /// The actions of an identified array of features.
-public typealias IdentifiedActionOf<R: ReducerTypes> = IdentifiedAction<R.State.ID, R.Action>
+public typealias IdentifiedActionOf<R: Reducer> = IdentifiedAction<R.State.ID, R.Action>
 where R.State: Identifiable, R.State.ID: Sendable
 
 extension IdentifiedAction: Sendable where Action: Sendable {}

@@ -9,7 +9,7 @@ public enum StackAction<State, Action> {
 }
 
 /// The actions of a stack of features.
-public typealias StackActionOf<R: ReducerTypes> = StackAction<R.State, R.Action>
+public typealias StackActionOf<R: Reducer> = StackAction<R.State, R.Action>
 
 extension StackAction: Sendable where State: Sendable, Action: Sendable {}
 extension StackAction: Equatable where State: Equatable, Action: Equatable {}

@@ -162,8 +162,8 @@ private struct Tree {
 
   enum Action {
     case plant
-    indirect case trees(IdentifiedActionOf<Tree>)
-    indirect case path(StackActionOf<Tree>)
+    indirect case trees(IdentifiedAction<State.ID, Action>)
+    indirect case path(StackAction<State, Action>)
   }
 
   var body: some ReducerOf<Self> {
