@@ -69,32 +69,30 @@ extension LinkState {
     let isTold = tracking.state == .on && Double.random(in: 0..<1, using: &random) >= chance
     guard isTold, !isForbidden(id) else { return self.check(id, .document, now: now) }
     guard members[id]?.looks.queueSummary(check) ?? false else { return }
-    if checks.isEmpty(.summaries) {
-      checks.collect(.summaries, for: Checks.pause, now: now)
-      wake(.writer)
-    }
-    checks.append(id, to: .summaries)
+    queue(id, in: .summaries, now: now)
   }
 
   mutating func check(_ id: ReplicaID, _ check: Looks.Check, now: Instant) {
     guard !isForbidden(id), members[id]?.looks.queueCheck(check) ?? false else { return }
-    if checks.isEmpty(.checks) {
-      // Of many services that learn of one edit, the first to look gives it a revision, and the others learn of that.
-      let pause = Checks.pause * Double.random(in: 0.5..<1.1, using: &random)
-      checks.collect(.checks, for: pause, now: now)
-      wake(.writer)
-    }
-    checks.append(id, to: .checks)
+    queue(id, in: .checks, now: now)
   }
 
   /// Queues a check of a value that was most likely written here, unless it is about to be looked at anyway.
   private mutating func checkOwn(_ id: ReplicaID, now: Instant) {
     guard members[id]?.looks.queueOwnCheck() ?? false else { return }
-    if checks.isEmpty(.ownChecks) {
-      checks.collect(.ownChecks, for: Checks.pause, now: now)
+    queue(id, in: .ownChecks, now: now)
+  }
+
+  /// Queues a value. The first one of a line waits, so that others may join it.
+  private mutating func queue(_ id: ReplicaID, in line: Checks.Line, now: Instant) {
+    if checks.isEmpty(line) {
+      var pause = Checks.pause
+      // Of many services that learn of one edit, the first to look gives it a revision, and the others learn of that.
+      if line == .checks { pause = pause * Double.random(in: 0.5..<1.1, using: &random) }
+      checks.collect(line, for: pause, now: now)
       wake(.writer)
     }
-    checks.append(id, to: .ownChecks)
+    checks.append(id, to: line)
   }
 
   mutating func takeChecks(into work: inout Work, now: Instant) {

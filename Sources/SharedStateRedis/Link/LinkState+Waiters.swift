@@ -1,4 +1,3 @@
-import HeapModule
 import SharedState
 
 /// Waiters for a replica or for an answer, each with a deadline.

@@ -7,7 +7,8 @@ struct WaitList: Sendable {
 
   private var waiters: [WaiterID: Waiter] = [:]
   private var deadlines = WaiterDeadlines()
-  private var nextID: WaiterID = 1
+  /// The number of the waiter that is added next.
+  private(set) var next: WaiterID = 1
 
   var isEmpty: Bool { waiters.isEmpty }
   var count: Int { waiters.count }
@@ -17,17 +18,15 @@ struct WaitList: Sendable {
   var countOfChosenDeadlines: Int { deadlines.countOfChosen }
   /// The earliest deadline.
   var earliestDeadline: Instant? { deadlines.earliest }
-  /// The number of the waiter that is added next.
-  var next: WaiterID { nextID }
 
   /// A waiter; `nil` if it is done.
   subscript(id: WaiterID) -> Waiter? { waiters[id] }
 
   /// Adds a waiter, which needs a deadline.
   mutating func add(_ waiter: Waiter) -> WaiterID {
-    defer { nextID += 1 }
-    waiters[nextID] = waiter
-    return nextID
+    defer { next += 1 }
+    waiters[next] = waiter
+    return next
   }
 
   /// Removes and returns a waiter; `nil` if it is done already.

@@ -146,6 +146,7 @@ struct ReducerTests {
     await store.send(.child(.presented(.child(.presented(.rename("leaf")))))) { $0.child?.child?.name = "leaf" }
     await store.send(.child(.dismiss)) { $0.child = nil }
   }
+
   /// Does everything twice. Its types follow from its body.
   struct Twice<Base: Reducer>: Reducer {
     let base: Base
