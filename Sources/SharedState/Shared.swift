@@ -105,7 +105,7 @@ public struct Shared<Value> {
   public var loadError: (any Error)? { projection.place.box.observedErrors.load }
 
   /// Why the newest change could not be saved; `nil` once it is. Observed.
-  public var saveError: (any Error)? { projection.place.box.observedErrors.save }
+  public var saveError: (any Error)? { projection.place.box.observedSaveError }
 
   /// Loads the value again from where it is kept. A value that is held in memory only stays as it is.
   ///

@@ -367,6 +367,25 @@ extension RedisSharedStateError {
   }
 }
 
+extension RedisSharedStateError {
+  /// Whether the server has refused a request for a reason that passes by itself, so that the same request will most
+  /// likely succeed later.
+  var isTransient: Bool {
+    switch cause {
+    case .notPrimary: true
+    case .serverError(let code): Self.transientCodes.contains(code)
+    default: false
+    }
+  }
+
+  private static let transientCodes: Set = [
+    // A script is running; a cluster, or a replica, has no primary at the moment; the server is starting.
+    "BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN",
+    // No dump can be written; too few replicas are connected; the memory is full; a slot is on its way.
+    "MISCONF", "NOREPLICAS", "OOM", "TRYAGAIN",
+  ]
+}
+
 extension RedisSharedStateError: StoreError {
   /// The store reports errors of the connection, which concern no single value.
   package var isToldByStore: Bool {

@@ -182,6 +182,11 @@ public final class RedisStore: Sendable {
   ///   now, which the next flush reports; the reason why a change was not acknowledged, once all others are;
   ///   ``RedisSharedStateError/Code/timedOut``; `CancellationError`.
   public func flush(within timeout: Duration) async throws {
+    try await flush(within: timeout) { _ in }
+  }
+
+  /// - Parameter report: Takes the values with a change that was given up.
+  private func flush(within timeout: Duration, report: (Set<Name>) -> Void) async throws {
     let countdown = Countdown()
     let waiters = link.flush(until: .now + timeout) { result in countdown.finishOne(result.map { _ in }) }
     var failure: RedisSharedStateError?
@@ -190,7 +195,9 @@ public final class RedisStore: Sendable {
     } catch let error as RedisSharedStateError {
       failure = error
     }
-    if let error = link.takeGivenUp(with: countdown.givenUp) ?? failure { throw error }
+    let givenUp = link.takeGivenUp(with: countdown.givenUp)
+    report(givenUp?.values ?? [])
+    if let error = givenUp?.error ?? failure { throw error }
   }
 
   private func wait(for waiters: [LinkState.WaiterID], _ countdown: Countdown, within timeout: Duration) async throws {
@@ -229,17 +236,23 @@ public final class RedisStore: Sendable {
   /// Sends pending changes, then closes the connections. Shares keep their values and can still be read.
   ///
   /// Logs how many values have a change that was not delivered, and the error that ``flush(within:)`` would throw.
-  /// - Parameter timeout: The longest time to wait for the delivery.
-  public func shutdown(within timeout: Duration) async {
+  /// - Parameter timeout: The longest time to wait for the delivery. A change that the store cannot deliver until a
+  ///   person has mended something is not waited for.
+  /// - Returns: The names of the values with a change that was not delivered, in order: it is still pending, or it was
+  ///   given up and no flush has reported that before. At most the first thousand of the latter.
+  @discardableResult
+  public func shutdown(within timeout: Duration) async -> [String] {
+    var undelivered: Set<String> = []
     do {
-      try await flush(within: timeout)
+      try await flush(within: timeout) { undelivered.formUnion($0.lazy.map(\.text)) }
     } catch {
       logger.warning("Not every change was delivered before the shutdown.", metadata: ["error": "\(error)"])
     }
-    let undelivered = link.stop()
-    if undelivered > 0 {
-      logger.error("The store was shut down with undelivered changes.", metadata: ["values": "\(undelivered)"])
+    let pending = link.stop()
+    if !pending.isEmpty {
+      logger.error("The store was shut down with undelivered changes.", metadata: ["values": "\(pending.count)"])
     }
+    return undelivered.union(pending).sorted()
   }
 
   /// Makes a normal exit of the program wait until pending changes are delivered.

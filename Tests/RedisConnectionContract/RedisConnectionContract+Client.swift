@@ -133,7 +133,7 @@ extension RedisConnectionContract {
     @discardableResult
     func committed(_ commit: Commit) throws -> (revision: Revision, parent: Revision) {
       let answer = try reply(to: commit)
-      guard case .committed(let revision, let parent) = answer else {
+      guard case .committed(let revision, let parent, nil) = answer else {
         throw Violation("a commit that must succeed is answered with \(answer)")
       }
       return (revision, parent)

@@ -19,9 +19,9 @@ extension RedisConnectionContract {
       )
       guard
         case .pong = replies[0],
-        case .commit(.committed(let first, _)) = replies[1],
+        case .commit(.committed(let first, _, nil)) = replies[1],
         case .values(let afterFirst) = replies[2],
-        case .commit(.committed(let second, let parent)) = replies[3],
+        case .commit(.committed(let second, let parent, nil)) = replies[3],
         case .values(let afterSecond) = replies[4]
       else { throw Violation("the replies do not fit their requests: \(replies)") }
       try expect(parent, is: first, "the second commit's parent")

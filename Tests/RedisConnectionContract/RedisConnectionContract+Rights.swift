@@ -51,7 +51,7 @@ extension RedisConnectionContract {
       )
       try expectRefusal(replies[0], of: "EVALSHA")
       try expectRefusal(replies[1], of: "EVALSHA")
-      guard case .commit(.committed(Revision(7), _)) = replies[2] else {
+      guard case .commit(.committed(Revision(7), _, nil)) = replies[2] else {
         throw Violation("a restore that is permitted is answered with \(replies[2])")
       }
       guard case .failure(let error) = replies[3], error.code == .permissionDenied else {
@@ -78,12 +78,20 @@ extension RedisConnectionContract {
       let client = try scene.connect()
       let names = scene.names()
       try scene.permit(channels: "open")
-      let first = try client.commit(names, .text("1"))
-      let second = try client.commit(names, .text("2"), when: .revision(first.revision))
-      try expect(second.parent, is: first.revision, "the parent of the second commit")
+      let refusal = CommitShortfall(command: "PUBLISH", error: .permissionDenied(operation: "PUBLISH"))
+      let commit = client.makeCommit(names, .text("1"))
+      guard case .committed(let first, .none, refusal) = try client.reply(to: commit) else {
+        throw Violation("the first commit is not answered as one that took effect without an announcement")
+      }
+      try expect(client.reply(to: commit), is: .committed(revision: first, parent: .none), "the answer to a retry")
+      let next = client.makeCommit(names, .text("2"), when: .revision(first))
+      guard case .committed(let second, first, refusal) = try client.reply(to: next) else {
+        throw Violation("the second commit is not answered as one that took effect without an announcement")
+      }
+      try expect(client.read(names).map(\.content), is: [.text("2")], "what is stored")
       let meta = Meta(
-        revision: Revision(second.revision.rawValue + 1),
-        parent: second.revision,
+        revision: Revision(second.rawValue + 1),
+        parent: second,
         kind: .set,
         writer: "w"
       )
@@ -91,7 +99,8 @@ extension RedisConnectionContract {
       restore.expected = try client.read(names)[0].meta
       let restored = try client.replies(to: [restore])
       let stored = StoredValue(meta: meta, content: .text("3"))
-      try expect(restored, is: [.conflict(stored)], "the answer to the restore")
+      let answer = CommitReply.committed(revision: meta.revision, parent: meta.parent, refusal)
+      try expect(restored, is: [answer], "the answer to the restore")
       try expect(client.read(names), is: [stored], "what is stored")
       try scene.permit()
     },

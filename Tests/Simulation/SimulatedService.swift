@@ -195,7 +195,7 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.wake(purpose))
     case .incident(let name, .withdrawn):
       for box in boxes.values where Name(box.names.value) == Name(name) { box.withdraw() }
-    case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .vitalsRefused,
+    case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .trackingFutile, .vitalsRefused,
       .malformedMessage, .closesIdleConnections:
       break
     }

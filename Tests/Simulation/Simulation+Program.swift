@@ -166,18 +166,18 @@ extension Simulation {
       let flush = SimulatedFlush()
       // A box that the flush does not wait for has to be saved already.
       var settled = service.boxes
-      for waiter in service.update(&caller.tasks, { $0.flush(until: now + .seconds(5)) }) {
-        guard let id = service.link.waiters[waiter]?.replica, let box = settled.removeValue(forKey: id) else {
-          continue
-        }
+      let pending = service.link.members.ids.filter { service.link.members[$0]?.replica.hasPendingChange ?? false }
+      // A waiter for a value that cannot be read has ended already.
+      for (id, waiter) in zip(pending, service.update(&caller.tasks, { $0.flush(until: now + .seconds(5)) })) {
+        guard let box = settled.removeValue(forKey: id) else { continue }
         flush.left += 1
         service.promises[waiter] = .init(.applied(box, stamp: box.returnedStamp), of: flush)
       }
       for box in settled.values { recordSaved(box, box.returnedStamp) }
       if flush.left == 0 { caller.calls.append(.endFlush(flush)) }
     case .endFlush(let flush):
-      let error = service.update(&caller.tasks) { $0.takeGivenUp(with: flush.heard) }
-      recorder.record(.flushed(service: service.name, tellsGivenUp: error != nil))
+      let report = service.update(&caller.tasks) { $0.givenUp.take(with: flush.heard) }
+      recorder.record(.flushed(service: service.name, tellsGivenUp: report != nil))
     }
   }
 

@@ -54,7 +54,12 @@ extension Simulation {
   func endTurn() {
     _ = server.endTurn()
     for connection in connections where !connection.isBroken && server.hasOutput(for: connection.id) {
-      connection.inbox += (try? server.takeOutput(for: connection.id)) ?? []
+      for event in (try? server.takeOutput(for: connection.id)) ?? [] {
+        // After a read has found values missing, the connection asks for their types before it answers the read. So the
+        // answers to later requests may come first.
+        let isOvertaken = connection.inbox.last?.isOfMissingValue ?? false && chance(2)
+        connection.inbox.insert(event, at: connection.inbox.count - (isOvertaken ? 1 : 0))
+      }
     }
   }
 
@@ -176,4 +181,11 @@ extension Simulation {
   }
 
   private func record(_ commit: History.Commit) { recorder.record(.committed(commit)) }
+}
+
+extension RedisEvent {
+  /// Whether this is the answer to a read that has found values missing.
+  fileprivate var isOfMissingValue: Bool {
+    if case .reply(_, .values(let values)) = self { values.contains { $0.content == .absent } } else { false }
+  }
 }

@@ -211,7 +211,7 @@ extension Simulation {
       case .failure:
         if case .reset = operation.purpose { operation.box.giveUpReset() }
         continue
-      case .commit(.committed(let made, _)): revision = made
+      case .commit(.committed(let made, _, _)): revision = made
       // The server has forgotten the operation. The conflict contains the version that the operation made, or the
       // service had received that version before the server lost it.
       case .commit(.conflict(let stored, _)):

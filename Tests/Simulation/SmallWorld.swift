@@ -274,7 +274,7 @@ struct SmallWorld {
     else { return }
     let revision: Revision?
     switch reply {
-    case .committed(let made, _): revision = made
+    case .committed(let made, _, _): revision = made
     // The commit took effect, but its connection broke before the reply.
     case .conflict(let stored, _) where !replica.hasUndecided:
       let known = [stored.meta, replica.held.meta].compactMap(\.self)

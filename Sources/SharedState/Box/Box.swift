@@ -608,6 +608,13 @@ package class Box: Observable, @unchecked Sendable {
     return (status.loadError, status.saveError)
   }
 
+  /// The newest save error; reading it is observed.
+  final var observedSaveError: (any Error)? {
+    let error = observedErrors.save
+    if let error { persistence?.saveErrorWasRead(error) }
+    return error
+  }
+
   private final func observeStatus(readingErrors: Bool) -> BoxStatus {
     registrar.access(self, keyPath: Box.statusKeyPath)
     lock.side.lock()
@@ -621,7 +628,7 @@ package class Box: Observable, @unchecked Sendable {
     return rarities?.status ?? BoxStatus()
   }
 
-  final func noteErrorsAreRead() {
+  package final func noteErrorsAreRead() {
     lock.side.lock()
     madeRarities.errorReport = .unneeded
     lock.side.unlock()

@@ -18,6 +18,8 @@ package protocol BoxPersistence: AnyObject, Sendable {
   func reset(within timeout: Duration?) async throws
   /// Whether an unread error is reported.
   var reportsUnreadErrors: Bool { get }
+  /// Called when the program reads an error that ``BoxStatus/saveError`` has.
+  func saveErrorWasRead(_ error: any Error)
   /// Writes a message about such an error to the log.
   func errorIsUnread(_ message: String)
   /// The threads that tell the observers of changes that came from elsewhere.
@@ -32,6 +34,8 @@ package protocol BoxPersistence: AnyObject, Sendable {
 
 extension BoxPersistence {
   package var delivery: DeliveryThreads { .local }
+
+  package func saveErrorWasRead(_ error: any Error) {}
 
   package func observerIsBlocked(of share: String, sharedAt place: String?) {
     warnOfBlockedObserver(of: share)

@@ -52,8 +52,6 @@ struct ScriptAttempt {
   var isBySource = false
   /// How often the server did not know the script.
   var unknownScripts = 0
-  /// Whether the server has refused the script once.
-  var wasRefused = false
   /// How often the staged document was missing.
   var lostStagings = 0
 

@@ -47,9 +47,6 @@ extension HiredisConnection {
     if let attempt = nextAttempt(after: reply, attempt) {
       return addCommit(commit(of: batch[index]), batch, index, attempt)
     }
-    if let attempt = attemptAfterRefusal(reply, attempt) {
-      return addCommit(commit(of: batch[index]), batch, index, attempt, isStaged: false)
-    }
     if let failure = Self.failure(reply, "EVALSHA") {
       return answer(batch[index].id, stagingFailure.map { .failure($0) } ?? failure)
     }
@@ -87,9 +84,6 @@ extension HiredisConnection {
     _ reply: RedisReplyView
   ) throws(RedisSharedStateError) {
     if let attempt = nextAttempt(after: reply, attempt) { return addRestores(batch, indices, attempt) }
-    if indices.count == 1, let attempt = attemptAfterRefusal(reply, attempt) {
-      return addRestores(batch, indices, attempt)
-    }
     if let failure = Self.failure(reply, "EVALSHA") {
       guard indices.count > 1 else { return answer(batch[indices.lowerBound].id, failure) }
       // One of the restores is the reason. The ones before it have taken effect already, and repeating them does no
@@ -104,16 +98,6 @@ extension HiredisConnection {
       }
       answer(batch[index].id, .commit(reply))
     }
-  }
-
-  /// The attempt after a permission error. Possibly only the announcement, which comes last, was refused; then a second
-  /// run of the script answers that the operation has taken effect.
-  private func attemptAfterRefusal(_ reply: RedisReplyView, _ attempt: ScriptAttempt) -> ScriptAttempt? {
-    guard !attempt.wasRefused, Self.error(reply, "EVALSHA")?.code == .permissionDenied else { return nil }
-    var attempt = attempt
-    attempt.wasRefused = true
-    attempt.isBySource = false
-    return attempt
   }
 
   /// The attempt after the server has answered that it does not know the script; `nil`: it has answered something else.

@@ -334,11 +334,22 @@ package struct ServerFacts: Hashable, Sendable {
 }
 
 package enum CommitReply: Hashable, Sendable {
-  /// The commit took effect, now or in an earlier attempt.
-  case committed(revision: Revision, parent: Revision)
+  /// The commit took effect, now or in an earlier attempt; maybe a later step did not.
+  case committed(revision: Revision, parent: Revision, CommitShortfall? = nil)
   /// The revision has moved on, and this value is stored now. `hasForgotten`: the operation may have been applied all
   /// the same, because so many others have committed since, or the list of remembered operations is gone.
   case conflict(StoredValue, hasForgotten: Bool = false)
   /// The key holds another Redis type, and nothing was written.
   case wrongType(String)
+}
+
+/// A step that has failed after a commit had taken effect: recording its revision, or announcing it.
+package struct CommitShortfall: Hashable, Sendable {
+  /// The Redis command that the server has refused.
+  package let command: String
+  package let error: RedisSharedStateError
+
+  package init(command: String, error: RedisSharedStateError) {
+    (self.command, self.error) = (command, error)
+  }
 }

@@ -267,10 +267,7 @@ package struct InProcessServer: Sendable {
     case .commit(let commit):
       return run(of: id, on: commit.names) { $0.commit(commit, at: $1) }
     case .restore(let restore):
-      let reply = run(of: id, on: restore.names) { $0.restore(restore, at: $1) }
-      guard !faults.permits(channel: restore.names.channel), case .commit(.committed)? = reply else { return reply }
-      // A client whose announcement was refused tries again, and then learns that the value is stored.
-      return .commit(.conflict(StoredValue(meta: restore.meta, content: restore.content)))
+      return run(of: id, on: restore.names) { $0.restore(restore, at: $1) }
     }
   }
 
@@ -297,10 +294,15 @@ package struct InProcessServer: Sendable {
       clients[id]?.cut("it was cut before a commit")
       return nil
     }
-    let outcome = script(&keyspace, now)
-    // A commit takes effect even if the client may not announce it.
-    if let announcement = outcome.announcement, faults.permits(channel: names.channel) {
-      publish(announcement, on: names.channel)
+    var outcome = script(&keyspace, now)
+    if let announcement = outcome.announcement {
+      if faults.permits(channel: names.channel) {
+        publish(announcement, on: names.channel)
+      } else if case .commit(.committed(let revision, let parent, _)) = outcome.reply {
+        let refusal = RedisSharedStateError.permissionDenied(operation: "PUBLISH")
+        let shortfall = CommitShortfall(command: "PUBLISH", error: refusal)
+        outcome.reply = .commit(.committed(revision: revision, parent: parent, shortfall))
+      }
     }
     if commitCut == .afterEffect {
       clients[id]?.cut("it was cut after a commit")

@@ -13,7 +13,6 @@ extension Keyspace {
     do throws(RememberedOperations.Malformed) {
       return try run(commit, at: now)
     } catch {
-      // Writes that the script made before it failed are kept.
       return CommitOutcome(reply: .failure(.serverError(code: "ERR")))
     }
   }
@@ -87,7 +86,7 @@ extension Keyspace {
       at: now
     )
 
-    try remembered.remember(commit.operation, revision: revision, parent: previous)
+    remembered.remember(commit.operation, revision: revision, parent: previous)
     let operationsExpiry = now.milliseconds + Int64(CommitScript.operationLifetimeInSeconds) * 1_000
     set(names.operations, .string(remembered.string), expiry: operationsExpiry)
 

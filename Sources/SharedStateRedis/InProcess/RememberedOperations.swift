@@ -83,12 +83,13 @@ struct RememberedOperations: Sendable {
   func contains(_ writer: String) -> Bool { string.range(of: Data("\(writer) ".utf8)) != nil }
 
   /// Puts an operation first, and forgets the oldest when there are too many.
-  mutating func remember(_ operation: Operation, revision: String, parent: String) throws(Malformed) {
+  mutating func remember(_ operation: Operation, revision: String, parent: String) {
     string = Data("\(operation.writer) \(operation.number) \(revision) \(parent);".utf8) + string
     guard string.count > CommitScript.rememberedOperations * CommitScript.shortestOperation else { return }
     let ends = string.indices.filter { string[$0] == UInt8(ascii: ";") }
     guard ends.count > CommitScript.rememberedOperations else { return }
-    guard string.last == UInt8(ascii: ";") else { throw Malformed() }
-    string = Data(string[...ends[ends.count - 2]])
+    // What follows the last semicolon is no operation.
+    let isWhole = string.last == UInt8(ascii: ";")
+    string = Data(string[...ends[ends.count - (isWhole ? 2 : 1)]])
   }
 }

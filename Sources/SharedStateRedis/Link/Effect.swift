@@ -25,6 +25,8 @@ extension LinkState {
     case losesAgain(name: String)
     /// The server does not report which keys were written.
     case trackingRefused(RedisSharedStateError)
+    /// The server reports so many writes that did not happen that its reports are ignored.
+    case trackingFutile
     /// The server, or a proxy in front of it, closes idle connections, so PINGs are sent more often from now on.
     case closesIdleConnections(askedAfter: Duration)
     /// The server does not reveal whether it has evicted keys.
@@ -58,8 +60,8 @@ extension LinkState.Effect {
     // The callbacks of keys that are built on a Redis key decode the document.
     case .answer(let waiter, _, _): .waiter(waiter)
     case .wake, .statusChanged: nil
-    case .sessionChanged, .incident, .malformedMessage, .losesAgain, .trackingRefused, .closesIdleConnections,
-      .vitalsRefused:
+    case .sessionChanged, .incident, .malformedMessage, .losesAgain, .trackingRefused, .trackingFutile,
+      .closesIdleConnections, .vitalsRefused:
       .log
     }
   }

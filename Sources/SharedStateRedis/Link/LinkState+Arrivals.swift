@@ -16,6 +16,7 @@ extension LinkState {
     _ = connections.endWait(purpose)
     guard epoch == session.epoch, connections.isOpen(purpose) else { return }
     connections.looked(purpose, hasHeard: hasHeard || !events.isEmpty, now: now)
+    var isDemoted = false
     for event in events {
       guard epoch == session.epoch else { return }
       switch event {
@@ -25,9 +26,13 @@ extension LinkState {
         invalidated(keys, now: now)
       case .reply(let id, let reply):
         guard let request = connections.answered(id, on: purpose) else { continue }
+        if case .commit = request, case .failure(let error) = reply, error == .notPrimary { isDemoted = true }
         answered(request, reply, epoch: epoch, now: now)
       }
     }
+    // Another server may be the primary now. First of all, every other commit that was refused as well has to know that
+    // it has not taken effect.
+    if isDemoted { failed(epoch: epoch, error: .notPrimary, now: now) }
   }
 
   mutating func announced(_ payload: Data, on channel: String, now: Instant) {
@@ -63,7 +68,7 @@ extension LinkState {
       }
     }
     switch request {
-    case .read(_, let bytes), .readOnce(_, let bytes): reads.end(bytes: bytes)
+    case .read(_, let bytes, _), .readOnce(_, let bytes): reads.end(bytes: bytes)
     default: break
     }
     switch (request, reply) {
@@ -75,7 +80,7 @@ extension LinkState {
       break
     case (.vitals(let ids), .vitals(let vitals)):
       told(vitals, to: ids, epoch: epoch, now: now)
-    case (.vitals(let ids), .failure(let error)) where error.isPermanent:
+    case (.vitals(let ids), .failure(let error)) where !error.concernsConnection:
       told(nil, to: ids, epoch: epoch, now: now)
     case (.ping, .failure(let error)) where error.code == .permissionDenied,
       (.unsubscribe, .failure(let error)) where error.code == .permissionDenied:
@@ -83,7 +88,7 @@ extension LinkState {
       break
     case (.track, .tracking):
       if tracking.accept() { wake(.subscriber) }
-    case (.role, .failure(let error)) where error.isPermanent:
+    case (.role, .failure(let error)) where !error.concernsConnection:
       connections.refuseRole()
     case (.track, .failure(let error)), (.subscribeInvalidations, .failure(let error)):
       trackingRefused(error)
@@ -94,18 +99,18 @@ extension LinkState {
           apply(members[id]?.replica.subscribed(), to: id)
         }
       }
-    case (.subscribe(let names), .failure(let error)) where error.mayConcernOneKey:
+    case (.subscribe(let names), .failure(let error)) where !error.concernsConnection:
       split(channels: names, error, now: now)
     case (.summarize(let looks, let isCheck), .summaries(let summaries)) where looks.count == summaries.count:
       served(epoch: epoch)
       summarized(looks, summaries, isCheck: isCheck, now: now)
-    case (.summarize(let looks, let isCheck), .failure(let error)) where error.mayConcernOneKey:
+    case (.summarize(let looks, let isCheck), .failure(let error)) where !error.concernsConnection:
       if isCheck { checks.end(bytes: 0, now: now) }
       split(looks.map(\.id), error, now: now)
-    case (.read(let reads, _), .values(let values)) where reads.count == values.count:
+    case (.read(let reads, _, let vitals), .values(let values)) where reads.count == values.count:
+      arrived(values, of: reads, vitals, now: now)
       served(epoch: epoch)
-      arrived(values, of: reads, now: now)
-    case (.read(let reads, _), .failure(let error)) where error.mayConcernOneKey:
+    case (.read(let reads, _, _), .failure(let error)) where !error.concernsConnection:
       refused(documentsOf: reads.map(\.id), error, now: now)
     case (.summarizeOnce(let read), .summaries(let summaries)) where summaries.count == 1:
       summarized(read, summaries[0])
@@ -117,7 +122,7 @@ extension LinkState {
       resume([waiter], error)
     case (.commit(let id, let operation, _), .commit(let reply)):
       committed(id, reply, operation, now: now)
-    case (.commit(let id, let operation, _), .failure(let error)) where error != .notPrimary:
+    case (.commit(let id, let operation, _), .failure(let error)):
       members[id]?.looks.turnedDown()
       apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, now: now)
       turnedDown(id, now: now)
@@ -133,9 +138,12 @@ extension LinkState {
     _ value: StoredValue,
     of id: ReplicaID,
     _ number: UInt64,
+    _ vitals: Vitals,
     now: Instant
   ) {
-    guard let (actions, isUpdateOutdated) = members[id]?.stored(value, read: number, vitals.latest) else { return }
+    reads.settle(id)
+    if members[id]?.isFutile(value) ?? false, tracking.foundNothing(now: now) { emit(.trackingFutile) }
+    guard let (actions, isUpdateOutdated) = members[id]?.stored(value, read: number, vitals) else { return }
     var error: RedisSharedStateError?
     // A read that is out of date is repeated.
     let isReadAgain = actions.contains(.read)
@@ -210,6 +218,11 @@ extension LinkState.Member {
   ) -> ([Replica.Action], Bool) {
     let actions = replica.announced(message, vitals: vitals, clock: clock)
     return (actions, replica.isToBeConfirmed)
+  }
+
+  /// Whether an invalidation has led to this value, which is known already.
+  fileprivate mutating func isFutile(_ value: StoredValue) -> Bool {
+    looks.endLook() && value.content == replica.confirmed.content && value.meta == replica.confirmed.expectedMeta
   }
 
   /// The actions for a stored value, and whether it makes updates run again.

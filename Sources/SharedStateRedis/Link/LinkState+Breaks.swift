@@ -27,6 +27,11 @@ extension LinkState {
       reason: "it closes the connection each time this change is sent"
     )
 
+    /// The error of a value whose document breaks the connection.
+    static let readError = RedisSharedStateError.protocolViolation(
+      reason: "it closes the connection each time this value is read"
+    )
+
     /// For each value, at how many breaks in a row a commit of it was under way.
     private var counts: [ReplicaID: Int] = [:]
     private(set) var culprits: [ReplicaID: Culprit] = [:]
@@ -145,11 +150,11 @@ extension LinkState {
     return breaks.broke(at: ids, pause: configuration.backoff.base * 10, jitter: jitter, now: now)
   }
 
-  /// The server has answered a request as expected. The next failure counts as the first one again once the commits at
-  /// which the connection broke are answered as well.
+  /// The server has answered a request as expected. The next failure counts as the first one again once the commits and
+  /// reads at which the connection broke are answered as well.
   mutating func served(epoch: UInt64) {
     connections.served()
-    if breaks.isDone { session.succeeded(epoch: epoch) }
+    if breaks.isDone, reads.isDone { session.succeeded(epoch: epoch) }
   }
 
   /// Queues a replica that has something to commit.

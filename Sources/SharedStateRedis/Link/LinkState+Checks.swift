@@ -17,6 +17,8 @@ extension LinkState {
       checks.requestWhole()
       return takeWhole(now: now)
     }
+    // Periodic comparison finds the edits instead.
+    guard tracking.state != .futile else { return }
     // The other keys of a value end with its hash tag, and no name contains a brace.
     for key in keys where key.utf8.last != UInt8(ascii: "}") {
       let channel = KeyNames.channel(namespace: configuration.namespace, value: key, database: configuration.database)
@@ -86,7 +88,7 @@ extension LinkState {
   /// Queues a value. The first one of a line waits, so that others may join it.
   private mutating func queue(_ id: ReplicaID, in line: Checks.Line, now: Instant) {
     if checks.isEmpty(line) {
-      var pause = Checks.pause
+      var pause = line == .checks ? Checks.pause * tracking.pauseFactor : Checks.pause
       // Of many services that learn of one edit, the first to look gives it a revision, and the others learn of that.
       if line == .checks { pause = pause * Double.random(in: 0.5..<1.1, using: &random) }
       checks.collect(line, for: pause, now: now)

@@ -102,7 +102,7 @@ extension LinkState {
     var bytes = looks.count * Self.bytesOfSummary
     for (look, summary) in zip(looks, summaries) {
       if let stored = members[look.id]?.known(summary, look.check, small: configuration.smallDocument) {
-        read(stored, of: look.id, look.number, now: now)
+        read(stored, of: look.id, look.number, vitals.latest, now: now)
       } else {
         bytes += summary.length ?? 0
         queueDocument(of: look.id, bytes: summary.length ?? 0, isCheck: isCheck)
@@ -119,6 +119,9 @@ extension LinkState {
   }
 
   private mutating func takeDocuments(into work: inout Work, now: Instant) {
+    // The connection may break at the commit that is sent alone, and then no document is to blame.
+    guard breaks.alone == nil else { return }
+    reads.beginTaking()
     while let (waiter, names, bytes) = reads.popDocumentOnce() {
       guard waiters[waiter] != nil else { continue }
       reads.begin(bytes: bytes)
@@ -135,6 +138,11 @@ extension LinkState {
     while batch.ids.count < Self.keysInOneRead, let id = reads.firstDocument {
       let bytes = members[id]?.looks.queuedDocument.map { $0 + Self.bytesOfSummary }
       let isAlone = members[id]?.looks.isReadAlone ?? false
+      if isAlone, bytes != nil, (members[id]?.looks.brokenReads ?? 0) > 0 {
+        guard batch.ids.isEmpty else { break }
+        reads.holdBack()
+        guard commits.underWay == 0 else { break }
+      }
       if let bytes {
         guard reads.hasRoom(for: batch.bytes + bytes),
           batch.ids.isEmpty || batch.bytes + bytes <= Self.bytesInOneRead && !isAlone
@@ -166,24 +174,53 @@ extension LinkState {
     let documents = batch.ids.map { id in (id: id, number: members[id]?.beginRead() ?? 0) }
     reads.begin(bytes: batch.bytes)
     let command = RedisRequest.Command.read(batch.names)
-    request(.read(documents, bytes: batch.bytes), command, bound: bound, on: .writer, into: &work, now: now)
+    let read = Request.read(documents, bytes: batch.bytes, vitals.latest)
+    request(read, command, bound: bound, on: .writer, into: &work, now: now)
   }
 
   /// Documents have arrived.
-  mutating func arrived(_ values: [StoredValue], of reads: [(id: ReplicaID, number: UInt64)], now: Instant) {
+  mutating func arrived(
+    _ values: [StoredValue],
+    of reads: [(id: ReplicaID, number: UInt64)],
+    _ vitals: Vitals,
+    now: Instant
+  ) {
     for (read, value) in zip(reads, values) {
-      members[read.id]?.looks.documentArrived()
-      self.read(value, of: read.id, read.number, now: now)
+      members[read.id]?.looks.documentAnswered()
+      self.read(value, of: read.id, read.number, vitals, now: now)
     }
   }
 
   /// The server permits the lengths of some values, but refuses one of the documents.
   mutating func refused(documentsOf ids: [ReplicaID], _ error: RedisSharedStateError, now: Instant) {
+    for id in ids {
+      reads.settle(id)
+      members[id]?.looks.documentAnswered()
+    }
     guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
     for id in ids {
       members[id]?.looks.readAlone()
       queueRead(of: id)
     }
+  }
+
+  /// Notes which documents were read when the connection broke, before they are forgotten. They are read one by one
+  /// from now on, each while nothing else is under way.
+  ///
+  /// - Returns: The value whose document broke it, if that is known.
+  mutating func noteBrokenReads(_ error: RedisSharedStateError) -> ReplicaID? {
+    guard error.code == .disconnected else { return nil }
+    var ids: [ReplicaID] = []
+    for case .read(let documents, _, _) in connections.unanswered(on: .writer) {
+      ids += documents.map(\.id).filter { members[$0] != nil }
+    }
+    for id in ids { members[id]?.looks.readBroke() }
+    reads.broke(at: ids)
+    guard ids.count == 1, let id = ids.first, commits.underWay == 0,
+      (members[id]?.looks.brokenReads ?? 0) >= Breaks.suspectAfter
+    else { return nil }
+    reads.settle(id)
+    return id
   }
 
   /// The summary of a value that is not shared has arrived.

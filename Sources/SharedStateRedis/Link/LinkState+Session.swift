@@ -139,6 +139,7 @@ extension LinkState {
       resume([waiter], error)
     }
     if session.refusal != nil { refuseWaiters() }
+    let brokenRead = noteBrokenReads(error)
     let culprit = noteBreak(error, now: now)
     forgetConnections()
     // A hundred thousand shares need not hear of every attempt that fails for the same reason.
@@ -149,6 +150,7 @@ extension LinkState {
       apply(members[id]?.replica.disconnected(error), to: id)
     }
     if let culprit { apply(members[culprit]?.replica.refused(Breaks.error, isUnread: false), to: culprit) }
+    if let brokenRead { readBreaks(brokenRead, now: now) }
     tellStatus()
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }

@@ -54,12 +54,25 @@ extension LinkState {
     apply(members[id]?.replica.refused(error, isUnread: kind != .commit), to: id)
   }
 
-  /// Pauses after a refusal that was reported to the waiters.
+  /// The connection breaks each time the document of a value is read. Only that value has the error.
+  mutating func readBreaks(_ id: ReplicaID, now: Instant) {
+    refused(id, .read, Breaks.readError, now: now)
+    setbacks.keepAcrossConnections(Setback.Key(id, .read))
+  }
+
+  /// Whether a value is not read for now, because the connection breaks at its document.
+  func isReadBreaking(_ id: ReplicaID) -> Bool {
+    setbacks[Setback.Key(id, .read)].map { $0.breaksConnection && $0.isPausing } ?? false
+  }
+
+  /// Pauses after a refusal that was reported to the waiters, or for which they go on waiting, because it passes.
   mutating func pauseAfterRefusal(of id: ReplicaID, _ kind: Setback.Kind, now: Instant) {
     let key = Setback.Key(id, kind)
     var setback = setbacks[key] ?? Setback(kind, now: now)
     if setback.kind != kind { setback = Setback(kind, now: now) }
-    let pause = Self.pauseAfterRefusal * (1 << min(setback.refusals, 20))
+    let isPassing = kind == .commit && members[id]?.replica.refusal != nil
+    let first = isPassing ? configuration.backoff.base : Self.pauseAfterRefusal
+    let pause = first * (1 << min(setback.refusals, 20))
     let longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * setbacks.count)
     let jitter = setback.isTold ? Double.random(in: 0.5..<1, using: &random) : 1
     setback.refusals += 1
@@ -153,11 +166,11 @@ extension LinkState {
       guard let setback = setbacks[key], setback.isTold || kind == .repair, let retryAt = setback.retryAt else {
         continue
       }
-      guard let toldAt = setback.toldAt, setback.refusals > Patience.hurries else {
+      guard let toldAt = setback.toldAt, setback.refusals > Patience.hurries || setback.breaksConnection else {
         tryAgain(key)
         continue
       }
-      let earliest = toldAt + Patience.longestPause
+      let earliest = toldAt + (setback.breaksConnection ? configuration.backoff.cap : Patience.longestPause)
       guard earliest < retryAt else { continue }
       setbacks.shortenPause(for: key, until: earliest)
       wake(.writer)
@@ -271,12 +284,11 @@ extension LinkState.Member {
 }
 
 extension RedisSharedStateError {
-  /// Whether the server may have refused a request because of one of its keys or channels.
-  var mayConcernOneKey: Bool {
+  /// Whether an answer concerns all requests of a connection. Any other one may concern a single key or channel.
+  var concernsConnection: Bool {
     switch cause {
-    case .permissionDenied, .serverError(code: "CROSSSLOT"), .serverError(code: "MOVED"), .serverError(code: "ASK"):
-      true
-    default: false
+    case .authenticationFailed, .notPrimary: true
+    default: isTransient
     }
   }
 }

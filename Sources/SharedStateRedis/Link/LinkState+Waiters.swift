@@ -100,8 +100,9 @@ extension LinkState {
     var flushed: [WaiterID] = []
     let first = waiters.next
     for id in members.ids {
-      guard members[id]?.replica.flush(waiter: waiters.next) ?? false else { continue }
+      guard let actions = members[id]?.replica.flush(waiter: waiters.next) else { continue }
       flushed.append(waiters.add(Waiter(replica: id, operation: "flush()", callback: callback)))
+      apply(actions, to: id)
       hurry(id)
     }
     if session.phase == .stopped {
@@ -117,13 +118,20 @@ extension LinkState {
   var hasGivenUp: Bool { !givenUp.isEmpty }
 
   /// Notes a change that no replica will ever send. It is logged once until a flush reports it.
-  mutating func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
+  mutating func noteGivenUp(_ name: String, _ error: RedisSharedStateError, _ attachment: (any ReplicaAttachment)?) {
     if !givenUp.contains(Name(name)) { emit(.incident(name: name, .gaveUp(error))) }
-    givenUp.insert(Name(name))
+    givenUp.insert(Name(name), AttachmentReference(attachment))
   }
 
-  /// Takes the error that a flush throws for changes that were given up; see ``GivenUpChanges/take(with:)``.
-  mutating func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? { givenUp.take(with: heard) }
+  /// The program has read the save error of a share.
+  mutating func saveErrorWasRead(_ id: ReplicaID, _ error: RedisSharedStateError) {
+    members[id]?.replica.reports.wasRead(error)
+  }
+
+  /// The program was notified of all changes of a share that were given up.
+  mutating func discardedWasReported(_ id: ReplicaID) {
+    members[id]?.replica.reports.takeDiscarded()
+  }
 
   /// A waiter has stopped waiting.
   package mutating func forget(_ waiter: WaiterID) {
@@ -195,13 +203,15 @@ extension LinkState {
 
   private mutating func expire(_ waiter: WaiterID) {
     guard let known = waiters[waiter] else { return }
-    if let replica = known.replica.flatMap({ members[$0]?.replica }), replica.isUnderWay(update: waiter) {
+    let replica = known.replica.flatMap { members[$0]?.replica }
+    if let replica, replica.isUnderWay(update: waiter) {
       return end(waiter, .outcomeUnknown(name: replica.name))
     }
     // The reason why the server does not answer says more than the fact that it does not.
-    let isCulprit = known.replica.map(breaks.isPausing) ?? false
-    let reason = isCulprit ? Breaks.error : session.phase == .connected ? nil : session.lastError
-    end(waiter, reason ?? .timedOut(operation: known.operation))
+    let breaking =
+      known.replica.flatMap { breaks.isPausing($0) ? Breaks.error : isReadBreaking($0) ? Breaks.readError : nil }
+    let reason = session.phase == .connected ? replica?.refusal(of: waiter) : session.lastError
+    end(waiter, breaking ?? reason ?? .timedOut(operation: known.operation))
   }
 
   /// Makes the writer's thread watch a deadline. It need not be woken if it looks earlier anyway.

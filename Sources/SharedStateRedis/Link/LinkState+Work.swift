@@ -138,7 +138,7 @@ extension LinkState {
   }
 
   mutating func takeCommits(into work: inout Work, now: Instant) {
-    guard breaks.alone == nil else { return }
+    guard breaks.alone == nil, !reads.isHoldingBack else { return }
     if breaks.isTurn(at: now), commits.underWay > 0 || takeSuspect(into: &work, now: now) { return }
     while work.count < Self.commitsInOneBatch, let id = commits.popFirst() {
       members[id]?.isCommitQueued = false

@@ -34,7 +34,9 @@ package struct LinkState: Sendable {
     case subscribe([String])
     case unsubscribe
     case summarize([Look], isCheck: Bool)
-    case read([(id: ReplicaID, number: UInt64)], bytes: Int)
+    /// Reads documents. The answer to a later request may arrive before this one's, so the vitals are those that were
+    /// known when it was sent.
+    case read([(id: ReplicaID, number: UInt64)], bytes: Int, Vitals)
     case summarizeOnce(OnceRead)
     case readOnce(WaiterID, bytes: Int)
     case commit(ReplicaID, Operation, bytes: Int)
@@ -52,6 +54,9 @@ package struct LinkState: Sendable {
     /// The expected size of the document that is being encoded, in bytes; `nil` if none is.
     var encodingSize: Int?
     var repairs = Repairs()
+
+    /// The name of the value, unless it lacks a change that was discarded without anybody's knowledge.
+    fileprivate var nameIfWhole: String? { replica.reports.discarded == nil ? replica.name : nil }
   }
 
   static let commitsInOneBatch = 256
@@ -107,6 +112,9 @@ package struct LinkState: Sendable {
 
   /// How many replicas have a local change that is not acknowledged.
   package var pendingChanges: Int { members.elements.reduce(0) { $0 + ($1.replica.hasPendingChange ? 1 : 0) } }
+
+  /// The names of these replicas.
+  var pendingNames: [String] { members.elements.compactMap { $0.replica.hasPendingChange ? $0.replica.name : nil } }
 
   /// How many atomic updates wait to be run or sent, and how many were sent and may have reached the server.
   package var openUpdates: (waiting: Int, sent: Int) {
@@ -189,6 +197,7 @@ package struct LinkState: Sendable {
     checks.forgetExpiry(of: id)
     forgetSetbacks(of: id)
     breaks.forget(id)
+    reads.settle(id)
     let channel = Name(member.replica.names.channel)
     guard subscriptions.remove(id, from: channel) else { return }
     restIfUnused()
@@ -203,7 +212,7 @@ package struct LinkState: Sendable {
     if session.phase == .stopped {
       tell(id, .saveError(.stopped))
       settle(id)
-      if let name = members[id]?.replica.name { noteGivenUp(name, .stopped) }
+      if let member = members[id] { noteGivenUp(member.replica.name, .stopped, member.attachment.attachment) }
     } else {
       apply(members[id]?.replica.changed(), to: id)
     }
@@ -231,7 +240,7 @@ package struct LinkState: Sendable {
         if let member = members[id] { emit(.show(id, delivery, member.attachment)) }
       case .status(let change):
         tell(id, change)
-        if change == .saveError(nil), !givenUp.isEmpty, let name = members[id]?.replica.name {
+        if change == .saveError(nil), !givenUp.isEmpty, let name = members[id]?.nameIfWhole {
           givenUp.remove(Name(name))
         }
       case .settled: settle(id)
@@ -257,7 +266,7 @@ package struct LinkState: Sendable {
         resume(ids, error, of: id)
       case .report(let incident):
         guard let name = members[id]?.replica.name else { continue }
-        if case .gaveUp = incident { givenUp.insert(Name(name)) }
+        if case .gaveUp = incident { givenUp.insert(Name(name), members[id]?.attachment) }
         emit(.incident(name: name, incident))
       }
     }

@@ -20,8 +20,13 @@ struct Looks: Sendable {
   private var queuedSummary: Check?
   /// The size, in bytes, of the document that is queued for reading.
   private(set) var queuedDocument: Int?
-  /// Whether its document is read alone, because the server has refused it together with others.
+  /// Whether its document is read alone, because the server has refused it together with others, or the connection has
+  /// broken while they were read.
   private(set) var isReadAlone = false
+  /// How many times in a row the connection has broken while its document was read.
+  private(set) var brokenReads = 0
+  /// Whether the look under way was caused by an invalidation alone.
+  private(set) var isLookingForEdit = false
   /// When it is looked at because of a message, or of a write that a message explains.
   private var planned: Instant?
   /// When the last message about it arrived.
@@ -54,9 +59,10 @@ struct Looks: Sendable {
 
   /// The connection is gone, and its queues with it.
   mutating func disconnected() {
-    let (isReadAlone, listeners, antiEntropyPart) = (isReadAlone, listeners, antiEntropyPart)
+    let before = self
     self = Looks()
-    (self.isReadAlone, self.listeners, self.antiEntropyPart) = (isReadAlone, listeners, antiEntropyPart)
+    (isReadAlone, brokenReads) = (before.isReadAlone, before.brokenReads)
+    (listeners, antiEntropyPart) = (before.listeners, before.antiEntropyPart)
   }
 
   /// A commit was sent.
@@ -127,6 +133,7 @@ struct Looks: Sendable {
       return isAwaited ? .document : .summary
     case .check:
       defer { queuedCheck = nil }
+      isLookingForEdit = queuedCheck == .edit
       return isCheckDue ? queuedCheck : nil
     case .ownCheck:
       isOwnCheckQueued = false
@@ -158,6 +165,15 @@ struct Looks: Sendable {
   /// The server has refused its document together with others.
   mutating func readAlone() { isReadAlone = true }
 
-  /// Its document has arrived.
-  mutating func documentArrived() { isReadAlone = false }
+  /// A look has ended. Returns whether it was caused by an invalidation alone.
+  mutating func endLook() -> Bool {
+    defer { isLookingForEdit = false }
+    return isLookingForEdit
+  }
+
+  /// The connection has broken while its document was read.
+  mutating func readBroke() { (isReadAlone, brokenReads) = (true, brokenReads + 1) }
+
+  /// Its document has arrived, or it was refused.
+  mutating func documentAnswered() { (isReadAlone, brokenReads) = (false, 0) }
 }

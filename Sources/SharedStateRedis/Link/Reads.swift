@@ -23,6 +23,13 @@ struct Reads: Sendable {
   private var documents = [Queue<ReplicaID>](repeating: Queue(), count: Priority.allCases.count)
   private var documentsOnce = Queue<(waiter: LinkState.WaiterID, names: KeyNames, bytes: Int)>()
   private var bytesUnderWay = 0
+  /// Whether a document has to be read while nothing else is under way. Until it is answered, nothing else begins.
+  private(set) var isHoldingBack = false
+  /// The values at whose documents the last connections broke, and that have had no answer since.
+  private var owed: Set<ReplicaID> = []
+
+  /// Whether every owed answer has arrived. A document that is not asked for at present does not count.
+  var isDone: Bool { owed.isEmpty }
 
   /// Whether a value of a share waits for its turn.
   var isWaiting: Bool { queue.first != nil }
@@ -72,19 +79,31 @@ struct Reads: Sendable {
   }
 
   func hasRoom(for bytes: Int) -> Bool {
-    bytesUnderWay == 0 || bytesUnderWay + bytes <= Self.maximumBytes
+    bytesUnderWay == 0 || !isHoldingBack && bytesUnderWay + bytes <= Self.maximumBytes
   }
+
+  /// Documents are about to be taken. Nothing is held back for a document whose share is gone.
+  mutating func beginTaking() { if bytesUnderWay == 0 { isHoldingBack = false } }
+
+  /// Lets a document wait until nothing is under way, which then holds for as long as it is read.
+  mutating func holdBack() { isHoldingBack = true }
+
+  /// The connection broke while these documents were read.
+  mutating func broke(at ids: [ReplicaID]) { owed.formUnion(ids) }
+
+  /// A value was answered, or is not asked for at present.
+  mutating func settle(_ id: ReplicaID) { if !owed.isEmpty { owed.remove(id) } }
 
   /// Documents are requested.
   mutating func begin(bytes: Int) { bytesUnderWay += bytes }
 
   /// A request for documents was answered.
-  mutating func end(bytes: Int) { bytesUnderWay -= bytes }
+  mutating func end(bytes: Int) { (bytesUnderWay, isHoldingBack) = (bytesUnderWay - bytes, false) }
 
   /// The connection is gone. Values that are not shared are read on the next one, unless their read had begun.
   mutating func disconnect() {
-    let once = once
+    let (once, owed) = (once, owed)
     self = Reads()
-    self.once = once
+    (self.once, self.owed) = (once, owed)
   }
 }

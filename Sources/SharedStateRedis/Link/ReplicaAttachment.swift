@@ -30,6 +30,8 @@ package protocol ReplicaAttachment: AnyObject, Sendable {
   /// Shows a change of the status. Any thread calls this, and maybe late: a change must be ignored after one of the same
   /// kind with a higher number.
   func show(_ change: Replica.StatusChange, number: UInt64)
+  /// A flush has reported every change of the value that was given up.
+  func changesWereReported()
 }
 
 /// Refers weakly to an attachment. An object, because a weak reference is expensive to copy and to move.

@@ -56,11 +56,15 @@ struct Setbacks: Sendable {
     return nil
   }
 
-  /// The connection is gone. The server that is reached next may have lost nothing, and no pause is left to wait for.
+  /// Keeps the present pause even if the connection ends, because the request has broken it.
+  mutating func keepAcrossConnections(_ key: Setback.Key) { known[key]?.breaksConnection = true }
+
+  /// The connection is gone. The server that is reached next may have lost nothing, and no pause is left to wait for,
+  /// except those before a request that breaks the connection.
   mutating func disconnect() {
-    retries = Heap()
     known = known.filter { $0.key.concern != .repair }
     for key in known.keys { known[key]?.forgetConnection() }
+    retries = Heap(known.compactMap { key, setback in setback.retryAt.map { Setback.Retry(at: $0, key: key) } })
   }
 }
 
@@ -86,6 +90,8 @@ extension LinkState {
     var toldAt: Instant?
     /// When to retry; `nil` if no pause is running.
     var retryAt: Instant?
+    /// Whether the connection breaks at the request.
+    var breaksConnection = false
     /// When the last setback occurred, or when its pause ends.
     var lastAt: Instant
 
@@ -151,7 +157,7 @@ extension LinkState {
 
     /// The connection has ended. Another server may have other revisions.
     mutating func forgetConnection() {
-      retryAt = nil
+      if !breaksConnection { retryAt = nil }
       highest = .none
     }
   }

@@ -7,7 +7,17 @@ struct Tracking: Sendable {
     case on
     /// Not permitted, or unknown to the server.
     case refused
+    /// It reports so many writes that did not happen that it is ignored on this connection.
+    case futile
   }
+
+  /// For how many futile looks, for each value, the first pause holds; how much longer each further pause is; and after
+  /// how many pauses tracking is ignored.
+  private static let (looksBeforePause, pauseFactor, pauses) = (1.0, 4.0, 4.0)
+  /// How many futile looks a second, for each value, count as normal: some client may rewrite values without a change.
+  private static let normalRate = 0.1
+  /// So few values do not make a look expensive.
+  private static let leastValues = 64.0
 
   private(set) var state = State.off
   private var isQueued = false
@@ -15,6 +25,33 @@ struct Tracking: Sendable {
   private var hasReportedRefusal = false
   /// How many replicas detect foreign edits.
   private var detectingReplicas = 0
+  /// How many looks that an invalidation has led to have found nothing new, less those that are normal: a leaky bucket.
+  private var futileLooks = 0.0
+  private var lastFutileLook: Instant?
+  /// Whether its end was reported. Once is enough.
+  private var hasReportedFutility = false
+
+  private var values: Double { max(Double(detectingReplicas), Self.leastValues) }
+
+  /// How much longer than usual invalidations are collected before the values are looked at.
+  var pauseFactor: Double {
+    let pauses = min((futileLooks / (values * Self.looksBeforePause)).rounded(.down), Self.pauses)
+    return (0..<Int(pauses)).reduce(1) { factor, _ in factor * Self.pauseFactor }
+  }
+
+  /// A look that an invalidation has led to has found nothing new. The server's table of tracked keys is most likely too
+  /// small: each look adds a key to it, which removes another one and reports that as written.
+  ///
+  /// - Returns: Whether to report that tracking is ignored from now on.
+  mutating func foundNothing(now: Instant) -> Bool {
+    let seconds = lastFutileLook.map { (now - $0) / .seconds(1) } ?? 0
+    futileLooks = max(0, futileLooks - seconds * values * Self.normalRate) + 1
+    lastFutileLook = now
+    guard state == .on, futileLooks >= values * Self.looksBeforePause * Self.pauses else { return false }
+    state = .futile
+    defer { hasReportedFutility = true }
+    return !hasReportedFutility
+  }
 
   /// Whether it has to be requested.
   var isNeeded: Bool { state == .off && detectingReplicas > 0 }

@@ -6,39 +6,50 @@ package struct GivenUpChanges: Sendable {
   /// How many names are kept. Further changes are only counted.
   static let maximumNames = 1_000
 
-  private var names: Set<Name> = []
+  /// The shares to notify once a flush has reported them.
+  private var values: [Name: AttachmentReference?] = [:]
   private var further = 0
 
   package init() {}
 
   /// Whether there is nothing to report.
-  package var isEmpty: Bool { names.isEmpty && further == 0 }
+  package var isEmpty: Bool { values.isEmpty && further == 0 }
 
-  func contains(_ name: Name) -> Bool { names.contains(name) }
+  func contains(_ name: Name) -> Bool { values[name] != nil }
 
   /// Notes that a change of a value was given up.
-  mutating func insert(_ name: Name) {
-    if names.count < Self.maximumNames {
-      names.insert(name)
-    } else if !names.contains(name) {
+  mutating func insert(_ name: Name, _ attachment: AttachmentReference? = nil) {
+    if values.count < Self.maximumNames || contains(name) {
+      values[name] = .some(attachment)
+    } else {
       further += 1
     }
   }
 
   /// Forgets a value that was saved: the change that was given up is outdated.
   mutating func remove(_ name: Name) {
-    names.remove(name)
+    values[name] = nil
   }
 
-  /// Takes the error that a flush throws for all changes that were given up. They count as reported from then on.
+  /// All changes that were given up, to be reported by a flush.
+  package struct Report: Sendable {
+    package let values: Set<Name>
+    /// ``RedisSharedStateError/Code/changesGivenUp``
+    package let error: RedisSharedStateError
+    /// The shares to notify.
+    let shares: [AttachmentReference]
+  }
+
+  /// Takes the report of a flush. The changes count as reported from then on.
   ///
   /// - Parameter heard: The names reported to this flush itself. Another flush may have reported them as well.
-  /// - Returns: ``RedisSharedStateError/Code/changesGivenUp``; `nil` if nothing was given up.
-  package mutating func take(with heard: Set<Name>) -> RedisSharedStateError? {
-    let told = names.union(heard)
-    guard !told.isEmpty || further > 0 else { return nil }
-    defer { (names, further) = ([], 0) }
-    let named = told.sorted().prefix(RedisSharedStateError.maximumNames).map(\.text)
-    return .changesGivenUp(names: named, further: further + told.count - named.count)
+  /// - Returns: `nil` if nothing was given up.
+  package mutating func take(with heard: Set<Name>) -> Report? {
+    let names = heard.union(values.keys)
+    guard !names.isEmpty || further > 0 else { return nil }
+    defer { (values, further) = ([:], 0) }
+    let named = names.sorted().prefix(RedisSharedStateError.maximumNames).map(\.text)
+    let error = RedisSharedStateError.changesGivenUp(names: named, further: further + names.count - named.count)
+    return Report(values: names, error: error, shares: values.values.compactMap(\.self))
   }
 }

@@ -197,8 +197,15 @@ struct Pending: Sendable {
 
   // MARK: Refusals
 
-  /// Removes and returns the waiters whose save fails because the stored document cannot be read.
+  /// Removes and returns the waiters that fail because the stored document cannot be read.
   mutating func takeSaves() -> [UInt64] { waiters.takeSaves() + (postponed?.waiters.takeSaves() ?? []) }
+
+  /// Removes and returns every waiter for a save.
+  mutating func takeAllSaves() -> Set<UInt64> {
+    var taken = waiters.takeAllSaves()
+    if let postponed = postponed?.waiters.takeAllSaves() { taken.formUnion(postponed) }
+    return taken
+  }
 
   /// Removes and returns the waiters for the next snapshot, except its updates.
   mutating func takeWaiters() -> [UInt64] { waiters.takeAll() }

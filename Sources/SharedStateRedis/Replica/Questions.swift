@@ -20,6 +20,9 @@ struct Questions: Sendable {
   /// The number of the next read.
   var nextRead: UInt64 { sentReads + 1 }
 
+  /// Whether this explicit load waits for a read.
+  func isLoading(_ waiter: UInt64) -> Bool { loads[waiter] != nil }
+
   /// Whether an explicit load waits for a read.
   var hasLoads: Bool { !loads.isEmpty }
 

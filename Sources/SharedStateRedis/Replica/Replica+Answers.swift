@@ -12,11 +12,13 @@ extension Replica {
   ) -> [Action] {
     guard let job = inFlight, job.operation == operation else { return [] }
     outgoing = .nothing
+    refusal = nil
     switch reply {
-    case .committed(let revision, let parent):
+    case .committed(let revision, let parent, let shortfall):
       // The server refuses older operations of this service from now on. It does not remember restorations.
       if !job.isRestoring { hasUndecided = false }
-      return accepted(job, revision, parent, vitals) + advance()
+      let actions: [Action] = shortfall.map { [.report(.incomplete($0))] } ?? []
+      return actions + accepted(job, revision, parent, vitals) + advance()
     case .conflict(let stored, let hasForgotten): return conflicted(job, stored, hasForgotten, vitals) + advance()
     case .wrongType(let type):
       giveUp(job)
@@ -216,6 +218,10 @@ extension Replica {
 
   mutating func rollBack(stamp: UInt64, _ waiters: Waiters, _ error: RedisSharedStateError) -> [Action] {
     let told = giveUp(stamp: stamp, error)
+    var waiters = waiters
+    // They were requested after the snapshot, and include its change.
+    waiters.save.formUnion(pending.takeAllSaves())
+    if waiters.all.isEmpty { reports.discard(error) }
     shown.markUnknownIfReflected()
     pending.append(updates: waiters.updates)
     outcomes.yield(failures(of: waiters, givenUp: error))
@@ -247,9 +253,16 @@ extension Replica {
     resume(job.updates, job.isInterrupted ? .outcomeUnknown(name: name) : error)
   }
 
-  /// The server refused a commit. A local change is tried again later, unchanged; any other job is given up.
+  /// The server refused a commit. A local change is tried again later, unchanged. Any other job is given up, unless the
+  /// reason passes by itself: then its waiters go on waiting, too.
   mutating func commitRefused(_ error: RedisSharedStateError, operation: Operation) -> [Action] {
     guard var job = inFlight, job.operation == operation else { return [] }
+    if error.isTransient, !job.isRepair {
+      (job.isSent, isPausing, refusal) = (false, true, error)
+      outgoing = .commit(job)
+      if job.isLocalChange { reports.saveFailed() }
+      return (job.isLocalChange ? [.status(.saveError(error))] : []) + advance() + [.retryLater]
+    }
     switch job.purpose {
     case .repair(let repair):
       giveUp(job)

@@ -120,7 +120,7 @@ extension Replica {
   /// - Parameters:
   ///   - stored: The stored value.
   ///   - number: The number of the read.
-  ///   - vitals: The server's vitals as reported last, before this answer.
+  ///   - vitals: The server's vitals as reported last, before it carried out the read.
   package mutating func stored(_ stored: StoredValue, read number: UInt64, vitals: Vitals = Vitals()) -> [Action] {
     let state = State(revision: stored.revision, content: stored.content)
     // If two answers arrive out of order, either may be the newer one.

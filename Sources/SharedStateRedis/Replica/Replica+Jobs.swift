@@ -78,6 +78,10 @@ extension Replica {
       }
     }
 
+    var isRepair: Bool {
+      if case .repair = purpose { true } else { false }
+    }
+
     /// Whether it is a restoration, which the server does not remember.
     var isRestoring: Bool {
       if case .repair(let repair) = purpose { repair.kind == .restore } else { false }

@@ -13,11 +13,15 @@ extension Replica {
   /// - Parameters:
   ///   - stamp: The box's stamp. A commit under way with this stamp or a later one satisfies the request.
   ///   - replacingUnreadable: Whether to replace a stored document that cannot be read.
+  ///
+  /// An earlier change that was discarded while nobody waited for it fails the save instead.
   package mutating func save(
     waiter: UInt64,
     stamp: UInt64 = .max,
     replacingUnreadable: Bool = false
   ) -> [Action] {
+    // This is the first chance to notify the program.
+    if let error = reports.takeDiscarded() { return resume([waiter], error) }
     if !pending.isDirty, pending.reset == nil, let carried = inFlight?.stamp, carried >= stamp {
       outgoing.commit?.waiters.save(waiter, replacingUnreadable: replacingUnreadable)
     } else {
@@ -53,11 +57,11 @@ extension Replica {
     return [.status(.loading(true))] + (phase == .reading || phase == .live ? [.read] : [])
   }
 
-  /// Requests to be told when every change so far is acknowledged.
+  /// Requests to be notified when every change so far is acknowledged.
   ///
-  /// - Returns: Whether there is a change to wait for.
-  package mutating func flush(waiter: UInt64) -> Bool {
-    guard hasPendingChange else { return false }
+  /// - Returns: `nil` if there is no change to wait for.
+  package mutating func flush(waiter: UInt64) -> [Action]? {
+    guard hasPendingChange else { return nil }
     if pending.isDirty {
       pending.flush(waiter)
     } else if outgoing.encoding?.work.isOfChange ?? false {
@@ -68,7 +72,8 @@ extension Replica {
     } else {
       outgoing.commit?.waiters.flush.insert(waiter)
     }
-    return true
+    // A change behind an unreadable document is not acknowledged until a person has mended that.
+    return unreadable == nil ? [] : advance()
   }
 
   /// A waiter has stopped waiting.

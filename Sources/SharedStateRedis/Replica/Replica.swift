@@ -94,6 +94,8 @@ package struct Replica: Sendable {
     case withdrawn(Revision)
     /// This service has merged the version that the server had lost with the writes made since.
     case merged(Revision)
+    /// A commit has taken effect, but its revision could not be recorded, or it could not be announced.
+    case incomplete(CommitShortfall)
     /// A message was lost in transit.
     case missedMessage
     /// A local change was given up for this reason.
@@ -148,6 +150,8 @@ package struct Replica: Sendable {
   var hasUndecided = false
   /// Whether the pause after a refused commit is still running.
   var isPausing = false
+  /// Why the server has refused the last commit, if the reason passes by itself.
+  var refusal: RedisSharedStateError?
 
   package init(name: String, names: KeyNames, policy: ReplicaPolicy) {
     self.name = name
@@ -241,6 +245,9 @@ package struct Replica: Sendable {
     if phase == .subscribing { phase = .reading }
     return [.read]
   }
+
+  /// Why the server keeps a waiter waiting although it answers; `nil` if it does not.
+  func refusal(of waiter: UInt64) -> RedisSharedStateError? { questions.isLoading(waiter) ? nil : refusal }
 
   /// The connection is gone. The box may be stale from now on, and its `loadError` says so.
   package mutating func disconnected(_ error: RedisSharedStateError) -> [Action] {
@@ -340,7 +347,7 @@ package struct Replica: Sendable {
     if let inFlight, isOutdated(inFlight) || !maySend(inFlight) { advance() } else { [] }
   }
 
-  /// Lets the local change wait, and fails the saves that wait for it.
+  /// Lets the local change wait, and fails the saves and flushes that wait for it.
   private mutating func waitUntilReadable() -> [Action] {
     guard let unreadable else { return [] }
     reports.saveFailed()

@@ -9,6 +9,9 @@ struct Reports: Sendable {
   private(set) var hasSaveError = false
   /// The stamp and the reason of the last change that was given up; `nil` once the value is saved.
   private(set) var givenUp: (stamp: UInt64, error: RedisSharedStateError)?
+  /// Why the last discarded change gave way, until the program is notified. The box no longer has that change, so no
+  /// later save makes up for it.
+  private(set) var discarded: RedisSharedStateError?
 
   /// The program was told that the value is loading, or cannot be loaded.
   mutating func loadStatusChanged() {
@@ -50,6 +53,22 @@ struct Reports: Sendable {
   mutating func saved() -> Bool {
     defer { (hasSaveError, givenUp) = (false, nil) }
     return hasSaveError
+  }
+
+  /// A change gave way to another service's.
+  mutating func discard(_ error: RedisSharedStateError) {
+    discarded = error
+  }
+
+  /// The program is notified of the discarded change.
+  ///
+  /// - Returns: Why it gave way; `nil` if there is none.
+  @discardableResult
+  mutating func takeDiscarded() -> RedisSharedStateError? { discarded.take() }
+
+  /// The program has read this error.
+  mutating func wasRead(_ error: RedisSharedStateError) {
+    if discarded == error { discarded = nil }
   }
 
   /// The local changes up to the stamp were given up.

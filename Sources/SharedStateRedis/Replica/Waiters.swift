@@ -41,11 +41,17 @@ struct Waiters: Sendable {
     return all
   }
 
-  /// Removes and returns the waiters whose save fails because the stored document cannot be read.
+  /// Removes and returns the waiters for a save.
+  mutating func takeAllSaves() -> Set<UInt64> {
+    defer { (save, replacing, isSave) = ([], [], false) }
+    return save
+  }
+
+  /// Removes and returns the waiters that fail because the stored document cannot be read.
   mutating func takeSaves() -> [UInt64] {
     guard replacing.isEmpty else { return [] }
-    defer { (save, isSave) = ([], false) }
-    return save.sorted()
+    isSave = false
+    return takeAll()
   }
 
   /// Removes and returns the updates.

@@ -39,6 +39,7 @@ extension Link {
     case .losesAgain(let name): watch.losesAgain(name)
     case .closesIdleConnections(let interval): watch.closesIdleConnections(askedAfter: interval)
     case .trackingRefused(let error): watch.trackingRefused(error)
+    case .trackingFutile: watch.trackingFutile()
     case .vitalsRefused: watch.vitalsRefused()
     case .malformedMessage(let channel): watch.ignoredMessage(on: channel)
     }

@@ -187,16 +187,28 @@ package final class Link: Sendable {
     update { $0.state.flush(until: deadline, callback: completion) }
   }
 
-  /// The error that a finished flush throws for changes that were given up. From then on they count as reported.
-  func takeGivenUp(with heard: Set<Name>) -> RedisSharedStateError? {
+  /// The report of a finished flush on changes that were given up. From then on they count as reported.
+  func takeGivenUp(with heard: Set<Name>) -> GivenUpChanges.Report? {
     // A flush without such changes does not compete for the lock with the thread that has resumed it.
     guard hasGivenUp.load(ordering: .acquiring) else { return nil }
-    return guarded.withLock { $0.state.takeGivenUp(with: heard) }
+    guard let report = guarded.withLock({ $0.state.givenUp.take(with: heard) }) else { return nil }
+    for share in report.shares { share.attachment?.changesWereReported() }
+    return report
   }
 
   /// Notes a change of a share that has no replica.
-  func noteGivenUp(_ name: String, _ error: RedisSharedStateError) {
-    update { $0.state.noteGivenUp(name, error) }
+  func noteGivenUp(_ name: String, _ error: RedisSharedStateError, _ attachment: any ReplicaAttachment) {
+    update { $0.state.noteGivenUp(name, error, attachment) }
+  }
+
+  /// The program has read the save error of a share.
+  func saveErrorWasRead(_ id: LinkState.ReplicaID, _ error: RedisSharedStateError) {
+    guarded.withLock { $0.state.saveErrorWasRead(id, error) }
+  }
+
+  /// The program was notified of all changes of a share that were given up.
+  func discardedWasReported(_ id: LinkState.ReplicaID) {
+    guarded.withLock { $0.state.discardedWasReported(id) }
   }
 
   /// Stops waiting. The callback is not called any more.
@@ -238,11 +250,11 @@ package final class Link: Sendable {
 
   /// Closes both connections. Unacknowledged changes stay in the boxes and are not sent any more.
   ///
-  /// - Returns: How many replicas have a change that was not acknowledged.
+  /// - Returns: The names of the replicas with a change that was not acknowledged.
   @discardableResult
-  package func stop() -> Int {
+  package func stop() -> [String] {
     update { guarded in
-      let pending = guarded.state.pendingChanges
+      let pending = guarded.state.pendingNames
       guarded.state.stop()
       return pending
     }

@@ -112,6 +112,13 @@ package final class LinkWatch: Sendable {
         of: "undecodable",
         metadata
       )
+    case .incomplete(let shortfall):
+      tell(
+        "A change is stored, but Redis has refused a later step. Other services may see the change late.",
+        .error,
+        of: "incomplete_commits",
+        ["name": "\(name)", "command": "\(shortfall.command)", "error": "\(shortfall.error)"]
+      )
     case .missedMessage:
       count("missed_messages")
       logger.debug("A message was lost on its way.", metadata: ["name": "\(name)"])
@@ -168,6 +175,16 @@ package final class LinkWatch: Sendable {
       .warning,
       of: "repeated_losses",
       ["name": "\(name)"]
+    )
+  }
+
+  func trackingFutile() {
+    logger.notice(
+      """
+      Redis reports many writes that did not happen, most likely because 'tracking-table-max-keys' is too small. Foreign \
+      edits are found by periodic comparison. With a namespace, the store does not use that table.
+      """,
+      metadata: connection
     )
   }
 

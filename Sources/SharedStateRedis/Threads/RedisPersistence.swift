@@ -74,7 +74,7 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
       box.endMutationWatch(watch)
     case .failure(let error):
       box.updateStatus { $0.saveError = error }
-      key.store.link.noteGivenUp(key.name, error)
+      key.store.link.noteGivenUp(key.name, error, self)
     }
   }
 
@@ -144,6 +144,19 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   var delivery: DeliveryThreads { key.store.delivery }
+
+  func saveErrorWasRead(_ error: any Error) {
+    guard let error = error as? RedisSharedStateError, case .success(let id) = state.withLock({ $0.membership }) else {
+      return
+    }
+    key.store.link.saveErrorWasRead(id, error)
+  }
+
+  func changesWereReported() {
+    let (box, membership) = state.withLock { ($0.box, $0.membership) }
+    box?.noteErrorsAreRead()
+    if case .success(let id) = membership { key.store.link.discardedWasReported(id) }
+  }
 
   func errorIsUnread(_ message: String) {
     key.store.watch.errorIsUnread(message, of: key.name)

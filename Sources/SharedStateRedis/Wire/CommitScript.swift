@@ -22,7 +22,11 @@
 /// If no revision is expected, nothing may be stored, or only the expected document. A document that has lost its meta
 /// still counts as a client's change.
 ///
+/// The value is written first. From then on nothing ends the script, because a write stays even if a later command fails,
+/// and an error would deny it.
+///
 /// Answers `ok <revision> <parent>`, or one of these arrays:
+/// - `ok`, the revision, the parent, a command, and its error, if that command failed after the value was written;
 /// - `conflict`, the stored meta and document (nil if missing; the length of a large document), the type of the value,
 ///   and `forgotten` if the script may no longer remember an operation of the writer that was applied on top of the
 ///   expected revision;
@@ -86,6 +90,12 @@ package enum CommitScript {
     \(readRevision)
     \(readDocument)
 
+    local failed, failure
+    local function follow(command, ...)
+      local reply = redis.pcall(command, ...)
+      if not failed and type(reply) == 'table' and reply.err then failed, failure = command, reply.err end
+    end
+
     -- Newest first: 'nonce number revision parent;nonce number revision parent;…'. While nothing was dropped, the last
     -- entry is '- 0 revision revision', and every operation after that revision is listed. If there was no revision at
     -- first, or no longer one, it is '- 0 revision 0' with the first new revision.
@@ -139,7 +149,6 @@ package enum CommitScript {
     end
     -- Nothing is written before it is certain that the staged document exists.
     if kind == 'r' and redis.call('EXISTS', staging) == 0 then return {'staging'} end
-    if type ~= 'string' and type ~= 'none' then redis.call('UNLINK', value) end
 
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]
@@ -149,25 +158,34 @@ package enum CommitScript {
     if least > \(Revision.largest) then least = 0 end
     local revision = least > now and string.format('%.0f', least) or string.format('%s%06d', time[1], time[2])
 
+    local write = follow
     if kind == 'a' then
+      write = redis.call
       local limit, left = document + 0, redis.call('PTTL', value)
       kind = 'r'
       if redis.call('STRLEN', value) <= limit then kind, document = 's', redis.call('GET', value) else document = '' end
       if left > 0 then lifetime = string.format('%.0f', left) end
     elseif kind == 's' then
-      if lifetime == '0' then
+      if lifetime ~= '0' then
+        redis.call('SET', value, document, 'PX', lifetime)
+      elseif type == 'string' then
         redis.call('SET', value, document, 'KEEPTTL')
       else
-        redis.call('SET', value, document, 'PX', lifetime)
+        redis.call('SET', value, document)
       end
     elseif kind == 'r' then
-      local left = redis.call('PTTL', value)
+      local left = type == 'string' and redis.call('PTTL', value) or -1
       if lifetime ~= '0' then left = lifetime + 0 end
-      redis.call('RENAME', staging, value)
-      if left > 0 then redis.call('PEXPIRE', value, string.format('%.0f', left)) else redis.call('PERSIST', value) end
+      -- RENAME carries the expiry over.
+      if left > 0 then redis.call('PEXPIRE', staging, string.format('%.0f', left)) else redis.call('PERSIST', staging) end
+      local renamed = redis.pcall('RENAME', staging, value)
+      if renamed.err then
+        redis.pcall('EXPIRE', staging, '\(stagingLifetimeInSeconds)')
+        return renamed
+      end
     else
       kind = 'd'
-      redis.call('UNLINK', value)
+      if type == 'none' then write = redis.call else redis.call('UNLINK', value) end
     end
     if head ~= '' then writer = writer .. head .. revision .. tail end
     if kind == 'd' or lifetime ~= '0' then
@@ -181,9 +199,9 @@ package enum CommitScript {
       end
       local expiry = lifetime == '0' and '0' or string.format('%.0f', math.floor(now / 1000) + lifetime)
       local text = revision .. ' ' .. previous .. ' ' .. (kind == 'd' and 'd' or 's') .. ' ' .. expiry .. ' ' .. writer
-      redis.call('SET', meta, text, 'PX', string.format('%.0f', outlives))
+      write('SET', meta, text, 'PX', string.format('%.0f', outlives))
     else
-      redis.call('SET', meta, revision .. ' ' .. previous .. ' s 0 ' .. writer)
+      write('SET', meta, revision .. ' ' .. previous .. ' s 0 ' .. writer)
     end
 
     if not stored[2] and previous == '0' then remembered = '- 0 ' .. revision .. ' 0;' end
@@ -191,12 +209,13 @@ package enum CommitScript {
     if #remembered > \(rememberedOperations * shortestOperation) then
       local _, count = string.gsub(remembered, ';', '')
       if count > \(rememberedOperations) then
-        remembered = string.match(remembered, '^(.*;)[^;]*;$')
+        remembered = string.match(remembered, '^(.*;)[^;]*;$') or string.match(remembered, '^(.*;)')
       end
     end
-    redis.call('SET', operations, remembered, 'EX', '\(operationLifetimeInSeconds)')
+    follow('SET', operations, remembered, 'EX', '\(operationLifetimeInSeconds)')
 
-    redis.call('PUBLISH', channel, '1 ' .. revision .. ' ' .. previous .. ' ' .. kind .. ' ' .. writer .. '\\n' .. document)
+    follow('PUBLISH', channel, '1 ' .. revision .. ' ' .. previous .. ' ' .. kind .. ' ' .. writer .. '\\n' .. document)
+    if failed then return {'ok', revision, previous, failed, failure} end
     return 'ok ' .. revision .. ' ' .. previous
     """
 }

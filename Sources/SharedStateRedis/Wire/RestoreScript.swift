@@ -14,7 +14,8 @@
 ///
 /// These are whole strings, because each concatenation in Lua costs as much as a write.
 ///
-/// Answers an array with one element for each value: 1, or a conflict as ``CommitScript`` describes it, or 0, which is
+/// Answers an array with one element for each value: 1; or `ok` and an error, if the restored version could not be
+/// announced; or a conflict as ``CommitScript`` describes it, or 0, which is
 /// a conflict with the very same value and meta. A conflict means that something else is stored than was expected, or
 /// that the value would have expired by now.
 package enum RestoreScript {
@@ -29,7 +30,9 @@ package enum RestoreScript {
       local first = 7 * place - 4
       local message = ARGV[first + 2]
       if not isReference then message = message .. ARGV[first + 3] end
-      redis.call('PUBLISH', ARGV[first], message)
+      -- The value is restored, whether or not it can be announced.
+      local reply = redis.pcall('PUBLISH', ARGV[first], message)
+      if type(reply) == 'table' then return {'ok', reply.err} end
       return 1
     end
 

@@ -20,11 +20,10 @@ package enum ScriptAnswer {
         scanner.skip(" "), let parent = scanner.number(),
         scanner.rest.isEmpty
       else { return nil }
-      guard max(revision, parent) <= Revision.largest.rawValue else {
-        self = .unbelievable
-        return
-      }
-      self = .reply(.committed(revision: Revision(revision), parent: Revision(parent)))
+      self = .init(revision, parent)
+    case .array where reply.count == 5 && reply[0].isEqual(to: "ok"):
+      guard let revision = UInt64(reply[1].string), let parent = UInt64(reply[2].string) else { return nil }
+      self = .init(revision, parent, CommitShortfall(of: reply[3].string, reply[4]))
     case .array where reply.count == 1 && reply[0].isEqual(to: "staging"):
       self = .stagingMissing
     case .array where reply.count == 2 && reply[0].isEqual(to: "type"):
@@ -36,6 +35,20 @@ package enum ScriptAnswer {
       return nil
     }
   }
+
+  private init(_ revision: UInt64, _ parent: UInt64, _ shortfall: CommitShortfall? = nil) {
+    guard max(revision, parent) <= Revision.largest.rawValue else {
+      self = .unbelievable
+      return
+    }
+    self = .reply(.committed(revision: Revision(revision), parent: Revision(parent), shortfall))
+  }
+}
+
+extension CommitShortfall {
+  init(of command: String, _ error: RedisReplyView) {
+    self.init(command: command, error: RedisSharedStateError(errorReply: error.string, operation: command))
+  }
 }
 
 extension CommitReply {
@@ -44,6 +57,9 @@ extension CommitReply {
     switch (reply.kind, ScriptAnswer(reply)) {
     case (.integer, _) where reply.integer == 1:
       self = .committed(revision: restore.meta.revision, parent: restore.meta.parent)
+    case (.array, _) where reply.count == 2 && reply[0].isEqual(to: "ok"):
+      let shortfall = CommitShortfall(of: "PUBLISH", reply[1])
+      self = .committed(revision: restore.meta.revision, parent: restore.meta.parent, shortfall)
     case (.integer, _) where reply.integer == 0:
       self = .conflict(StoredValue(meta: restore.meta, content: restore.content))
     case (_, .reply(let reply)?):

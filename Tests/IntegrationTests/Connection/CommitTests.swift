@@ -85,7 +85,7 @@ struct CommitTests {
       _ = try self.writer.committed(.sample(names, by: "writer\(writer)"))
     }
     let newest = try writer.read([names])[0].meta?.revision
-    guard case .committed(let remembered, _) = try writer.commit(.sample(names, by: "writer18")) else {
+    guard case .committed(let remembered, _, nil) = try writer.commit(.sample(names, by: "writer18")) else {
       Issue.record("The retry was refused.")
       return
     }
@@ -199,7 +199,7 @@ struct CommitTests {
     let replies = try writer.replies(to: commits.map { .commit($0) })
     var newest = [Revision](repeating: .none, count: 100)
     for (index, reply) in replies.enumerated() {
-      guard case .commit(.committed(let revision, let parent)) = reply, parent == newest[index % 100] else {
+      guard case .commit(.committed(let revision, let parent, nil)) = reply, parent == newest[index % 100] else {
         Issue.record("\(index): \(reply)")
         return
       }

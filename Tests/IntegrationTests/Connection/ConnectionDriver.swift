@@ -61,7 +61,7 @@ final class ConnectionDriver {
 
   /// Commits, and returns the revision.
   func committed(_ commit: Commit) throws -> Revision {
-    guard case .committed(let revision, _) = try self.commit(commit) else { throw NoAnswer() }
+    guard case .committed(let revision, _, nil) = try self.commit(commit) else { throw NoAnswer() }
     return revision
   }
 

@@ -42,6 +42,28 @@ struct BadDataTests {
     try await $limits.status { $0.loadError == nil && $0.saveError == nil }
   }
 
+  @Test(
+    "a flush and a shutdown do not wait for a change behind an unreadable document",
+    arguments: BackendKind.allCases
+  )
+  func flush(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store()
+    try backend.set("limits", "nonsense")
+    @Shared(.redis("limits", store: store)) var limits = Limits()
+    try await $limits.status { $0.loadError != nil }
+    $limits.withLock { $0.maximum = 30 }
+    let share = $limits
+    for _ in 0..<2 {
+      let thrown = await #expect(throws: RedisSharedStateError.self) {
+        try await inTime("flush()") { try await store.flush(within: .seconds(3_600)) }
+      }
+      #expect(thrown == share.loadError as? RedisSharedStateError)
+    }
+    let undelivered = try await inTime("shutdown()") { await store.shutdown(within: .seconds(3_600)) }
+    #expect(undelivered == ["limits"])
+  }
+
   @Test("a waiting change is sent once another client stores a readable value", arguments: BackendKind.allCases)
   func readableAgain(kind: BackendKind) async throws {
     let backend = try kind.make()

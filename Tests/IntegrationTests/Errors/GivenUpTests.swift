@@ -115,6 +115,110 @@ struct GivenUpTests {
     try await store.flush(within: patience)
   }
 
+  /// Why the second service's change is discarded.
+  enum Cause: CaseIterable, Sendable {
+    case tooLarge, rejected, deleted, invalid
+
+    var code: RedisSharedStateError.Code {
+      switch self {
+      case .tooLarge: .valueTooLarge
+      case .rejected, .deleted: .conflict
+      case .invalid: .rejected
+      }
+    }
+
+    var options: RedisSharedKey<[String: String]>.Options {
+      switch self {
+      case .tooLarge: .init(maximumBytes: 1_000)
+      case .rejected: .init(conflict: .reject)
+      case .deleted: .init()
+      case .invalid:
+        .init { entries in
+          struct TooMany: Error {}
+          if entries.count > 2 { throw TooMany() }
+        }
+      }
+    }
+  }
+
+  /// Lets the first service change the value while the second one is cut off with a change of its own, which is
+  /// discarded as soon as it is back. Nobody waits for that change.
+  private func discard(_ kind: BackendKind, because cause: Cause) async throws -> Pair<[String: String]> {
+    let text = String(repeating: "x", count: 700)
+    let pair = try await Pair(kind, [:], options: cause.options)
+    try await pair.store(["old": ""])
+    try pair.backend.separate("second")
+    try await pair.stores.1.isDown()
+    pair.second.withLock { $0["second"] = text }
+    if cause == .deleted {
+      try await pair.first.reset()
+    } else {
+      pair.first.withLock { $0["first"] = text }
+      try await pair.first.save()
+    }
+    try pair.backend.reunite("second")
+    try await pair.second.becomes(pair.first.wrappedValue)
+    return pair
+  }
+
+  @Test(
+    "a save reports a change that was discarded before it, unless the program has been notified",
+    arguments: BackendKind.allCases,
+    Cause.allCases
+  )
+  func discardedBeforeSave(kind: BackendKind, cause: Cause) async throws {
+    let pair = try await discard(kind, because: cause)
+    let error = await #expect(throws: RedisSharedStateError.self) { try await pair.second.save() }
+    #expect(error?.code == cause.code)
+    try await pair.second.save()
+  }
+
+  @Test("a change that is saved later does not hide a discarded one", arguments: BackendKind.allCases, Cause.allCases)
+  func discardedBeforeChange(kind: BackendKind, cause: Cause) async throws {
+    let pair = try await discard(kind, because: cause)
+    pair.second.withLock { $0["old"] = "new" }
+    try await pair.first.value { $0["old"] == "new" }
+    let error = await #expect(throws: RedisSharedStateError.self) { try await pair.second.save() }
+    #expect(error?.code == cause.code)
+    try await pair.second.save()
+  }
+
+  @Test("a flush reports a discarded change even after a later one was saved", arguments: BackendKind.allCases)
+  func discardedBeforeFlush(kind: BackendKind) async throws {
+    let pair = try await discard(kind, because: .tooLarge)
+    pair.second.withLock { $0["old"] = "new" }
+    try await pair.first.value { $0["old"] == "new" }
+    await #expect(throws: Self.givenUp("value")) { try await pair.stores.1.flush(within: patience) }
+    try await pair.second.save()
+    try await pair.stores.1.flush(within: patience)
+  }
+
+  @Test("a program that has read the saveError is notified", arguments: BackendKind.allCases)
+  func discardedAndRead(kind: BackendKind) async throws {
+    let pair = try await discard(kind, because: .rejected)
+    try await pair.second.status { $0.saveError != nil }
+    try await pair.second.save()
+  }
+
+  @Test(
+    "an error that a flush has thrown counts as read when the share ends",
+    .dependency(\.reportsUnreadErrors, true),
+    arguments: BackendKind.allCases
+  )
+  func readByFlush(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    defer { withExtendedLifetime(backend) {} }
+    let store = try backend.store()
+    do {
+      let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
+      number.withLock { $0 = .infinity }
+      await #expect(throws: Self.givenUp("number")) { try await store.flush(within: patience) }
+      let unusable = Shared(wrappedValue: 0.5, .redis("not{usable", store: store))
+      unusable.withLock { $0 = 1 }
+      await #expect(throws: Self.givenUp("not{usable")) { try await store.flush(within: patience) }
+    }
+  }
+
   @Test("a shutdown logs the names", arguments: BackendKind.allCases)
   func shutdown(kind: BackendKind) async throws {
     let journal = Journal()
@@ -124,7 +228,7 @@ struct GivenUpTests {
     let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
     number.withLock { $0 = .infinity }
     try await number.status { $0.saveError != nil }
-    await store.shutdown(within: patience)
+    #expect(await store.shutdown(within: patience) == ["number"])
     let told = try #require(journal.entries("before the shutdown").first)
     #expect(told.level == .warning)
     #expect(told.error?.contains("'number'") == true)

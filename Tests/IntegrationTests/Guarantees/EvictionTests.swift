@@ -241,30 +241,3 @@ extension BackendKind {
     }
   }
 }
-
-extension ServerBackend {
-  /// The number of keys that the server has evicted.
-  fileprivate var evictions: Int {
-    get throws { try number("evicted_keys", in: "stats") }
-  }
-
-  fileprivate var connections: Int {
-    get throws { try number("total_connections_received", in: "stats") }
-  }
-
-  /// The peak of the server's memory, in bytes.
-  fileprivate var peak: Int {
-    get throws { try number("used_memory_peak", in: "memory") }
-  }
-
-  /// The server's memory, in bytes.
-  fileprivate var used: Int {
-    get throws { try number("used_memory", in: "memory") }
-  }
-
-  private func number(_ field: String, in section: String) throws -> Int {
-    let info = try server.command("INFO", section).text ?? ""
-    let line = info.split(whereSeparator: \.isNewline).first { $0.hasPrefix("\(field):") }
-    return line.flatMap { Int($0.dropFirst(field.count + 1)) } ?? 0
-  }
-}

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
@@ -23,6 +24,29 @@ struct ExactlyOnceUpdatesTests {
       )
       try await $others.becomes(round)
     }
+  }
+
+  @Test(
+    "ExactlyOnceUpdates: a change counts as stored although the server does not know the command that announces it"
+  )
+  func unknownPublish() async throws {
+    let backend = try ServerBackend(configuration: ["rename-command PUBLISH \"\""])
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"))
+    let other = try backend.store("other")
+    @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("count", store: other)) var followed = 0
+    try await $followed.load()
+    for _ in 0..<5 { try await $count.updateAtomically { $0 += 1 } }
+    #expect(try backend.get("count") == "5")
+    $count.withLock { $0 += 1 }
+    try await $count.save()
+    // The server still reports which keys are written.
+    try await $followed.becomes(6)
+    try await $count.reset()
+    #expect(try backend.get("count") == nil)
+    let told = try #require(journal.entries("Redis has refused a later step", name: "count").first)
+    #expect(told.level == .error)
   }
 
   @Test("a lost reply causes no second effect, although other services have gone on")

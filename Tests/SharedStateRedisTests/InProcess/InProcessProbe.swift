@@ -69,7 +69,7 @@ final class InProcessProbe {
   }
 
   func committed(_ command: RedisRequest.Command) throws -> (revision: Revision, parent: Revision)? {
-    guard case .commit(.committed(let revision, let parent))? = try reply(to: command) else { return nil }
+    guard case .commit(.committed(let revision, let parent, nil))? = try reply(to: command) else { return nil }
     return (revision, parent)
   }
 }

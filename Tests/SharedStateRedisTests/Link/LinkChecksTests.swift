@@ -59,6 +59,98 @@ struct LinkChecksTests {
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
   }
 
+  /// A read of several values of which one is missing is answered behind later requests: the connection asks for the
+  /// type of the missing one first.
+  @Test(
+    "AcknowledgedSurvives: a value that was read before an eviction and evicted then is no deleted one",
+    arguments: [false, true]
+  )
+  func readBehindVitals(isEvicted: Bool) throws {
+    var link = LinkState.make()
+    let id = try link.join("count")
+    link.start()
+    for purpose in ConnectionPurpose.allCases {
+      link.connected(purpose, ServerFacts(vitals: .calm), epoch: link.session.epoch, now: start)
+    }
+    let epoch = link.session.epoch
+    let subscription = try #require(try link.someWork(for: .subscriber, now: start).requests.first)
+    link.arrived([.reply(id: subscription.id, .subscribed)], on: .subscriber, epoch: epoch, now: start)
+    let summary = try #require(try link.someWork(for: .writer, now: start).requests.last)
+    let stored = StoredValue.document(7, "1")
+    let summaries = RedisReply.summaries([StoredSummary(of: stored)])
+    link.arrived([.reply(id: summary.id, summaries)], on: .writer, epoch: epoch, now: start)
+    let read = try #require(try link.someWork(for: .writer, now: start).requests.last)
+    if isEvicted { link.told(.evicting, to: [], epoch: epoch, now: start) }
+    link.arrived([.reply(id: read.id, .values([stored]))], on: .writer, epoch: epoch, now: start)
+    link.showAll()
+    // Both counts of evictions, the one before and the one after the value was found missing, are the same.
+    _ = try link.load(id, now: start)
+    let later = start + .milliseconds(1)
+    var write: RedisRequest.Command?
+    for _ in 0..<6 where write == nil {
+      for request in try link.someWork(for: .writer, now: later).requests {
+        switch request.command {
+        case .vitals:
+          let count = RedisReply.vitals(isEvicted ? .evicting : .calm)
+          link.arrived([.reply(id: request.id, count)], on: .writer, epoch: epoch, now: later)
+        case .summarize:
+          let summaries = RedisReply.summaries([StoredSummary(of: .absent)])
+          link.arrived([.reply(id: request.id, summaries)], on: .writer, epoch: epoch, now: later)
+        case .read: link.arrived([.reply(id: request.id, .values([.absent]))], on: .writer, epoch: epoch, now: later)
+        default: write = request.command
+        }
+      }
+      link.showAll()
+    }
+    switch write {
+    case .restore: #expect(isEvicted)
+    case .commit(let commit): #expect(commit.isAdoption && !isEvicted)
+    default: Issue.record("Nothing is written: \(String(describing: write))")
+    }
+  }
+
+  @Test("Bounded: invalidations without a change are answered ever more slowly, and then no more")
+  func futileTracking() throws {
+    var tracking = Tracking()
+    for _ in 0..<100 { tracking.join() }
+    tracking.request()
+    _ = tracking.accept()
+    var pauses: Set<Double> = []
+    var looks = 0
+    while tracking.state == .on, looks < 10_000 {
+      pauses.insert(tracking.pauseFactor)
+      looks += 1
+      // The table loses every key once in a second.
+      let isReported = tracking.foundNothing(now: start + .milliseconds(10) * looks)
+      #expect(isReported == (tracking.state == .futile))
+    }
+    #expect(tracking.state == .futile)
+    #expect(pauses == [1, 4, 16, 64])
+    #expect(looks < 1_000)
+    // Another connection tries again, and nothing is reported twice.
+    tracking.disconnect()
+    tracking.request()
+    _ = tracking.accept()
+    let after = start + .seconds(100)
+    var isReportedAgain = tracking.foundNothing(now: after)
+    #expect(tracking.state == .on)
+    for _ in 0..<1_000 { isReportedAgain = tracking.foundNothing(now: after) || isReportedAgain }
+    #expect(tracking.state == .futile)
+    #expect(!isReportedAgain)
+  }
+
+  @Test("ForeignEditsSeen: a client that rewrites every value once a minute does not make tracking futile")
+  func rewrittenValues() {
+    var tracking = Tracking()
+    for _ in 0..<500 { tracking.join() }
+    tracking.request()
+    _ = tracking.accept()
+    for minute in 0..<60 {
+      for _ in 0..<500 { _ = tracking.foundNothing(now: start + .seconds(60 * minute)) }
+    }
+    #expect(tracking.state == .on)
+  }
+
   @Test("a server that does not report a connection's number cannot report written keys, and the log says so")
   func unknownConnection() throws {
     var link = LinkState.make()

@@ -88,7 +88,7 @@ struct LinkSetbackTests {
   @Test(
     "refusals of any kind are reported, and retried ever more rarely",
     arguments: [
-      RedisSharedStateError.serverError(code: "NOSCRIPT"), .serverError(code: "OOM"),
+      RedisSharedStateError.serverError(code: "NOSCRIPT"), .serverError(code: "ERR"),
       .permissionDenied(operation: "EVALSHA"), .serverError(code: "STAGING"),
     ]
   )
@@ -107,6 +107,33 @@ struct LinkSetbackTests {
     exchange.run(for: .milliseconds(1))
     #expect(exchange.commits == before + 1)
     #expect(exchange.resumed == [error])
+  }
+
+  @Test(
+    "a refusal that passes by itself is waited out, with ever longer pauses, and is the error of who waited in vain",
+    arguments: ["BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM", "TRYAGAIN"]
+  )
+  func transientRefusals(code: String) throws {
+    let error = RedisSharedStateError.serverError(code: code)
+    var isRefusing = true
+    var (exchange, id) = try exchange { command, _ in
+      guard case .commit = command else { return nil }
+      return isRefusing ? .failure(error) : .commit(.committed(revision: Revision(8), parent: Revision(7)))
+    }
+    exchange.link.changed(id)
+    _ = try exchange.link.save(id, stamp: 1, within: .seconds(5), now: exchange.now)
+    _ = try exchange.link.update(id, within: .seconds(6), now: exchange.now)
+    _ = try exchange.link.reset(id, stamp: 0, within: .seconds(7), now: exchange.now)
+    exchange.run(for: .seconds(4))
+    #expect(exchange.resumed == [])
+    #expect(exchange.errors.contains(error))
+    exchange.run(for: .seconds(60))
+    #expect(exchange.resumed == [error, error, error])
+    #expect((5...40).contains(exchange.commits))
+    #expect(exchange.link.session.phase == .connected)
+    isRefusing = false
+    exchange.run(for: .seconds(120))
+    #expect(exchange.link.pendingChanges == 0)
   }
 
   @Test("a refused commit is retried, whatever reads bring meanwhile")

@@ -433,7 +433,7 @@ struct LinkStateTests {
     let id = try link.liveReplica("count", at: start)
     link.changed(id)
     let request = link.send(id, "1", at: start)
-    link.arrived([.reply(id: request, .failure(.serverError(code: "OOM")))], on: .writer, epoch: 1, now: start)
+    link.arrived([.reply(id: request, .failure(.serverError(code: "ERR")))], on: .writer, epoch: 1, now: start)
     let pause = try link.someWork(for: .writer, now: start)
     #expect(pause.requests.isEmpty)
     #expect(pause.waitUntil == start + LinkState.pauseAfterRefusal)

@@ -36,7 +36,7 @@ struct ReplicaLockedTests {
     _ = replica.beginEncoding()
     _ = replica.locked()
     #expect(replica.save(waiter: 6, stamp: 2) == [])
-    #expect(replica.flush(waiter: 7) == true)
+    #expect(replica.flush(waiter: 7) == [])
     _ = replica.unlocked()
     replica.encodeAndSend("2", stamp: 1, number: 1)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .commit])

@@ -9,7 +9,7 @@ struct ReplicaResetTests {
   func resetBeforeChange() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
-    #expect(replica.flush(waiter: 4) == true)
+    #expect(replica.flush(waiter: 4) == [])
     #expect(replica.reset(waiter: 5, stamp: 1) == [.commit])
     #expect(replica.takeWrite() != nil)
     let actions = replica.committed(.committed(8), operation: .number(99))
@@ -25,7 +25,7 @@ struct ReplicaResetTests {
   func changeBeforeReset() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
-    #expect(replica.flush(waiter: 4) == true)
+    #expect(replica.flush(waiter: 4) == [])
     _ = replica.reset(waiter: 5, stamp: 1)
     #expect(replica.takeWrite() != nil)
     deliver(replica.committed(.committed(8), operation: .number(99)), to: &replica, outcome: .superseded)
@@ -39,7 +39,7 @@ struct ReplicaResetTests {
   func flushDuringReset() {
     var replica = Replica.live(at: 7, "1")
     _ = replica.reset(waiter: 5, stamp: 0)
-    #expect(replica.flush(waiter: 4) == true)
+    #expect(replica.flush(waiter: 4) == [])
     #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(8), operation: .number(99)).contains(.resume([4], nil)))
   }
@@ -53,7 +53,7 @@ struct ReplicaResetTests {
     #expect(replica.takeWrite() != nil)
     // The reset was called before the change, and arrived later.
     _ = replica.reset(waiter: 5, stamp: 0)
-    #expect(replica.flush(waiter: 4) == true)
+    #expect(replica.flush(waiter: 4) == [])
     let conflict = CommitReply.conflict(.document(8, "5"))
     deliver(replica.committed(conflict, operation: .number(1)), to: &replica, outcome: .superseded)
     #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(8)))
@@ -73,7 +73,7 @@ struct ReplicaResetTests {
     #expect(replica.beginsEncoding() == true)
     _ = replica.reset(waiter: 5, stamp: 1)
     // The snapshot has not been taken yet, so it will contain the next change.
-    #expect(replica.flush(waiter: 4) == true)
+    #expect(replica.flush(waiter: 4) == [])
     _ = replica.encoded(.success(Data("3".utf8)), stamp: 2, operation: .number(1))
     #expect(replica.takeWrite()?.commit?.condition == .replacing(Revision(7)))
     let actions = replica.committed(.committed(8), operation: .number(99))
@@ -91,7 +91,7 @@ struct ReplicaResetTests {
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
     _ = replica.reset(waiter: 5, stamp: 1)
-    #expect(replica.flush(waiter: 4) == true)
+    #expect(replica.flush(waiter: 4) == [])
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeWrite() != nil)
     // The box is also needed until the reset is acknowledged.

@@ -38,9 +38,9 @@ struct ReplicaWaitersTests {
   @Test("a flush waits for the change under way, and does not wait if there is none")
   func flushWaiters() {
     var replica = Replica.live(at: 7, "1")
-    #expect(replica.flush(waiter: 4) == false)
+    #expect(replica.flush(waiter: 4) == nil)
     replica.send("2", stamp: 1, number: 1)
-    #expect(replica.flush(waiter: 5) == true)
+    #expect(replica.flush(waiter: 5) == [])
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([5], nil), .settled])
   }
 
@@ -78,9 +78,9 @@ struct ReplicaWaitersTests {
     var replica = Replica.live(at: 7, "1")
     _ = replica.changed()
     #expect(replica.beginsEncoding() == true)
-    #expect(replica.flush(waiter: 4) == true)
+    #expect(replica.flush(waiter: 4) == [])
     _ = replica.changed()
-    #expect(replica.flush(waiter: 5) == true)
+    #expect(replica.flush(waiter: 5) == [])
     _ = replica.encoded(.success(Data("2".utf8)), stamp: 1, operation: .number(1))
     #expect(replica.takeWrite() != nil)
     #expect(replica.committed(.committed(8), operation: .number(1)) == [.resume([4], nil), .commit])
@@ -107,7 +107,7 @@ struct ReplicaWaitersTests {
     _ = replica.update(waiter: 5)
     _ = replica.changed()
     _ = replica.update(waiter: 6)
-    let error = RedisSharedStateError.serverError(code: "OOM")
+    let error = RedisSharedStateError.serverError(code: "ERR")
     #expect(
       replica.commitRefused(error, operation: .number(1)) == [
         .status(.saveError(error)), .resume([5, 6], error), .retryLater,
@@ -115,6 +115,39 @@ struct ReplicaWaitersTests {
     )
     #expect(replica.openUpdates == (0, 0))
     #expect(replica.hasPendingChange)
+  }
+
+  @Test("a refusal that passes by itself resumes nobody, and the same commit is sent again")
+  func transientRefusal() {
+    var replica = Replica.live(at: 7, "1")
+    replica.send("2", stamp: 1, number: 1)
+    _ = replica.save(waiter: 4, stamp: 1)
+    _ = replica.update(waiter: 5)
+    let error = RedisSharedStateError.serverError(code: "OOM")
+    #expect(replica.commitRefused(error, operation: .number(1)) == [.status(.saveError(error)), .retryLater])
+    #expect(replica.refusal(of: 4) == error)
+    #expect(replica.retry() == [.commit])
+    #expect(replica.takeWrite()?.operation == .number(1))
+    let actions = replica.committed(.committed(8), operation: .number(1))
+    #expect(actions.contains(.resume([4], nil)))
+    #expect(replica.refusal(of: 5) == nil)
+    // The update runs on what was stored.
+    #expect(replica.openUpdates == (1, 0))
+  }
+
+  @Test("an update that was refused for a while is sent again, and its waiter can still give up")
+  func transientRefusalOfUpdate() {
+    for isForgotten in [false, true] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.update(waiter: 5)
+      replica.encodeAndSend("2", stamp: 0, number: 1)
+      #expect(replica.isUnderWay(update: 5))
+      #expect(replica.commitRefused(.notPrimary, operation: .number(1)) == [.retryLater])
+      // It has not taken effect, so a waiter that gives up now knows the outcome.
+      #expect(!replica.isUnderWay(update: 5))
+      if isForgotten { replica.forget(waiter: 5) }
+      #expect(replica.retry() == (isForgotten ? [] : [.commit]))
+    }
   }
 
   @Test("a load waits for a read that was sent after it, whatever is answered before")

@@ -1,0 +1,117 @@
+import Foundation
+import SharedState
+import Testing
+
+@testable import SharedStateRedis
+
+/// A server that closes the connection instead of sending certain documents, alone or together.
+@Suite("A link whose connection breaks at a read", .timeLimit(.minutes(5)))
+struct LinkBrokenReadTests {
+  private final class Server {
+    var poison: Set<String> = []
+    /// How many documents one connection may carry before it breaks.
+    var limit = Int.max
+    private(set) var breaks = 0
+
+    func answer(_ command: RedisRequest.Command) throws(RedisSharedStateError) -> RedisReply? {
+      switch command {
+      case .summarize(let names): return .summaries(names.map { _ in StoredSummary(of: Self.stored) })
+      case .read(let names):
+        if names.count > limit || names.contains(where: { poison.contains($0.value) }) {
+          breaks += 1
+          throw .disconnected(reason: "the output is too large")
+        }
+        return .values(names.map { _ in Self.stored })
+      default: return nil
+      }
+    }
+
+    static let stored = StoredValue.document(7, "1")
+  }
+
+  private func service(_ server: Server, _ names: [String]) throws -> AnsweredLink {
+    var link = LinkState.make()
+    for name in names { _ = try link.join(name) }
+    return AnsweredLink(link) { command, _ throws(RedisSharedStateError) in try server.answer(command) }
+  }
+
+  private func live(_ service: AnsweredLink) -> [String] {
+    service.link.members.elements.map(\.replica).filter { $0.phase == .live && $0.held.content != .absent }
+      .map(\.name).sorted()
+  }
+
+  private let names = (10...40).map { "value\($0)" }
+
+  @Test("values that are too much together are read one by one, after one break")
+  func together() throws {
+    let server = Server()
+    server.limit = 3
+    var service = try service(server, names)
+    service.run(for: .seconds(5))
+    #expect(live(service) == names)
+    #expect(server.breaks == 1)
+    #expect(service.link.session.failures == 0)
+  }
+
+  @Test("several values that break it keep none of the others from being read, and are tried ever more rarely")
+  func poison() throws {
+    let server = Server()
+    server.poison = ["value20", "value30"]
+    var service = try service(server, names)
+    service.run(for: .seconds(5))
+    let others = names.filter { !server.poison.contains($0) }
+    #expect(live(service) == others)
+    service.run(for: .seconds(595))
+    #expect((10...60).contains(server.breaks))
+    #expect(live(service) == others)
+    #expect(service.link.session.phase == .connected)
+    // A caller hears why, and cannot hurry without end.
+    let id = try #require(service.link.members.ids.first { service.link.members[$0]?.replica.name == "value20" })
+    let before = server.breaks
+    for _ in 0..<20 {
+      let heard = service.resumed.count
+      _ = try service.link.load(id, now: service.now)
+      service.run(for: .seconds(20)) { $0.resumed.count > heard }
+      #expect(service.resumed.last == .some(LinkState.Breaks.readError))
+    }
+    #expect(server.breaks - before <= 40)
+    server.poison = []
+    service.run(for: .seconds(121))
+    #expect(live(service) == names)
+    #expect(service.link.session.failures == 0)
+  }
+
+  @Test("the first summary does not end the back-off while the connection breaks at reads")
+  func backoff() throws {
+    let server = Server()
+    server.limit = 0
+    var service = try service(server, names)
+    service.run(for: .seconds(600))
+    // With a back-off that starts over, there are thousands.
+    #expect(server.breaks < 60 * names.count)
+    #expect(server.breaks > names.count)
+  }
+
+  @Test("no commit is blamed for a document that breaks the connection, however many there are")
+  func commits() throws {
+    let server = Server()
+    server.poison = ["value20"]
+    var service = try service(server, names)
+    service.run(for: .seconds(5))
+    var isAlone = true
+    for _ in 0..<200 {
+      for id in service.link.members.ids { service.link.changed(id) }
+      service.run(for: .milliseconds(100)) { service in
+        let requests = service.link.connections.unanswered(on: .writer)
+        let isReading = requests.contains { if case .read = $0 { true } else { false } }
+        if service.link.reads.isHoldingBack, isReading { isAlone = isAlone && service.link.commits.underWay == 0 }
+        return false
+      }
+    }
+    #expect(isAlone)
+    let blamed = service.saveErrors.filter { $0.value == LinkState.Breaks.error }.keys
+    #expect(blamed.isEmpty)
+    // Every other value was read, whether or not the last break has just occurred.
+    #expect(live(service).count >= names.count - 1 || service.link.session.phase != .connected)
+  }
+}
