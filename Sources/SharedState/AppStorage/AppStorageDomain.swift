@@ -13,7 +13,7 @@ final class AppStorageDomain: Sendable {
 
   private struct Observation {
     let name: Name
-    let type: ObjectIdentifier
+    let author: KeyAuthor
     let observer: Observer
   }
 
@@ -74,12 +74,14 @@ final class AppStorageDomain: Sendable {
   /// Stores an object, or removes the stored one when it is `nil`.
   ///
   /// - Parameters:
-  ///   - type: The type of the value. Its own observers are not told.
+  ///   - type: The type of the value.
+  ///   - author: The key. Its own observer is not told.
   ///   - context: An explicit save is written at once. A value that cannot be read is replaced only on request.
   func save(
     _ object: Any?,
     _ name: Name,
     as type: ObjectIdentifier,
+    by author: KeyAuthor,
     context: SaveContext,
     continuation: SaveContinuation
   ) {
@@ -89,7 +91,7 @@ final class AppStorageDomain: Sendable {
       guard context == .replacingUnreadable || state.unreadableAs[name]?.contains(type) != true else { return nil }
       state.unreadableAs[name]?.remove(type)
       state.seen[name] = .some(value)
-      return state.observations.all.filter { $0.name == name && $0.type != type }
+      return state.observations.all.filter { $0.name == name && $0.author != author }
     }
     if others != nil {
       if let object { store.set(object, forKey: name.text) } else { store.removeObject(forKey: name.text) }
@@ -104,15 +106,15 @@ final class AppStorageDomain: Sendable {
 
   /// Stores an object, unless another one is stored by now.
   ///
-  /// - Parameter type: The type of the value. Its own observers are not told.
+  /// - Parameter author: The key. Its own observer is not told.
   /// - Returns: The value that was stored elsewhere meanwhile.
-  func storeDefault(_ object: Any, _ name: Name, as type: ObjectIdentifier) -> PropertyListValue? {
+  func storeDefault(_ object: Any, _ name: Name, by author: KeyAuthor) -> PropertyListValue? {
     let value = PropertyListValue(object)
     access.lock()
     let stored = present(name)
     let others = state.withLock { state in
       state.seen[name] = .some(stored ?? value)
-      return state.observations.all.filter { $0.name == name && $0.type != type }
+      return state.observations.all.filter { $0.name == name && $0.author != author }
     }
     if stored == nil { store.set(object, forKey: name.text) }
     access.unlock()
@@ -139,9 +141,9 @@ final class AppStorageDomain: Sendable {
 
   // MARK: Watching
 
-  /// Tells the observer of every change that is not a save of its own type.
-  func observe(_ name: Name, as type: ObjectIdentifier, _ observer: @escaping Observer) -> SharedSubscription {
-    let observation = Observation(name: name, type: type, observer: observer)
+  /// Tells the observer of every change that is not a save of its own key.
+  func observe(_ name: Name, by author: KeyAuthor, _ observer: @escaping Observer) -> SharedSubscription {
+    let observation = Observation(name: name, author: author, observer: observer)
     let (number, isFirst) = state.withLock { $0.observations.insert(observation) }
     if isFirst { startWatching() }
     look(at: name)

@@ -31,6 +31,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
   private var coding: AppStorageCoding<Value>
   private let isFormatReported: Bool
   package let findsStorage: Bool
+  private let author = KeyAuthor()
 
   init(_ name: String, store: UserDefaults?, coding: AppStorageCoding<Value>) {
     let dependencies = DependencyValues.current
@@ -56,7 +57,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
     reportFormat()
     reportTypes()
-    return domain.observe(name, as: ObjectIdentifier(Value.self)) { stored in
+    return domain.observe(name, by: author) { stored in
       subscriber.yield(with: Result { try value(from: stored) })
     }
   }
@@ -68,6 +69,7 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
         try coding.encode(value),
         name,
         as: ObjectIdentifier(Value.self),
+        by: author,
         context: context,
         continuation: continuation
       )
@@ -81,14 +83,21 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
 
   /// Removes what is stored.
   public func reset(to initialValue: Value, continuation: SaveContinuation) {
-    domain.save(nil, name, as: ObjectIdentifier(Value.self), context: .replacingUnreadable, continuation: continuation)
+    domain.save(
+      nil,
+      name,
+      as: ObjectIdentifier(Value.self),
+      by: author,
+      context: .replacingUnreadable,
+      continuation: continuation
+    )
   }
 
   /// - Returns: The value that was stored elsewhere meanwhile.
   private func storeDefault(_ initialValue: Value) -> PropertyListValue? {
     // A default that cannot be encoded is no failure yet; a later save reports the error.
     guard let object = try? coding.encode(initialValue) else { return nil }
-    return domain.storeDefault(object, name, as: ObjectIdentifier(Value.self))
+    return domain.storeDefault(object, name, by: author)
   }
 
   private func value(from stored: PropertyListValue?) throws -> Value? {

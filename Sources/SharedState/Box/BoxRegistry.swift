@@ -12,7 +12,8 @@ package final class BoxRegistry: Sendable {
 
     /// A name, which is hashed and compared much faster than a type-erased identifier.
     case name(Name)
-    case other(AnyHashable)
+    /// The identifier of a key, and the type of the key, because two types may use the same identifiers.
+    case key(AnyHashable, type: ObjectIdentifier)
   }
 
   struct Key: Hashable, Sendable {

@@ -90,7 +90,7 @@ private func register<Key: SharedReaderKey>(
   persistence: (_ key: Key, _ initialValue: Key.Value, _ isStored: Bool) -> KeyPersistence<Key>
 ) -> ValueBox<Key.Value> {
   var made: KeyPersistence<Key>?
-  return BoxRegistry.current.box(id: .other(AnyHashable(key.id))) {
+  return BoxRegistry.current.box(id: .key(AnyHashable(key.id), type: ObjectIdentifier(Key.self))) {
     let value = initialValue()
     let key = completed(key, by: value)
     let stored = loads ? stored(by: key) : nil

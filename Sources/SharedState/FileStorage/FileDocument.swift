@@ -21,7 +21,7 @@ final class FileDocument: Sendable {
     var content = Content.unknown
     /// The types of value that the newest content could not be decoded as.
     var unreadableAs: Set<ObjectIdentifier> = []
-    var observers = Observers<(type: ObjectIdentifier, observer: Observer)>()
+    var observers = Observers<(author: KeyAuthor, observer: Observer)>()
     /// Counts the changes that were submitted here.
     var changes: UInt64 = 0
     /// Whether a change crossed with a playback, so that the file has to be played back once more.
@@ -82,11 +82,13 @@ final class FileDocument: Sendable {
   /// Writes a new content, now or when its turn comes.
   ///
   /// - Parameters:
-  ///   - type: The type of the value. Its own observers are not told.
+  ///   - type: The type of the value.
+  ///   - author: The key. Its own observer is not told.
   ///   - context: An explicit save is written at once. Content that cannot be read is replaced only on request.
   ///   - encode: Makes the content when its turn comes; `nil` deletes the file.
   func save(
     as type: ObjectIdentifier,
+    by author: KeyAuthor,
     context: SaveContext,
     continuation: SaveContinuation,
     encode: @escaping @Sendable () throws -> Data?
@@ -101,7 +103,7 @@ final class FileDocument: Sendable {
     if isHeld { return continuation.resume(throwing: FileStorageError.wouldReplaceUnreadable(path: path)) }
     writer.submit(isUrgent: context != .didSet, continuation: continuation) {
       do {
-        try self.write(encode(), as: type)
+        try self.write(encode(), by: author)
       } catch {
         // The file was not looked at meanwhile.
         self.setNeedsCheck()
@@ -110,7 +112,7 @@ final class FileDocument: Sendable {
     }
   }
 
-  private func write(_ data: Data?, as type: ObjectIdentifier) throws {
+  private func write(_ data: Data?, by author: KeyAuthor) throws {
     // Counted here as well, so that a check that began before this write does not take it for another program's.
     state.withLock { $0.changes += 1 }
     let content: FileContent?
@@ -122,7 +124,7 @@ final class FileDocument: Sendable {
     }
     let others = state.withLock { state in
       state.content = Self.content(of: content)
-      return state.observers.all.filter { $0.type != type }
+      return state.observers.all.filter { $0.author != author }
     }
     for other in others { other.observer(.success(data)) }
   }
@@ -133,9 +135,9 @@ final class FileDocument: Sendable {
 
   // MARK: Watching
 
-  /// Tells the observer of every change that is not a save of its own type, from any thread, one after the other.
-  func observe(as type: ObjectIdentifier, _ observer: @escaping Observer) -> SharedSubscription {
-    let (number, isFirst) = state.withLock { $0.observers.insert((type, observer)) }
+  /// Tells the observer of every change that is not a save of its own key, from any thread, one after the other.
+  func observe(by author: KeyAuthor, _ observer: @escaping Observer) -> SharedSubscription {
+    let (number, isFirst) = state.withLock { $0.observers.insert((author, observer)) }
     if isFirst { startWatching() }
     // The file may have changed since the value was loaded.
     setNeedsCheck()

@@ -60,6 +60,7 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
   private let decode: @Sendable (Data, Value?) throws -> Value
   private let encode: @Sendable (Value) throws -> Data
   private var defaultValue: Value?
+  private let author = KeyAuthor()
 
   init(
     url: URL,
@@ -83,7 +84,7 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
 
   /// Yields the changes that other programs make to the file.
   public func subscribe(context: LoadContext<Value>, subscriber: SharedSubscriber<Value>) -> SharedSubscription {
-    document.observe(as: ObjectIdentifier(Value.self)) { result in
+    document.observe(by: author) { result in
       let value = value(from: result)
       // The file is about to be written: the present value stays until then.
       if case .success(nil) = value, case .success(_?) = result { return }
@@ -95,6 +96,7 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
   public func save(_ value: Value, context: SaveContext, continuation: SaveContinuation) {
     document.save(
       as: ObjectIdentifier(Value.self),
+      by: author,
       context: context,
       continuation: continuation
     ) {
@@ -108,7 +110,12 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
 
   /// Deletes the file.
   public func reset(to initialValue: Value, continuation: SaveContinuation) {
-    document.save(as: ObjectIdentifier(Value.self), context: .replacingUnreadable, continuation: continuation) { nil }
+    document.save(
+      as: ObjectIdentifier(Value.self),
+      by: author,
+      context: .replacingUnreadable,
+      continuation: continuation
+    ) { nil }
   }
 
   private func value(from result: Result<Data?, any Error>) -> Result<Value?, any Error> {

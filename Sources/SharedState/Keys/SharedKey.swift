@@ -3,7 +3,7 @@
 /// Conform to it for a value that can only be read, such as a remote configuration file, and use it with
 /// ``SharedReader``. Conform to ``SharedKey`` for a value that can be written as well.
 ///
-/// The library holds one box for each ``id`` and type of value in a process, and calls the methods below for that
+/// The library holds one box for each type of key and each ``id`` in a process, and calls the methods below for that
 /// box, from any thread and never with a lock held.
 public protocol SharedReaderKey<Value>: Sendable {
   /// The type of the shared value.
@@ -12,7 +12,8 @@ public protocol SharedReaderKey<Value>: Sendable {
   /// The type of the identifier.
   associatedtype ID: Hashable = Self
 
-  /// Tells this piece of state from others. Two keys with equal identifiers share one value.
+  /// Tells this piece of state from others. Two keys of one type with equal identifiers share one value; keys of two
+  /// types never do, not even a key and another one that is built on it.
   var id: ID { get }
 
   /// Loads the value, and hands it to the continuation, now or later, from any thread.

@@ -40,10 +40,10 @@ public struct SharedKeyDefault<Base: SharedReaderKey>: SharedReaderKey {
     base.subscribe(context: context, subscriber: subscriber)
   }
 
-  /// The box of the key.
+  /// The box of the key, so that it is the same with or without a default.
   @_documentation(visibility: private)
   public func _ownBox(default initialValue: () -> Base.Value) -> _OwnBox<Base.Value>? {
-    base._ownBox(default: initialValue)
+    _OwnBox(readOnlyBox(of: base, default: initialValue))
   }
 }
 

@@ -124,7 +124,8 @@ struct BoxRegistryTests {
     let released = Recorder<Int>()
     let successor = Shared<ValueBox<Tracked>?>(value: nil)
     @Sendable func box(_ value: Tracked) -> ValueBox<Tracked> {
-      registry.box(id: .other(ID(registry, released)), make: { ValueBox(value) }, start: { _ in })
+      let id = BoxRegistry.ID.key(ID(registry, released), type: ObjectIdentifier(ID.self))
+      return registry.box(id: id, make: { ValueBox(value) }, start: { _ in })
     }
     // The successor takes over the entry and the identifier of the first box while that one ends.
     do {

@@ -10,15 +10,14 @@ struct FileWatchTests {
   func oneWatch() {
     let files = WatchedFiles()
     let document = FileDocument(path: "/count", files: files) {}
-    let type = ObjectIdentifier(Int.self)
     for number in 1...2 {
       let other = Mutex<SharedSubscription?>(nil)
       files.whileBeginning {
-        document.observe(as: type) { _ in }.cancel()
-        let stays = document.observe(as: type) { _ in }
+        document.observe(by: KeyAuthor()) { _ in }.cancel()
+        let stays = document.observe(by: KeyAuthor()) { _ in }
         other.withLock { $0 = stays }
       }
-      let first = document.observe(as: type) { _ in }
+      let first = document.observe(by: KeyAuthor()) { _ in }
       #expect(files.begun == number)
       first.cancel()
       #expect(files.ended == number - 1)

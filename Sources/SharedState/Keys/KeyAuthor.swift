@@ -1,0 +1,10 @@
+import Synchronization
+
+/// Identifies a key as the author of the changes that it saves, because it is not told of those.
+///
+/// The type of the value does not: two types of keys may keep values of one type in the same place.
+struct KeyAuthor: Hashable, Sendable {
+  private static let made = Atomic<UInt64>(0)
+
+  private let number = made.wrappingAdd(1, ordering: .relaxed).newValue
+}
