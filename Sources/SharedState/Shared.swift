@@ -198,11 +198,7 @@ extension Shared: Equatable where Value: Equatable {
   /// While a test asserts changes, a share equals itself once the expected value is the present one: see
   /// ``SharedChangeTracker/assert(_:fileID:filePath:line:column:)-swift.method``.
   public static func == (lhs: Shared, rhs: Shared) -> Bool {
-    if let isEqual = lhs.projection.place.isExpected(as: rhs.projection.place, ==) { return isEqual }
-    guard ChangeTracking.isActive, lhs.projection.place.isSame(as: rhs.projection.place) else {
-      return lhs.wrappedValue == rhs.wrappedValue
-    }
-    return lhs.projection.place.expectedValue ?? lhs.wrappedValue == rhs.wrappedValue
+    lhs.projection.isEqual(to: rhs.projection)
   }
 }
 

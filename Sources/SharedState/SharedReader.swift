@@ -87,7 +87,7 @@ extension SharedReader: @unchecked Sendable where Value: Sendable {}
 extension SharedReader: Equatable where Value: Equatable {
   /// Whether the two values are equal now.
   public static func == (lhs: SharedReader, rhs: SharedReader) -> Bool {
-    lhs.projection.place.isExpected(as: rhs.projection.place, ==) ?? (lhs.wrappedValue == rhs.wrappedValue)
+    lhs.projection.isEqual(to: rhs.projection)
   }
 }
 

@@ -6,19 +6,20 @@ import Synchronization
 /// states, one for each box that it mutates.
 final class ChangeAssertion: Sendable {
   private let find: @Sendable (Box) -> Expectation?
-  /// Whether reading a share returns the expected value, too.
-  let coversReads: Bool
   private let expectations = Mutex<[ObjectIdentifier: Expectation]>([:])
 
   init(of tracker: SharedChangeTracker) {
     find = { tracker.change(of: $0)?.makeExpectation() }
-    coversReads = false
+  }
+
+  /// An assertion of changes that any tracker has seen.
+  init() {
+    find = { $0.trackedChange()?.change.makeExpectation() }
   }
 
   /// An assertion whose expectations begin with those that a closure finds.
   init(startingAt find: @escaping @Sendable (Box) -> Expectation) {
     self.find = find
-    coversReads = true
   }
 
   /// The expectations that were stated, by box.

@@ -113,15 +113,23 @@ extension Place {
 }
 
 extension Projection {
-  /// The value; inside an assertion of a test store, the expected value.
+  /// The value; inside an assertion, the expected value.
   @usableFromInline
   @inline(never)
   func readTracked() -> Value {
     let place = place
-    if let assertion = ChangeTracking.currentAssertion, assertion.coversReads, let expected = place.expectedValue {
-      return expected
-    }
+    if let expected = place.expectedValue { return expected }
     place.box.registerAccess()
     return place.read()
+  }
+}
+
+extension Projection where Value: Equatable {
+  /// Whether the values are equal now. Inside an assertion, expected values are compared, except that of a share with
+  /// itself: it equals itself once the expected value is the present one.
+  func isEqual(to other: Projection) -> Bool {
+    guard ChangeTracking.isActive else { return read() == other.read() }
+    let isItself = place.isSame(as: other.place)
+    return place.isExpected(as: other.place, ==) ?? (readTracked() == (isItself ? other.read() : other.readTracked()))
   }
 }

@@ -9,6 +9,8 @@ extension Shared {
   /// The change has to be tracked, by a ``SharedChangeTracker`` or the trait of the test. The value itself stays as it
   /// is: no observer is told, and nothing is saved. The change counts as asserted then, even if the assertion fails.
   /// For a derived share, that is the change of its part.
+  ///
+  /// The closure sees the expected values of other shares, too, and asserts their changes with `withLock`.
   /// - Parameter updateToExpectedResult: Turns the value before the change into the expected one.
   /// - Throws: The error of the closure.
   public func assert(
@@ -20,8 +22,7 @@ extension Shared {
   ) rethrows {
     AssertionSupport.require()
     let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    guard let failure = try projection.place.settle(updateToExpectedResult) else { return }
-    location.report(failure)
+    for failure in try projection.place.settle(updateToExpectedResult) { location.report(failure) }
   }
 
   /// Ignores how a test has changed this value up to now; of a derived share, how it has changed its part.
@@ -33,13 +34,18 @@ extension Shared {
 extension Place {
   /// Compares the expected value with the present one, and counts the change as asserted.
   ///
-  /// - Returns: The text of the failure; `nil` when the expectation is met.
-  fileprivate func settle(_ updateToExpectedResult: (inout Value) throws -> Void) rethrows -> String? {
-    guard let (tracker, change) = box.trackedChange() else { return ChangeAssertion.nothingChanged }
+  /// - Returns: The texts of the failures; none when the expectation is met.
+  fileprivate func settle(_ updateToExpectedResult: (inout Value) throws -> Void) rethrows -> [String] {
+    guard let (tracker, change) = box.trackedChange() else { return [ChangeAssertion.nothingChanged] }
     let whole = change.makeExpectation()
-    guard let before = value(expectedBy: whole) else { return ChangeAssertion.nothingChanged }
+    guard let before = value(expectedBy: whole) else { return [ChangeAssertion.nothingChanged] }
     var expected = before
-    try updateToExpectedResult(&expected)
+    let others = ChangeAssertion()
+    try ChangeTracking.withAssertion(others) { try updateToExpectedResult(&expected) }
+    let failures = others.stated.values.compactMap { other in
+      other.box.trackedChange()?.tracker.replaceChange(of: other.box, by: nil)
+      return other.failure(isExplicit: true)
+    }
     let actual = read()
     whole.withExpectedValueInPlace {
       _ = modifyLocked { value in
@@ -49,15 +55,15 @@ extension Place {
     }
     tracker.replaceChange(of: box, by: whole.remainingChange(at: change.location))
     if !Difference.areEqual(expected, actual) {
-      return ChangeAssertion.unexpected(expected: expected, actual: actual)
+      return [ChangeAssertion.unexpected(expected: expected, actual: actual)] + failures
     }
-    return Difference.areEqual(before, actual) ? ChangeAssertion.nothingChanged : nil
+    return (Difference.areEqual(before, actual) ? [ChangeAssertion.nothingChanged] : []) + failures
   }
 }
 
 extension Box {
   /// The tracked change, as known to the innermost tracker that knows of one.
-  fileprivate func trackedChange() -> (SharedChangeTracker, TrackedChange)? {
+  func trackedChange() -> (tracker: SharedChangeTracker, change: TrackedChange)? {
     lock.side.lock()
     let attached = trackers.all
     lock.side.unlock()

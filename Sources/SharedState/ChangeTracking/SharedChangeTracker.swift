@@ -106,8 +106,8 @@ public final class SharedChangeTracker: Sendable {
   /// Asserts all changes so far: the closure turns each value before its first change into the expected one.
   ///
   /// Inside the closure, `withLock` of a share changes the expected value instead of the real one: no observer is told,
-  /// and nothing is saved. Values that the closure does not change are expected to be as before. The changes count as
-  /// asserted then, even if the assertion fails.
+  /// and nothing is saved. Reading a share there returns the expected value, too. Values that the closure does not change
+  /// are expected to be as before. The changes count as asserted then, even if the assertion fails.
   /// - Parameter updateToExpectedResult: Turns the values before the changes into the expected ones.
   /// - Throws: The error of the closure.
   @discardableResult

@@ -135,6 +135,85 @@ import Testing
     }
   }
 
+  @Test func readingAnotherShareInAnAssertionShowsItsExpectedValue() {
+    let failures = FailureRecorder.failures {
+      let (count, total, other) = (Shared(value: 1), Shared(value: 10), Shared(value: 5))
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        count.withLock { $0 = 2 }
+        total.withLock { $0 = 20 }
+      }
+      tracker.assert {
+        #expect(count.wrappedValue == 1)
+        #expect(SharedReader(total).wrappedValue == 10)
+        #expect(other.wrappedValue == 5)
+        count.withLock { $0 += 1 }
+        #expect(count.wrappedValue == 2)
+        total.withLock { $0 = count.wrappedValue * 10 }
+      }
+      #expect(count.wrappedValue == 2)
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func comparingTwoSharesInAnAssertionComparesExpectedValues() {
+    let failures = FailureRecorder.failures {
+      let (one, two) = (Shared(value: 1), Shared(value: 1))
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        one.withLock { $0 = 2 }
+        two.withLock { $0 = 3 }
+      }
+      tracker.assert {
+        #expect(one == two)
+        #expect(SharedReader(one) == SharedReader(two))
+        one.withLock { $0 = 2 }
+        #expect(one != two)
+        // With itself, a share compares the expected value with the present one, and so does a reader of it.
+        #expect(one == one)
+        #expect(two != two)
+        #expect(SharedReader(two) != SharedReader(two))
+        two.withLock { $0 = 3 }
+        #expect(two == two)
+      }
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func anAssertionOfOneShareSeesTheExpectedValueOfAnother() {
+    let failures = FailureRecorder.failures {
+      let (count, other) = (Shared(value: 1), Shared(value: 1))
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        count.withLock { $0 = 2 }
+        other.withLock { $0 = 3 }
+      }
+      count.assert { $0 = other.wrappedValue + 1 }
+      // Once it is asserted, the present value is the expected one.
+      other.assert { $0 = count.wrappedValue + 1 }
+      #expect(!tracker.hasChanges)
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test func anAssertionOfOneShareMayStateTheChangeOfAnother() {
+    let failures = FailureRecorder.failures {
+      let (count, other, wrong) = (Shared(value: 1), Shared(value: 1), Shared(value: 1))
+      let tracker = SharedChangeTracker()
+      tracker.track {
+        for share in [count, other, wrong] { share.withLock { $0 = 3 } }
+      }
+      count.assert {
+        $0 = 3
+        other.withLock { $0 = 3 }
+        wrong.withLock { $0 = 4 }
+      }
+      #expect(!tracker.hasChanges)
+      #expect([count, other, wrong].map(\.wrappedValue) == [3, 3, 3])
+    }
+    #expect(failures.map(\.message) == [ChangeAssertion.unexpected(expected: 4, actual: 3)])
+  }
+
   @Test func assertingAChangeThatDidNotHappenFails() {
     let failures = FailureRecorder.failures {
       let count = Shared(value: 0)
