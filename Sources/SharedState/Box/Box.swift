@@ -179,7 +179,7 @@ package class Box: Observable, @unchecked Sendable {
   /// Takes the lock for a closure that mutates the value.
   @inlinable
   final func beginMutation() {
-    lock.lock()
+    lock.lock(for: self)
     lock.beginClosure()
   }
 
@@ -418,7 +418,7 @@ package class Box: Observable, @unchecked Sendable {
 
   /// Resumes the waiter at the next change, or now if there was one since `version`, or `isNeeded` returns `false`.
   final func wait(for waiter: ChangeWaiter, after version: UInt64, isNeeded: () -> Bool) {
-    lock.lock()
+    lock.lock(for: self)
     lock.side.lock()
     madeRarities.waiters[ObjectIdentifier(waiter)] = waiter
     lock.side.unlock()
@@ -684,14 +684,14 @@ package class Box: Observable, @unchecked Sendable {
 
   /// The number of the present watch; `nil` when it has ended.
   package final var mutationWatch: UInt64? {
-    lock.lock()
+    lock.lock(for: self)
     defer { unlock() }
     return attention.contains(.persistence) ? newestMutationWatch : nil
   }
 
   /// Ends a watch, unless a newer one has begun.
   package final func endMutationWatch(_ watch: UInt64) {
-    lock.lock()
+    lock.lock(for: self)
     if newestMutationWatch == watch { attention.remove(.persistence) }
     unlock()
   }

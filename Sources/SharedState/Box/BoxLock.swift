@@ -25,10 +25,11 @@ package struct BoxLock: ~Copyable, Sendable {
   @inlinable
   init() {}
 
+  /// - Parameter box: The box that this is the lock of, to be named if the calling thread has the lock already.
   @inlinable
-  func lock() {
+  func lock(for box: Box) {
     // Zero unless a closure is running, so that the common path is one relaxed load.
-    if closureOwner.load(ordering: .relaxed) != 0 { trapIfNested() }
+    if closureOwner.load(ordering: .relaxed) != 0 { trapIfNested(in: box) }
     handLock.lock()
   }
 
@@ -80,11 +81,11 @@ package struct BoxLock: ~Copyable, Sendable {
 
   @usableFromInline
   @inline(never)
-  func trapIfNested() {
+  func trapIfNested(in box: Box) {
     if isHeldByClosureOfThisThread {
       fatalError(
         """
-        A shared value was read or mutated inside its own 'withLock'. Use the closure's argument instead, or move the \
+        '\(box.name)' was read or mutated inside its own 'withLock'. Use the closure's argument instead, or move the \
         access out of the closure.
         """
       )

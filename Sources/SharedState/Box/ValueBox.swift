@@ -39,7 +39,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
 
   /// The value, without registering an access with Observation.
   package var value: Value {
-    lock.lock()
+    lock.lock(for: self)
     defer { unlock() }
     return pointer.pointee
   }
@@ -88,7 +88,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
   func mutate(to value: Value, note: (UInt64) -> Void = { _ in }) {
     var value = value
     let trackers = ChangeTracking.isActive ? trackersOfNextChange() : []
-    lock.lock()
+    lock.lock(for: self)
     lock.beginClosure()
     change(at: nil, untrackedBy: trackers)?.note(with: trackers)
     swap(&pointer.pointee, &value)
@@ -238,7 +238,7 @@ package final class ValueBox<Value>: Box, @unchecked Sendable {
     let observer = ValueObserver<Value>(onMainThread: onMainThread, onSwap: onSwap) { value in
       withUnsafePointer(to: value) { body(UnsafeRawPointer($0)) }
     }
-    lock.lock()
+    lock.lock(for: self)
     lock.side.lock()
     if version != self.version { observer.queue(pointer.pointee) }
     let isElsewhere = onMainThread && !MainThread.isCurrent

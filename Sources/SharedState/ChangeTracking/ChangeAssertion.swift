@@ -69,7 +69,7 @@ final class ChangeAssertion: Sendable {
 
 extension Box {
   func expectationOfNoChange() -> Expectation {
-    lock.lock()
+    lock.lock(for: self)
     defer { unlock() }
     return makeExpectation()
   }

@@ -33,7 +33,7 @@ class Expectation: @unchecked Sendable {
   /// Puts the expected value in the place of the real one while the closure runs, so that its parts are reached in the
   /// same ways. No other thread sees it, because the lock is held.
   final func withExpectedValueInPlace(_ body: () -> Void) {
-    box.lock.lock()
+    box.lock.lock(for: box)
     box.lock.beginClosure()
     exchange()
     body()

@@ -104,7 +104,7 @@ package final class SharedChangeComparison: Sendable {
     for changes in later {
       if let entry = changes.first(of: box) { return entry.before }
     }
-    box.lock.lock()
+    box.lock.lock(for: box)
     defer { box.unlock() }
     return box.makeChange(at: nil)
   }

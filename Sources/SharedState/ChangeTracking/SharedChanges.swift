@@ -75,7 +75,7 @@ extension SharedChangeTracker {
 
   private func takeChange(of box: Box, after: TrackedChange?) -> SharedChanges.Entry? {
     // With the lock of the box held, so that no change comes between the end of one stretch and the next one.
-    box.lock.lock()
+    box.lock.lock(for: box)
     let entry = change(of: box).map { SharedChanges.Entry(before: $0, after: after ?? $0.present()) }
     if entry != nil { removeChange(of: box) }
     box.unlock()

@@ -38,7 +38,7 @@ package struct Place<Value> {
   @inlinable
   func read() -> Value {
     guard let pointer else { return readThroughAccessor() }
-    box.lock.lock()
+    box.lock.lock(for: box)
     defer { box.unlock() }
     return pointer.pointee
   }
@@ -164,7 +164,7 @@ package struct Place<Value> {
   /// The value, and the version of the box that it belongs to, without registering an access with Observation.
   func snapshot() -> (value: Value, version: UInt64) {
     guard let pointer else { return unwrappedAccessor.snapshot() }
-    box.lock.lock()
+    box.lock.lock(for: box)
     defer { box.unlock() }
     return (pointer.pointee, box.version)
   }

@@ -98,7 +98,7 @@ extension Shared {
   /// The number of remote changes that the box has shown.
   fileprivate var remoteChanges: UInt64 {
     let box = projection.place.box
-    box.lock.lock()
+    box.lock.lock(for: box)
     defer { box.lock.unlock() }
     return box.remoteChanges
   }

@@ -28,6 +28,18 @@ struct NestedUseTests {
     #expect(saysWhy(result))
   }
 
+  @Test func theTrapNamesTheKeyAndTheDeclaration() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        Watchdog.start(endingWith: 0)
+        @Shared(.appStorage("visits")) var visits = 1
+        $visits.withLock { $0 = visits }
+      }
+    )
+    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(text.contains(#"'Shared<Int>(.appStorage("visits"))@SharedStateTests/NestedUseTests.swift:"#), "\(text)")
+  }
+
   @Test func derivedShareTraps() async throws {
     let result = try #require(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -168,7 +168,7 @@ struct SharedUpdatesTests {
 extension Box {
   /// Whether a task waits for a change.
   fileprivate var hasWaiters: Bool {
-    lock.lock()
+    lock.lock(for: self)
     defer { lock.unlock() }
     return attention.contains(.waiters)
   }
