@@ -177,8 +177,8 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       let persistence = RedisPersistence(key: self, initialValue: value)
       made = persistence
       return ValueBox(value, persistence: persistence)
-    } start: { box in
-      made?.start(box)
+    } start: { box, isUsable in
+      made?.start(box, isUsable)
     }
     if let first = box.persistence, first !== made {
       // The store's registry has no other class for this type of value. A checked cast takes longer than all the rest.

@@ -1,3 +1,6 @@
+import Foundation
+import SharedStateDependencies
+import SharedStateTesting
 import Testing
 
 @testable import SharedState
@@ -18,6 +21,95 @@ struct KeyedShareTests {
     #expect(value == 5)
     #expect(!$value.isLoading)
     #expect($value.loadError == nil)
+  }
+
+  /// A key whose load takes a lock of the program, as a transaction does, and then answers at once.
+  private struct TransactionKey: SharedReaderKey {
+    let transaction: Transaction
+
+    var id: ObjectIdentifier { ObjectIdentifier(transaction) }
+
+    func load(context: LoadContext<Int>, continuation: LoadContinuation<Int>) {
+      transaction.loads.append(())
+      transaction.lock.lock()
+      defer { transaction.lock.unlock() }
+      continuation.resume(returning: 5)
+    }
+
+    func subscribe(context: LoadContext<Int>, subscriber: SharedSubscriber<Int>) -> SharedSubscription {
+      SharedSubscription {}
+    }
+  }
+
+  private final class Transaction: Sendable {
+    let lock = NSRecursiveLock()
+    let loads = Recorder<Void>()
+  }
+
+  @Test func firstLoadOfAnotherThreadIsNotWaitedFor() async {
+    let transaction = Transaction()
+    let (steps, found) = (Recorder<String>(), Recorder<SharedReader<Int>>())
+    let isStarting = DispatchSemaphore(value: 0)
+    withEscapedDependencies { test in
+      Thread.detachNewThread {
+        transaction.lock.lock()
+        steps.append("has the lock")
+        guard isStarting.waitInTime() else { return }
+        // The first load, on the other thread, waits for the lock that this thread has.
+        test.yield { found.append(SharedReader(wrappedValue: 0, TransactionKey(transaction: transaction))) }
+        steps.append("found \(found.elements[0].wrappedValue)")
+        transaction.lock.unlock()
+      }
+    }
+    await steps.wait(count: 1)
+    withEscapedDependencies { test in
+      Thread.detachNewThread {
+        test.yield { found.append(SharedReader(wrappedValue: 0, TransactionKey(transaction: transaction))) }
+      }
+    }
+    await transaction.loads.wait(count: 1)
+    isStarting.signal()
+    #expect(await steps.wait(count: 2) == ["has the lock", "found 5"])
+    let readers = await found.wait(count: 2)
+    #expect(readers.map(\.wrappedValue) == [5, 5])
+    #expect(readers.map(\.isLoading) == [false, false])
+    #expect(BoxRegistry.current.count == 1)
+  }
+
+  @Test func taskOfAnotherThreadIsNotRepeated() async throws {
+    struct Key: AsyncSharedReaderKey {
+      let loads: Recorder<Void>
+      let begin: @Sendable () -> Void
+      var id: ObjectIdentifier { ObjectIdentifier(loads) }
+      func load(context: LoadContext<Int>) async throws -> Int? {
+        loads.append(())
+        return 5
+      }
+      func subscribe(context: LoadContext<Int>, subscriber: SharedSubscriber<Int>) -> SharedSubscription {
+        begin()
+        return SharedSubscription {}
+      }
+    }
+    let (loads, steps) = (Recorder<Void>(), Recorder<String>())
+    let readers = Recorder<SharedReader<Int>>()
+    let isFound = DispatchSemaphore(value: 0)
+    withEscapedDependencies { test in
+      Thread.detachNewThread {
+        let key = Key(loads: loads) {
+          steps.append("begins to watch")
+          isFound.waitInTime()
+        }
+        test.yield { readers.append(SharedReader(wrappedValue: 0, key)) }
+      }
+    }
+    await steps.wait(count: 1)
+    let reader = SharedReader(wrappedValue: 0, Key(loads: loads) {})
+    #expect(reader.isLoading)
+    isFound.signal()
+    try await eventually("the loaded value") { reader.wrappedValue == 5 && !reader.isLoading }
+    #expect(await readers.wait(count: 1).map(\.wrappedValue) == [5])
+    #expect(loads.count == 1)
+    #expect(BoxRegistry.current.count == 1)
   }
 
   @Test func loadThatFindsNothingChangesNothing() {

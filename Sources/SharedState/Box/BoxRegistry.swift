@@ -40,16 +40,22 @@ package final class BoxRegistry: Sendable {
   /// - Parameters:
   ///   - make: Makes a box when there is none. When two threads do so for the same key at once, one of the two boxes is
   ///     thrown away before it is started.
-  ///   - start: Loads the new box's value and watches it.
+  ///   - start: Loads the new box's value and watches it. It calls its second argument before it runs any foreign code:
+  ///     only until then do other threads wait that have found the box.
+  ///   - catchUp: Loads what can be had at once. Called on every other thread that has found the box before `start` has
+  ///     returned. It does not wait for that, because the key may be waiting for a lock that this thread holds.
   package func box<Value>(
     id: ID,
     make: () -> ValueBox<Value>,
-    start: (ValueBox<Value>) -> Void
+    start: (ValueBox<Value>, _ isUsable: () -> Void) -> Void,
+    catchUp: (ValueBox<Value>) -> Void = { _ in }
   ) -> ValueBox<Value> {
     let key = Key(id: id, valueType: ObjectIdentifier(Value.self))
-    if let found = registrations.withLock({ Found($0[key]) }) { return found.started() }
+    if let found = registrations.withLock({ Found($0[key]) }) { return found.usable(catchUp) }
     // No lock is held here: making a box evaluates the default, and starting it calls the key.
     let made = make()
+    // Another thread that has not caught up sees that the value is not loaded yet.
+    made.updateStatus { $0.loadsUnderWay += 1 }
     let registration = Registration(of: made, key: key, registry: self)
     made.register(registration)
     // The replaced entry is released after the lock, because the deinitialiser of its identifier is foreign code.
@@ -60,9 +66,11 @@ package final class BoxRegistry: Sendable {
       return (nil, present)
     }
     withExtendedLifetime(replaced) {}
-    if let found { return found.started() }
-    start(made)
+    if let found { return found.usable(catchUp) }
+    start(made) { registration.becomeUsable() }
+    registration.becomeUsable()
     registration.didStart()
+    made.updateStatus { $0.loadsUnderWay -= 1 }
     return made
   }
 
@@ -89,11 +97,13 @@ package final class BoxRegistry: Sendable {
       self.registration = registration
     }
 
-    /// Waits for a load that another thread has yet to begin: a reader of the box expects the stored value.
-    func started<Value>() -> ValueBox<Value> {
-      registration.waitUntilStarted()
+    /// The box, with what can be loaded at once if another thread is still starting it: a reader of the box expects the
+    /// stored value.
+    func usable<Value>(_ catchUp: (ValueBox<Value>) -> Void) -> ValueBox<Value> {
       // The type of the value is part of the key, so the class is certain; a checked cast takes 30 ns.
-      return unsafeDowncast(box, to: ValueBox<Value>.self)
+      let box = unsafeDowncast(box, to: ValueBox<Value>.self)
+      registration.whileStarting { catchUp(box) }
+      return box
     }
   }
 

@@ -97,8 +97,10 @@ private func register<Key: SharedReaderKey>(
     let persistence = persistence(key, value, stored != nil)
     made = persistence
     return ValueBox(stored ?? value, persistence: persistence)
-  } start: { box in
-    made?.start(box, loads: loads)
+  } start: { box, isUsable in
+    made?.start(box, loads: loads, isUsable)
+  } catchUp: { box in
+    (box.persistence as? KeyPersistence<Key>)?.catchUp()
   }
 }
 

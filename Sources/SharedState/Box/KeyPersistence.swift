@@ -69,9 +69,13 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
   }
 
   /// Loads and watches the value for the box. Returns once the key has been asked for both.
-  /// - Parameter loads: Whether to load it; `false` when the caller is about to do so.
-  func start(_ box: ValueBox<Key.Value>, loads: Bool) {
+  ///
+  /// - Parameters:
+  ///   - loads: Whether to load it; `false` when the caller is about to do so.
+  ///   - isUsable: Called once other threads can use the box.
+  func start(_ box: ValueBox<Key.Value>, loads: Bool, _ isUsable: () -> Void) {
     state.withLock { $0.box = box }
+    isUsable()
     let subscriber = SharedSubscriber<Key.Value>(
       callback: { [weak self] result in self?.receiveChange(result) },
       onLoading: { [weak self] isLoading in self?.box?.updateStatus { $0.isLoading = isLoading } }
@@ -83,6 +87,15 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
       }
       state.withLock { $0.subscription = subscription }
       if loads { beginLoad(context: .initialValue(initialValue)) { _ in } }
+    }
+  }
+
+  /// Asks the key for the stored value while another thread still does so for the first time. A key that answers at once
+  /// has answered when this returns. A key that loads in a task cannot, and so is not asked again.
+  func catchUp() {
+    guard !isStored, !(key is any AsyncSharedReaderKey) else { return }
+    KeyTasks.$current.withValue(tasks) {
+      beginLoad(context: .initialValue(initialValue)) { _ in }
     }
   }
 

@@ -8,14 +8,16 @@ final class Registration: @unchecked Sendable {
   private(set) weak var box: Box?
   let key: BoxRegistry.Key
   private let registry: BoxRegistry
+  private let isUsable = Atomic(false)
   private let isStarted = Atomic(false)
-  private let startingThread = currentThread()
+  /// The threads that are in the middle of starting the box, or of catching up: the key may ask for the box there.
+  private let threads = Mutex([currentThread()])
 
-  /// How long a second thread waits for the first one to load the value, before it goes on with the default.
+  /// The longest wait for code of the library that takes microseconds.
   private static let patience: TimeInterval = 10
 
   /// One condition serves all boxes: two threads rarely want the same new key at the same moment.
-  private static let started = NSCondition()
+  private static let usable = NSCondition()
 
   init(of box: Box, key: BoxRegistry.Key, registry: BoxRegistry) {
     self.box = box
@@ -28,20 +30,42 @@ final class Registration: @unchecked Sendable {
     registry.forget(self)
   }
 
-  /// Called once the key has been asked to load and to watch.
-  func didStart() {
-    Self.started.lock()
-    isStarted.store(true, ordering: .releasing)
-    Self.started.broadcast()
-    Self.started.unlock()
+  /// Called once the box can be read, changed and saved by any thread.
+  func becomeUsable() {
+    guard !isUsable.load(ordering: .relaxed) else { return }
+    Self.usable.lock()
+    isUsable.store(true, ordering: .releasing)
+    Self.usable.broadcast()
+    Self.usable.unlock()
   }
 
-  /// Waits for ``didStart()``, unless the calling thread is the one that starts the box, and so is in the middle of it.
-  func waitUntilStarted() {
-    guard !isStarted.load(ordering: .acquiring), startingThread != currentThread() else { return }
+  /// Called once the key has been asked to load and to watch.
+  func didStart() {
+    isStarted.store(true, ordering: .releasing)
+    threads.withLock { $0 = [] }
+  }
+
+  /// Waits for ``becomeUsable()``. Runs the closure if ``didStart()`` was not called yet, unless the calling thread is in
+  /// the middle of starting the box or of such a closure.
+  func whileStarting(_ catchUp: () -> Void) {
+    guard !isStarted.load(ordering: .acquiring) else { return }
+    let thread = currentThread()
+    let isOther = threads.withLock { threads in
+      guard !threads.contains(thread) else { return false }
+      threads.append(thread)
+      return true
+    }
+    guard isOther else { return }
+    waitUntilUsable()
+    catchUp()
+    threads.withLock { $0.removeAll { $0 == thread } }
+  }
+
+  private func waitUntilUsable() {
+    guard !isUsable.load(ordering: .acquiring) else { return }
     let deadline = Date(timeIntervalSinceNow: Self.patience)
-    Self.started.lock()
-    while !isStarted.load(ordering: .acquiring), Self.started.wait(until: deadline) {}
-    Self.started.unlock()
+    Self.usable.lock()
+    while !isUsable.load(ordering: .acquiring), Self.usable.wait(until: deadline) {}
+    Self.usable.unlock()
   }
 }

@@ -18,6 +18,9 @@ public protocol SharedReaderKey<Value>: Sendable {
 
   /// Loads the value, and hands it to the continuation, now or later, from any thread.
   ///
+  /// Several threads that are first to use the key at the same moment may each call it, so that none has to wait for the
+  /// load of another.
+  ///
   /// - Parameters:
   ///   - context: The occasion: the first use of the key, with its default, or an explicit `load()`.
   ///   - continuation: Resume it exactly once.

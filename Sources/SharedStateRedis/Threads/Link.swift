@@ -64,6 +64,7 @@ package final class Link: Sendable {
 
   /// Makes a replica for a share. It is held weakly.
   ///
+  /// - Parameter whenJoined: Takes the replica before its first effects are performed, which may run the program's code.
   /// - Throws: ``RedisSharedStateError/Code/valueTypeMismatch``,
   ///   ``RedisSharedStateError/Code/stopped``.
   package func join(
@@ -71,15 +72,18 @@ package final class Link: Sendable {
     name: String,
     valueType: String,
     policy: ReplicaPolicy,
-    attachment: any ReplicaAttachment
-  ) throws(RedisSharedStateError) -> LinkState.ReplicaID {
-    let (result, first) = update { guarded in
+    attachment: any ReplicaAttachment,
+    whenJoined: (LinkState.ReplicaID) -> Void
+  ) throws(RedisSharedStateError) {
+    let ((result, first), todo) = decide { guarded in
       let first = guarded.state.firstAttachment(of: names)
       let result = Result { () throws(RedisSharedStateError) in
         try guarded.state.join(names, name: name, valueType: valueType, policy: policy, attachment: attachment)
       }
       return (result, first)
     }
+    if case .success(let id) = result { whenJoined(id) }
+    perform(todo)
     if case .failure(let error) = result,
       case .valueTypeMismatch(let name, let existing, let requested, nil) = error.cause
     {
@@ -90,7 +94,7 @@ package final class Link: Sendable {
         declaredAt: first?.attachment?.declaredAt
       )
     }
-    return try result.get()
+    _ = try result.get()
   }
 
   /// Notes that the share of a replica is gone. May be called from anywhere.
@@ -279,8 +283,15 @@ package final class Link: Sendable {
 
   /// Lets the state machines decide, then performs their effects on this thread, without the lock.
   func update<Result: Sendable>(_ body: (inout Guarded) -> Result) -> Result {
+    let (result, todo) = decide(body)
+    perform(todo)
+    return result
+  }
+
+  /// Lets the state machines decide, and returns their effects, which the caller performs.
+  private func decide<Result: Sendable>(_ body: (inout Guarded) -> Result) -> (Result, Todo) {
     let departed = takeDepartures()
-    let (result, todo) = guarded.withLock { guarded -> (Result, Todo) in
+    return guarded.withLock { guarded -> (Result, Todo) in
       var todo = Todo()
       for id in departed { guarded.state.leave(id) }
       let result = body(&guarded)
@@ -288,8 +299,6 @@ package final class Link: Sendable {
       takeEffects(of: &guarded, into: &todo)
       return (result, todo)
     }
-    perform(todo)
-    return result
   }
 
   func takeDepartures() -> [LinkState.ReplicaID] {

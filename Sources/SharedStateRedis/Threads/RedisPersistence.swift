@@ -43,18 +43,22 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 
   /// Joins the replicas of the store; loading goes on in the background.
-  func start(_ box: ValueBox<Value>) {
+  ///
+  /// - Parameter isUsable: Called once other threads can use the box.
+  func start(_ box: ValueBox<Value>, _ isUsable: () -> Void) {
     state.withLock { $0.box = box }
     do throws(RedisSharedStateError) {
       let names = try key.names.get()
-      let id = try key.store.link.join(
+      try key.store.link.join(
         names,
         name: key.name,
         valueType: String(reflecting: Value.self),
         policy: key.policy,
         attachment: self
-      )
-      state.withLock { $0.membership = .success(id) }
+      ) { id in
+        state.withLock { $0.membership = .success(id) }
+        isUsable()
+      }
     } catch {
       state.withLock { $0.membership = .failure(error) }
       box.updateStatus { $0.loadError = error }

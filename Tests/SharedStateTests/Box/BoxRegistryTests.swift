@@ -35,8 +35,8 @@ struct BoxRegistryTests {
     func box(_ value: Int) -> ValueBox<Int> {
       registry.box(id: .name("a")) {
         ValueBox(value)
-      } start: {
-        started.append($0.value)
+      } start: { box, _ in
+        started.append(box.value)
       }
     }
     do {
@@ -53,8 +53,8 @@ struct BoxRegistryTests {
 
   @Test func keepsTypesApart() {
     let registry = BoxRegistry()
-    let number = registry.box(id: .name("a"), make: { ValueBox(1) }, start: { _ in })
-    let text = registry.box(id: .name("a"), make: { ValueBox("a") }, start: { _ in })
+    let number = registry.box(id: .name("a"), make: { ValueBox(1) }, start: { _, _ in })
+    let text = registry.box(id: .name("a"), make: { ValueBox("a") }, start: { _, _ in })
     #expect(registry.count == 2)
     #expect(number.value == 1)
     #expect(text.value == "a")
@@ -63,8 +63,8 @@ struct BoxRegistryTests {
   @Test func boxMayBeAskedForWhileItStarts() {
     let registry = BoxRegistry()
     var inner: ValueBox<Int>?
-    let outer = registry.box(id: .name("a"), make: { ValueBox(1) }) { _ in
-      inner = registry.box(id: .name("a"), make: { ValueBox(2) }, start: { _ in })
+    let outer = registry.box(id: .name("a"), make: { ValueBox(1) }) { _, _ in
+      inner = registry.box(id: .name("a"), make: { ValueBox(2) }, start: { _, _ in })
     }
     #expect(inner === outer)
   }
@@ -79,12 +79,12 @@ struct BoxRegistryTests {
     #expect(BoxRegistry.current.count == 1)
   }
 
-  @Test func secondThreadWaitsUntilTheFirstHasLoaded() async {
+  @Test func secondThreadWaitsUntilTheBoxIsUsable() async {
     let registry = BoxRegistry()
     let steps = Recorder<String>()
     let mayFinish = DispatchSemaphore(value: 0)
     let first = Task.detached {
-      registry.box(id: .name("a"), make: { ValueBox(1) }) { box in
+      registry.box(id: .name("a"), make: { ValueBox(1) }) { box, _ in
         steps.append("starting")
         mayFinish.waitInTime()
         _ = box.replace(with: 2)
@@ -93,7 +93,7 @@ struct BoxRegistryTests {
     }
     await steps.wait(count: 1)
     let second = Thread {
-      let found = registry.box(id: .name("a"), make: { ValueBox(3) }, start: { _ in })
+      let found = registry.box(id: .name("a"), make: { ValueBox(3) }, start: { _, _ in })
       steps.append("found \(found.value)")
     }
     second.start()
@@ -102,6 +102,32 @@ struct BoxRegistryTests {
     #expect(await steps.wait(count: 3) == ["starting", "started", "found 2"])
     #expect(registry.count == 1)
     withExtendedLifetime(box) {}
+  }
+
+  @Test func secondThreadCatchesUpWhileTheFirstRunsForeignCode() async {
+    let registry = BoxRegistry()
+    let steps = Recorder<String>()
+    let mayFinish = DispatchSemaphore(value: 0)
+    @Sendable func find() -> ValueBox<Int> {
+      registry.box(id: .name("a"), make: { ValueBox(1) }) { _, isUsable in
+        isUsable()
+        steps.append("starting")
+        mayFinish.waitInTime()
+      } catchUp: { box in
+        // Code that catches up may ask for the box, as code that starts it may.
+        steps.append("catching up \(find() === box)")
+      }
+    }
+    let boxes = Recorder<ValueBox<Int>>()
+    Thread.detachNewThread { boxes.append(find()) }
+    await steps.wait(count: 1)
+    let box = find()
+    #expect(box.observedStatus.isLoading)
+    mayFinish.signal()
+    #expect(await boxes.wait(count: 1).first === box)
+    #expect(find() === box)
+    #expect(steps.elements == ["starting", "catching up true"])
+    #expect(!box.observedStatus.isLoading)
   }
 
   @Test func identifierIsReleasedOutsideTheLock() {
@@ -125,7 +151,7 @@ struct BoxRegistryTests {
     let successor = Shared<ValueBox<Tracked>?>(value: nil)
     @Sendable func box(_ value: Tracked) -> ValueBox<Tracked> {
       let id = BoxRegistry.ID.key(ID(registry, released), type: ObjectIdentifier(ID.self))
-      return registry.box(id: id, make: { ValueBox(value) }, start: { _ in })
+      return registry.box(id: id, make: { ValueBox(value) }, start: { _, _ in })
     }
     // The successor takes over the entry and the identifier of the first box while that one ends.
     do {
@@ -164,7 +190,7 @@ struct BoxRegistryTests {
       for _ in 0..<4 {
         group.addTask {
           for _ in 0..<20_000 {
-            _ = registry.box(id: .name("a"), make: { ValueBox(1) }, start: { _ in })
+            _ = registry.box(id: .name("a"), make: { ValueBox(1) }, start: { _, _ in })
           }
         }
       }
