@@ -15,6 +15,7 @@ final class AppStorageDomain: Sendable {
     let name: Name
     let author: KeyAuthor
     let observer: Observer
+    let onWatchError: @Sendable ((any Error)?) -> Void
   }
 
   private struct State {
@@ -23,6 +24,8 @@ final class AppStorageDomain: Sendable {
     /// The types of value that the present value could not be read as.
     var unreadableAs: [Name: Set<ObjectIdentifier>] = [:]
     var observations = Observers<Observation>()
+    /// Why the file is not watched.
+    var watchError: (any Error)?
     var names = NamesByType()
     var isCheckQueued = false
   }
@@ -142,14 +145,32 @@ final class AppStorageDomain: Sendable {
   // MARK: Watching
 
   /// Tells the observer of every change that is not a save of its own key.
-  func observe(_ name: Name, by author: KeyAuthor, _ observer: @escaping Observer) -> SharedSubscription {
-    let observation = Observation(name: name, author: author, observer: observer)
+  ///
+  /// - Parameter onWatchError: Takes the reason why changes by other processes are not seen; `nil` when they are again.
+  func observe(
+    _ name: Name,
+    by author: KeyAuthor,
+    _ observer: @escaping Observer,
+    onWatchError: @escaping @Sendable ((any Error)?) -> Void
+  ) -> SharedSubscription {
+    let observation = Observation(name: name, author: author, observer: observer, onWatchError: onWatchError)
     let (number, isFirst) = state.withLock { $0.observations.insert(observation) }
-    if isFirst { startWatching() }
+    if isFirst {
+      startWatching()
+    } else if let watchError = state.withLock({ $0.watchError }) {
+      onWatchError(watchError)
+    }
     look(at: name)
     // The value may have changed since it was loaded.
     check([name])
-    return SharedSubscription { [self] in state.withLock { $0.observations.remove(number) }?.cancel() }
+    return SharedSubscription { [self] in
+      let watch = state.withLock { state in
+        let watch = state.observations.remove(number)
+        if state.observations.all.isEmpty { state.watchError = nil }
+        return watch
+      }
+      watch?.cancel()
+    }
   }
 
   /// Remembers the stored value, unless that was done before. Without it, a change could not be recognised.
@@ -188,9 +209,23 @@ final class AppStorageDomain: Sendable {
 
   private func startWatching() {
     guard let path else { return }
-    // Without a watch, changes by other processes are seen at the next load.
-    let watch = try? Inotify.shared.watch(path) { [weak self] in self?.setNeedsCheck() }
+    let look: @Sendable () -> Void = { [weak self] in self?.setNeedsCheck() }
+    let watch = LastingWatch.start(every: .seconds(1), on: queue) { onEnd in
+      try Inotify.shared.watch(path, onChange: look, onEnd: onEnd)
+    } look: {
+      look()
+    } onError: { [weak self] error in
+      self?.tell(watchError: error)
+    }
     state.withLock { $0.observations.watch = watch }
+  }
+
+  private func tell(watchError error: (any Error)?) {
+    let observations = state.withLock { state in
+      state.watchError = error
+      return state.observations.all
+    }
+    for observation in observations { observation.onWatchError(error) }
   }
 
   private func setNeedsCheck() {

@@ -59,6 +59,8 @@ public struct AppStorageKey<Value: Sendable>: SharedKey {
     reportTypes()
     return domain.observe(name, by: author) { stored in
       subscriber.yield(with: Result { try value(from: stored) })
+    } onWatchError: { error in
+      subscriber.yield(watchError: error)
     }
   }
 
@@ -167,6 +169,13 @@ extension AppStorageKey: SynchronousKey {
     var key = self
     key.coding = completed(defaultValue)
     return key
+  }
+}
+
+extension AppStorageKey: RetryingKey {
+  /// The file may be writable later.
+  package func isWorthRetrying(_ error: any Error) -> Bool {
+    (error as? AppStorageError)?.code == .notWritten
   }
 }
 

@@ -48,7 +48,9 @@ package struct BoxStatus: Sendable {
   var loadsUnderWay = 0
   /// Whether the key says that it is loading.
   private var isKeyLoading = false
-  package var loadError: (any Error)?
+  private var loadFailure: (any Error)?
+  /// Why the key does not watch the value. It stays while values are loaded and saved.
+  var watchError: (any Error)?
   package var saveError: (any Error)?
 
   package init() {}
@@ -57,6 +59,12 @@ package struct BoxStatus: Sendable {
   package var isLoading: Bool {
     get { isKeyLoading || loadsUnderWay > 0 }
     set { isKeyLoading = newValue }
+  }
+
+  /// Why the value could not be loaded, or may be stale; only the former can be set.
+  package var loadError: (any Error)? {
+    get { loadFailure ?? watchError }
+    set { loadFailure = newValue }
   }
 
   /// The error that its store does not report itself.

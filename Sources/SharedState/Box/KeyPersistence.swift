@@ -1,3 +1,4 @@
+import Dispatch
 import SharedStateDependencies
 import Synchronization
 
@@ -13,8 +14,11 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     var save: (requests: SaveRequests, tasks: KeyTasks)?
     /// Whether the key is known to save in tasks, which run on after it has returned.
     var savesInTasks = false
-    /// Whether the newest change could not be saved.
-    var isUnsaved = false
+    /// The version of the value that could not be saved; `nil` when the newest outcome is a success.
+    var unsaved: Versions?
+    /// The time until the next attempt to save it.
+    var retryPause = RetryPause.first
+    var isRetryScheduled = false
     /// Work that has to wait until the key is no longer saving.
     var afterSaves: [@Sendable () -> Void] = []
     /// Whether one of those loads the value again, because a newer one may have been missed.
@@ -78,7 +82,13 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     isUsable()
     let subscriber = SharedSubscriber<Key.Value>(
       callback: { [weak self] result in self?.receiveChange(result) },
-      onLoading: { [weak self] isLoading in self?.box?.updateStatus { $0.isLoading = isLoading } }
+      onLoading: { [weak self] isLoading in self?.box?.updateStatus { $0.isLoading = isLoading } },
+      onWatchError: { [weak self] error in
+        self?.box?.updateStatus {
+          $0.watchError = error
+          if error != nil { $0.isLoading = false }
+        }
+      }
     )
     KeyTasks.$current.withValue(tasks) {
       // Before the load, so that no change falls in between.
@@ -270,7 +280,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
         // A change that could not be saved stays, and replaces what is stored once it can be saved.
         let isUnsaved = self?.state.withLock { state in
           state.isReloadPending = false
-          return state.isUnsaved
+          return state.unsaved != nil
         }
         if isUnsaved == false { self?.beginLoad(context: .userInitiated) { _ in } }
       }
@@ -371,7 +381,7 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     savedStamp.store(stamp, ordering: .relaxed)
     let continuation = SaveContinuation("The SaveContinuation of \(Key.self)") { [weak self] result in
       let result = result.failure is ContinuationLeakedError ? .success(()) : result
-      self?.finishSave(round.number, result, tasks: tasks)
+      self?.finishSave(round.number, of: snapshot.versions, result, tasks: tasks)
       for waiter in requests.waiters { waiter.resume(with: result) }
     }
     KeyTasks.$current.withValue(tasks) {
@@ -401,19 +411,47 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     return goesOn
   }
 
-  private func finishSave(_ number: UInt64, _ result: Result<Void, any Error>, tasks: KeyTasks) {
+  private func finishSave(
+    _ number: UInt64,
+    of versions: Versions,
+    _ result: Result<Void, any Error>,
+    tasks: KeyTasks
+  ) {
     // A cancelled save shows nothing.
     if result.failure != nil, tasks.areCancelled { return }
     // The outcome of an older save says nothing about the newest value.
     let box: ValueBox<Key.Value>? = state.withLock { state in
       guard state.saving.isNewestOutcome(number) else { return nil }
-      state.isUnsaved = result.failure != nil
+      state.unsaved = result.failure == nil ? nil : versions
       return state.box
     }
-    box?.updateStatus { status in
+    guard let box else { return }
+    box.updateStatus { status in
       status.saveError = result.failure
       // Our own document is stored now, and can be read.
       if result.failure == nil { status.loadError = nil }
+    }
+    scheduleRetry(of: box, after: result.failure)
+  }
+
+  /// Saves the value again after a while, unless it has changed by then: a local change is saved in any case, and one
+  /// from elsewhere has taken its place. The box is held meanwhile.
+  private func scheduleRetry(of box: ValueBox<Key.Value>, after error: (any Error)?) {
+    guard let error else { return state.withLock { $0.retryPause = RetryPause.first } }
+    guard let key = key as? any RetryingKey, key.isWorthRetrying(error) else { return }
+    let pause: Duration? = state.withLock { state in
+      guard !state.isRetryScheduled else { return nil }
+      state.isRetryScheduled = true
+      defer { state.retryPause = min(state.retryPause * 2, RetryPause.longest) }
+      return state.retryPause
+    }
+    guard let pause else { return }
+    DispatchQueue.global().asyncAfter(deadline: .now() + pause / .seconds(1)) { [self] in
+      let unsaved = state.withLock { state in
+        state.isRetryScheduled = false
+        return state.unsaved
+      }
+      if box.versions == unsaved { boxDidMutate() }
     }
   }
 
@@ -423,6 +461,12 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     }
     unwanted?.cancel()
   }
+}
+
+/// The time until a save is tried again. It doubles with each failure.
+private enum RetryPause {
+  static let first = Duration.seconds(1)
+  static let longest = Duration.seconds(30)
 }
 
 extension Result {

@@ -2,6 +2,9 @@ import Foundation
 import Synchronization
 
 /// Replaces a file in one step: a reader gets the old content or the new one, also after a crash or a power cut.
+///
+/// A file that is mounted by itself, as containers mount one, cannot be replaced. It is written in place, where a reader
+/// may get a part of the new content, and a crash may leave a mixture.
 struct AtomicWrite {
   /// The files whose leftovers were looked for; at most as many as are written in one round.
   private static let looked = Mutex<(paths: Set<Name>, writes: Int)>(([], 0))
@@ -13,9 +16,12 @@ struct AtomicWrite {
   private let path: String
   private let directory: String
   private let temporary: TemporaryName
+  private let rename: (_ old: String, _ new: String) -> Int32
 
-  init(path: String) {
+  /// - Parameter rename: The call of the system.
+  init(path: String, rename: @escaping (_ old: String, _ new: String) -> Int32 = { Foundation.rename($0, $1) }) {
     self.path = path
+    self.rename = rename
     directory = (path as NSString).deletingLastPathComponent
     temporary = TemporaryName(of: (path as NSString).lastPathComponent)
   }
@@ -25,6 +31,27 @@ struct AtomicWrite {
   /// - Returns: The stamp of the file that is now there.
   /// - Throws: ``FileStorageError``; the file is then as it was.
   func write(_ data: Data) throws -> FileStamp {
+    do {
+      return try replace(by: data)
+    } catch let error as FileStorageError where [EBUSY, EROFS].contains(error.systemError) {
+      // The file is mounted by itself, and its directory may be read-only.
+      guard let stamp = try overwrite(by: data) else { throw error }
+      return stamp
+    }
+  }
+
+  /// Writes the content in place.
+  ///
+  /// - Returns: The stamp of the file; `nil` when there is none.
+  private func overwrite(by data: Data) throws -> FileStamp? {
+    guard let file = try OpenFile(path, flags: O_WRONLY, operation: "write") else { return nil }
+    try file.writeAll(data)
+    try file.truncate(to: data.count)
+    try file.synchronize()
+    return try file.stamp()
+  }
+
+  private func replace(by data: Data) throws -> FileStamp {
     let mode = try presentMode()
     let temporary = "\(directory)/\(temporary.make())"
     let file = try create(temporary)

@@ -3,6 +3,7 @@ import Foundation
 /// The files of this computer.
 struct DiskFiles: FileSystem {
   let saveInterval = Duration.seconds(1)
+  let watchInterval = Duration.seconds(1)
 
   func read(_ path: String) throws -> FileContent? {
     guard let file = try OpenFile(path, flags: O_RDONLY, operation: "read") else { return nil }
@@ -31,8 +32,12 @@ struct DiskFiles: FileSystem {
     }
   }
 
-  func watch(_ path: String, onChange: @escaping @Sendable () -> Void) throws -> SharedSubscription {
-    try Inotify.shared.watch(path, onChange: onChange)
+  func watch(
+    _ path: String,
+    onChange: @escaping @Sendable () -> Void,
+    onEnd: @escaping @Sendable (any Error) -> Void
+  ) throws -> SharedSubscription {
+    try Inotify.shared.watch(path, onChange: onChange, onEnd: onEnd)
   }
 
   /// The final target of a symbolic link, so that the target is replaced and not the link.

@@ -9,6 +9,12 @@ final class FileDocument: Sendable {
   /// Takes the new content of the file; `nil` when it is gone.
   typealias Observer = @Sendable (Result<Data?, any Error>) -> Void
 
+  private struct Observation {
+    let author: KeyAuthor
+    let observer: Observer
+    let onWatchError: @Sendable ((any Error)?) -> Void
+  }
+
   /// The content of the file at the last look.
   private enum Content: Equatable {
     case unknown
@@ -21,7 +27,9 @@ final class FileDocument: Sendable {
     var content = Content.unknown
     /// The types of value that the newest content could not be decoded as.
     var unreadableAs: Set<ObjectIdentifier> = []
-    var observers = Observers<(author: KeyAuthor, observer: Observer)>()
+    var observers = Observers<Observation>()
+    /// Why the file is not watched.
+    var watchError: (any Error)?
     /// Counts the changes that were submitted here.
     var changes: UInt64 = 0
     /// Whether a change crossed with a playback, so that the file has to be played back once more.
@@ -103,7 +111,7 @@ final class FileDocument: Sendable {
     if isHeld { return continuation.resume(throwing: FileStorageError.wouldReplaceUnreadable(path: path)) }
     writer.submit(isUrgent: context != .didSet, continuation: continuation) {
       do {
-        try self.write(encode(), by: author)
+        try self.write(encode(), by: author, replacesAnything: context == .replacingUnreadable)
       } catch {
         // The file was not looked at meanwhile.
         self.setNeedsCheck()
@@ -112,7 +120,8 @@ final class FileDocument: Sendable {
     }
   }
 
-  private func write(_ data: Data?, by author: KeyAuthor) throws {
+  private func write(_ data: Data?, by author: KeyAuthor, replacesAnything: Bool) throws {
+    if !replacesAnything { try compare() }
     // Counted here as well, so that a check that began before this write does not take it for another program's.
     state.withLock { $0.changes += 1 }
     let content: FileContent?
@@ -129,6 +138,18 @@ final class FileDocument: Sendable {
     for other in others { other.observer(.success(data)) }
   }
 
+  /// Throws an error when another program has changed the file since it was read here, so that its change is not lost.
+  private func compare() throws {
+    let before = state.withLock { $0.content }
+    guard before != .unknown, before != .unreadable else { return }
+    let now = try files.stamp(of: path)
+    if case .present(let stamp, _) = before, stamp == now { return }
+    if before == .missing, now == nil { return }
+    guard Self.isSame(before, Self.content(of: try files.read(path))) else {
+      throw FileStorageError.changedElsewhere(path: path)
+    }
+  }
+
   private func didBecomeIdle() {
     if state.withLock({ $0.isCheckPostponed }) { setNeedsCheck() }
   }
@@ -136,21 +157,50 @@ final class FileDocument: Sendable {
   // MARK: Watching
 
   /// Tells the observer of every change that is not a save of its own key, from any thread, one after the other.
-  func observe(by author: KeyAuthor, _ observer: @escaping Observer) -> SharedSubscription {
-    let (number, isFirst) = state.withLock { $0.observers.insert((author, observer)) }
-    if isFirst { startWatching() }
+  ///
+  /// - Parameter onWatchError: Takes the reason why the file is not watched; `nil` when it is again.
+  func observe(
+    by author: KeyAuthor,
+    _ observer: @escaping Observer,
+    onWatchError: @escaping @Sendable ((any Error)?) -> Void = { _ in }
+  ) -> SharedSubscription {
+    let observation = Observation(author: author, observer: observer, onWatchError: onWatchError)
+    let (number, isFirst) = state.withLock { $0.observers.insert(observation) }
+    if isFirst {
+      startWatching()
+    } else if let watchError = state.withLock({ $0.watchError }) {
+      onWatchError(watchError)
+    }
     // The file may have changed since the value was loaded.
     setNeedsCheck()
-    return SharedSubscription { [weak self] in self?.state.withLock { $0.observers.remove(number) }?.cancel() }
+    return SharedSubscription { [weak self] in
+      let watch = self?.state.withLock { state in
+        let watch = state.observers.remove(number)
+        if state.observers.all.isEmpty { state.watchError = nil }
+        return watch
+      }
+      watch?.cancel()
+    }
   }
 
   private func startWatching() {
-    do {
-      let watch = try files.watch(path) { [weak self] in self?.setNeedsCheck() }
-      state.withLock { $0.observers.watch = watch }
-    } catch {
-      deliver(.failure(error))
+    let look: @Sendable () -> Void = { [weak self] in self?.setNeedsCheck() }
+    let watch = LastingWatch.start(every: files.watchInterval, on: queue) { [files, path] onEnd in
+      try files.watch(path, onChange: look, onEnd: onEnd)
+    } look: {
+      look()
+    } onError: { [weak self] error in
+      self?.tell(watchError: error)
     }
+    state.withLock { $0.observers.watch = watch }
+  }
+
+  private func tell(watchError error: (any Error)?) {
+    let observations = state.withLock { state in
+      state.watchError = error
+      return state.observers.all
+    }
+    for observation in observations { observation.onWatchError(error) }
   }
 
   /// Checks the file soon, once for any number of requests.
@@ -203,7 +253,7 @@ final class FileDocument: Sendable {
   }
 
   private func deliver(_ result: Result<Data?, any Error>) {
-    for (_, observer) in state.withLock({ $0.observers.all }) { observer(result) }
+    for observation in state.withLock({ $0.observers.all }) { observation.observer(result) }
   }
 
   private func remember(_ content: Content) {

@@ -19,7 +19,9 @@ public struct FileStorage: Sendable {
   ///
   /// A document is replaced in one step, so that no reader ever sees half of one, also after a crash. The first change
   /// is written at once; after that there is at most one write a second. A pending change is written when the process
-  /// ends normally. Changes that other programs make to a file are played back.
+  /// ends normally. Changes that other programs make to a file are played back, and not replaced unseen. A write that
+  /// has failed is tried again. A file that is mounted by itself is written in place; <doc:ValuesInFiles> says what that
+  /// costs.
   ///
   /// A document is prepared in a hidden file beside it, whose name ends with `.shared-state`. A hidden file that a
   /// killed process has left is removed by a save that comes at least a minute later.

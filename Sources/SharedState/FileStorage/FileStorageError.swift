@@ -16,6 +16,9 @@ public struct FileStorageError: Error, Hashable, Sendable, LocalizedError, Custo
     /// A change was not saved, because it would replace content that cannot be read; `save(replacingUnreadable: true)`
     /// replaces that, and it is lost.
     public static let wouldReplaceUnreadable = Code(description: "wouldReplaceUnreadable")
+    /// A change was not saved, because another program has changed the file since it was read here. The value of the
+    /// file takes the place of the change: make the change again, if it still applies.
+    public static let changedElsewhere = Code(description: "changedElsewhere")
   }
 
   /// What went wrong.
@@ -47,6 +50,15 @@ public struct FileStorageError: Error, Hashable, Sendable, LocalizedError, Custo
 
   package static func unencodable(path: String, reason: String) -> Self {
     Self(.unencodable, path, "The value for '\(path)' could not be encoded: \(reason)")
+  }
+
+  static func changedElsewhere(path: String) -> Self {
+    Self(
+      .changedElsewhere,
+      path,
+      "'\(path)' was changed by another program since it was read, and was not replaced. "
+        + "Its value takes the place of the change that was to be saved."
+    )
   }
 
   static func wouldReplaceUnreadable(path: String) -> Self {

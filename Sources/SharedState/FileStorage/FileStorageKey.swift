@@ -89,6 +89,8 @@ public struct FileStorageKey<Value: Sendable>: SharedKey {
       // The file is about to be written: the present value stays until then.
       if case .success(nil) = value, case .success(_?) = result { return }
       subscriber.yield(with: value)
+    } onWatchError: { error in
+      subscriber.yield(watchError: error)
     }
   }
 
@@ -162,6 +164,13 @@ extension FileStorageKey: SynchronousKey {
     var key = self
     key.defaultValue = defaultValue
     return key
+  }
+}
+
+extension FileStorageKey: RetryingKey {
+  /// What the system refuses now, it may allow later.
+  package func isWorthRetrying(_ error: any Error) -> Bool {
+    (error as? FileStorageError)?.code == .system
   }
 }
 

@@ -20,7 +20,16 @@ protocol FileSystem: Sendable {
   func remove(_ path: String) throws
 
   /// Calls back, on any thread, whenever something may have happened to the file.
-  func watch(_ path: String, onChange: @escaping @Sendable () -> Void) throws -> SharedSubscription
+  ///
+  /// - Parameter onEnd: Called, on any thread, when the system ends the watch by itself.
+  func watch(
+    _ path: String,
+    onChange: @escaping @Sendable () -> Void,
+    onEnd: @escaping @Sendable (any Error) -> Void
+  ) throws -> SharedSubscription
+
+  /// The time between two attempts to watch a file that the system refuses to watch.
+  var watchInterval: Duration { get }
 }
 
 /// The content of a file.

@@ -12,6 +12,7 @@ final class InMemoryFiles: FileSystem {
   private let state = Mutex(State())
 
   let saveInterval = Duration.zero
+  let watchInterval = Duration.seconds(1)
 
   func read(_ path: String) -> FileContent? {
     state.withLock { $0.contents[Name(path)] }
@@ -43,7 +44,11 @@ final class InMemoryFiles: FileSystem {
     for watcher in told { watcher.onChange() }
   }
 
-  func watch(_ path: String, onChange: @escaping @Sendable () -> Void) -> SharedSubscription {
+  func watch(
+    _ path: String,
+    onChange: @escaping @Sendable () -> Void,
+    onEnd: @escaping @Sendable (any Error) -> Void
+  ) -> SharedSubscription {
     let number = state.withLock { state in
       state.changes += 1
       state.watchers[state.changes] = (Name(path), onChange)

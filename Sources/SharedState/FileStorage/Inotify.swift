@@ -11,6 +11,7 @@ final class Inotify: Sendable {
   private struct Watcher {
     let path: String
     let onChange: @Sendable () -> Void
+    let onEnd: @Sendable (any Error) -> Void
     var points: [WatchPoint] = []
     /// The names that matter in each watched directory; `nil` for the directory itself.
     var names: [Int32: Set<Name?>] = [:]
@@ -42,12 +43,17 @@ final class Inotify: Sendable {
   /// - Parameters:
   ///   - path: An absolute path. Neither the file nor its directory needs to exist.
   ///   - onChange: Must not block.
-  /// - Throws: ``FileStorageError`` when the system has no more watches.
-  func watch(_ path: String, onChange: @escaping @Sendable () -> Void) throws -> SharedSubscription {
+  ///   - onEnd: Takes the reason when the file cannot be watched any more. Must not block.
+  /// - Throws: ``FileStorageError`` when the system has no more watches or threads, or does not permit the watch.
+  func watch(
+    _ path: String,
+    onChange: @escaping @Sendable () -> Void,
+    onEnd: @escaping @Sendable (any Error) -> Void
+  ) throws -> SharedSubscription {
     let number = try state.withLock { state in
-      if state.descriptor < 0 { state.descriptor = try start() }
+      if state.descriptor < 0 { state.descriptor = try start(for: path) }
       state.watchersEver += 1
-      state.watchers[state.watchersEver] = Watcher(path: path, onChange: onChange)
+      state.watchers[state.watchersEver] = Watcher(path: path, onChange: onChange, onEnd: onEnd)
       do {
         try place(state.watchersEver, &state)
       } catch {
@@ -77,7 +83,8 @@ final class Inotify: Sendable {
           names[watch, default: []].insert(point.name)
         } else if errno == ENOENT || errno == ENOTDIR {
           isComplete = false
-        } else if errno == ENOSPC || errno == ENOMEM {
+        } else if point.name != nil || errno == ENOSPC || errno == ENOMEM {
+          // A directory on the way may be one that we may pass, and not read: only its own fate is missed then.
           throw FileStorageError.system("watch", watcher.path)
         }
       }
@@ -103,16 +110,31 @@ final class Inotify: Sendable {
 
   // MARK: Events
 
-  private func start() throws -> Int32 {
+  private func start(for path: String) throws -> Int32 {
     let descriptor = inotify_init1(Int32(IN_CLOEXEC))
-    guard descriptor >= 0 else { throw FileStorageError.system("watch", "inotify") }
-    let thread = Thread { [self] in run(descriptor) }
-    thread.name = "shared-inotify"
-    thread.start()
+    guard descriptor >= 0 else { throw FileStorageError.system("watch", path) }
+    // Not a `Thread`, which does not say that it could not be started.
+    var thread = pthread_t()
+    let code = pthread_create(
+      &thread,
+      nil,
+      { _ in
+        Thread.current.name = "shared-inotify"
+        Inotify.shared.run()
+        return nil
+      },
+      nil
+    )
+    guard code == 0 else {
+      close(descriptor)
+      throw FileStorageError.system(operation: "watch", path: path, code: code)
+    }
+    pthread_detach(thread)
     return descriptor
   }
 
-  private func run(_ descriptor: Int32) {
+  private func run() {
+    let descriptor = state.withLock { $0.descriptor }
     // Room for thousands of events; the kernel hands over whole events only.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
     defer { buffer.deallocate() }
@@ -121,13 +143,26 @@ final class Inotify: Sendable {
       if count > 0 {
         handle(InotifyEvent.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
       } else if count == 0 || errno != EINTR {
-        return
+        return end(descriptor, code: errno)
       }
     }
   }
 
+  /// Ends all watches, so that they begin anew.
+  private func end(_ descriptor: Int32, code: Int32) {
+    let watchers = state.withLock { state in
+      defer { (state.watchers, state.uses, state.descriptor) = ([:], [:], -1) }
+      return state.watchers.values
+    }
+    close(descriptor)
+    for watcher in watchers {
+      watcher.onEnd(FileStorageError.system(operation: "watch", path: watcher.path, code: code))
+    }
+  }
+
   private func handle(_ events: [InotifyEvent]) {
-    let told: [(watcher: Watcher, isCreation: Bool)] = state.withLock { state in
+    typealias Ended = (watcher: Watcher, error: any Error)
+    let (told, ended): ([(watcher: Watcher, isCreation: Bool)], [Ended]) = state.withLock { state in
       var touched: Set<UInt64> = []
       var changed: Set<UInt64> = []
       for event in events {
@@ -138,14 +173,21 @@ final class Inotify: Sendable {
         // The kernel has dropped the watch, together with the directory.
         if event.isIgnored { forget(event.watch, &state) }
       }
-      for number in touched {
-        // Without watches, the watcher is still told now; later changes are missed.
-        if state.watchers[number]?.points != nil { try? place(number, &state) }
-      }
-      return touched.compactMap { number in
+      let told = touched.compactMap { number in
         state.watchers[number].map { ($0, !changed.contains(number)) }
       }
+      var ended: [Ended] = []
+      for number in touched {
+        do {
+          try place(number, &state)
+        } catch {
+          if let watcher = state.watchers[number] { ended.append((watcher, error)) }
+          remove(number, &state)
+        }
+      }
+      return (told, ended)
     }
+    for (watcher, error) in ended { watcher.onEnd(error) }
     for (watcher, isCreation) in told where !(isCreation && Self.isBeingWritten(watcher.path)) {
       watcher.onChange()
     }

@@ -55,6 +55,11 @@ final class OpenFile {
     }
   }
 
+  /// Removes what is behind this many bytes.
+  func truncate(to count: Int) throws {
+    guard ftruncate(descriptor, off_t(count)) == 0 else { throw FileStorageError.system("write", path) }
+  }
+
   func setMode(_ mode: mode_t) throws {
     guard fchmod(descriptor, mode) == 0 else { throw FileStorageError.system("write", path) }
   }

@@ -40,8 +40,8 @@ public protocol AsyncSharedReaderKey<Value>: SharedReaderKey {
   ///
   /// - Parameter subscriber: Takes values in the order in which they are yielded, from any thread. It also takes errors
   ///   that do not end the watching.
-  /// - Throws: The error that `loadError` shows. The value is no longer watched then, so a key that can try again does
-  ///   so itself.
+  /// - Throws: The error that `loadError` shows from then on, whenever there is no newer one. The value is no longer
+  ///   watched then, so a key that can try again does so itself.
   func subscribe(_ subscriber: SharedSubscriber<Value>) async throws
 }
 
@@ -66,7 +66,7 @@ extension AsyncSharedReaderKey {
       do {
         try await subscribe(subscriber)
       } catch {
-        if !Task.isCancelled { subscriber.yield(throwing: error) }
+        if !Task.isCancelled { subscriber.yield(watchError: error) }
       }
     }
     return SharedSubscription { task.cancel() }

@@ -5,7 +5,7 @@
 struct Observers<Observer> {
   private var observers: [UInt64: Observer] = [:]
   private var last: UInt64 = 0
-  /// `nil` without observers, until the first one has begun the watch, and when the system has refused it.
+  /// `nil` without observers, and until the first one has begun the watch.
   var watch: SharedSubscription?
 
   var all: some Collection<Observer> { observers.values }

@@ -4,6 +4,7 @@ import Synchronization
 public struct SharedSubscriber<Value: Sendable>: Sendable {
   private let callback: @Sendable (Result<Value?, any Error>) -> Void
   private let onLoading: @Sendable (Bool) -> Void
+  private let onWatchError: @Sendable ((any Error)?) -> Void
 
   /// Makes a subscriber; useful to test a key, or to build one key on another.
   ///
@@ -14,8 +15,20 @@ public struct SharedSubscriber<Value: Sendable>: Sendable {
     callback: @escaping @Sendable (Result<Value?, any Error>) -> Void,
     onLoading: @escaping @Sendable (Bool) -> Void = { _ in }
   ) {
+    self.init(callback: callback, onLoading: onLoading) { error in
+      if let error { callback(.failure(error)) }
+    }
+  }
+
+  /// - Parameter onWatchError: Takes the reason why the key does not watch; `nil` when it does again.
+  init(
+    callback: @escaping @Sendable (Result<Value?, any Error>) -> Void,
+    onLoading: @escaping @Sendable (Bool) -> Void,
+    onWatchError: @escaping @Sendable ((any Error)?) -> Void
+  ) {
     self.callback = callback
     self.onLoading = onLoading
+    self.onWatchError = onWatchError
   }
 
   /// Hands over a new value.
@@ -31,6 +44,12 @@ public struct SharedSubscriber<Value: Sendable>: Sendable {
   /// Tells that watching failed, or that a change could not be read. The present value stays.
   public func yield(throwing error: any Error) {
     yield(with: .failure(error))
+  }
+
+  /// Tells why changes are not heard of; `nil` when they are again. Unlike the error of a change, it stays while values
+  /// are loaded and saved.
+  func yield(watchError error: (any Error)?) {
+    onWatchError(error)
   }
 
   /// Hands over a result; `nil` means that the stored value is gone.

@@ -41,16 +41,21 @@ private final class WatchedFiles: FileSystem {
   var begun: Int { state.withLock { $0.begun } }
   var ended: Int { state.withLock { $0.ended } }
   var saveInterval: Duration { files.saveInterval }
+  var watchInterval: Duration { files.watchInterval }
 
   func whileBeginning(_ task: @escaping @Sendable () -> Void) { state.withLock { $0.task = task } }
 
-  func watch(_ path: String, onChange: @escaping @Sendable () -> Void) -> SharedSubscription {
+  func watch(
+    _ path: String,
+    onChange: @escaping @Sendable () -> Void,
+    onEnd: @escaping @Sendable (any Error) -> Void
+  ) -> SharedSubscription {
     let task = state.withLock { state in
       state.begun += 1
       return state.task.take()
     }
     task?()
-    let watch = files.watch(path, onChange: onChange)
+    let watch = files.watch(path, onChange: onChange, onEnd: onEnd)
     return SharedSubscription { [self] in
       state.withLock { $0.ended += 1 }
       watch.cancel()

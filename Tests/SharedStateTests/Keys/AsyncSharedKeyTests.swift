@@ -107,7 +107,7 @@ struct AsyncSharedKeyTests {
     await ended.wait(count: 1)
   }
 
-  @Test("An error of watching is shown")
+  @Test("An error of watching is shown, also after a load and a save that succeed")
   func failingSubscription() async throws {
     let gate = Gate()
     let key = HandMadeKey(subscribe: { _ in
@@ -118,6 +118,9 @@ struct AsyncSharedKeyTests {
     try await waitUntil { [$value] in !$value.isLoading }
     gate.open()
     try await waitUntil { [$value] in $value.loadError as? TestError == TestError(number: 2) }
+    try await $value.load()
+    try await $value.save()
+    #expect($value.loadError as? TestError == TestError(number: 2))
   }
 
   // MARK: Saving

@@ -1,0 +1,5 @@
+/// A key whose saves may succeed later without anybody's help, as when a disk was full.
+package protocol RetryingKey: SharedKey {
+  /// Whether a value that could not be saved, for this reason, is to be saved again after a while.
+  func isWorthRetrying(_ error: any Error) -> Bool
+}
