@@ -102,7 +102,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     /// valid.
     ///
     /// A local change that it refuses is not sent, and ``RedisSharedStateError/Code/rejected`` is thrown, or becomes
-    /// its `saveError`. A refused document is treated like one that cannot be decoded: the last good value stays. If
+    /// its `saveError`. A refused document is treated like one that cannot be decoded: the share keeps its value. If
     /// two changes are each valid, but not together, the later one is refused.
     ///
     /// It may be called often and on any thread, so keep it short. It must not use shares. The thrown error is

@@ -57,14 +57,14 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     /// The value cannot be encoded. It was not sent.
     public static let encodingFailed = Code("encodingFailed")
     /// The stored value cannot be read as the share's type: the document does not decode, or the Redis key holds
-    /// something other than a string. The last good value stays, and a local change waits.
+    /// something other than a string. The share keeps its value, the last good one or its default, and a local change
+    /// waits.
     ///
-    /// ``RedisSharedStateError/writer`` is the service that wrote it. `save(replacingUnreadable: true)` replaces the stored
-    /// value, which is then lost for every service.
+    /// ``RedisSharedStateError/writer`` is the service that wrote it, if that is certain. `save(replacingUnreadable: true)`
+    /// replaces the stored value, which is then lost for every service.
     public static let undecodable = Code("undecodable")
-    /// The key's `validate` refuses the value, for this reason. Without a writer, the value was made here, and was not
-    /// sent. With a writer, it is stored, and is treated like one that cannot be decoded: the last good value stays,
-    /// and a local change waits.
+    /// The key's `validate` refuses the value, for this reason. A value that was made here was not sent. A stored one is
+    /// treated like one that cannot be decoded: the share keeps its value, and a local change waits.
     public static let rejected = Code("rejected")
     /// A local change gave way to another service's: the key's policy is to reject conflicts, or the value was deleted,
     /// or another write arrived while a save was replacing an unreadable value.
@@ -164,6 +164,10 @@ extension RedisSharedStateError {
 
   /// The service that wrote the unreadable or refused value, by its store's label; `nil`: it is not known, or the value
   /// was made here.
+  ///
+  /// It is known only when the service's own message has brought the value. Anybody may have replaced a value that was
+  /// read from Redis since its last commit. ``RedisStore/metadata(for:)`` and the log name the service that made that
+  /// commit.
   public var writer: String? {
     switch cause {
     case .undecodable(_, _, let writer), .rejected(_, _, let writer): writer
@@ -317,10 +321,10 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "The value of '\(name)' cannot be encoded: \(reason). It was not sent."
     case .undecodable(let name, let reason, let writer):
       "The stored value of '\(name)' cannot be read: \(reason). "
-        + (writer.map { "It was written by \($0). " } ?? "") + "The last good value stays, and local changes wait."
+        + (writer.map { "It was written by \($0). " } ?? "") + "The share keeps its value, and local changes wait."
     case .rejected(let name, let reason, let writer):
       "The value of '\(name)' is refused: \(reason)."
-        + (writer.map { " It was written by \($0). The last good value stays, and local changes wait." } ?? "")
+        + (writer.map { " It was written by \($0). The share keeps its value, and local changes wait." } ?? "")
     case .conflict(let name, _, _):
       "Another writer changed or deleted '\(name)' at the same time, and the local change gave way. "
         + "Check the value, and try again."

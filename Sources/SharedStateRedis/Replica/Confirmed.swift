@@ -10,6 +10,9 @@ struct Confirmed: Sendable {
   private(set) var meta: Meta?
   /// Whether `meta` matches the server's exactly. It may not: a message of another service carries no expiry.
   private(set) var isMetaCertain = true
+  /// Whether the content is known to be what the writer that `meta` names has written: its message carried it, or the
+  /// writer is this service. A client may have replaced a document that was only read.
+  private(set) var isByWriter = false
   /// What the server has if that is not the state: nothing is left of a deletion or an expiry, a client has written
   /// without a revision, or the server has lost a version that cannot be restored.
   private(set) var left: Left?
@@ -24,12 +27,18 @@ struct Confirmed: Sendable {
   var storedRevision: Revision { expectedMeta?.revision ?? .none }
 
   /// Takes another state, which the server has.
+  ///
+  /// - Parameter isByWriter: Whether the content is known to be what the meta's writer has written. That stays known for
+  ///   as long as neither the version nor the content changes.
   mutating func take(
     _ content: StoredValue.Content,
     at revision: Revision,
     _ meta: Meta?,
-    isMetaCertain: Bool = true
+    isMetaCertain: Bool = true,
+    isByWriter: Bool = false
   ) {
+    self.isByWriter =
+      isByWriter || self.isByWriter && meta?.version == self.meta?.version && content == state.content
     state = Replica.State(revision: revision, content: content)
     (self.meta, self.isMetaCertain, left) = (meta, isMetaCertain, nil)
   }
@@ -41,6 +50,7 @@ struct Confirmed: Sendable {
 
   /// The content has no revision of its own. This meta is stored beside it.
   mutating func placeBeside(_ stored: Meta?) {
+    isByWriter = false
     left = Left(meta: stored)
   }
 
@@ -57,5 +67,6 @@ struct Confirmed: Sendable {
   /// The key holds another Redis type.
   mutating func found(otherType type: String) {
     state.content = .otherType(type)
+    isByWriter = false
   }
 }

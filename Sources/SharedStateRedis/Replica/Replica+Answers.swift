@@ -63,7 +63,7 @@ extension Replica {
     let isRead = job.isInterrupted && revision == confirmed.revision && job.content != confirmed.content
     let isNewest = isLatest(beside: confirmed.revision) && !isRead
     if isNewest {
-      confirmed.take(job.content, at: revision, made, isMetaCertain: isExpiryCertain)
+      confirmed.take(job.content, at: revision, made, isMetaCertain: isExpiryCertain, isByWriter: isCertain)
       shown.markUnknown()
       announcements.clearNews()
       if !isCertain { announcements.announceOwn(asked: questions.asked, job.sighting ?? vitals) }

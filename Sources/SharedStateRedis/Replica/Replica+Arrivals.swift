@@ -84,7 +84,7 @@ extension Replica {
     let sighting = Vitals(era: meta.lineage.era ?? vitals.era, evictions: vitals.evictions)
     announcements.announce(asked: questions.asked, sighting, after: confirmed.meta?.version)
     evidence.memory.remember(meta, content)
-    return confirm(content, meta.revision, meta, isMetaCertain: isMetaCertain)
+    return confirm(content, meta.revision, meta, isMetaCertain: isMetaCertain, isByWriter: true)
   }
 
   /// The held version was announced once more: another service was faster to restore it.
@@ -179,11 +179,13 @@ extension Replica {
   mutating func hold(unreadable error: RedisSharedStateError) -> [Action] {
     let isKnown =
       confirmed.content.document != nil && confirmed.left == nil && confirmed.meta?.revision == confirmed.revision
-    let author = isKnown ? confirmed.meta?.writer : nil
+    let commit = isKnown ? confirmed.meta : nil
+    let author = confirmed.isByWriter ? commit?.writer : nil
     let error = error.written(by: author.flatMap { $0.hasPrefix(Meta.foreignMark) ? nil : $0 })
     shown.markUnreadable(error)
     guard reports.noteUnreadable(confirmed.content) else { return [] }
-    return [.report(.undecodable(isKnown ? confirmed.revision : nil, error))]
+    let lastCommit = commit.map { LastCommit(revision: $0.revision, writer: $0.writer) }
+    return [.report(.undecodable(error, lastCommit: lastCommit, isDefault: shown.base == .defaultValue))]
   }
 
   // MARK: -
@@ -462,12 +464,13 @@ extension Replica {
     _ content: StoredValue.Content,
     _ revision: Revision,
     _ meta: Meta?,
-    isMetaCertain: Bool = true
+    isMetaCertain: Bool = true,
+    isByWriter: Bool = false
   ) -> [Action] {
     // A newer version makes the repair pointless.
     if revision > confirmed.revision { mending.drop() }
     let before = confirmed.content
-    confirmed.take(content, at: revision, meta, isMetaCertain: isMetaCertain)
+    confirmed.take(content, at: revision, meta, isMetaCertain: isMetaCertain, isByWriter: isByWriter)
     if shown.sight == .reflected, changesNothing(after: before) {
       shown.keep(at: revision)
     } else {

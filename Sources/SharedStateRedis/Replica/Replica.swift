@@ -100,8 +100,18 @@ package struct Replica: Sendable {
     case missedMessage
     /// A local change was given up for this reason.
     case gaveUp(RedisSharedStateError)
-    /// The stored document cannot be decoded. It may have no revision.
-    case undecodable(Revision?, RedisSharedStateError)
+    /// The stored document cannot be decoded.
+    ///
+    /// - `lastCommit`: The commit that gave it its revision; `nil`: it has none of its own. A client may have replaced
+    ///   the document since.
+    /// - `isDefault`: Whether the box has never shown a stored value, so that the default stays.
+    case undecodable(RedisSharedStateError, lastCommit: LastCommit?, isDefault: Bool)
+  }
+
+  /// The commit that is named beside a stored document.
+  package struct LastCommit: Hashable, Sendable {
+    package let revision: Revision
+    package let writer: String
   }
 
   /// The value in the box without the local changes that are not acknowledged.

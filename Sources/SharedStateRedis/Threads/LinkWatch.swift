@@ -99,15 +99,18 @@ package final class LinkWatch: Sendable {
       // Only this incident may concern a name that cannot be used.
       let name = RedisName.printable(name)
       tell("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
-    case .undecodable(let revision, let error):
+    case .undecodable(let error, let lastCommit, let isDefault):
       var metadata: Logger.Metadata = ["name": "\(name)", "error": "\(error)"]
-      if let revision {
-        let moment = Date(timeIntervalSince1970: Double(revision.rawValue) / 1e6)
-        metadata["revision"] = "\(revision)"
-        metadata["written"] = "\(moment.ISO8601Format())"
+      if let lastCommit {
+        let moment = Date(timeIntervalSince1970: Double(lastCommit.revision.rawValue) / 1e6)
+        metadata["revision"] = "\(lastCommit.revision)"
+        metadata["committed"] = "\(moment.ISO8601Format())"
+        metadata["committedBy"] = "\(lastCommit.writer)"
       }
       tell(
-        "The stored value cannot be read. The last good value stays, and local changes wait.",
+        isDefault
+          ? "The stored value cannot be read. This service goes on with its default, and local changes wait."
+          : "The stored value cannot be read. The last good value stays, and local changes wait.",
         .error,
         of: "undecodable",
         metadata

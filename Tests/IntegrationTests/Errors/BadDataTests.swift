@@ -163,6 +163,63 @@ struct BadDataTests {
     #expect(told.contains("newcomer") && told.contains("maximum") && !told.contains("a-secret"))
   }
 
+  @Test(
+    "nobody is blamed for a document that a client has put in the place of the writer's",
+    arguments: BackendKind.allCases
+  )
+  func writerIsReplaced(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let writer = try backend.store("checkout")
+    for name in ["limits", "rules"] {
+      let share = Shared(wrappedValue: Limits(), .redis(name, store: writer))
+      share.withLock { $0.maximum = 20 }
+      try await share.save()
+    }
+    await writer.shutdown(within: patience)
+    // Nobody who could give the edit a revision is there.
+    try backend.set("limits", "nonsense")
+    try backend.set("rules", #"{"maximum":0,"note":"by hand"}"#)
+    let journal = Journal()
+    let store = try backend.store("reader", logger: journal.logger("reader"))
+    let limits = Shared(wrappedValue: Limits(), .redis("limits", store: store))
+    let options = RedisSharedKey<Limits>.Options { limits in
+      guard limits.maximum > 0 else { throw Refused() }
+    }
+    let rules = Shared(wrappedValue: Limits(), .redis("rules", store: store, options: options))
+    for (share, code) in [(limits, RedisSharedStateError.Code.undecodable), (rules, .rejected)] {
+      try await share.status { $0.loadError != nil }
+      let error = try #require(share.loadError as? RedisSharedStateError)
+      #expect(error.code == code && error.writer == nil)
+      #expect(!error.description.contains("checkout"))
+      // This service has never had another value.
+      #expect(!error.description.contains("last good value"))
+    }
+    let told = journal.entries("The stored value cannot be read")
+    #expect(told.map { $0.message.contains("goes on with its default") } == [true, true])
+    #expect(told.allSatisfy { $0.committedBy?.hasPrefix("checkout@") == true })
+  }
+
+  @Test("nobody is blamed for an edit that gets no revision either", arguments: BackendKind.allCases)
+  func undetectedEdit(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let store = try backend.store("reader", logger: journal.logger("reader"))
+    let options = RedisSharedKey<Limits>.Options(detectsForeignEdits: false)
+    @Shared(.redis("limits", store: store, options: options)) var limits = Limits()
+    @Shared(.redis("limits", store: try backend.store("checkout"), options: options)) var written = Limits()
+    try await $limits.load()
+    $written.withLock { $0.maximum = 20 }
+    try await $written.save()
+    try await $limits.value { $0.maximum == 20 }
+    try backend.set("limits", "nonsense")
+    let error = await #expect(throws: RedisSharedStateError.self) { try await $limits.load() }
+    #expect(error?.code == .undecodable && error?.writer == nil)
+    let told = journal.entries("The stored value cannot be read")
+    #expect(told.map { $0.message.contains("The last good value stays") } == [true])
+  }
+
+  private struct Refused: Error {}
+
   @Test("every service sees an unreadable foreign edit, and one gives it a revision", arguments: BackendKind.allCases)
   func foreignNonsense(kind: BackendKind) async throws {
     let backend = try kind.make()

@@ -10,6 +10,7 @@ final class Journal: Sendable {
     let name: String?
     let error: String?
     let members: String?
+    let committedBy: String?
     let server: String?
     let label: String?
     let level: Logger.Level
@@ -50,6 +51,7 @@ final class Journal: Sendable {
         name: name,
         error: event.metadata?["error"]?.description,
         members: event.metadata?["members"]?.description,
+        committedBy: event.metadata?["committedBy"]?.description,
         server: event.metadata?["server"]?.description,
         label: event.metadata?["label"]?.description,
         level: event.level

@@ -21,6 +21,10 @@ extension Vitals {
   static let successor = Vitals(era: Era(2), evictions: 0)
 }
 
+extension Replica.LastCommit {
+  static func other(_ revision: UInt64) -> Self { Self(revision: Revision(revision), writer: "other") }
+}
+
 extension CommitReply {
   static func committed(_ revision: UInt64) -> Self {
     .committed(revision: Revision(revision), parent: Revision(revision - 1))

@@ -305,7 +305,10 @@ struct ReplicaTests {
     let delivery = replica.delivery(of: .set(8, "bad"))
     #expect(
       replica.delivered(delivery, outcome: .unreadable(.bad))
-        == [.report(.undecodable(Revision(8), .bad)), .status(.loading(false)), .status(.loadError(.bad))]
+        == [
+          .report(.undecodable(.bad, lastCommit: .other(8), isDefault: false)), .status(.loading(false)),
+          .status(.loadError(.bad)),
+        ]
     )
     #expect(replica.changed() == [.status(.saveError(.bad))])
     #expect(replica.beginsEncoding() == false)
@@ -409,7 +412,10 @@ struct ReplicaTests {
     guard case .show(let delivery)? = replica.stored(.document(7, "bad")).last else { fatalError("Nothing was shown.") }
     #expect(
       replica.delivered(delivery, outcome: .unreadable(.bad))
-        == [.report(.undecodable(Revision(7), .bad)), .status(.loading(false)), .status(.loadError(.bad)), .commit]
+        == [
+          .report(.undecodable(.bad, lastCommit: .other(7), isDefault: true)), .status(.loading(false)),
+          .status(.loadError(.bad)), .commit,
+        ]
     )
     #expect(replica.beginsEncoding() == true)
   }
@@ -422,7 +428,8 @@ struct ReplicaTests {
     #expect(
       replica.committed(.wrongType("list"), operation: .number(1))
         == [
-          .report(.undecodable(nil, error)), .status(.loading(false)), .status(.loadError(error)),
+          .report(.undecodable(error, lastCommit: nil, isDefault: false)), .status(.loading(false)),
+          .status(.loadError(error)),
           .status(.saveError(error)),
         ]
     )
@@ -459,7 +466,8 @@ struct ReplicaTests {
     #expect(
       replica.delivered(delivery, outcome: .unreadable(.bad))
         == [
-          .report(.undecodable(Revision(9), .bad)), .status(.loading(false)), .status(.loadError(.bad)),
+          .report(.undecodable(.bad, lastCommit: .other(9), isDefault: false)), .status(.loading(false)),
+          .status(.loadError(.bad)),
           .status(.saveError(.bad)),
         ]
     )
