@@ -12,7 +12,7 @@ package enum RedisName {
     guard namespace.utf8.count <= maximumNamespaceBytes else {
       throw .invalidName(reason: "the namespace has more than \(maximumNamespaceBytes) bytes")
     }
-    try validateCharacters(of: namespace, as: "the namespace")
+    if let fault = fault(of: namespace) { throw .invalidName(reason: "the namespace has \(fault)") }
   }
 
   /// Throws when a label is empty, too long, or has a character that ``label(_:)`` would replace.
@@ -40,25 +40,20 @@ package enum RedisName {
 
   /// Throws unless the text can be the name of a shared value.
   ///
-  /// - Throws: ``RedisSharedStateError/Code/invalidName``, which does not contain the name.
+  /// - Throws: ``RedisSharedStateError/Code/invalidName``, which contains the name.
   package static func validate(name: String) throws(RedisSharedStateError) {
-    guard !name.isEmpty else { throw .invalidName(reason: "it is empty") }
+    guard !name.isEmpty else { throw .invalidName(name, reason: "it is empty") }
     guard name.utf8.count <= maximumNameBytes else {
-      throw .invalidName(reason: "it is longer than \(maximumNameBytes) bytes")
+      throw .invalidName(name, reason: "it is longer than \(maximumNameBytes) bytes")
     }
-    try validateCharacters(of: name, as: "the name")
+    if let fault = fault(of: name) { throw .invalidName(name, reason: "it has \(fault)") }
   }
 
-  /// Throws when a text has a brace, which would break hash tags, or a control character.
-  ///
-  /// - Throws: ``RedisSharedStateError/Code/invalidName``, whose text contains `role` and never the name itself.
-  static func validateCharacters(of text: String, as role: String) throws(RedisSharedStateError) {
-    guard !text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) else {
-      throw .invalidName(reason: "\(role) has a brace")
-    }
-    guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-      throw .invalidName(reason: "\(role) has a control character")
-    }
+  /// A brace, which would break hash tags, or a control character; `nil` if a text has neither.
+  private static func fault(of text: String) -> String? {
+    if text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) { return "a brace" }
+    let hasControl = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    return hasControl ? "a control character" : nil
   }
 
   /// Makes any name, usable or not, fit for a line of text.

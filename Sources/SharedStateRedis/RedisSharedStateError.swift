@@ -90,7 +90,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
 
   package enum Cause: Hashable, Sendable {
     case invalidURL(reason: String)
-    case invalidName(reason: String)
+    case invalidName(reason: String, name: String? = nil)
     case serverRequired
     case unreachable(reason: String)
     case disconnected(reason: String)
@@ -144,6 +144,7 @@ extension RedisSharedStateError {
   /// The name of the value that the error concerns; `nil`: it concerns the whole store, or several values.
   public var name: String? {
     switch cause {
+    case .invalidName(_, let name): name
     case .valueTooLarge(let name, _, _), .encodingFailed(let name, _), .undecodable(let name, _, _),
       .rejected(let name, _, _), .conflict(let name, _, _), .outcomeUnknown(let name),
       .valueTypeMismatch(let name, _, _, _), .notStored(let name):
@@ -191,8 +192,10 @@ extension RedisSharedStateError {
   }
 
   /// An error with the code ``Code/invalidName``.
-  public static func invalidName(reason: String) -> Self {
-    Self(.invalidName(reason: reason))
+  ///
+  /// - Parameter name: The name of a shared value; `nil`: a namespace or a label is not usable.
+  public static func invalidName(_ name: String? = nil, reason: String) -> Self {
+    Self(.invalidName(reason: reason, name: name))
   }
 
   /// An error with the code ``Code/serverRequired``.
@@ -295,8 +298,8 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
     switch cause {
     case .invalidURL(let reason):
       "The Redis URL is not usable: \(reason)."
-    case .invalidName(let reason):
-      "The name is not usable: \(reason)."
+    case .invalidName(let reason, let name):
+      "The name \(name.map { "'\(RedisName.printable($0))' " } ?? "")is not usable: \(reason)."
     case .serverRequired:
       "A Redis server is required, but REDIS_URL is not set. Set it, for example to redis://127.0.0.1:6379."
     case .unreachable(let reason):
@@ -316,7 +319,7 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
     case .protocolViolation(let reason):
       "The server does not speak the Redis protocol as expected: \(reason)."
     case .valueTooLarge(let name, let bytes, let maximumBytes):
-      "The value of '\(name)' has \(bytes) bytes, and at most \(maximumBytes) are allowed."
+      "The value of '\(name)' has \(bytes) bytes. The option 'maximumBytes' of its key allows \(maximumBytes)."
     case .encodingFailed(let name, let reason):
       "The value of '\(name)' cannot be encoded: \(reason). It was not sent."
     case .undecodable(let name, let reason, let writer):

@@ -100,6 +100,7 @@ extension RedisStore {
       connector: RefusingConnector(error: error),
       configuration: .inProcess,
       isInProcess: false,
+      hasAddress: false,
       logger: logger
     )
     link.start()

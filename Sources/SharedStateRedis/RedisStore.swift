@@ -87,6 +87,7 @@ public final class RedisStore: Sendable {
     connector: any RedisConnector,
     configuration: RedisConfiguration,
     isInProcess: Bool,
+    hasAddress: Bool = true,
     logger: Logger,
     metrics: (any MetricsFactory)? = nil
   ) {
@@ -108,7 +109,8 @@ public final class RedisStore: Sendable {
     }
     watch = LinkWatch(
       logger: logger,
-      server: isInProcess ? nil : configuration.endpoint,
+      server: hasAddress ? configuration.endpoint : nil,
+      isInProcess: isInProcess,
       label: configuration.label,
       metrics: metrics
     )
@@ -314,6 +316,7 @@ public final class RedisStore: Sendable {
   /// Called on the thread that makes the share, where an issue is recorded for the right test.
   func report(_ option: KeyOption, of name: String, ignored: String, kept: String) {
     guard reportedOptions.insert(Name(name), option) else { return }
+    let name = RedisName.printable(name)
     let message =
       "'\(name)' is shared with two options for its \(option.name): '\(kept)' by the first share, which holds, and "
       + "'\(ignored)' by a later one, which is ignored. Give every share of the name the same options."

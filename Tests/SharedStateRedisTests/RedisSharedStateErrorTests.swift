@@ -22,6 +22,12 @@ struct RedisSharedStateErrorTests {
     #expect(RedisSharedStateError.stopped.names == [])
   }
 
+  @Test("names the option that a large value exceeds")
+  func option() {
+    let error = RedisSharedStateError.valueTooLarge(name: "limits", bytes: 20, maximumBytes: 10)
+    #expect(error.description.contains("'maximumBytes'"))
+  }
+
   @Test("is caught by its code")
   func pattern() {
     func caught(_ error: any Error) -> Bool {

@@ -55,7 +55,7 @@ package struct Handshake {
     }
     steps.append(.role)
     formatter.add { $0.argument("ROLE") }
-    askForInfo(.information, ["server", "clients", "replication", "stats"])
+    askForInfo(.information, ["server", "clients", "persistence", "replication", "stats"])
     guard digests.commit == nil || digests.restore == nil else { return }
     for (step, source) in [(Step.commitScript, CommitScript.source), (.restoreScript, RestoreScript.source)] {
       steps.append(step)
@@ -102,7 +102,7 @@ package struct Handshake {
       guard reply.kind == .integer else { throw .protocolViolation(reason: "the answer to CLIENT ID is not a number") }
       facts.clientID = reply.integer
     case .information, .section:
-      take(ServerInfo(reply.string))
+      try take(ServerInfo(reply.string))
     case .commitScript:
       digests.commit = try Self.digest(reply)
     case .restoreScript:
@@ -113,7 +113,9 @@ package struct Handshake {
   }
 
   /// Keeps the facts of sections that this INFO does not contain.
-  private mutating func take(_ info: ServerInfo) {
+  private mutating func take(_ info: ServerInfo) throws(RedisSharedStateError) {
+    // Such a server answers every command of a handshake, and refuses all that come after it.
+    if info.isLoading { throw .serverError(code: "LOADING") }
     facts.runID = info.runID ?? facts.runID
     facts.clock = info.clock ?? facts.clock
     facts.clients = info.clients ?? facts.clients
@@ -150,7 +152,7 @@ package struct Handshake {
       throw error
     case (.information, .serverError(code: "ERR")):
       // Before 7.0 a server takes one section at a time.
-      for section in ["server", "replication", "stats"] { askForInfo(.section, [section]) }
+      for section in ["server", "persistence", "replication", "stats"] { askForInfo(.section, [section]) }
     case (_, .serverError(code: "ERR")), (_, .permissionDenied):
       // The connection works without these.
       break

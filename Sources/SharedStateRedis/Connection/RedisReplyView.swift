@@ -66,7 +66,11 @@ extension RedisSharedStateError {
   /// Only the code of the text is kept, because the rest may quote arguments.
   package init(errorReply: String, operation: String) {
     let code = Self.code(of: errorReply)
+    // Says so instead of the first reply, and hangs up. The code alone would look like the answer to that command.
+    let hasNoRoom = errorReply.hasPrefix("ERR max number of clients")
     switch code {
+    case "ERR" where hasNoRoom:
+      self = .unreachable(reason: "max number of clients reached; raise the server's maxclients")
     case "NOPERM": self = .permissionDenied(operation: operation)
     case "NOAUTH", "WRONGPASS": self = .authenticationFailed
     case "READONLY": self = .notPrimary

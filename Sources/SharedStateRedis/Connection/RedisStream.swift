@@ -65,7 +65,14 @@ package final class RedisStream {
     let readiness = try transport.wait(for: wanted, waker: waker, until: deadline)
     // Reading comes first, so that the last words of a server before it closes the connection are handled.
     if readiness.contains(.readable) { try read(handle) }
-    if !readiness.isEmpty { try flush() }
+    guard !readiness.isEmpty else { return readiness }
+    do throws(RedisSharedStateError) {
+      try flush()
+    } catch {
+      // They may also have arrived since, and say more than that the connection is closed.
+      try read(handle)
+      throw error
+    }
     return readiness
   }
 

@@ -18,6 +18,9 @@ struct ServerInfo {
   /// How many clients are connected to the server.
   var clients: Int? { field("connected_clients").flatMap { Int($0) } }
 
+  /// Whether the server is loading its data, and refuses nearly every command until then.
+  var isLoading: Bool { field("loading") == "1" }
+
   /// The server's clock, in microseconds since 1970.
   var clock: UInt64? { field("server_time_usec").flatMap { UInt64($0) } }
 

@@ -17,13 +17,21 @@ package final class LinkWatch: Sendable {
   private let refusal = Mutex<RedisSharedStateError?>(nil)
 
   /// - Parameters:
-  ///   - server: The address of the server; `nil`: it is in this process.
+  ///   - server: The address of the server; `nil`: it is in this process, or its address is not usable.
   ///   - label: The name of this service on the server.
   ///   - metrics: Makes the counters; `nil`: the program's own factory, once it has set one.
-  package init(logger: Logger, server: RedisEndpoint?, label: String, metrics: (any MetricsFactory)? = nil) {
+  package init(
+    logger: Logger,
+    server: RedisEndpoint?,
+    isInProcess: Bool,
+    label: String,
+    metrics: (any MetricsFactory)? = nil
+  ) {
     self.logger = logger
-    isInProcess = server == nil
-    connection = ["server": "\(server?.description ?? "in-process")", "label": "\(label)"]
+    self.isInProcess = isInProcess
+    var connection: Logger.Metadata = ["label": "\(label)"]
+    connection["server"] = isInProcess ? "in-process" : server.map { .string($0.description) }
+    self.connection = connection
     self.metrics = metrics
   }
 
@@ -96,7 +104,6 @@ package final class LinkWatch: Sendable {
         ["name": "\(name)", "revision": "\(revision)"]
       )
     case .gaveUp(let error):
-      // Only this incident may concern a name that cannot be used.
       let name = RedisName.printable(name)
       tell("A local change was given up.", .error, of: "given_up", ["name": "\(name)", "error": "\(error)"])
     case .undecodable(let error, let lastCommit, let isDefault):
@@ -145,13 +152,13 @@ package final class LinkWatch: Sendable {
       "An observer has blocked for a second; the other observers of this value wait for it.",
       .warning,
       of: "blocked_observers",
-      ["name": "\(name)", "sharedAt": "\(place ?? "")"]
+      ["name": "\(RedisName.printable(name))", "sharedAt": "\(place ?? "")"]
     )
   }
 
   /// Reports an error that the program has not read.
   func errorIsUnread(_ message: String, of name: String) {
-    tell("\(message)", .warning, of: "unread_errors", ["name": "\(name)"])
+    tell("\(message)", .warning, of: "unread_errors", ["name": "\(RedisName.printable(name))"])
   }
 
   /// Reports that a stored value lacks members that the type requires.

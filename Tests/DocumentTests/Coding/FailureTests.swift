@@ -25,10 +25,64 @@ import Testing
     #expect(try failure("[]") == "the document: expected an object, found an array")
     #expect(
       try failure(#"{"items":[{"limit":1.5}],"name":""}"#)
-        == "items[0].limit: expected a value that its type accepts, found a number"
+        == "items[0].limit: expected Int, found another number"
     )
     #expect(try failure(#"{"items":[}"#) == "not JSON at byte 10")
     #expect(try failure("") == "not JSON at byte 0")
+  }
+
+  struct Strict: Codable {
+    enum Plan: String, Codable { case basic }
+    enum Level: Int, Codable { case low = 1 }
+    enum Shape: Codable { case point, circle(radius: Int) }
+    struct Checked: Codable {
+      init(from decoder: any Decoder) throws {
+        let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "no a-secret")
+        throw DecodingError.dataCorrupted(context)
+      }
+      func encode(to encoder: any Encoder) {}
+    }
+
+    var plan: Plan?
+    var level: Level?
+    var shape: Shape?
+    var date: Date?
+    var data: Data?
+    var url: URL?
+    var price: Decimal?
+    var small: Int8?
+    var checked: Checked?
+  }
+
+  @Test(
+    "a value of the right kind that is none of the type's says what the type accepts",
+    arguments: [
+      (#"{"plan":"a-secret"}"#, "plan: expected a case of Plan, found another string"),
+      (#"{"level":2}"#, "level: expected a case of Level, found another number"),
+      (#"{"shape":{"a-secret":{}}}"#, "shape: expected a case of Shape, found another object"),
+      (#"{"date":"a-secret"}"#, "date: expected an ISO 8601 date, found another string"),
+      (#"{"data":"?"}"#, "data: expected Base64, found another string"),
+      (#"{"url":""}"#, "url: expected a URL, found another string"),
+      (#"{"small":128}"#, "small: expected Int8, found another number"),
+      (#"{"checked":"a-secret"}"#, "checked: expected a value that its type accepts, found a string"),
+    ]
+  )
+  func unacceptedValues(text: String, expected: String) throws {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    let own = try #require(DocumentDecoder(decoder))
+    let error = #expect(throws: DecodingError.self) { try own.decode(Strict.self, from: Data(text.utf8)) }
+    #expect(try DecodingFailure(#require(error), in: document(text)).description == expected)
+  }
+
+  @Test func unknownCasesAreNamedForOtherDecoders() throws {
+    let text = #"{"plan":"a-secret"}"#
+    let error = #expect(throws: DecodingError.self) { try JSONDecoder().decode(Strict.self, from: Data(text.utf8)) }
+    #expect(try DecodingFailure(#require(error)).description == "plan: expected a case of Plan")
+    #expect(
+      try DecodingFailure(#require(error), in: document(text)).description
+        == "plan: expected a case of Plan, found another string"
+    )
   }
 
   struct Maps: Codable {

@@ -20,6 +20,11 @@ struct BadNamesTests {
       Issue.record("\(String(describing: $count.loadError))")
       return
     }
+    let told = try #require($count.loadError as? RedisSharedStateError)
+    #expect(told.name == name && told.names == [name])
+    let printed = name.replacing("\n", with: #"\n"#).replacing("\0", with: #"\0"#).prefix(500)
+    #expect(told.description.contains("'\(printed)"))
+    #expect(!told.description.unicodeScalars.contains { $0.properties.generalCategory == .control })
     #expect(!$count.isLoading)
     $count.withLock { $0 = 2 }
     #expect(count == 2)
@@ -39,10 +44,24 @@ struct BadNamesTests {
       }
       try await store.flush(within: patience)
     }
-    let told = journal.entries("given up")
-    #expect(told.map(\.level) == [.error, .error])
-    #expect(told.first?.error?.contains("not usable") == true)
-    #expect(told.first?.name?.contains { $0.isNewline || $0 == "\0" } == false)
+    let entries = journal.entries("given up")
+    #expect(entries.map(\.level) == [.error, .error])
+    #expect(entries.first?.error?.contains("not usable") == true)
+    #expect(entries.first?.name?.contains { $0.isNewline || $0 == "\0" } == false)
+  }
+
+  @Test("a name that cannot be used is not printed raw when its shares have different options either")
+  func badNameWithTwoOptions() throws {
+    let store = try FakeBackend().store()
+    let name = "line\nbreak"
+    let first = Shared(wrappedValue: 1, .redis(name, store: store))
+    withKnownIssue {
+      _ = Shared(wrappedValue: 1, .redis(name, store: store, options: .init(maximumBytes: 10)))
+    } matching: { issue in
+      let text = issue.comments.map(\.rawValue).joined()
+      return text.contains(#"'line\nbreak'"#) && !text.contains("line\n")
+    }
+    #expect(first.loadError != nil)
   }
 
   @Test("a namespace that cannot be used is an error of every share")

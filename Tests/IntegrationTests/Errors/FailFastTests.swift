@@ -60,8 +60,53 @@ struct FailFastTests {
   @Test("a URL that cannot be used")
   func malformedURL() async throws {
     let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: "rediss://host") }
-    let refusing = RedisStore(refusing: try #require(error), logger: quiet).endingWithTest
+    let journal = Journal()
+    let refusing = RedisStore(refusing: try #require(error), logger: journal.logger("service")).endingWithTest
     await expect(try #require(error), of: refusing)
+    let told = journal.entries("No connection to Redis.")
+    #expect(told.first?.error == error?.description)
+    // There is no server, and the fake in this process is none.
+    #expect(told.map(\.server).allSatisfy { $0 == nil })
+  }
+
+  @Test(
+    "a server that has no room for another client says so itself, with and without a password",
+    arguments: [nil, "p"]
+  )
+  func maximumClients(password: String?) async throws {
+    let server = try PrivateRedisServer(password: password)
+    try server.command("CONFIG", "SET", "maxclients", "1")
+    let journal = Journal()
+    let store = try store(server.url, logger: journal.logger("service"), hurries: true)
+    @Shared(.redis("count", store: store)) var count = 1
+    try await eventually("the store has tried to connect often") {
+      journal.entries("No connection to Redis").count >= 20
+    }
+    let told = journal.entries("No connection to Redis")
+    #expect(told.allSatisfy { $0.error?.contains("max number of clients reached") == true })
+    // It passes by itself, so it is no refusal.
+    #expect(told.map(\.message).allSatisfy { $0 == "No connection to Redis; trying again." })
+  }
+
+  @Test("a server that loads its data answers connections, but the log does not call that connected")
+  func loading() async throws {
+    // Each key takes some milliseconds to load, and the server answers connections after each.
+    let server = try PrivateRedisServer(
+      configuration: ["key-load-delay 5000", "loading-process-events-interval-bytes 1024", "rdbcompression no"]
+    )
+    for number in 0..<200 { try server.command("SET", "key\(number)", String(repeating: "x", count: 1_024)) }
+    try server.command("SAVE")
+    let journal = Journal()
+    let store = try store(server.url, logger: journal.logger("service"), hurries: true)
+    @Shared(.redis("count", store: store)) var count = 1
+    try await $count.load()
+    #expect(journal.entries("Connected to Redis.").count == 1)
+    try server.restart()
+    try await eventually("the store is connected again") { journal.entries("Connected to Redis.").count > 1 }
+    try await $count.load()
+    let told = journal.entries("No connection to Redis")
+    #expect(told.contains { $0.error?.contains("LOADING") == true })
+    #expect(journal.entries("Connected to Redis.").count == 2)
   }
 
   @Test("a port that expects TLS")

@@ -27,7 +27,7 @@ struct HandshakeTests {
     let text = String(decoding: formatter.bytes, as: UTF8.self)
     let start =
       "*3\r\n$4\r\nAUTH\r\n$4\r\nuser\r\n$6\r\nsecret\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n"
-      + "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nme:writer\r\n*1\r\n$4\r\nROLE\r\n*5\r\n$4\r\nINFO\r\n"
+      + "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nme:writer\r\n*1\r\n$4\r\nROLE\r\n*6\r\n$4\r\nINFO\r\n"
     #expect(text.hasPrefix(start))
   }
 
@@ -36,7 +36,7 @@ struct HandshakeTests {
     #expect(try !handshake("+OK\r\n\(role)").isDone)
     func bulk(_ text: String) -> String { "$\(text.utf8.count)\r\n\(text)\r\n" }
     let lines = [
-      "run_id:1\r\nx:2\r\n# M\r\nserver_time_usec:77\r\ny", "master_replid:0000002a9f", "evicted_keys:5",
+      "run_id:1\r\nx:2\r\n# M\r\nserver_time_usec:77\r\ny", "loading:0", "master_replid:0000002a9f", "evicted_keys:5",
     ]
     let scripts = bulk(digest) + bulk(digest)
     let whole = bulk(lines.joined(separator: "\r\n") + "\r\nconnected_clients:9")
@@ -58,11 +58,15 @@ struct HandshakeTests {
 
   @Test func nameRoleAndScriptCanBeDoneWithout() throws {
     for error in ["NOPERM no", "ERR unknown command"] {
-      let handshake = try handshake(String(repeating: "-\(error)\r\n", count: error.hasPrefix("ERR") ? 8 : 5))
+      let handshake = try handshake(String(repeating: "-\(error)\r\n", count: error.hasPrefix("ERR") ? 9 : 5))
       #expect(handshake.isDone)
       #expect(handshake.digests.commit == nil)
     }
   }
+
+  private static let noRoom = RedisSharedStateError.unreachable(
+    reason: "max number of clients reached; raise the server's maxclients"
+  )
 
   @Test(arguments: [
     ("-NOAUTH Authentication required.\r\n", "redis://h", RedisSharedStateError.authenticationFailed),
@@ -76,6 +80,9 @@ struct HandshakeTests {
     ("+OK\r\n*1\r\n$5\r\nslave\r\n", "redis://h", .notPrimary),
     ("+OK\r\n*1\r\n$8\r\nsentinel\r\n", "redis://h", .notPrimary),
     ("+OK\r\n*1\r\n$6\r\nmaster\r\n-LOADING no\r\n", "redis://h", .serverError(code: "LOADING")),
+    ("+OK\r\n*1\r\n$6\r\nmaster\r\n$9\r\nloading:1\r\n", "redis://h", .serverError(code: "LOADING")),
+    ("-ERR max number of clients reached\r\n", "redis://h", noRoom),
+    ("-ERR max number of clients reached\r\n", "redis://:p@h", noRoom),
     ("-DENIED protected mode\r\n", "redis://h", .serverError(code: "DENIED")),
     ("+NO\r\n", "redis://h", .protocolViolation(reason: "the handshake has an unknown answer")),
   ])

@@ -34,6 +34,9 @@ package struct DecodingFailure: Error, Hashable, Sendable {
   package init(_ error: DecodingError, in document: JSONDocument? = nil) {
     var (keys, expected, found): ([any CodingKey], String, String?)
     switch error {
+    case .typeMismatch(let type, let context) where context.debugDescription.hasPrefix(Self.noCaseOfPayload):
+      (keys, expected) = (context.codingPath, "a case of \(type)")
+      found = document?.node(at: context.codingPath).map { document?.nodes[$0].kind.otherName ?? "" }
     case .typeMismatch(let type, let context):
       (keys, expected) = (context.codingPath, Self.name(of: type))
       found = document?.node(at: context.codingPath).map { document?.nodes[$0].kind.name ?? "" }
@@ -46,6 +49,11 @@ package struct DecodingFailure: Error, Hashable, Sendable {
       if let error = context.underlyingError as? JSONParsingError {
         self.init(error)
         return
+      }
+      if let expectedHere = Self.expected(by: context) {
+        (keys, expected) = (context.codingPath, expectedHere)
+        found = document?.node(at: context.codingPath).map { document?.nodes[$0].kind.otherName ?? "" }
+        break
       }
       // The description of a foreign decoder may show a value.
       (keys, expected, found) = (context.codingPath, "a value that its type accepts", nil)
@@ -67,6 +75,20 @@ package struct DecodingFailure: Error, Hashable, Sendable {
     self.found = found
   }
 
+  /// Begins the description of the compiler's own error for an object that is no case of an enum with a payload.
+  private static let noCaseOfPayload = "Invalid number of keys found"
+
+  /// What a type accepts, if the error of a value of the right kind tells.
+  private static func expected(by context: DecodingError.Context) -> String? {
+    if let value = context.underlyingError as? UnacceptedValue { return value.expected }
+    // The standard library writes "Cannot initialize Plan from invalid String value …" for an unknown case of an enum.
+    let words = context.debugDescription.split(separator: " ", maxSplits: 5)
+    guard words.count > 4, words[0] == "Cannot", words[1] == "initialize", words[3] == "from", words[4] == "invalid",
+      words[2].allSatisfy({ $0.isLetter || $0.isNumber || "_.<>".contains($0) })
+    else { return nil }
+    return "a case of \(words[2])"
+  }
+
   private static func name(of type: Any.Type) -> String {
     switch type {
     case is [String: Any].Type: "an object"
@@ -80,6 +102,19 @@ extension DecodingFailure: CustomStringConvertible {
   package var description: String {
     guard let path else { return expected == "JSON" ? found ?? "" : "expected \(expected), found \(found ?? "")" }
     return "\(path.isEmpty ? "the document" : path): expected \(expected)" + (found.map { ", found \($0)" } ?? "")
+  }
+}
+
+/// The reason for an error of reading: what a type accepts, when the kind of value was right.
+struct UnacceptedValue: Error {
+  /// As in ``DecodingFailure/expected``.
+  let expected: String
+}
+
+extension JSONNode.Kind {
+  /// The name of a value that is of the expected kind, but none of the expected ones.
+  fileprivate var otherName: String {
+    name.firstIndex(of: " ").map { "another" + name[$0...] } ?? name
   }
 }
 

@@ -37,7 +37,7 @@ extension DocumentReader {
     let integer: Integer? = document.bytes.withUnsafeBufferPointer { bytes in
       NumberText(UnsafeBufferPointer(rebasing: bytes[value.range])).integer()
     }
-    guard let integer else { throw corrupted("The number does not fit in \(type).", at: node) }
+    guard let integer else { throw corrupted("The number does not fit in \(type).", expected: "\(type)", at: node) }
     return integer
   }
 
@@ -55,7 +55,7 @@ extension DocumentReader {
     let number: Float? = document.bytes.withUnsafeBufferPointer { bytes in
       NumberText(UnsafeBufferPointer(rebasing: bytes[value.range])).float()
     }
-    guard let number else { throw corrupted("The number does not fit in \(type).", at: node) }
+    guard let number else { throw corrupted("The number does not fit in \(type).", expected: "\(type)", at: node) }
     return number
   }
 
@@ -63,7 +63,7 @@ extension DocumentReader {
     guard kind(node) == .number else { throw mismatch(Decimal.self, at: node) }
     let text = String(decoding: document.text(of: node), as: UTF8.self)
     guard let decimal = Decimal(string: text), decimal.isFinite else {
-      throw corrupted("The number does not fit in Decimal.", at: node)
+      throw corrupted("The number does not fit in Decimal.", expected: "Decimal", at: node)
     }
     return decimal
   }
@@ -81,8 +81,16 @@ extension DocumentReader {
     return found == .null && !isAlwaysOfType ? .valueNotFound(type, context) : .typeMismatch(type, context)
   }
 
-  func corrupted(_ description: String, at node: Int) -> DecodingError {
-    .dataCorrupted(.init(codingPath: codingPath(to: node), debugDescription: description))
+  /// The error of a value of the right kind that the type does not accept.
+  /// - Parameter expected: What the type accepts, as a ``DecodingFailure`` says it.
+  func corrupted(_ description: String, expected: String? = nil, at node: Int) -> DecodingError {
+    .dataCorrupted(
+      .init(
+        codingPath: codingPath(to: node),
+        debugDescription: description,
+        underlyingError: expected.map { UnacceptedValue(expected: $0) }
+      )
+    )
   }
 }
 

@@ -11,7 +11,11 @@ final class DateDecoding: ValueDecoding<Date>, @unchecked Sendable {
     case .iso8601:
       let string = try reader.string(at: place.node)
       guard let date = try? Date.ISO8601FormatStyle().parse(string) else {
-        throw reader.corrupted("Expected date string to be ISO8601-formatted.", at: place.node)
+        throw reader.corrupted(
+          "Expected date string to be ISO8601-formatted.",
+          expected: "an ISO 8601 date",
+          at: place.node
+        )
       }
       return date
     case .custom(let decode): return try reader.call(at: place) { try decode($0) }
@@ -28,7 +32,7 @@ final class DataDecoding: ValueDecoding<Data>, @unchecked Sendable {
     switch reader.options.data {
     case .base64:
       guard let data = Data(base64Encoded: try reader.string(at: place.node)) else {
-        throw reader.corrupted("Encountered Data is not valid Base64.", at: place.node)
+        throw reader.corrupted("Encountered Data is not valid Base64.", expected: "Base64", at: place.node)
       }
       return data
     case .custom(let decode): return try reader.call(at: place) { try decode($0) }
@@ -43,7 +47,7 @@ final class URLDecoding: ValueDecoding<URL>, @unchecked Sendable {
   override func read(at place: ReadingPlace, from reader: DocumentReader) throws -> URL {
     guard reader.kind(place.node) != .null else { throw reader.mismatch(URL.self, at: place.node) }
     guard let url = URL(string: try reader.string(at: place.node)) else {
-      throw reader.corrupted("Invalid URL string.", at: place.node)
+      throw reader.corrupted("Invalid URL string.", expected: "a URL", at: place.node)
     }
     return url
   }
