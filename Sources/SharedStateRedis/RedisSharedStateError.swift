@@ -96,7 +96,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case disconnected(reason: String)
     case timedOut(operation: String)
     case authenticationFailed
-    case permissionDenied(operation: String)
+    case permissionDenied(operation: String, subject: DeniedSubject? = nil)
     case notPrimary
     case serverError(code: String)
     case protocolViolation(reason: String)
@@ -110,6 +110,25 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?)
     case notStored(name: String)
     case stopped
+  }
+}
+
+/// The keys, or the channel, that a user of the server lacks the right for, although it may run the command.
+package struct DeniedSubject: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
+    case key, channel
+  }
+
+  package let kind: Kind
+  /// The name of the value that they belong to; `nil`: it is not known, or the command concerns several values.
+  package var name: String?
+  /// Their names in Redis: at least one of them is denied. Empty for a command that concerns several values.
+  package var names: [String] = []
+  /// The patterns of the keys that the user may access, as the server writes them; `nil`: it does not tell.
+  package var granted: String?
+
+  package init(_ kind: Kind, of name: String? = nil, names: [String] = []) {
+    (self.kind, self.name, self.names) = (kind, name, names)
   }
 }
 
@@ -145,6 +164,7 @@ extension RedisSharedStateError {
   public var name: String? {
     switch cause {
     case .invalidName(_, let name): name
+    case .permissionDenied(_, let subject): subject?.name
     case .valueTooLarge(let name, _, _), .encodingFailed(let name, _), .undecodable(let name, _, _),
       .rejected(let name, _, _), .conflict(let name, _, _), .outcomeUnknown(let name),
       .valueTypeMismatch(let name, _, _, _), .notStored(let name):
@@ -219,7 +239,7 @@ extension RedisSharedStateError {
   /// An error with the code ``Code/authenticationFailed``.
   public static var authenticationFailed: Self { Self(.authenticationFailed) }
 
-  /// An error with the code ``Code/permissionDenied``.
+  /// An error with the code ``Code/permissionDenied``, for a command that the user may not run at all.
   public static func permissionDenied(operation: String) -> Self {
     Self(.permissionDenied(operation: operation))
   }
@@ -310,8 +330,11 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "Redis did not answer in time: \(operation)."
     case .authenticationFailed:
       "Redis refuses the user name or the password."
-    case .permissionDenied(let operation):
-      "The Redis user may not do this: \(operation). Grant it with ACL SETUSER."
+    case .permissionDenied(let operation, nil):
+      "The Redis user may not run the command \(operation). Grant it with ACL SETUSER."
+    case .permissionDenied(let operation, let subject?):
+      "The Redis user may not access \(subject) (\(operation)). "
+        + (subject.granted.map { "It may access \($0). " } ?? "") + "Add a pattern with ACL SETUSER."
     case .notPrimary:
       "The Redis server is a replica. Connect to its primary."
     case .serverError(let code):
@@ -347,6 +370,18 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
   }
 }
 
+extension DeniedSubject: CustomStringConvertible {
+  package var description: String {
+    let what = kind == .key ? "key" : "channel"
+    let quoted = names.map { "'\($0)'" }.joined(separator: ", ")
+    return switch names.count {
+    case 0: "the \(what)s of several values"
+    case 1: "the \(what) \(quoted)"
+    default: "one of the \(what)s \(quoted)"
+    }
+  }
+}
+
 extension RedisSharedStateError {
   /// The largest number of values that ``changesGivenUp(names:further:)`` names.
   static var maximumNames: Int { 100 }
@@ -354,6 +389,29 @@ extension RedisSharedStateError {
   /// The Redis key holds something other than a string.
   package static func wrongType(_ type: String, name: String) -> Self {
     .undecodable(name: name, reason: "the Redis key holds a \(type), not a string", writer: nil)
+  }
+
+  /// Adds what the refused command concerns to an error about keys or channels.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the value.
+  ///   - names: Its keys, or its channel, in Redis.
+  func concerning(_ name: String?, _ names: [String]) -> Self {
+    guard case .permissionDenied(let operation, var subject?) = cause else { return self }
+    (subject.name, subject.names) = (name, names)
+    return Self(.permissionDenied(operation: operation, subject: subject))
+  }
+
+  /// Adds the patterns of the keys that the user may access.
+  func granting(_ patterns: String) -> Self {
+    guard case .permissionDenied(let operation, var subject?) = cause else { return self }
+    subject.granted = patterns
+    return Self(.permissionDenied(operation: operation, subject: subject))
+  }
+
+  /// Whether the user lacks the right for a key, and not for a command.
+  var deniesKeys: Bool {
+    if case .permissionDenied(_, let subject?) = cause { subject.kind == .key } else { false }
   }
 
   /// Adds the writer to an error about a stored value.
@@ -397,8 +455,10 @@ extension RedisSharedStateError: StoreError {
   /// The store reports errors of the connection, which concern no single value.
   package var isToldByStore: Bool {
     switch cause {
-    case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .authenticationFailed, .permissionDenied,
-      .notPrimary, .serverError, .protocolViolation, .changesGivenUp, .outcomeUnknown, .notStored, .stopped:
+    // The store stays connected, so nobody but the share tells.
+    case .permissionDenied(_, let subject): subject == nil
+    case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .authenticationFailed, .notPrimary,
+      .serverError, .protocolViolation, .changesGivenUp, .outcomeUnknown, .notStored, .stopped:
       true
     case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch:
       false

@@ -13,11 +13,15 @@ extension RedisConnectionContract {
       try client.commit(open, .text("1"))
       try client.commit(closed, .text("1"))
       try scene.permit(keys: "open")
-      for command in [RedisRequest.Command.read([open, closed]), .read([closed])] {
-        try expectRefusal(client.request(command)[0], of: "MGET")
+      try expectRefusal(client.request(.read([open, closed]))[0], of: "MGET", keys: [])
+      try expectRefusal(client.request(.read([closed]))[0], of: "MGET", keys: [closed.value, closed.meta])
+      let lookedUp = try client.request(.summarize([closed]))[0]
+      guard case .failure(let error) = lookedUp, case .permissionDenied(_, let subject?) = error.cause else {
+        throw Violation("a summary of one key is answered with \(lookedUp)")
       }
+      try expect(subject.name, is: "closed", "the name of the value")
       let summary = try client.request(.summarize([open, closed]))[0]
-      guard case .failure(let error) = summary, error.code == .permissionDenied else {
+      guard case .failure(let refusal) = summary, refusal.code == .permissionDenied else {
         throw Violation("a summary is answered with \(summary)")
       }
       try expect(client.read(open).map(\.content), is: [.text("1")], "the permitted key")
@@ -49,8 +53,9 @@ extension RedisConnectionContract {
         .restore(restores[1]),
         .commit(client.makeCommit(closed, .large(Data(repeating: 49, count: 20_000))))
       )
-      try expectRefusal(replies[0], of: "EVALSHA")
-      try expectRefusal(replies[1], of: "EVALSHA")
+      let keys = [closed.value, closed.meta, closed.operations]
+      try expectRefusal(replies[0], of: "EVALSHA", keys: keys)
+      try expectRefusal(replies[1], of: "EVALSHA", keys: keys)
       guard case .commit(.committed(Revision(7), _, nil)) = replies[2] else {
         throw Violation("a restore that is permitted is answered with \(replies[2])")
       }
@@ -67,7 +72,10 @@ extension RedisConnectionContract {
       let writer = try scene.connect()
       let (open, closed) = (scene.names("open"), scene.names("closed"))
       try scene.permit(channels: "open")
-      try expectRefusal(client.request(.subscribe([open.channel, closed.channel]))[0], of: "SUBSCRIBE")
+      let channels = [open.channel, closed.channel]
+      try expectRefusal(client.request(.subscribe(channels))[0], of: "SUBSCRIBE", .channel, keys: [])
+      let channel = closed.channel
+      try expectRefusal(client.request(.subscribe([channel]))[0], of: "SUBSCRIBE", .channel, keys: [channel])
       try client.subscribe([open.channel])
       try writer.commit(open, .text("1"))
       try expect(client.nextMessage().channel, is: open.channel, "the channel of the message")
@@ -106,9 +114,16 @@ extension RedisConnectionContract {
     },
   ]
 
-  private static func expectRefusal(_ reply: RedisReply, of operation: String) throws {
-    guard case .failure(.permissionDenied(operation: operation)) = reply else {
+  private static func expectRefusal(
+    _ reply: RedisReply,
+    of operation: String,
+    _ kind: DeniedSubject.Kind = .key,
+    keys: [String]
+  ) throws {
+    guard case .failure(let error) = reply, case .permissionDenied(operation, let subject?) = error.cause else {
       throw Violation("what is not permitted is answered with \(reply)")
     }
+    try expect(subject.kind, is: kind, "what the user lacks the right for")
+    try expect(subject.names, is: keys, "its names")
   }
 }

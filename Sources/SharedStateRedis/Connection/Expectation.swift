@@ -5,6 +5,8 @@ enum Expectation {
   /// The server's era, followed by the count of evictions.
   case era
   case evictions(id: UInt64)
+  /// What the user may access, behind a request that was refused because of a key.
+  case rights(id: UInt64, RedisSharedStateError)
   case tracking(id: UInt64)
   /// Tracking of requested keys only, which requires one more permission: that reply comes next.
   case selectiveTracking
@@ -28,7 +30,7 @@ enum Expectation {
   case commit(batch: [RedisRequest], index: Int, attempt: ScriptAttempt)
   /// Restores, by their indices.
   case restores(batch: [RedisRequest], indices: Range<Int>, attempt: ScriptAttempt)
-  case confirmations(id: UInt64, isSubscription: Bool, missing: Int)
+  case confirmations(id: UInt64, isSubscription: Bool, channels: [String], missing: Int)
 
   /// The upper bound of the reply.
   var bound: ReplyBound {
@@ -37,8 +39,9 @@ enum Expectation {
       .word
     case .role: .role
     case .era, .evictions: .information
+    case .rights: .user
     case .values(let read), .value(let read, _): read.bound
-    case .metas(let pending), .listeners(let pending): .metas(of: pending.count)
+    case .metas(let pending), .listeners(let pending): .metas(of: pending.keys.count)
     case .commit(let batch, let index, _): batch[index].bound ?? .commits(1)
     case .restores(let batch, let indices, _): batch[indices.lowerBound].bound ?? .commits(indices.count)
     case .confirmations: .push

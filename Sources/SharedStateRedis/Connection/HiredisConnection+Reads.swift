@@ -1,7 +1,9 @@
 /// Reads: MGET, and the commands that distinguish an absent key from one of another type.
 extension HiredisConnection {
   func handleValues(of read: PendingRead, _ reply: RedisReplyView) throws(RedisSharedStateError) {
-    if let failure = Self.failure(reply, "MGET") { return answer(read.id, failure) }
+    if let error = Self.error(reply, "MGET") {
+      return answer(read.id, .failure(error.concerning(read.keys, \.readKeys)))
+    }
     guard reply.kind == .array, reply.count == 2 * read.keys.count else { throw Self.unknownReply("MGET") }
     read.values.reserveCapacity(read.keys.count)
     for index in read.keys.indices {
@@ -21,10 +23,10 @@ extension HiredisConnection {
 
   func handleMetas(of pending: PendingSummaries, _ reply: RedisReplyView) throws(RedisSharedStateError) {
     if let error = Self.error(reply, "MGET") {
-      pending.failure = pending.failure ?? error
+      pending.failure = pending.failure ?? error.concerning(pending.keys, \.metaKeys)
     } else {
-      guard reply.kind == .array, reply.count == pending.count else { throw Self.unknownReply("MGET") }
-      pending.metas = (0..<pending.count).map { Meta(reply[$0]) }
+      guard reply.kind == .array, reply.count == pending.keys.count else { throw Self.unknownReply("MGET") }
+      pending.metas = (0..<pending.keys.count).map { Meta(reply[$0]) }
     }
   }
 
@@ -34,17 +36,19 @@ extension HiredisConnection {
     case (.error, .serverError(code: "WRONGTYPE")): pending.lengths.append(nil)
     case (.error, let error?):
       pending.lengths.append(nil)
-      pending.failure = pending.failure ?? error
+      pending.failure = pending.failure ?? error.concerning(pending.keys, \.valueKeys)
     default: throw Self.unknownReply("STRLEN")
     }
   }
 
   func handleListeners(of pending: PendingSummaries, _ reply: RedisReplyView) throws(RedisSharedStateError) {
-    var listeners = [Int?](repeating: nil, count: pending.count)
+    var listeners = [Int?](repeating: nil, count: pending.keys.count)
     // Without the permission to ask, the numbers of listeners stay unknown.
     if reply.kind != .error {
-      guard reply.kind == .array, reply.count == 2 * pending.count else { throw Self.unknownReply("PUBSUB NUMSUB") }
-      listeners = (0..<pending.count).map { Int(clamping: reply[2 * $0 + 1].integer) }
+      guard reply.kind == .array, reply.count == 2 * pending.keys.count else {
+        throw Self.unknownReply("PUBSUB NUMSUB")
+      }
+      listeners = (0..<pending.keys.count).map { Int(clamping: reply[2 * $0 + 1].integer) }
     }
     answer(pending.id, pending.reply(listeners))
   }
@@ -59,7 +63,7 @@ extension HiredisConnection {
   func handleType(of read: PendingRead, _ index: Int, _ reply: RedisReplyView) {
     read.outstanding -= 1
     if let error = Self.error(reply, "TYPE") {
-      read.failure = error
+      read.failure = error.concerning([read.keys[index]], \.valueKeys)
     } else if reply.isEqual(to: "string") {
       if read.allowsReread() {
         encoder.read(CollectionOfOne(read.keys[index]))
@@ -75,7 +79,7 @@ extension HiredisConnection {
   func handleValue(of read: PendingRead, _ index: Int, _ reply: RedisReplyView) throws(RedisSharedStateError) {
     read.outstanding -= 1
     if let error = Self.error(reply, "MGET") {
-      read.failure = error
+      read.failure = error.concerning([read.keys[index]], \.readKeys)
     } else {
       guard reply.count == 2 else { throw Self.unknownReply("MGET") }
       read.values[index] = StoredValue(meta: reply[1], document: reply[0])
@@ -132,22 +136,22 @@ final class PendingRead {
 /// A request for summaries that is not answered yet.
 final class PendingSummaries {
   let id: UInt64
-  let count: Int
+  let keys: [KeyNames]
   var metas: [Meta?] = []
   /// One for each key; `nil`: the key holds another type.
   var lengths: [Int?] = []
   var failure: RedisSharedStateError?
 
-  init(id: UInt64, count: Int) {
+  init(id: UInt64, keys: [KeyNames]) {
     self.id = id
-    self.count = count
+    self.keys = keys
   }
 
   /// The answer, once all other parts have arrived.
   func reply(_ listeners: [Int?]) -> RedisReply {
     if let failure { return .failure(failure) }
     return .summaries(
-      (0..<count).map { StoredSummary(meta: metas[$0], length: lengths[$0], listeners: listeners[$0]) }
+      keys.indices.map { StoredSummary(meta: metas[$0], length: lengths[$0], listeners: listeners[$0]) }
     )
   }
 }

@@ -43,12 +43,16 @@ extension HiredisConnection {
     _ attempt: ScriptAttempt,
     _ reply: RedisReplyView
   ) throws(RedisSharedStateError) {
-    let stagingFailure = self.stagingFailure.take()
+    let stagingFailure = self.stagingFailure.take().map { error in
+      let commit = commit(of: batch[index])
+      return error.concerning(commit.names.name, [commit.names.staging(for: commit.operation)])
+    }
     if let attempt = nextAttempt(after: reply, attempt) {
       return addCommit(commit(of: batch[index]), batch, index, attempt)
     }
-    if let failure = Self.failure(reply, "EVALSHA") {
-      return answer(batch[index].id, stagingFailure.map { .failure($0) } ?? failure)
+    if let error = Self.error(reply, "EVALSHA") {
+      let error = error.concerning([commit(of: batch[index]).names], \.scriptKeys)
+      return answer(batch[index].id, .failure(stagingFailure ?? error))
     }
     switch ScriptAnswer(reply) {
     case .reply(let reply):
@@ -84,8 +88,11 @@ extension HiredisConnection {
     _ reply: RedisReplyView
   ) throws(RedisSharedStateError) {
     if let attempt = nextAttempt(after: reply, attempt) { return addRestores(batch, indices, attempt) }
-    if let failure = Self.failure(reply, "EVALSHA") {
-      guard indices.count > 1 else { return answer(batch[indices.lowerBound].id, failure) }
+    if let error = Self.error(reply, "EVALSHA") {
+      guard indices.count > 1 else {
+        guard case .restore(let restore) = batch[indices.lowerBound].command else { throw Self.unknownReply("EVALSHA") }
+        return answer(batch[indices.lowerBound].id, .failure(error.concerning([restore.names], \.scriptKeys)))
+      }
       // One of the restores is the reason. The ones before it have taken effect already, and repeating them does no
       // harm.
       for index in indices { addRestores(batch, index..<index + 1, ScriptAttempt()) }

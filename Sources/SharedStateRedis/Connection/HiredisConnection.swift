@@ -4,6 +4,10 @@ package final class HiredisConnection: RedisConnection {
   package let stream: RedisStream
   package let facts: ServerFacts
   private let purpose: ConnectionPurpose
+  /// The server's name for the user that this is the connection of.
+  private let user: String
+  /// Whether the server does not let the user ask what it may access.
+  private var hidesRights = false
   private let waker: Waker
   let encoder: RequestEncoder
 
@@ -35,10 +39,12 @@ package final class HiredisConnection: RedisConnection {
   package init(
     stream: RedisStream,
     purpose: ConnectionPurpose,
+    user: String = "default",
     waker: Waker,
     digests: ScriptDigests,
     facts: ServerFacts
   ) {
+    self.user = user
     self.stream = stream
     self.facts = facts
     self.purpose = purpose
@@ -135,13 +141,13 @@ package final class HiredisConnection: RedisConnection {
       requirePurpose(.subscriber)
       guard !channels.isEmpty else { return answer(id, .subscribed) }
       encoder.subscribe(channels)
-      expectations.append(.confirmations(id: id, isSubscription: true, missing: channels.count))
+      expectations.append(.confirmations(id: id, isSubscription: true, channels: channels, missing: channels.count))
     case .unsubscribe(let channels):
       requirePurpose(.subscriber)
       // Without channels the command would mean all of them.
       guard !channels.isEmpty else { return answer(id, .unsubscribed) }
       encoder.unsubscribe(channels)
-      expectations.append(.confirmations(id: id, isSubscription: false, missing: channels.count))
+      expectations.append(.confirmations(id: id, isSubscription: false, channels: channels, missing: channels.count))
     }
   }
 
@@ -157,7 +163,7 @@ package final class HiredisConnection: RedisConnection {
         expectations.append(.ignored)
       }
     }
-    let pending = PendingSummaries(id: id, count: keys.count)
+    let pending = PendingSummaries(id: id, keys: keys)
     for key in keys {
       encoder.length(of: key)
       expectations.append(.length(pending))
@@ -174,7 +180,20 @@ package final class HiredisConnection: RedisConnection {
   }
 
   func answer(_ id: UInt64, _ reply: RedisReply) {
-    events.append(.reply(id: id, reply))
+    // A subscriber may not ask.
+    if purpose == .writer, !hidesRights, case .failure(let error) = reply, error.deniesKeys {
+      encoder.rights(of: user)
+      expectations.append(.rights(id: id, error))
+    } else {
+      events.append(.reply(id: id, reply))
+    }
+  }
+
+  /// Answers a request that was refused because of a key, and says which keys the user may access if the server tells.
+  private func answer(_ id: UInt64, _ error: RedisSharedStateError, rights reply: RedisReplyView) {
+    let patterns = ACLUser(reply)?.keys
+    hidesRights = patterns == nil
+    events.append(.reply(id: id, .failure(patterns.map { error.granting($0) } ?? error)))
   }
 
   // MARK: Replies
@@ -209,6 +228,8 @@ package final class HiredisConnection: RedisConnection {
       let evictions = Self.failure(reply, "INFO") == nil ? ServerInfo(reply.string).evictions : nil
       guard let era else { return answer(id, .failure(.permissionDenied(operation: "INFO"))) }
       answer(id, .vitals(Vitals(era: era, evictions: evictions)))
+    case .rights(let id, let error):
+      answer(id, error, rights: reply)
     case .tracking(let id):
       answer(id, Self.failure(reply, "CLIENT TRACKING") ?? .tracking)
     case .selectiveTracking:
@@ -239,10 +260,10 @@ package final class HiredisConnection: RedisConnection {
       try handleCommit(batch, index, attempt, reply)
     case .restores(let batch, let indices, let attempt):
       try handleRestores(batch, indices, attempt, reply)
-    case .confirmations(let id, let isSubscription, _):
+    case .confirmations(let id, let isSubscription, let channels, _):
       let operation = isSubscription ? "SUBSCRIBE" : "UNSUBSCRIBE"
-      guard let failure = Self.failure(reply, operation) else { throw Self.unknownReply(operation) }
-      answer(id, failure)
+      guard let error = Self.error(reply, operation) else { throw Self.unknownReply(operation) }
+      answer(id, .failure(error.concerning(nil, channels.count == 1 ? channels : [])))
     }
   }
 
@@ -268,10 +289,12 @@ package final class HiredisConnection: RedisConnection {
     let isSubscription = kind.isEqual(to: "subscribe")
     guard
       isSubscription || kind.isEqual(to: "unsubscribe"),
-      case .confirmations(let id, isSubscription, let missing) = expectations.first
+      case .confirmations(let id, isSubscription, let channels, let missing) = expectations.first
     else { throw Self.unknownReply("SUBSCRIBE") }
     if missing > 1 {
-      expectations.replaceFirst(with: .confirmations(id: id, isSubscription: isSubscription, missing: missing - 1))
+      expectations.replaceFirst(
+        with: .confirmations(id: id, isSubscription: isSubscription, channels: channels, missing: missing - 1)
+      )
     } else {
       _ = expectations.popFirst()
       answer(id, isSubscription ? .subscribed : .unsubscribed)

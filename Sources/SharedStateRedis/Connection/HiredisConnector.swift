@@ -31,6 +31,7 @@ package struct HiredisConnector: RedisConnector {
     return HiredisConnection(
       stream: stream,
       purpose: purpose,
+      user: configuration.credentials?.user ?? "default",
       waker: waker,
       digests: handshake.digests,
       facts: facts

@@ -71,7 +71,10 @@ extension RedisSharedStateError {
     switch code {
     case "ERR" where hasNoRoom:
       self = .unreachable(reason: "max number of clients reached; raise the server's maxclients")
-    case "NOPERM": self = .permissionDenied(operation: operation)
+    case "NOPERM":
+      self.init(
+        .permissionDenied(operation: operation, subject: Self.deniedKind(in: errorReply).map { DeniedSubject($0) })
+      )
     case "NOAUTH", "WRONGPASS": self = .authenticationFailed
     case "READONLY": self = .notPrimary
     default: self = .serverError(code: code)
@@ -82,6 +85,22 @@ extension RedisSharedStateError {
   static let unbelievableRevision = RedisSharedStateError.protocolViolation(
     reason: "a commit was answered with an implausible revision"
   )
+
+  /// Whether a permission error is about a key or a channel; `nil`: it is about the command.
+  ///
+  /// 7.0 says "has no permissions to access one of the keys used as arguments", or in a script "can't access at least
+  /// one of the keys"; later releases say "No permissions to access a key". The same holds for channels.
+  private static func deniedKind(in errorReply: String) -> DeniedSubject.Kind? {
+    if errorReply.contains("publish to the channel") { return .channel }
+    let words = errorReply.split(separator: " ").drop { $0 != "access" }.dropFirst()
+    return words.lazy.compactMap { word in
+      switch word {
+      case "key", "keys": DeniedSubject.Kind.key
+      case "channel", "channels": .channel
+      default: nil
+      }
+    }.first
+  }
 
   private static func code(of errorReply: String) -> String {
     let words = errorReply.split(separator: " ")

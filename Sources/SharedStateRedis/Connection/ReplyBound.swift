@@ -31,6 +31,8 @@ package struct ReplyBound: Hashable, Sendable {
   package static let word = ReplyBound(bytes: 4_096)
   /// ROLE has an element for each replica, with three elements.
   package static let role = ReplyBound(bytes: 262_144, elements: 16_384, depth: 3)
+  /// ACL GETUSER has all rules of one user.
+  static let user = ReplyBound(bytes: 4 << 20, elements: 65_536, depth: 3)
   /// INFO has a line for each replica.
   package static let information = ReplyBound(bytes: 262_144)
   /// Data that is pushed to a subscriber: messages, of which a server keeps less than this for a slow client, and the

@@ -21,6 +21,15 @@ struct RequestEncoder {
     }
   }
 
+  /// Asks what a user may access.
+  func rights(of user: String) {
+    formatter.add { command in
+      command.argument("ACL")
+      command.argument("GETUSER")
+      command.argument(user)
+    }
+  }
+
   /// Turns on the tracking of keys.
   func track(redirect: Int64, prefix: String?) {
     formatter.add { command in

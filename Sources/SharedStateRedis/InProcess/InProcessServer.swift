@@ -242,7 +242,8 @@ package struct InProcessServer: Sendable {
       clients[id]?.tracking = ServerClient.Tracking(redirect: Int(redirect), prefix: prefix.map { Name($0) })
       return .tracking
     case .subscribe(let channels) where !channels.allSatisfy(faults.permits(channel:)):
-      return .failure(.permissionDenied(operation: "SUBSCRIBE"))
+      let error = Self.denied("SUBSCRIBE", .channel)
+      return .failure(error.concerning(nil, channels.count == 1 ? channels : []))
     case .subscribe(let channels):
       if clients[id]?.isAbandoned == false { clients[id]?.channels.formUnion(channels.map { Name($0) }) }
       return .subscribed
@@ -254,11 +255,11 @@ package struct InProcessServer: Sendable {
       // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
       return .failure(.serverError(code: "ERR"))
     case .read(let names) where !names.allSatisfy { faults.permits(key: $0.value) && faults.permits(key: $0.meta) }:
-      return .failure(.permissionDenied(operation: "MGET"))
+      return .failure(Self.denied("MGET", .key).concerning(names, \.readKeys))
     case .summarize(let names) where !names.allSatisfy { faults.permits(key: $0.meta) }:
-      return .failure(.permissionDenied(operation: "MGET"))
+      return .failure(Self.denied("MGET", .key).concerning(names, \.metaKeys))
     case .summarize(let names) where !names.allSatisfy { faults.permits(key: $0.value) }:
-      return .failure(.permissionDenied(operation: "STRLEN"))
+      return .failure(Self.denied("STRLEN", .key).concerning(names, \.valueKeys))
     case .summarize(let names):
       if clients[id]?.tracking != nil { clients[id]?.tracking?.looked.formUnion(names.map { Name($0.value) }) }
       return .summaries(names.map { summary(of: $0) })
@@ -269,6 +270,10 @@ package struct InProcessServer: Sendable {
     case .restore(let restore):
       return run(of: id, on: restore.names) { $0.restore(restore, at: $1) }
     }
+  }
+
+  private static func denied(_ operation: String, _ kind: DeniedSubject.Kind) -> RedisSharedStateError {
+    RedisSharedStateError(.permissionDenied(operation: operation, subject: DeniedSubject(kind)))
   }
 
   private func summary(of names: KeyNames) -> StoredSummary {
@@ -283,7 +288,7 @@ package struct InProcessServer: Sendable {
     _ script: (inout Keyspace, ServerTime) -> CommitOutcome
   ) -> RedisReply? {
     guard [names.value, names.meta, names.operations].allSatisfy(faults.permits(key:)) else {
-      return .failure(.permissionDenied(operation: "EVALSHA"))
+      return .failure(Self.denied("EVALSHA", .key).concerning([names], \.scriptKeys))
     }
     if faults.isReplica { return .failure(.notPrimary) }
     if let error = faults.writeError { return .failure(error) }

@@ -5,6 +5,8 @@ import SharedState
 /// All of them carry the value's key as their hash tag, so that they live in one hash slot. Names and namespaces
 /// contain no braces, so none of these keys can collide with a value.
 package struct KeyNames: Sendable {
+  /// The name of the value in the program.
+  package let name: String
   /// The value's own key, which holds the plain JSON document.
   package let value: String
   /// The key of the ``Meta`` string.
@@ -20,6 +22,7 @@ package struct KeyNames: Sendable {
   /// Pub/sub ignores SELECT, so the channel of every database but the first carries the database's number.
   package init(namespace: String, name: String, database: Int) {
     let value = namespace + name
+    self.name = name
     self.value = value
     self.meta = "\(namespace)meta:{\(value)}"
     self.operations = "\(namespace)ops:{\(value)}"

@@ -66,10 +66,17 @@ struct AuthenticationTests {
     #expect(try subscriber.messagesSoFar().count == 3)
   }
 
+  private static func denied(_ names: KeyNames, granted: String? = nil) -> RedisSharedStateError {
+    var subject = DeniedSubject(.key, of: names.name, names: [names.value, names.meta])
+    subject.granted = granted
+    return RedisSharedStateError(.permissionDenied(operation: "MGET", subject: subject))
+  }
+
   @Test func whatTheUserMayNotDoFailsThatRequestOnly() throws {
     let server = try PrivateRedisServer(
       configuration: [
         "user reader on >secret ~test:* &test:* -@all +mget +type +subscribe +ping +script|load",
+        "user limited on >secret ~test:* ~x:* &* +@all",
         "user mute on >secret ~test:* resetchannels +@all",
       ]
     )
@@ -78,13 +85,19 @@ struct AuthenticationTests {
 
     let reader = try ConnectionDriver(server, url: "redis://reader:secret@\(address)")
     let replies = try reader.replies(to: [.commit(.sample(.sample)), .read([foreign]), .read([.sample])])
-    #expect(failures(replies) == [.permissionDenied(operation: "EVALSHA"), .permissionDenied(operation: "MGET"), nil])
+    // The user may not run scripts at all, and may read, but not this key. It may not ask what it may access.
+    #expect(failures(replies) == [.permissionDenied(operation: "EVALSHA"), Self.denied(foreign), nil])
 
     let subscriber = try ConnectionDriver(server, .subscriber, url: "redis://reader:secret@\(address)")
     let subscriptions = try subscriber.replies(
       to: [.subscribe([KeyNames.sample.channel]), .subscribe([foreign.channel, "x"]), .subscribe(["test:y"]), .ping]
     )
-    #expect(failures(subscriptions) == [nil, .permissionDenied(operation: "SUBSCRIBE"), nil, nil])
+    let severalChannels = DeniedSubject(.channel)
+    let refusal = RedisSharedStateError(.permissionDenied(operation: "SUBSCRIBE", subject: severalChannels))
+    #expect(failures(subscriptions) == [nil, refusal, nil, nil])
+
+    let limited = try ConnectionDriver(server, url: "redis://limited:secret@\(address)")
+    #expect(failures(try limited.replies(to: [.read([foreign])])) == [Self.denied(foreign, granted: "~test:* ~x:*")])
 
     let mute = try ConnectionDriver(server, url: "redis://mute:secret@\(address)")
     // Everything except the announcement was done.

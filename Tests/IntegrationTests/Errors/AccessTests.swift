@@ -77,8 +77,11 @@ struct AccessTests {
       (share.loadError as? RedisSharedStateError)?.code == .permissionDenied
     }
     #expect(store.status == .connected)
-    await #expect(throws: RedisSharedStateError.permissionDenied(operation: "SUBSCRIBE")) { try await $count.load() }
-    await #expect(throws: RedisSharedStateError.permissionDenied(operation: "SUBSCRIBE")) { try await $count.save() }
+    let subject = DeniedSubject(.channel, names: ["changes:{count}"])
+    let error = RedisSharedStateError(.permissionDenied(operation: "SUBSCRIBE", subject: subject))
+    #expect(error.description.contains("the channel 'changes:{count}'"))
+    await #expect(throws: error) { try await $count.load() }
+    await #expect(throws: error) { try await $count.save() }
   }
 
   @Test("without a server at the address, reading and changing work, and the error names the cause")

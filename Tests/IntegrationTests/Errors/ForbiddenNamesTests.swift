@@ -53,6 +53,56 @@ struct ForbiddenNamesTests {
     #expect($closed.loadError == nil && $closed.saveError == nil)
   }
 
+  @Test(
+    "the error names the key, and on a server that tells the patterns that the user has",
+    arguments: BackendKind.allCases
+  )
+  func keyAndPatterns(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let store = try backend.store { $0.namespace = "shop:" }
+    try backend.permit(keys: "open", channels: nil)
+    @Shared(.redis("closed", store: store)) var closed = 1
+    try await $closed.status { self.isForbidden($0.loadError) }
+    $closed.withLock { $0 = 2 }
+    for error in [$closed.loadError, await #expect(throws: RedisSharedStateError.self) { try await $closed.save() }] {
+      let error = try #require(error as? RedisSharedStateError)
+      #expect(error.name == "closed" && error.description.contains("shop:closed"))
+      #expect(error.description.contains("It may access ~*open*.") == !backend.isInProcess)
+    }
+  }
+
+  @Test("a user that may not ask what it may access is not asked again on the same connection")
+  func unknownPatterns() async throws {
+    let backend = try ServerBackend(configuration: [
+      "user default on nopass ~* &* +@all", "user bob on >p ~*open* &* +@all -acl",
+    ])
+    var configuration = try RedisConfiguration(
+      url: backend.server.url.replacing("redis://", with: "redis://bob:p@")
+    )
+    configuration.hurry(label: "bob")
+    let store = RedisStore(configuration, logger: quiet).endingWithTest
+    for name in ["closed1", "closed2", "closed3"] {
+      @Shared(.redis(name, store: store)) var closed = 1
+      try await $closed.status { self.isForbidden($0.loadError) }
+      let error = try #require($closed.loadError as? RedisSharedStateError)
+      #expect(error.name == name && error.description.contains("'\(name)'") && !error.description.contains("open"))
+    }
+    let asked = try backend.server.command("ACL", "LOG").elements.filter { entry in
+      entry.elements.contains { $0.text == "acl|getuser" }
+    }
+    #expect(asked.map { $0.elements[1].text } == ["1"])
+  }
+
+  @Test("a right for a command reads as that")
+  func command() async throws {
+    let backend = try ServerBackend(configuration: ["user default on nopass ~* &* +@all -strlen"])
+    let store = try backend.store()
+    @Shared(.redis("count", store: store)) var count = 1
+    try await $count.status { self.isForbidden($0.loadError) }
+    let error = try #require($count.loadError as? RedisSharedStateError)
+    #expect(error == .permissionDenied(operation: "STRLEN") && error.description.contains("the command STRLEN"))
+  }
+
   @Test("a right that is granted later is noticed without a call", arguments: BackendKind.allCases)
   func permittedLater(kind: BackendKind) async throws {
     let backend = try kind.make()

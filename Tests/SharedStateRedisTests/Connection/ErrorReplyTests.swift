@@ -3,9 +3,21 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ErrorReplyTests {
+  private static func denied(_ kind: DeniedSubject.Kind) -> RedisSharedStateError {
+    RedisSharedStateError(.permissionDenied(operation: "MGET", subject: DeniedSubject(kind)))
+  }
+
   @Test(arguments: [
     ("NOPERM this user has no permissions", RedisSharedStateError.permissionDenied(operation: "MGET")),
-    ("ERR The user executing the script can't publish to the channel", .permissionDenied(operation: "MGET")),
+    ("NOPERM this user has no permissions to run the 'keys' command", .permissionDenied(operation: "MGET")),
+    ("NOPERM User key channel has no permissions to run the 'x' command", .permissionDenied(operation: "MGET")),
+    ("NOPERM this user has no permissions to access one of the keys used as arguments", denied(.key)),
+    ("NOPERM No permissions to access a key", denied(.key)),
+    ("NOPERM this user has no permissions to access one of the channels used as arguments", denied(.channel)),
+    ("NOPERM No permissions to access a channel", denied(.channel)),
+    ("ERR The user executing the script can't publish to the channel mentioned in the command", denied(.channel)),
+    ("ERR The user executing the script can't access at least one of the keys mentioned in the command", denied(.key)),
+    ("ERR ACL failure in script: No permissions to access a key", denied(.key)),
     ("ERR ACL failure in script: User bob has no permissions", .permissionDenied(operation: "MGET")),
     ("NOAUTH Authentication required.", .authenticationFailed),
     ("WRONGPASS invalid username-password pair", .authenticationFailed),
