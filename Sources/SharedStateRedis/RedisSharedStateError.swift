@@ -46,6 +46,9 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     public static let permissionDenied = Code("permissionDenied")
     /// The server is a replica, and only a primary accepts writes. The store tries again by itself.
     public static let notPrimary = Code("notPrimary")
+    /// The system starts no more threads for this process, because a limit of the user or of the container is reached.
+    /// The store tries again by itself.
+    public static let outOfThreads = Code("outOfThreads")
     /// The server answered with an error that has no code of its own here: see
     /// ``RedisSharedStateError/serverErrorCode``.
     public static let serverError = Code("serverError")
@@ -98,6 +101,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case authenticationFailed
     case permissionDenied(operation: String, subject: DeniedSubject? = nil)
     case notPrimary
+    case outOfThreads(reason: String)
     case serverError(code: String)
     case protocolViolation(reason: String)
     case valueTooLarge(name: String, bytes: Int, maximumBytes: Int)
@@ -145,6 +149,7 @@ extension RedisSharedStateError {
     case .authenticationFailed: .authenticationFailed
     case .permissionDenied: .permissionDenied
     case .notPrimary: .notPrimary
+    case .outOfThreads: .outOfThreads
     case .serverError: .serverError
     case .protocolViolation: .protocolViolation
     case .valueTooLarge: .valueTooLarge
@@ -247,6 +252,11 @@ extension RedisSharedStateError {
   /// An error with the code ``Code/notPrimary``.
   public static var notPrimary: Self { Self(.notPrimary) }
 
+  /// An error with the code ``Code/outOfThreads``.
+  public static func outOfThreads(reason: String) -> Self {
+    Self(.outOfThreads(reason: reason))
+  }
+
   /// An error with the code ``Code/serverError``.
   public static func serverError(code: String) -> Self {
     Self(.serverError(code: code))
@@ -337,6 +347,9 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
         + (subject.granted.map { "It may access \($0). " } ?? "") + "Add a pattern with ACL SETUSER."
     case .notPrimary:
       "The Redis server is a replica. Connect to its primary."
+    case .outOfThreads(let reason):
+      "The system starts no more threads for this process: \(reason). "
+        + "Raise `ulimit -u`, or the limit of processes (pids) of the container."
     case .serverError(let code):
       "Redis answered with the error \(code)."
     case .protocolViolation(let reason):
@@ -426,7 +439,9 @@ extension RedisSharedStateError {
   /// Whether trying again at once is pointless, because a person has to change something first.
   package var isPermanent: Bool {
     switch cause {
-    case .authenticationFailed, .permissionDenied, .protocolViolation, .invalidURL, .invalidName, .serverRequired: true
+    case .authenticationFailed, .permissionDenied, .outOfThreads, .protocolViolation, .invalidURL, .invalidName,
+      .serverRequired:
+      true
     default: false
     }
   }
@@ -458,7 +473,7 @@ extension RedisSharedStateError: StoreError {
     // The store stays connected, so nobody but the share tells.
     case .permissionDenied(_, let subject): subject == nil
     case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .authenticationFailed, .notPrimary,
-      .serverError, .protocolViolation, .changesGivenUp, .outcomeUnknown, .notStored, .stopped:
+      .outOfThreads, .serverError, .protocolViolation, .changesGivenUp, .outcomeUnknown, .notStored, .stopped:
       true
     case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch:
       false

@@ -31,7 +31,7 @@ public final class RedisStore: Sendable {
 
   let link: Link
   /// Notify observers of changes by other services. Each store has its own, so that stores do not wait for each other.
-  let delivery = DeliveryThreads()
+  let delivery: DeliveryThreads
   let watch: LinkWatch
   /// Finds the one box of each name.
   let registry = BoxRegistry()
@@ -89,7 +89,8 @@ public final class RedisStore: Sendable {
     isInProcess: Bool,
     hasAddress: Bool = true,
     logger: Logger,
-    metrics: (any MetricsFactory)? = nil
+    metrics: (any MetricsFactory)? = nil,
+    threads: ThreadStarter = .system
   ) {
     let statusBoard = StatusBoard(isInProcess: isInProcess)
     let nonce = Self.makeNonce()
@@ -98,6 +99,7 @@ public final class RedisStore: Sendable {
     dataLoss = configuration.dataLossPolicy
     inlineLimit = configuration.maximumInlineBytes
     self.statusBoard = statusBoard
+    delivery = DeliveryThreads(threads: threads)
     self.logger = logger
     namespace = configuration.namespace
     database = configuration.database
@@ -130,6 +132,7 @@ public final class RedisStore: Sendable {
         restsWhenUnused: isInProcess
       ),
       watch: watch,
+      threads: threads,
       onStatusChange: { session, number in statusBoard.update(session, number: number) }
     )
     // The data of a fake ends with the process anyway.

@@ -1,6 +1,6 @@
 import Dispatch
-import Foundation
 package import SharedState
+import SharedStateDependencies
 import Synchronization
 import Testing
 
@@ -23,7 +23,7 @@ package final class HeldLock: Sendable {
     _ body: @escaping @Sendable (inout Value) throws -> Void = { _ in }
   ) {
     let state = state
-    let thread = Thread {
+    let begin = { @Sendable in
       try? share.withLock { value in
         state.hasBegun.signal()
         #expect(state.mayEnd.waitInTime(), "Call end(), or let go of the lock.")
@@ -31,7 +31,7 @@ package final class HeldLock: Sendable {
       }
       state.hasReturned.store(true, ordering: .releasing)
     }
-    thread.start()
+    #expect(throws: Never.self, "The system starts no thread.") { try ThreadStarter.system.start("held-lock", begin) }
     #expect(state.hasBegun.waitInTime(), "The closure does not begin.")
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateDependencies
 
 /// Ends a process that a test has started, if it does not end by itself. The time limit of a test does not apply to it.
 package enum Watchdog {
@@ -6,8 +7,12 @@ package enum Watchdog {
   ///
   /// - Parameter status: The exit status: 1 if the test expects success, 0 if it expects a failure.
   package static func start(endingWith status: Int32) {
-    Thread.detachNewThread {
-      Thread.sleep(forTimeInterval: 60)
+    do throws(ThreadStarter.Refusal) {
+      try ThreadStarter.system.start("watchdog") {
+        Thread.sleep(forTimeInterval: 60)
+        _exit(status)
+      }
+    } catch {
       _exit(status)
     }
   }

@@ -536,6 +536,11 @@ package class Box: Observable, @unchecked Sendable {
     }
   }
 
+  /// Warns that the system has refused the thread that tells observers, which is tried again.
+  final func noteRefusedThread(_ refusal: ThreadStarter.Refusal) {
+    if let persistence { persistence.threadIsRefused(refusal) } else { warnOfRefusedThread(refusal) }
+  }
+
   /// Tells observers of a remote change on the delivery threads, so that none of the program's code runs on the thread
   /// that brought it.
   ///

@@ -1,3 +1,5 @@
+package import SharedStateDependencies
+
 /// How the value of a box is loaded and saved.
 ///
 /// Its methods are called without the box's lock.
@@ -30,6 +32,9 @@ package protocol BoxPersistence: AnyObject, Sendable {
   ///   - share: The name of the share.
   ///   - place: Where the first share of the value is declared.
   func observerIsBlocked(of share: String, sharedAt place: String?)
+  /// Warns that the system has refused one of those threads, so that observers wait until it starts one. Called once
+  /// until a thread was started.
+  func threadIsRefused(_ refusal: ThreadStarter.Refusal)
 }
 
 extension BoxPersistence {
@@ -39,6 +44,10 @@ extension BoxPersistence {
 
   package func observerIsBlocked(of share: String, sharedAt place: String?) {
     warnOfBlockedObserver(of: share)
+  }
+
+  package func threadIsRefused(_ refusal: ThreadStarter.Refusal) {
+    warnOfRefusedThread(refusal)
   }
 }
 

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import SharedStateDependencies
+package import SharedStateDependencies
 import Synchronization
 
 /// The threads that tell observers of changes that came from elsewhere. Nothing else depends on them.
@@ -32,6 +32,8 @@ package final class DeliveryThreads: Sendable {
     var underWay: [Int: Delivery] = [:]
     /// Whether a check of the deliveries under way is scheduled.
     var isWatched = false
+    /// Whether the system has refused the last thread, so that another attempt is scheduled.
+    var isRefused = false
 
     mutating func takeFirst() -> Entry? {
       guard taken < waiting.count else { return nil }
@@ -53,16 +55,20 @@ package final class DeliveryThreads: Sendable {
   static let maximumCount = 16
   private static let patience = Duration.seconds(1)
   private static let idleSeconds = 1.0
+  private static let secondsAfterRefusal = 0.1
 
   /// Serves the values that are kept in this process, or by a key without threads of its own.
   package static let local = DeliveryThreads()
 
+  private let threads: ThreadStarter
   private let state = Mutex(State())
-  /// Checks the threads. It is used for nothing else, because the warning may call a log handler, which may block.
+  /// Checks the threads. It is used for nothing else, because the warnings may call a log handler, which may block.
   private let watch = DispatchQueue(label: "SharedState.DeliveryWatch")
   private let wake = DispatchSemaphore(value: 0)
 
-  package init() {}
+  package init(threads: ThreadStarter = .system) {
+    self.threads = threads
+  }
 
   /// How many threads there are.
   var count: Int { state.withLock { $0.threads } }
@@ -94,11 +100,32 @@ package final class DeliveryThreads: Sendable {
   }
 
   private func startThread() {
-    let thread = Thread { [self] in run() }
-    thread.name = "shared-delivery"
-    // 8 MiB, the usual stack size of a thread.
-    thread.stackSize = 8 << 20
-    thread.start()
+    do throws(ThreadStarter.Refusal) {
+      // 8 MiB, the usual stack size of a thread.
+      try threads.start("shared-delivery", stackSize: 8 << 20) { [self] in run() }
+      state.withLock { $0.isRefused = false }
+    } catch {
+      let isFirst = state.withLock { state in
+        state.threads -= 1
+        defer { state.isRefused = true }
+        return !state.isRefused
+      }
+      tryAgain(after: error, isFirst: isFirst)
+    }
+  }
+
+  /// The deliveries wait until there is a thread: one that is busy now, or a new one.
+  private func tryAgain(after refusal: ThreadStarter.Refusal, isFirst: Bool) {
+    watch.asyncAfter(deadline: .now() + Self.secondsAfterRefusal) { [self] in
+      let (isNeeded, box) = state.withLock { state -> (Bool, Box?) in
+        let first = state.taken < state.waiting.count ? state.waiting[state.taken] : nil
+        guard first != nil, state.idle == 0, state.threads < Self.maximumCount else { return (false, first?.box) }
+        state.threads += 1
+        return (true, first?.box)
+      }
+      if isNeeded { startThread() }
+      if isFirst { box?.noteRefusedThread(refusal) }
+    }
   }
 
   private func run() {
@@ -173,9 +200,14 @@ package final class DeliveryThreads: Sendable {
 ///
 /// - Parameter share: The name of its share.
 func warnOfBlockedObserver(of share: String) {
-  let text = """
-    SharedState: An observer of '\(share)' has blocked for a second. The other observers of this value wait for it.
+  warn("An observer of '\(share)' has blocked for a second. The other observers of this value wait for it.")
+}
 
-    """
-  try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+/// Writes the warning to standard error, for values that have no log.
+func warnOfRefusedThread(_ refusal: ThreadStarter.Refusal) {
+  warn("The system starts no more threads for this process: \(refusal.reason). Observers wait until it does.")
+}
+
+private func warn(_ text: String) {
+  try? FileHandle.standardError.write(contentsOf: Data("SharedState: \(text)\n".utf8))
 }

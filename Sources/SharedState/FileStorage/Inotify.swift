@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SharedStateDependencies
 import Synchronization
 
 /// Tells of changes to files, from any program. One thread serves all files of the process; it sleeps in the kernel
@@ -113,23 +114,12 @@ final class Inotify: Sendable {
   private func start(for path: String) throws -> Int32 {
     let descriptor = inotify_init1(Int32(IN_CLOEXEC))
     guard descriptor >= 0 else { throw FileStorageError.system("watch", path) }
-    // Not a `Thread`, which does not say that it could not be started.
-    var thread = pthread_t()
-    let code = pthread_create(
-      &thread,
-      nil,
-      { _ in
-        Thread.current.name = "shared-inotify"
-        Inotify.shared.run()
-        return nil
-      },
-      nil
-    )
-    guard code == 0 else {
+    do throws(ThreadStarter.Refusal) {
+      try ThreadStarter.system.start("shared-inotify") { [self] in run() }
+    } catch {
       close(descriptor)
-      throw FileStorageError.system(operation: "watch", path: path, code: code)
+      throw FileStorageError.system(operation: "start a thread to watch", path: path, code: EAGAIN)
     }
-    pthread_detach(thread)
     return descriptor
   }
 

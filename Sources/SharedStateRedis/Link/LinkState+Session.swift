@@ -53,6 +53,20 @@ extension LinkState {
     for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
   }
 
+  /// Whether a thread may be started: the pause after a failed attempt is over, or there is none.
+  package mutating func mayStartThread(now: Instant) -> Bool {
+    let epoch = session.epoch
+    if case .wait = session.instruction(for: .writer, now: now) { return false }
+    if session.epoch != epoch { for purpose in ConnectionPurpose.allCases { wake(purpose) } }
+    return true
+  }
+
+  /// Slow code keeps the thread of a connection, and no other thread can be started. Until that is over (`nil`), values
+  /// may be stale, and their `loadError` says so.
+  mutating func heldUp(by error: RedisSharedStateError?) {
+    for id in members.ids { apply(members[id]?.replica.heldUp(by: error), to: id) }
+  }
+
   /// Returns what the thread of a connection does next.
   package mutating func instruction(
     for purpose: ConnectionPurpose,

@@ -59,6 +59,12 @@ package struct Role<Connection> {
     return true
   }
 
+  /// The system has refused that thread. The link counts that as a failed attempt to connect, so that it is tried again.
+  package mutating func refused(_ reason: String, in link: inout LinkState, now: Instant) {
+    isTaken = false
+    link.failed(epoch: link.session.epoch, error: .outOfThreads(reason: reason), now: now)
+  }
+
   /// Passes the result of the last step to the link, and returns the next step. Effects come first: waiters are resumed
   /// before anything else is done, and showing a value may lead to more effects.
   package mutating func next(after report: Report, in link: inout LinkState, now: Instant) -> Step {

@@ -275,6 +275,13 @@ package struct Replica: Sendable {
     return [.status(.loadError(error))] + advance()
   }
 
+  /// The threads that serve the value are held up, or are not any more (`nil`).
+  package mutating func heldUp(by error: RedisSharedStateError?) -> [Action] {
+    guard let error else { return advance() }
+    reports.loadStatusChanged()
+    return [.status(.loadError(error))]
+  }
+
   /// A read is about to be sent. Returns its number.
   mutating func beginRead() -> UInt64 { questions.askRead(evidence: evidence.changes) }
 

@@ -44,7 +44,7 @@ final class JobList: Sendable {
 
   private let state = Mutex(State())
 
-  /// Gives the list to another thread.
+  /// Gives the list to its first thread, or to one that follows a thread that has ended.
   func begin(_ turn: UInt64) {
     state.withLock { $0.turn = turn }
   }
@@ -104,13 +104,21 @@ final class JobList: Sendable {
     }
   }
 
-  /// Takes the list away from a thread that is running a job.
+  /// Takes the list away from a thread that is running a job, and gives it to another thread. When that one cannot be
+  /// started, the list stays where it is.
   ///
+  /// - Parameters:
+  ///   - turn: The number of the other thread.
+  ///   - start: Starts the other thread.
   /// - Returns: The owner of that job, and the owner's other jobs; `nil`: the thread is not running a job any more.
-  func relieve() -> (owner: Job.Owner?, jobs: [Job])? {
-    state.withLock { state in
-      guard let running = state.running.take() else { return nil }
-      state.turn = nil
+  func relieve<Failure>(
+    by turn: UInt64,
+    _ start: () throws(Failure) -> Void
+  ) throws(Failure) -> (owner: Job.Owner?, jobs: [Job])? {
+    try state.withLock { state throws(Failure) in
+      guard let running = state.running else { return nil }
+      try start()
+      (state.running, state.turn) = (nil, turn)
       guard let owner = running.owner else { return (nil, []) }
       var (its, others) = ([Job](), Queue<Job>())
       while let job = state.jobs.popFirst() {

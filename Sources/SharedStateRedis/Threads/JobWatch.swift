@@ -1,10 +1,11 @@
-import Foundation
+import Dispatch
+import SharedStateDependencies
 import Synchronization
 
 /// The thread that notices, for all links of the process, that a thread spends too long in the program's code.
 ///
 /// It ticks only while there are jobs to watch, and sleeps otherwise: waking it takes one system call for each burst of
-/// activity.
+/// activity. At each tick it also tries again to start threads that the system has refused to a link.
 final class JobWatch: Sendable {
   static let shared = JobWatch()
 
@@ -14,6 +15,8 @@ final class JobWatch: Sendable {
   static let lingering = 10
   /// Shorter than a delay that anybody would notice, and longer than most code takes.
   private static let tick = Duration.milliseconds(10)
+  /// In seconds.
+  private static let pauseAfterRefusal = 0.1
 
   private struct State {
     var added: [Link] = []
@@ -31,12 +34,16 @@ final class JobWatch: Sendable {
       defer { (state.isStarted, state.isAsleep) = (true, false) }
       return (!state.isStarted, state.isAsleep)
     }
-    if isFirst {
-      let thread = Thread { [self] in run() }
-      thread.name = "redis-watch"
-      thread.start()
-    } else if wasAsleep {
-      waker.wake()
+    if isFirst { startThread() } else if wasAsleep { waker.wake() }
+  }
+
+  private func startThread() {
+    do throws(ThreadStarter.Refusal) {
+      try ThreadStarter.system.start("redis-watch") { [self] in run() }
+    } catch {
+      for link in state.withLock(\.added) { link.watch.threadRefused("redis-watch", error) }
+      // All other threads are tried again by the watch, so there may be no other thread to try this one again.
+      DispatchQueue.global().asyncAfter(deadline: .now() + Self.pauseAfterRefusal) { [self] in startThread() }
     }
   }
 

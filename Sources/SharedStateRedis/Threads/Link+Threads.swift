@@ -1,4 +1,3 @@
-import Foundation
 import SharedStateDependencies
 import Synchronization
 
@@ -8,39 +7,41 @@ extension Link {
   typealias Report = Role<OpenConnection>.Report
 
   func startThreads(_ guarded: inout Guarded) {
-    guard !guarded.roles[.writer].isTaken || !guarded.roles[.subscriber].isTaken else { return }
+    guard guarded.lacksThread, guarded.state.mayStartThread(now: .now) else { return }
     for purpose in ConnectionPurpose.allCases where guarded.roles[purpose].begin(in: guarded.state) {
-      startThread(purpose, &guarded)
+      guarded.lastTurn += 1
+      do throws(ThreadStarter.Refusal) {
+        try startThread(purpose, guarded.lastTurn, guarded.state.configuration)
+        jobs[purpose].begin(guarded.lastTurn)
+      } catch {
+        guarded.roles[purpose].refused(error.reason, in: &guarded.state, now: .now)
+      }
     }
   }
 
-  private func startThread(_ purpose: ConnectionPurpose, _ guarded: inout Guarded) {
-    guarded.lastTurn += 1
-    let turn = guarded.lastTurn
-    jobs[purpose].begin(turn)
+  /// The new thread waits for the lock of the link, which the caller holds.
+  private func startThread(
+    _ purpose: ConnectionPurpose,
+    _ turn: UInt64,
+    _ configuration: LinkState.Configuration
+  ) throws(ThreadStarter.Refusal) {
     if let schedule {
       // Only the part of the writer's name in front of "@" is the same in every process.
-      let label = guarded.state.configuration.writer.prefix { $0 != "@" }
+      let label = configuration.writer.prefix { $0 != "@" }
       return schedule.start("\(purpose.rawValue) of \(label)") { [self] in
         await run(purpose, turn, on: schedule)
       }
     }
-    let thread = Thread { [self] in run(purpose, turn) }
-    thread.name = "redis-\(purpose.rawValue)"
-    start(thread)
+    try threads.start("redis-\(purpose.rawValue)", stackSize: Self.stackSize) { [self] in run(purpose, turn) }
   }
 
-  private func startHelper() {
-    let thread = Thread { [self] in performLate(nil, of: nil, isHelper: true) }
-    thread.name = "redis-helper"
-    start(thread)
+  private func startHelper(_ guarded: inout Guarded) throws(ThreadStarter.Refusal) {
+    try threads.start("redis-helper", stackSize: Self.stackSize) { [self] in performLate(nil, of: nil, isHelper: true) }
+    guarded.backlog.beginHelper()
   }
 
-  private func start(_ thread: Thread) {
-    // Decoding a deeply nested document recurses; half a megabyte, the default, overflows before the decoder stops.
-    thread.stackSize = 2 << 20
-    thread.start()
-  }
+  /// Decoding a deeply nested document recurses; half a megabyte overflows before the decoder stops.
+  private static let stackSize = 2 << 20
 
   /// The body of a thread that has a role. Runs until the thread ends or loses the role.
   private func run(_ purpose: ConnectionPurpose, _ turn: UInt64) {
@@ -97,11 +98,20 @@ extension Link {
   }
 
   private func connect(_ purpose: ConnectionPurpose, _ waker: Waker) -> Report {
-    // Replaces the writer's thread, which watches the deadlines when it is not connecting.
-    let watch = purpose == .writer ? DeadlineWatch { [self] in expireWaiters() } : nil
+    var (watch, timeout) = (DeadlineWatch?.none, connectTimeout)
+    if purpose == .writer {
+      do throws(ThreadStarter.Refusal) {
+        // Replaces the writer's thread, which watches the deadlines when it is not connecting.
+        watch = try DeadlineWatch(on: threads) { [self] in expireWaiters() }
+      } catch {
+        self.watch.threadRefused("redis-deadlines", error)
+        // Without it, the writer's thread has to look at the deadlines between attempts.
+        timeout = min(timeout, DeadlineWatch.longestPause)
+      }
+    }
     defer { watch?.end() }
     do throws(RedisSharedStateError) {
-      let connection = try connector.connect(purpose: purpose, waker: waker, deadline: .now + connectTimeout)
+      let connection = try connector.connect(purpose: purpose, waker: waker, deadline: .now + timeout)
       return .opened(OpenConnection(connection: connection), connection.facts)
     } catch {
       return .failed(error)
@@ -137,6 +147,8 @@ extension Link {
     let (step, todo, needsWatch) = guarded.withLock { guarded -> (Step, Todo, Bool) in
       var todo = Todo()
       for id in departed { guarded.state.leave(id) }
+      // One of the two threads may have been refused.
+      startThreads(&guarded)
       let step = nextStep(for: purpose, after: report, &guarded, &todo)
       guard case .perform = step else { return (step, todo, false) }
       return (step, todo, schedule == nil && guarded.beginWatch())
@@ -192,34 +204,71 @@ extension Link {
   }
 
   /// Called at each tick: looks for jobs that take too long, alone or together, and hands the others to another thread.
+  /// Where that thread cannot be started, they stay where they are until the next tick.
   ///
   /// - Returns: Whether to look again.
   func checkJobs() -> Bool {
-    let (isBusy, todo) = guarded.withLock { guarded -> (Bool, Todo) in
-      var todo = Todo()
-      var isBusy = false
+    let (isBusy, refused, todo) = guarded.withLock { guarded -> (Bool, RefusedThread?, Todo) in
+      var (todo, isBusy) = (Todo(), false)
+      var (refused, isHeldUp) = (RefusedThread?.none, false)
       for purpose in ConnectionPurpose.allCases {
         guard let delay = jobs[purpose].tick() else { continue }
         isBusy = true
-        switch delay {
-        case .none: break
-        case .ofMany: guarded.leaveToHelpers(jobs[purpose].takeRest(), &todo)
-        case .ofOne:
-          guard let (owner, jobs) = jobs[purpose].relieve() else { continue }
-          if let owner {
-            guarded.slow[owner, default: SlowOwner()].threads += 1
-            todo.jobs = jobs
-            guarded.setAside(&todo)
+        do throws(ThreadStarter.Refusal) {
+          switch delay {
+          case .none: break
+          case .ofMany:
+            if !guarded.backlog.hasHelper { try startHelper(&guarded) }
+            guarded.leaveToHelpers(jobs[purpose].takeRest(), &todo)
+          case .ofOne: try relieve(purpose, &guarded, &todo)
           }
-          startThread(purpose, &guarded)
+        } catch {
+          refused = RefusedThread(name: "redis-\(delay == .ofMany ? "helper" : purpose.rawValue)", refusal: error)
+          isHeldUp = isHeldUp || delay == .ofOne
         }
       }
-      if guarded.backlog.needsHelper() { startHelper() }
-      isBusy = isBusy || !guarded.backlog.isEmpty
-      return (guarded.goesOnWatching(isBusy: isBusy), todo)
+      if guarded.backlog.needsHelper() {
+        do throws(ThreadStarter.Refusal) {
+          try startHelper(&guarded)
+        } catch {
+          refused = RefusedThread(name: "redis-helper", refusal: error)
+        }
+      }
+      startThreads(&guarded)
+      guarded.noteHeldUp(by: isHeldUp ? refused?.refusal : nil, now: .now, &todo)
+      // Nobody else performs them.
+      if !guarded.isServed { takeEffects(of: &guarded, into: &todo) }
+      isBusy = isBusy || guarded.lacksThread || !guarded.backlog.isEmpty
+      return (guarded.goesOnWatching(isBusy: isBusy), refused, todo)
     }
-    withExtendedLifetime(todo) {}
+    if let refused { watch.threadRefused(refused.name, refused.refusal) }
+    perform(todo)
     return isBusy
+  }
+
+  /// Gives the role of a thread that a job keeps to a new thread.
+  private func relieve(
+    _ purpose: ConnectionPurpose,
+    _ guarded: inout Guarded,
+    _ todo: inout Todo
+  ) throws(ThreadStarter.Refusal) {
+    let turn = guarded.lastTurn + 1
+    let configuration = guarded.state.configuration
+    let relieved = try jobs[purpose].relieve(by: turn) { () throws(ThreadStarter.Refusal) in
+      try startThread(purpose, turn, configuration)
+    }
+    guard let relieved else { return }
+    guarded.lastTurn = turn
+    guard let owner = relieved.owner else { return }
+    guarded.slow[owner, default: SlowOwner()].threads += 1
+    todo.jobs = relieved.jobs
+    guarded.setAside(&todo)
+  }
+
+  /// A thread that the system has not started.
+  private struct RefusedThread {
+    let name: String
+    let refusal: ThreadStarter.Refusal
   }
 }
 
@@ -232,8 +281,36 @@ extension Link.Guarded {
 
   // MARK: The watch
 
+  /// Whether a role has no thread, although it needs one: it was not needed before, or the system has refused it.
+  var lacksThread: Bool {
+    guard !roles[.writer].isTaken || !roles[.subscriber].isTaken else { return false }
+    return state.session.phase != .idle && state.session.phase != .stopped
+  }
+
+  /// Whether any role has a thread.
+  fileprivate var isServed: Bool { roles[.writer].isTaken || roles[.subscriber].isTaken }
+
+  /// Notes whether a job keeps a role because no other thread can be started. After a second, the values say so.
+  fileprivate mutating func noteHeldUp(by refusal: ThreadStarter.Refusal?, now: Instant, _ todo: inout Todo) {
+    guard let refusal else {
+      if heldUp.take()?.isTold == true { state.heldUp(by: nil) }
+      return wakeForEffects(&todo)
+    }
+    let known = heldUp ?? (since: now, isTold: false)
+    heldUp = (known.since, known.isTold || known.since + .seconds(1) <= now)
+    if heldUp?.isTold == true, !known.isTold { state.heldUp(by: .outOfThreads(reason: refusal.reason)) }
+    // The thread that is kept does not look at the deadlines.
+    state.expireWaiters(now: now)
+    wakeForEffects(&todo)
+  }
+
+  private func wakeForEffects(_ todo: inout Todo) {
+    guard state.hasEffects else { return }
+    (todo.wakesWriter, todo.wakesSubscriber) = (true, true)
+  }
+
   /// Notes that there are jobs, and returns whether ``JobWatch`` has to be told to watch.
-  fileprivate mutating func beginWatch() -> Bool {
+  mutating func beginWatch() -> Bool {
     batches &+= 1
     guard watched == nil else { return false }
     watched = (batches, 0)

@@ -21,6 +21,8 @@ package final class Link: Sendable {
     var batches: UInt64 = 0
     /// What ``JobWatch`` has seen of them; `nil`: it does not watch.
     var watched: (batches: UInt64, idleTicks: Int)?
+    /// Since when a job has kept a role because no other thread could be started, and whether the values say so.
+    var heldUp: (since: Instant, isTold: Bool)?
   }
 
   let guarded: Mutex<Guarded>
@@ -35,6 +37,7 @@ package final class Link: Sendable {
   let connector: any RedisConnector
   let connectTimeout: Duration
   let wakers: PerConnection<Waker>
+  let threads: ThreadStarter
   /// Replaces the threads in a test's world.
   let schedule: (any Schedule)?
   let watch: LinkWatch
@@ -47,11 +50,13 @@ package final class Link: Sendable {
     connectTimeout: Duration,
     configuration: LinkState.Configuration,
     watch: LinkWatch,
+    threads: ThreadStarter = .system,
     onStatusChange: @escaping @Sendable (_ session: Session, _ number: UInt64) -> Void
   ) {
     self.connector = connector
     self.connectTimeout = connectTimeout
     self.watch = watch
+    self.threads = threads
     self.onStatusChange = onStatusChange
     // A connection to another process blocks a thread, which a schedule cannot do.
     let schedule = connector is InProcessConnector ? Schedules.current : nil
@@ -291,14 +296,17 @@ package final class Link: Sendable {
   /// Lets the state machines decide, and returns their effects, which the caller performs.
   private func decide<Result: Sendable>(_ body: (inout Guarded) -> Result) -> (Result, Todo) {
     let departed = takeDepartures()
-    return guarded.withLock { guarded -> (Result, Todo) in
+    let (result, todo, needsWatch) = guarded.withLock { guarded -> (Result, Todo, Bool) in
       var todo = Todo()
       for id in departed { guarded.state.leave(id) }
       let result = body(&guarded)
       startThreads(&guarded)
       takeEffects(of: &guarded, into: &todo)
-      return (result, todo)
+      return (result, todo, schedule == nil && guarded.lacksThread && guarded.beginWatch())
     }
+    // Tries again to start the thread.
+    if needsWatch { JobWatch.shared.add(self) }
+    return (result, todo)
   }
 
   func takeDepartures() -> [LinkState.ReplicaID] {
@@ -309,7 +317,7 @@ package final class Link: Sendable {
   }
 
   /// Runs on the thread of the caller, whose own value the jobs concern.
-  private func perform(_ todo: Todo) {
+  func perform(_ todo: Todo) {
     wake(todo)
     var next = todo.jobs
     while !next.isEmpty {

@@ -1,6 +1,7 @@
 public import Foundation
 package import Logging
 package import Metrics
+import SharedStateDependencies
 import Synchronization
 
 /// Reports the events of a link to operators, in the log and by counters.
@@ -15,6 +16,8 @@ package final class LinkWatch: Sendable {
   private let budget = Mutex(LogBudget())
   /// The refusal by the server that was logged last; `nil`: there was none since the last connection.
   private let refusal = Mutex<RedisSharedStateError?>(nil)
+  /// When it was last logged that the system refuses threads.
+  private let threadsRefused = Mutex<Instant?>(nil)
 
   /// - Parameters:
   ///   - server: The address of the server; `nil`: it is in this process, or its address is not usable.
@@ -177,6 +180,21 @@ package final class LinkWatch: Sendable {
       "The program ended with changes that were not delivered. Await 'flush(within:)' before, or call 'flushAtExit'.",
       metadata: connection.merging(["values": "\(values)"]) { $1 }
     )
+  }
+
+  /// Reports that the system has not started a thread, which is tried again: at once, and then once a minute.
+  package func threadRefused(_ name: String, _ refusal: ThreadStarter.Refusal) {
+    let isNews = threadsRefused.withLock { last in
+      if let last, Instant.now < last + .seconds(60) { return false }
+      last = .now
+      return true
+    }
+    guard isNews else { return }
+    logger.warning(
+      "The system starts no more threads for this process. Until it does, slow code holds up other values.",
+      metadata: ["thread": "\(name)", "error": "\(RedisSharedStateError.outOfThreads(reason: refusal.reason))"]
+    )
+    count("refused_threads")
   }
 
   func losesAgain(_ name: String) {

@@ -172,6 +172,10 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     key.store.watch.observerIsBlocked(of: key.name, sharedAt: place)
   }
 
+  func threadIsRefused(_ refusal: ThreadStarter.Refusal) {
+    key.store.watch.threadRefused("shared-delivery", refusal)
+  }
+
   // MARK: ReplicaAttachment
 
   var declaredAt: String? { state.withLock { $0.box }?.declaredAt }

@@ -18,14 +18,18 @@ struct Backlog: Sendable {
     return owners.popFirst()
   }
 
+  /// Whether there is a helper already.
+  var hasHelper: Bool { helpers > 0 }
+
   /// Called at each tick: whether to start a helper. Helpers that are stuck in the program's code do not count:
   /// whenever none has made progress, one more starts, so that there are never more helpers than owners.
   mutating func needsHelper() -> Bool {
     defer { getsOn = false }
-    guard !isEmpty, helpers < Self.maximumHelpers || !getsOn else { return false }
-    helpers += 1
-    return true
+    return !isEmpty && (helpers < Self.maximumHelpers || !getsOn)
   }
+
+  /// Notes that a helper was started.
+  mutating func beginHelper() { helpers += 1 }
 
   /// Notes that a helper has ended.
   mutating func endHelper() { helpers -= 1 }

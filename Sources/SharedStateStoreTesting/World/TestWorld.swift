@@ -183,7 +183,7 @@ public final class TestWorld: Sendable {
     }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let thread = Thread { [timeLimit] in
+        let run = { @Sendable [timeLimit] in
           Schedules.withCurrent(schedule) {
             let failure = schedule.run(until: { outcome.value != nil }, timeLimit: timeLimit)
             let error = failure.map { failure in
@@ -195,9 +195,11 @@ public final class TestWorld: Sendable {
             continuation.resume(returning: error.map { .failure($0) } ?? found)
           }
         }
-        thread.name = "test-world"
-        thread.stackSize = 8 << 20
-        thread.start()
+        do throws(ThreadStarter.Refusal) {
+          try ThreadStarter.system.start("test-world", stackSize: 8 << 20, run)
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
       }
     } onCancel: {
       task.cancel()

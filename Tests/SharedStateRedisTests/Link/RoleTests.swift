@@ -177,6 +177,32 @@ struct RoleTests {
     #expect(threads.roles[.writer].requests.isEmpty)
   }
 
+  @Test("a thread that cannot be started counts as a failed attempt to connect, and is tried again after the pause")
+  func isRefused() throws {
+    var threads = try Threads()
+    let waiter = try threads.link.save(threads.id, now: threads.now)
+    #expect(threads.nextAfterEffects(.writer) == "connect")
+    threads.roles[.subscriber].refused("the limit is reached", in: &threads.link, now: threads.now)
+    let error = RedisSharedStateError.outOfThreads(reason: "the limit is reached")
+    #expect(threads.link.session.refusal == error)
+    let told = threads.link.takeEffects()
+    #expect(told.contains { if case .status(_, .loadError(error), _, _) = $0 { true } else { false } })
+    #expect(told.contains { if case .resume([waiter], error, _, _) = $0 { true } else { false } })
+    guard case .backingOff(let until) = threads.link.session.phase else {
+      Issue.record("\(threads.link.session.phase)")
+      return
+    }
+    let isTooSoon = threads.link.mayStartThread(now: until - .milliseconds(1))
+    #expect(!isTooSoon)
+    #expect(threads.next(.writer, after: .opened("w", ServerFacts())) == "close w")
+    threads.now = until
+    let isDue = threads.link.mayStartThread(now: until)
+    #expect(isDue)
+    #expect(threads.begin() == [.subscriber])
+    threads.connect()
+    #expect(threads.link.session.phase == .connected)
+  }
+
   @Test("the threads end when the server is not needed, and begin again with the next need")
   func ends() throws {
     var threads = try Threads(restsWhenUnused: true)

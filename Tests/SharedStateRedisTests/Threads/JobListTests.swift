@@ -1,3 +1,4 @@
+import SharedStateDependencies
 import Testing
 
 @testable import SharedStateRedis
@@ -24,11 +25,27 @@ struct JobListTests {
     let list = list(of: 1, 2, 1)
     #expect(list.tick() == JobList.Delay.none)
     #expect(list.tick() == .ofOne)
-    let relieved = list.relieve()
+    let relieved = list.relieve(by: 2) {}
     #expect(relieved?.owner == .value(1) && relieved?.jobs.map(\.owner) == [.value(1)])
     #expect(owner(of: list.next(for: 1, after: nil)) == nil)
     list.begin(2)
     #expect(owner(of: list.next(for: 2, after: nil)) == .value(2))
+  }
+
+  @Test("the list stays with its thread when no other thread can be started")
+  func refused() throws {
+    let list = list(of: 1, 2)
+    for _ in 0..<2 { _ = list.tick() }
+    let refusal = ThreadStarter.Refusal(reason: "the limit is reached")
+    #expect(throws: refusal) {
+      try list.relieve(by: 2) { () throws(ThreadStarter.Refusal) in throw refusal }
+    }
+    #expect(list.tick() == .ofOne)
+    guard case .report(let outcomes, false) = list.next(for: 1, after: .locked(1)), outcomes.count == 1 else {
+      Issue.record("The thread has lost its list.")
+      return
+    }
+    #expect(owner(of: list.next(for: 1, after: nil)) == .value(2))
   }
 
   @Test("the next thread reports the outcomes of jobs before the slow one, even if no job is left")
@@ -36,7 +53,7 @@ struct JobListTests {
     let list = list(of: 1, 2)
     #expect(owner(of: list.next(for: 1, after: .locked(1))) == .value(2))
     for _ in 0..<2 { _ = list.tick() }
-    #expect(list.relieve()?.owner == .value(2))
+    #expect(list.relieve(by: 2) {}?.owner == .value(2))
     list.begin(2)
     #expect(list.append([]))
     guard case .report(let outcomes, true) = list.next(for: 2, after: nil), case .locked(1)? = outcomes.first else {
@@ -67,7 +84,7 @@ struct JobListTests {
     let list = list(of: 1, 2, 3)
     #expect(list.tick() == JobList.Delay.none)
     #expect(list.tick() == .ofOne)
-    #expect(list.relieve()?.owner == .value(1))
+    #expect(list.relieve(by: 2) {}?.owner == .value(1))
     list.begin(2)
     #expect(owner(of: list.next(for: 2, after: nil)) == .value(2))
     #expect(list.tick() == .ofMany)
@@ -84,6 +101,7 @@ struct JobListTests {
       _ = backlog.popFirst()
       let isNeeded = backlog.needsHelper()
       #expect(isNeeded)
+      backlog.beginHelper()
     }
     _ = backlog.popFirst()
     let isNeededWhileTheyGetOn = backlog.needsHelper()

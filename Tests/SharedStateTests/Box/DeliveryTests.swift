@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Observation
+import SharedStateDependencies
 import SharedStateTesting
 import Synchronization
 import Testing
@@ -53,6 +54,26 @@ struct DeliveryTests {
     await until("the number of notified observers", told.load(ordering: .relaxed), is: boxes.count)
     // The threads end when there is nothing to do.
     await until("the number of threads", OwnThreads.shared.delivery.count, is: 0)
+  }
+
+  @Test func observersAreToldOnceAThreadCanBeStarted() async {
+    let isRefused = Atomic(true)
+    let persistence = Refused(
+      delivery: DeliveryThreads(threads: ThreadStarter { _ in isRefused.load(ordering: .relaxed) })
+    )
+    let boxes = (0..<2).map { _ in ValueBox(0, persistence: persistence) }
+    let told = Log<Int>()
+    let observations = boxes.map { box in box.place.observe { if $0 > 0 { told.append($0) } } }
+    for box in boxes { _ = box.replace(with: 1) }
+    await until("the refusals", persistence.refusals.values.count, is: 1)
+    #expect(told.values == [])
+    #expect(persistence.delivery.count == 0)
+    isRefused.store(false, ordering: .relaxed)
+    await until("the reports", told.values, is: [1, 1])
+    _ = boxes[0].replace(with: 2)
+    await until("the reports", told.values, is: [1, 1, 2])
+    #expect(persistence.refusals.values.count == 1)
+    withExtendedLifetime((boxes, observations)) {}
   }
 
   @Test func anObserverThatBlocksForASecondIsNamedOnce() async {
@@ -221,6 +242,14 @@ private class OwnThreads: BoxPersistence, @unchecked Sendable {
   func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {}
   func reset(within timeout: Duration?) async throws {}
   func observerIsBlocked(of share: String, sharedAt place: String?) {}
+  func threadIsRefused(_ refusal: ThreadStarter.Refusal) {}
+}
+
+/// Remembers the threads that were refused.
+private final class Refused: OwnThreads, @unchecked Sendable {
+  let refusals = Log<ThreadStarter.Refusal>()
+
+  override func threadIsRefused(_ refusal: ThreadStarter.Refusal) { refusals.append(refusal) }
 }
 
 /// Remembers the observers that were named.
