@@ -47,7 +47,9 @@ public struct RedisConfiguration: Sendable {
 
   /// How long a connection may be silent before the store pings the server. 10 seconds by default.
   ///
-  /// Where a server or a proxy closes idle connections sooner, the store pings more often, and the log says so.
+  /// Where a server or a proxy closes idle connections sooner, the store pings more often, and the log says so. It tries
+  /// longer intervals again after a minute, and less and less often, down to once a day, while connections are still
+  /// closed.
   public var keepAliveInterval: Duration = .seconds(10)
 
   /// How long `load()`, `save()`, `reset()` and `updateAtomically` wait for the server. 10 seconds by default.

@@ -14,6 +14,8 @@ struct Connections: Sendable {
 
   private var ends = PerConnection { _ in End() }
   private var keepAlive: KeepAlive
+  /// The server that the writer was connected to last.
+  private var lastRunID: String?
   /// Whether the present connections have served their purpose at least once.
   private(set) var hasServed = false
   /// When the second one of them was opened.
@@ -41,6 +43,10 @@ struct Connections: Sendable {
   var areDivided: Bool { Set(ends.values.compactMap { $0.facts?.runID }).count > 1 }
 
   mutating func open(_ purpose: ConnectionPurpose, _ facts: ServerFacts, timeout: Duration, now: Instant) {
+    if purpose == .writer, let runID = facts.runID {
+      if let lastRunID, lastRunID != runID { keepAlive.serverRestarted() }
+      lastRunID = runID
+    }
     ends[purpose].facts = facts
     ends[purpose].exchange = Exchange(openedAt: now, timeout: timeout, keepAlive: keepAlive.interval)
   }
@@ -69,7 +75,7 @@ struct Connections: Sendable {
   /// idle, so that a PING has to be sent sooner from now on.
   mutating func learnFromEnd(now: Instant) -> Bool {
     guard let exchange = ends[.writer].exchange, exchange.count == 0 else { return false }
-    return keepAlive.closed(afterIdle: now - exchange.lastHeard)
+    return keepAlive.closed(afterIdle: now - exchange.lastHeard, now: now)
   }
 
   /// They are gone.
@@ -98,7 +104,10 @@ struct Connections: Sendable {
 
   /// A connection was checked for input; see ``Exchange/looked(hasHeard:now:)``.
   mutating func looked(_ purpose: ConnectionPurpose, hasHeard: Bool, now: Instant) {
+    let idle = ends[purpose].exchange.map { now - $0.lastHeard } ?? .zero
     ends[purpose].exchange?.looked(hasHeard: hasHeard, now: now)
+    guard purpose == .writer, hasHeard, keepAlive.answered(afterIdle: idle, now: now) else { return }
+    for purpose in ConnectionPurpose.allCases { ends[purpose].exchange?.keepAlive = keepAlive.interval }
   }
 
   /// An answer arrived. Returns its request; `nil` if no request has this number.

@@ -14,7 +14,8 @@ package struct Exchange<Request: Sendable>: Sendable {
   private var nextID: UInt64 = 1
 
   private let timeout: Duration
-  private let keepAlive: Duration
+  /// How long it may be silent before a PING.
+  var keepAlive: Duration
 
   /// Begins with a connection that was opened just now.
   package init(openedAt now: Instant, timeout: Duration, keepAlive: Duration) {

@@ -225,7 +225,7 @@ package final class LinkWatch: Sendable {
 
   func closesIdleConnections(askedAfter interval: Duration) {
     logger.notice(
-      "The server, or a proxy, closes idle connections. From now on it is pinged more often.",
+      "The server, or a proxy, closes idle connections, it seems. It is pinged more often until a trial shows otherwise.",
       metadata: ["interval": "\(interval)"]
     )
   }

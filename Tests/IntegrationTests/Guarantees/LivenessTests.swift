@@ -51,6 +51,28 @@ struct LivenessTests {
     #expect(journal.entries(Journal.closesIdleConnections).count == 1)
   }
 
+  @Test("two restarts of the server soon after each other are not taken for a limit to idle connections")
+  func restarts() async throws {
+    let backend = try ServerBackend()
+    let journal = Journal()
+    let store = try backend.store("service", logger: journal.logger("service"))
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    for _ in 0..<2 {
+      try await backend.isIdle(for: 1)
+      backend.goDown()
+      try await store.isDown()
+      try backend.comeBack()
+      try await store.isUp()
+      try await $count.load()
+    }
+    let pings = try backend.pings
+    // With pings twice a second, no connection would ever be idle for as long.
+    try await backend.isIdle(for: 3)
+    #expect(try backend.pings == pings)
+    #expect(journal.entries(Journal.closesIdleConnections).isEmpty)
+  }
+
   @Test("a primary that has become a replica is noticed without a write", arguments: BackendKind.allCases)
   func demoted(kind: BackendKind) async throws {
     let backend = try kind.make()
@@ -144,6 +166,19 @@ struct LivenessTests {
 }
 
 extension ServerBackend {
+  /// Waits until no connection of a service was used for this many seconds.
+  fileprivate func isIdle(for seconds: Int) async throws {
+    try await eventually("\(seconds) s without a command") {
+      let lines = try server.command("CLIENT", "LIST").text?.split(whereSeparator: \.isNewline) ?? []
+      let services = lines.filter { $0.contains("name=service") }
+      return services.count == 2
+        && services.allSatisfy { line in
+          let idle = line.split(separator: " ").first { $0.hasPrefix("idle=") }?.dropFirst(5)
+          return idle.flatMap { Int($0) }.map { $0 >= seconds } ?? false
+        }
+    }
+  }
+
   /// The number of keep-alive requests that the server has received.
   fileprivate var pings: Int {
     get throws {

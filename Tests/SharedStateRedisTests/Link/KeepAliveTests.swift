@@ -1,16 +1,26 @@
 import Foundation
-import SharedStateRedis
 import Testing
+
+@testable import SharedStateRedis
 
 @Suite("The keep-alive", .timeLimit(.minutes(5)))
 struct KeepAliveTests {
+  private let start = Instant.now
+
+  /// A keep-alive that has inferred a limit from two connections that were closed after this idle time.
+  private func learned(_ idle: Duration) -> KeepAlive {
+    var keepAlive = KeepAlive(interval: .seconds(10))
+    for _ in 0..<2 { _ = keepAlive.closed(afterIdle: idle, now: start) }
+    return keepAlive
+  }
+
   @Test("learns from two connections that were closed after the same idle time")
   func learns() {
     var keepAlive = KeepAlive(interval: .seconds(10))
-    let first = keepAlive.closed(afterIdle: .seconds(3))
+    let first = keepAlive.closed(afterIdle: .seconds(3), now: start)
     #expect(!first)
     #expect(keepAlive.interval == .seconds(10))
-    let second = keepAlive.closed(afterIdle: .milliseconds(3_400))
+    let second = keepAlive.closed(afterIdle: .milliseconds(3_400), now: start)
     #expect(second)
     #expect(keepAlive.interval == .milliseconds(1_500))
   }
@@ -19,8 +29,13 @@ struct KeepAliveTests {
   func ignores() {
     var keepAlive = KeepAlive(interval: .seconds(10))
     for idle in [Duration.seconds(1), .seconds(9), .seconds(2), .milliseconds(1), .milliseconds(2), .seconds(30)] {
-      let hasLearned = keepAlive.closed(afterIdle: idle)
+      let hasLearned = keepAlive.closed(afterIdle: idle, now: start)
       #expect(!hasLearned)
+    }
+    for _ in 0..<5 {
+      let hasLearned = keepAlive.closed(afterIdle: .seconds(5), now: start)
+      #expect(!hasLearned)
+      keepAlive.serverRestarted()
     }
     #expect(keepAlive.interval == .seconds(10))
   }
@@ -28,7 +43,97 @@ struct KeepAliveTests {
   @Test("Bounded: asks at most twice a second")
   func bound() {
     var keepAlive = KeepAlive(interval: .seconds(10))
-    for _ in 0..<5 { _ = keepAlive.closed(afterIdle: .milliseconds(600)) }
+    for _ in 0..<5 { _ = keepAlive.closed(afterIdle: .milliseconds(600), now: start) }
     #expect(keepAlive.interval == .milliseconds(500))
+  }
+
+  @Test("an inference that was wrong is given up within two minutes")
+  func contradicted() {
+    var keepAlive = learned(.milliseconds(600))
+    var (now, intervals) = (start, [Duration]())
+    while keepAlive.interval < .seconds(10), now < start + .seconds(120) {
+      now += keepAlive.interval
+      if keepAlive.answered(afterIdle: keepAlive.interval, now: now) { intervals.append(keepAlive.interval) }
+    }
+    #expect(intervals == [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(10)])
+    // Nothing is left of it once a connection has been silent for the whole interval.
+    _ = keepAlive.answered(afterIdle: .seconds(10), now: now + .seconds(10))
+    #expect(keepAlive == KeepAlive(interval: .seconds(10)))
+  }
+
+  @Test("a limit that is real is tried less and less often, in the end once a day")
+  func confirmed() {
+    let limit = Duration.seconds(3)
+    var keepAlive = learned(limit)
+    var (now, trials) = (start, [Instant]())
+    while now < start + .seconds(4 * 86_400) {
+      let interval = keepAlive.interval
+      now += min(interval, limit)
+      if interval > limit {
+        let isNews = keepAlive.closed(afterIdle: limit, now: now)
+        #expect(!isNews)
+        #expect(keepAlive.interval <= limit)
+        trials.append(now)
+      } else {
+        _ = keepAlive.answered(afterIdle: interval, now: now)
+      }
+    }
+    #expect(trials.count == 9)
+    let pauses = zip(trials, trials.dropFirst()).map { $1 - $0 }
+    #expect(pauses == pauses.sorted() && pauses[0] >= .seconds(240) && pauses[7] >= .seconds(86_400))
+  }
+
+  @Test("an end that comes sooner than before says nothing about the trial")
+  func otherEnd() {
+    var keepAlive = learned(.seconds(4))
+    let isTrying = keepAlive.answered(afterIdle: .seconds(2), now: start + .seconds(61))
+    #expect(isTrying)
+    #expect(keepAlive.interval == .seconds(4))
+    _ = keepAlive.closed(afterIdle: .seconds(1), now: start + .seconds(62))
+    #expect(keepAlive.interval == .seconds(4))
+    _ = keepAlive.closed(afterIdle: .seconds(3), now: start + .seconds(65))
+    #expect(keepAlive.interval == .seconds(2))
+  }
+
+  // MARK: The link
+
+  /// A link whose writer's connection was closed twice after half a second, by restarts of the server or by something
+  /// else.
+  private func link(closedTwiceBy runIDs: [String], at now: inout Instant) -> LinkState {
+    var link = LinkState.make()
+    link.start()
+    for (index, runID) in (runIDs + [runIDs[runIDs.count - 1]]).enumerated() {
+      for purpose in ConnectionPurpose.allCases {
+        link.connected(purpose, ServerFacts(runID: runID), epoch: link.session.epoch, now: now)
+      }
+      guard index < runIDs.count else { break }
+      now += .milliseconds(600)
+      link.failed(epoch: link.session.epoch, error: .lost, now: now)
+      now += .seconds(60)
+      _ = link.instruction(for: .writer, now: now)
+    }
+    return link
+  }
+
+  @Test("two restarts of the server are no idle limit")
+  func restarts() {
+    var now = start
+    let link = link(closedTwiceBy: ["1", "2"], at: &now)
+    #expect(link.connections.keepAliveInterval == .seconds(10))
+  }
+
+  @Test("the open connections are pinged less often once an inference is contradicted")
+  func lengthens() {
+    var now = start
+    var link = link(closedTwiceBy: ["1", "1"], at: &now)
+    #expect(link.connections.keepAliveInterval == .milliseconds(500))
+    let beginning = now
+    while link.connections.keepAliveInterval < .seconds(10), now < beginning + .seconds(120) {
+      now += link.connections.keepAliveInterval
+      #expect(link.connections.needsPing(.writer, now: now))
+      link.arrived([], hasHeard: true, on: .writer, epoch: link.session.epoch, now: now)
+      #expect(!link.connections.needsPing(.writer, now: now + link.connections.keepAliveInterval - .milliseconds(1)))
+    }
+    #expect(link.connections.keepAliveInterval == .seconds(10))
   }
 }
