@@ -256,8 +256,18 @@ final class FileDocument: Sendable {
     for observation in state.withLock({ $0.observers.all }) { observation.observer(result) }
   }
 
+  /// Notes what was read. If it is news, the file is played back: without that, only the reader would hear of it, and a
+  /// save of another share would replace what that has not seen.
   private func remember(_ content: Content) {
-    state.withLock { $0.content = content }
+    let isNews = state.withLock { state in
+      defer { state.content = content }
+      guard state.content != .unknown, state.observers.all.count > 1, !Self.isSame(state.content, content) else {
+        return false
+      }
+      state.needsReplay = true
+      return true
+    }
+    if isNews { setNeedsCheck() }
   }
 
   private static func content(of content: FileContent?) -> Content {

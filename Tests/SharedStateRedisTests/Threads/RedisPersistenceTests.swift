@@ -17,7 +17,7 @@ struct RedisPersistenceTests {
     let key = RedisSharedKey<Int>("count", store: store, options: .init())
     let persistence = RedisPersistence(key: key, initialValue: 0)
     let box = ValueBox(0, persistence: persistence)
-    persistence.start(box)
+    persistence.start(box) {}
     return (box, persistence)
   }
 

@@ -100,6 +100,21 @@ struct FileFaultTests {
     #expect(text == nil)
   }
 
+  @Test("An edit that one share has read is seen by the others, which would replace it")
+  func editReadByAnother() async throws {
+    files.isSilent = true
+    edit("[1]")
+    let (numbers, set) = withDependencies {
+      $0.defaultFileStorage = FileStorage(files: files)
+    } operation: {
+      (Shared(wrappedValue: [0], .fileStorage(url)), Shared(wrappedValue: Set([0]), .fileStorage(url)))
+    }
+    edit("[2]")
+    try await set.load()
+    #expect(set.wrappedValue == [2])
+    try await wait(for: [2], in: numbers)
+  }
+
   @Test("A save replaces a file that was touched only, and any file on request")
   func touchedFile() async throws {
     files.isSilent = true
