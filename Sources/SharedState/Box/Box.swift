@@ -1,3 +1,4 @@
+import Dispatch
 public import Observation
 public import Synchronization
 
@@ -368,10 +369,14 @@ package class Box: Observable, @unchecked Sendable {
       replaced = rarities.left[keyPath: slot]
       rarities.left[keyPath: slot] = visit
     }
+    if rarities.waitsSince == nil { rarities.waitsSince = .now }
+    let isWatched = rarities.isClosureWatched
+    rarities.isClosureWatched = true
     lock.side.unlock()
     replaced?.isReplaced()
     notifications.bitwiseOr(Box.leftMark, ordering: .acquiringAndReleasing)
     performLeft()
+    if !isWatched { watchClosure(after: Self.patienceWithClosures) }
   }
 
   /// Makes the visits that were left, unless a closure is running: then the thread that ends it makes them.
@@ -390,6 +395,7 @@ package class Box: Observable, @unchecked Sendable {
     lock.side.lock()
     let left = rarities?.left ?? LeftVisits()
     rarities?.left = LeftVisits()
+    rarities?.waitsSince = nil
     lock.side.unlock()
     let afterwards = [left.change, left.snapshot].map { $0?.perform() }
     lock.endClosure()
@@ -521,18 +527,16 @@ package class Box: Observable, @unchecked Sendable {
     deliverSnapshots()
   }
 
-  /// Warns, once, that an observer has not returned to its delivery thread for a second.
-  final func noteBlockedObserver() {
+  /// Warns, once, that this code has not returned for a second.
+  final func note(_ code: BlockedCode) {
     lock.side.lock()
-    let rarities = madeRarities
-    let isFirst = !rarities.hasBlockedObserver
-    rarities.hasBlockedObserver = true
+    let isFirst = madeRarities.reportedBlocks.insert(code).inserted
     lock.side.unlock()
     guard isFirst else { return }
     if let persistence {
-      persistence.observerIsBlocked(of: name, sharedAt: declaration?.description)
+      persistence.isBlocked(by: code, share: name, sharedAt: declaration?.description)
     } else {
-      warnOfBlockedObserver(of: name)
+      code.warn(of: name)
     }
   }
 
@@ -540,6 +544,28 @@ package class Box: Observable, @unchecked Sendable {
   final func noteRefusedThread(_ refusal: ThreadStarter.Refusal) {
     if let persistence { persistence.threadIsRefused(refusal) } else { warnOfRefusedThread(refusal) }
   }
+
+  /// Looks for a closure that goes on for a second while something waits for its end. Each box has one look a second at
+  /// most.
+  private final func watchClosure(after pause: Duration) {
+    Self.closureWatch.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self] in self?.lookAtClosure() }
+  }
+
+  private final func lookAtClosure() {
+    lock.side.lock()
+    let rarities = madeRarities
+    // What waits is done by the end of the closure, so the same one has run for all that time.
+    let rest = rarities.waitsSince.map { Self.patienceWithClosures - (.now - $0) }
+    let goesOn = rest.map { $0 > .zero } ?? false
+    rarities.isClosureWatched = goesOn
+    lock.side.unlock()
+    guard let rest else { return }
+    if goesOn { watchClosure(after: rest) } else { note(.closure) }
+  }
+
+  private static let patienceWithClosures = Duration.seconds(1)
+  /// It is used for nothing else, because the warning may call a log handler, which may block.
+  private static let closureWatch = DispatchQueue(label: "SharedState.ClosureWatch")
 
   /// Tells observers of a remote change on the delivery threads, so that none of the program's code runs on the thread
   /// that brought it.

@@ -26,15 +26,23 @@ package protocol BoxPersistence: AnyObject, Sendable {
   func errorIsUnread(_ message: String)
   /// The threads that tell the observers of changes that came from elsewhere.
   var delivery: DeliveryThreads { get }
-  /// Warns that an observer of the value has blocked one of those threads for a second. Called once for each box.
+  /// Warns that code of the program has blocked others for a second. Called once for each box and kind of code.
   ///
   /// - Parameters:
   ///   - share: The name of the share.
   ///   - place: Where the first share of the value is declared.
-  func observerIsBlocked(of share: String, sharedAt place: String?)
+  func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?)
   /// Warns that the system has refused one of those threads, so that observers wait until it starts one. Called once
   /// until a thread was started.
   func threadIsRefused(_ refusal: ThreadStarter.Refusal)
+}
+
+/// Code of the program that others wait for.
+package enum BlockedCode: Sendable {
+  /// An observer, on a delivery thread.
+  case observer
+  /// A closure of `withLock`.
+  case closure
 }
 
 extension BoxPersistence {
@@ -42,8 +50,8 @@ extension BoxPersistence {
 
   package func saveErrorWasRead(_ error: any Error) {}
 
-  package func observerIsBlocked(of share: String, sharedAt place: String?) {
-    warnOfBlockedObserver(of: share)
+  package func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {
+    code.warn(of: share)
   }
 
   package func threadIsRefused(_ refusal: ThreadStarter.Refusal) {

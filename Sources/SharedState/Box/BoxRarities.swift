@@ -14,8 +14,13 @@ final class BoxRarities {
   /// The values of `isLoading`, `loadError` and `saveError`.
   var status = BoxStatus()
 
-  /// Whether a warning was given that an observer has blocked a delivery thread.
-  var hasBlockedObserver = false
+  /// The code of the program of which a warning was given that it blocks others.
+  var reportedBlocks: Set<BlockedCode> = []
+
+  /// Since when a visit waits for the end of the running closure.
+  var waitsSince: ContinuousClock.Instant?
+  /// Whether a look at this is scheduled.
+  var isClosureWatched = false
 
   /// Whether an error that is not read is to be reported.
   var errorReport = ErrorReport.possible

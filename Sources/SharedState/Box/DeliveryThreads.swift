@@ -191,23 +191,32 @@ package final class DeliveryThreads: Sendable {
       state.isWatched = next != nil
       return (blocked, next)
     }
-    for entry in blocked { entry.box?.noteBlockedObserver() }
+    for entry in blocked { entry.box?.note(.observer) }
     if let next { look(after: next - now) }
   }
 }
 
 /// Writes the warning to standard error, for values that have no log.
-///
-/// - Parameter share: The name of its share.
-func warnOfBlockedObserver(of share: String) {
-  warn("An observer of '\(share)' has blocked for a second. The other observers of this value wait for it.")
-}
-
-/// Writes the warning to standard error, for values that have no log.
 func warnOfRefusedThread(_ refusal: ThreadStarter.Refusal) {
-  warn("The system starts no more threads for this process: \(refusal.reason). Observers wait until it does.")
+  write(warning: "The system starts no more threads for this process: \(refusal.reason). Observers wait until it does.")
 }
 
-private func warn(_ text: String) {
+private func write(warning text: String) {
   try? FileHandle.standardError.write(contentsOf: Data("SharedState: \(text)\n".utf8))
+}
+
+extension BlockedCode {
+  /// Writes the warning to standard error, for values that have no log.
+  ///
+  /// - Parameter share: The name of its share.
+  func warn(of share: String) {
+    let text =
+      switch self {
+      case .observer:
+        "An observer of '\(share)' has blocked for a second. The other observers of this value wait for it."
+      case .closure:
+        "A closure of 'withLock' of '\(share)' has run for a second. Changes from elsewhere, saves and reads wait for it."
+      }
+    write(warning: text)
+  }
 }

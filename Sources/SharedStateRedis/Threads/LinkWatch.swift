@@ -149,14 +149,25 @@ package final class LinkWatch: Sendable {
     count(kind)
   }
 
-  /// Reports that an observer has blocked one of the store's delivery threads for a second.
-  func observerIsBlocked(of name: String, sharedAt place: String?) {
-    tell(
-      "An observer has blocked for a second; the other observers of this value wait for it.",
-      .warning,
-      of: "blocked_observers",
-      ["name": "\(RedisName.printable(name))", "sharedAt": "\(place ?? "")"]
-    )
+  /// Reports that code of the program has blocked others for a second.
+  func isBlocked(by code: BlockedCode, of name: String, sharedAt place: String?) {
+    let metadata: Logger.Metadata = ["name": "\(RedisName.printable(name))", "sharedAt": "\(place ?? "")"]
+    switch code {
+    case .observer:
+      tell(
+        "An observer has blocked for a second; the other observers of this value wait for it.",
+        .warning,
+        of: "blocked_observers",
+        metadata
+      )
+    case .closure:
+      tell(
+        "A closure of 'withLock' has run for a second; changes by other services, saves and reads of this value wait for it.",
+        .warning,
+        of: "blocked_closures",
+        metadata
+      )
+    }
   }
 
   /// Reports an error that the program has not read.

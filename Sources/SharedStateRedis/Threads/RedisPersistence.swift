@@ -168,8 +168,8 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
 
   var keyDescription: String { key.description }
 
-  func observerIsBlocked(of share: String, sharedAt place: String?) {
-    key.store.watch.observerIsBlocked(of: key.name, sharedAt: place)
+  func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {
+    key.store.watch.isBlocked(by: code, of: key.name, sharedAt: place)
   }
 
   func threadIsRefused(_ refusal: ThreadStarter.Refusal) {

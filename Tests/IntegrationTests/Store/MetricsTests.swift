@@ -64,6 +64,19 @@ struct MetricsTests {
     try await eventually("the change that was given up is counted") { self.count("given_up") == 1 }
   }
 
+  @Test("a closure that holds up a change by another service is counted, and named in the log")
+  func blockedClosure() async throws {
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"), metrics: metrics)
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.save()
+    let held = HeldLock($count)
+    backend.set("count", "7")
+    try await eventually("the closure is counted") { self.count("blocked_closures") == 1 }
+    #expect(journal.entries("A closure of 'withLock'", name: "count").map(\.level) == [.warning])
+    held.end()
+  }
+
   @Test("adopted edits are counted")
   func adoptions() async throws {
     let store = try backend.store(metrics: metrics)

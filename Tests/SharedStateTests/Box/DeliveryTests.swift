@@ -241,7 +241,7 @@ private class OwnThreads: BoxPersistence, @unchecked Sendable {
   func load(within timeout: Duration?) async throws {}
   func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {}
   func reset(within timeout: Duration?) async throws {}
-  func observerIsBlocked(of share: String, sharedAt place: String?) {}
+  func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {}
   func threadIsRefused(_ refusal: ThreadStarter.Refusal) {}
 }
 
@@ -256,5 +256,7 @@ private final class Refused: OwnThreads, @unchecked Sendable {
 private final class Naming: OwnThreads, @unchecked Sendable {
   let places = Log<String?>()
 
-  override func observerIsBlocked(of share: String, sharedAt place: String?) { places.append(place) }
+  override func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {
+    places.append(place)
+  }
 }

@@ -26,6 +26,60 @@ struct LockedValueTests {
     withExtendedLifetime(observation) {}
   }
 
+  /// Remembers the code that was named.
+  private final class Naming: BoxPersistence, Sendable {
+    let named = Log<String>()
+    var keyDescription: String { ".naming" }
+    var reportsUnreadErrors: Bool { true }
+    func boxDidMutate() {}
+    func load(within timeout: Duration?) async throws {}
+    func save(replacingUnreadable: Bool, within timeout: Duration?) async throws {}
+    func reset(within timeout: Duration?) async throws {}
+    func isBlocked(by code: BlockedCode, share: String, sharedAt place: String?) {
+      named.append("\(code) of \(share)")
+    }
+  }
+
+  @Test func aClosureThatKeepsAChangeWaitingForASecondIsNamedOnce() async {
+    let naming = Naming()
+    let box = ValueBox([0], persistence: naming)
+    for round in 1...2 {
+      let held = HeldLock(Shared(box.place)) { $0.append(1) }
+      #expect(box.replace(with: [round + 1]) == nil)
+      if round == 1 {
+        await until("the named code", naming.named.values, is: ["closure of Shared<Array<Int>>(.naming)"])
+      } else {
+        // The second round is over when the closure of another value, which began later, is named.
+        let other = Naming()
+        let next = ValueBox([0], persistence: other)
+        let nextHeld = HeldLock(Shared(next.place)) { $0.append(1) }
+        #expect(next.replace(with: [1]) == nil)
+        await until("the number of named closures", other.named.values.count, is: 1)
+        nextHeld.end()
+      }
+      held.end()
+      await until("the number of remote changes", box.remoteChanges, is: UInt64(round))
+    }
+    #expect(naming.named.values.count == 1)
+  }
+
+  @Test func aClosureThatKeepsNothingWaitingIsNotNamed() async {
+    let (quiet, other) = (Naming(), Naming())
+    let (box, next) = (ValueBox([0], persistence: quiet), ValueBox([0], persistence: other))
+    // A change that had to wait for a moment only.
+    let short = HeldLock(Shared(box.place)) { $0.append(1) }
+    #expect(box.replace(with: [2]) == nil)
+    short.end()
+    await until("the number of remote changes", box.remoteChanges, is: 1)
+    let held = HeldLock(Shared(box.place)) { $0.append(1) }
+    let nextHeld = HeldLock(Shared(next.place)) { $0.append(1) }
+    #expect(next.replace(with: [1]) == nil)
+    await until("the number of named closures", other.named.values.count, is: 1)
+    #expect(quiet.named.values == [])
+    held.end()
+    nextHeld.end()
+  }
+
   @Test func itComesAlsoAfterAClosureThatThrows() async {
     let held = HeldLock(share) { _ in throw TestError() }
     #expect(box.replace(with: [2]) == nil)
