@@ -10,6 +10,7 @@ enum KeyOption: Hashable, Sendable, CaseIterable {
   case maximumBytes
   case usesArraysForDictionaries
   case detectsForeignEdits
+  case isStrict
   case validate
 
   var name: String {
@@ -20,6 +21,7 @@ enum KeyOption: Hashable, Sendable, CaseIterable {
     case .maximumBytes: "limit to its size"
     case .usesArraysForDictionaries: "arrays for dictionaries"
     case .detectsForeignEdits: "detection of foreign edits"
+    case .isStrict: "strictness"
     case .validate: "rules"
     }
   }
@@ -31,7 +33,8 @@ extension RedisSharedKey.Options {
     let isSame =
       conflict == other.conflict && removal == other.removal && timeToLive == other.timeToLive
       && maximumBytes == other.maximumBytes && usesArraysForDictionaries == other.usesArraysForDictionaries
-      && detectsForeignEdits == other.detectsForeignEdits && (validate == nil) == (other.validate == nil)
+      && detectsForeignEdits == other.detectsForeignEdits && isStrict == other.isStrict
+      && (validate == nil) == (other.validate == nil)
     return isSame ? [] : KeyOption.allCases.filter { text(of: $0) != other.text(of: $0) }
   }
 
@@ -54,6 +57,7 @@ extension RedisSharedKey.Options {
     case .maximumBytes: "\(maximumBytes) bytes"
     case .usesArraysForDictionaries: usesArraysForDictionaries ? "on" : "off"
     case .detectsForeignEdits: detectsForeignEdits ? "on" : "off"
+    case .isStrict: isStrict ? "on" : "off"
     case .validate: validate == nil ? "none" : "some"
     }
   }

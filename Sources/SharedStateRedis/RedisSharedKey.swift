@@ -92,6 +92,15 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     /// default they are objects, whose entries are merged one by one; an array is replaced as a whole.
     public var usesArraysForDictionaries: Bool
 
+    /// Whether a stored object of another shape is refused; `false` by default.
+    ///
+    /// An object is of another shape when it has members, and none of them is one that the type asks for: most likely
+    /// another value has the same name. A type whose members all have defaults, or are optional, decodes it all the
+    /// same, and a change would add its own members. By default the log warns of that, once for each value and service.
+    /// If it is refused, it is treated like a document that cannot be decoded. Documents that are decoded by a subclass
+    /// of `JSONDecoder` are not checked.
+    public var isStrict: Bool
+
     /// Encodes the document, with the settings of this encoder. A subclass may be called on any thread.
     public var encoder: JSONEncoder
 
@@ -119,6 +128,7 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       decoder: JSONDecoder = .init(),
       usesArraysForDictionaries: Bool = false,
       detectsForeignEdits: Bool = true,
+      isStrict: Bool = false,
       validate: (@Sendable (Value) throws -> Void)? = nil
     ) {
       self.conflict = conflict
@@ -126,11 +136,15 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
       self.usesArraysForDictionaries = usesArraysForDictionaries
       self.timeToLive = timeToLive
       self.detectsForeignEdits = detectsForeignEdits
+      self.isStrict = isStrict
       self.maximumBytes = maximumBytes
       self.encoder = encoder
       self.decoder = decoder
       self.validate = validate
     }
+
+    /// The default options, except that a stored object of another shape is refused: see ``isStrict``.
+    public static var strict: Self { Self(isStrict: true) }
 
     /// The default options. All keys share their encoder and decoder, because making them costs as much as a look-up.
     ///
@@ -213,9 +227,11 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
   /// - Parameters:
   ///   - defaultValue: Supplies the members that the type requires and a document lacks.
   ///   - whenCompleted: Takes the paths of those members.
+  ///   - whenOfOtherShape: Notes that a document has none of the type's members, but others.
   func coder(
     completedBy defaultValue: Value?,
-    whenCompleted: @escaping @Sendable ([[String]]) -> Void = { _ in }
+    whenCompleted: @escaping @Sendable ([[String]]) -> Void = { _ in },
+    whenOfOtherShape: @escaping @Sendable () -> Void = {}
   ) -> DocumentCoder<Value> {
     let coder = ValueCoder(
       options.encoder,
@@ -226,9 +242,13 @@ public struct RedisSharedKey<Value: Codable & Sendable>: SharedKey, CustomString
     return DocumentCoder(
       encode: { value in encoded { try coder.encode(value) } },
       decode: { document in
-        decoded(document) { try coder.decode(document) }.map { completed in
+        decoded(document) { try coder.decode(document) }.flatMap { completed in
+          if completed.isOfOtherShape {
+            if options.isStrict { return .failure(otherShape) }
+            whenOfOtherShape()
+          }
           if !completed.paths.isEmpty { whenCompleted(completed.paths) }
-          return completed.value
+          return .success(completed.value)
         }
       },
       form: { coder.formed($0) },
@@ -313,6 +333,11 @@ extension RedisSharedKey {
   /// The error for a stored document that is not read because it is larger than the options allow.
   func oversized(_ bytes: Int) -> RedisSharedStateError {
     .valueTooLarge(name: name, bytes: bytes, maximumBytes: options.maximumBytes)
+  }
+
+  /// The error for a stored object that has none of the members of the value's type.
+  private var otherShape: RedisSharedStateError {
+    .undecodable(name: name, reason: "it has no member that \(Value.self) has, so it is another value", writer: nil)
   }
 
   /// Why the key refuses a value; `nil`: it accepts it.

@@ -185,6 +185,16 @@ package final class LinkWatch: Sendable {
     )
   }
 
+  /// Reports that a stored object has none of the members of the value's type.
+  func isOfOtherShape(_ name: String, type: String) {
+    tell(
+      "The stored value has no member that this service's type has. It may be another value with the same name.",
+      .warning,
+      of: "other_shape",
+      ["name": "\(name)", "type": "\(type)"]
+    )
+  }
+
   /// Reports that the program ends with undelivered changes.
   func endedWithUndelivered(_ values: Int) {
     logger.warning(

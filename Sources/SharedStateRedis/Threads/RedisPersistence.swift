@@ -34,6 +34,8 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
     coder = key.coder(completedBy: initialValue) { paths in
       let members = completions.insert(paths)
       if !members.isEmpty { watch.completed(members, of: name) }
+    } whenOfOtherShape: {
+      if completions.insertOtherShape() { watch.isOfOtherShape(name, type: "\(Value.self)") }
     }
     self.initialValue = initialValue
   }
@@ -281,13 +283,20 @@ final class RedisPersistence<Value: Codable & Sendable>: RemotePersistence, Repl
   }
 }
 
-/// Remembers which members of one value were taken from its default, so that each is reported once.
+/// Remembers which members of one value were taken from its default, and whether all of them were, so that each is
+/// reported once.
 private final class ReportedCompletions: Sendable {
   /// The number of members that are remembered; further ones are not reported. A type may look for members of any name,
   /// so nothing else bounds their number.
   private static let maximum = 100
 
   private let members = Mutex<Set<String>>([])
+  private let wasOfOtherShape = Atomic(false)
+
+  /// Remembers that a document had none of the type's members, and returns whether that was not reported before.
+  func insertOtherShape() -> Bool {
+    !wasOfOtherShape.exchange(true, ordering: .relaxed)
+  }
 
   /// Remembers members, and returns those that were not reported before.
   func insert(_ paths: [[String]]) -> [String] {

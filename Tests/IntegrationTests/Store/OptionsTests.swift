@@ -16,6 +16,7 @@ struct OptionsTests {
     ("arrays for dictionaries", ["off", "on"], .init(usesArraysForDictionaries: true)),
     ("rules", ["none", "some"], .init(validate: { _ in })),
     ("detection of foreign edits", ["on", "off"], .init(detectsForeignEdits: false)),
+    ("strictness", ["off", "on"], .init(isStrict: true)),
   ]
 
   @Test("are an issue of the test that makes them, once for each name and option; the first share's options apply")

@@ -15,6 +15,8 @@ package struct DocumentDecoder: Sendable {
     package let value: Value
     /// The paths of the members that were taken from elsewhere, each from the outermost name to the innermost.
     package let paths: [[String]]
+    /// Whether the document is an object of another shape: it has members, and none of those that the type has asked for.
+    package let isOfOtherShape: Bool
   }
 
   private let options: DecodingOptions
@@ -54,7 +56,7 @@ package struct DocumentDecoder: Sendable {
     let fallback = `default`.map { DocumentReader($0, options) }
     let reader = DocumentReader(document, options, fallback: fallback)
     let value = try reader.read(type, at: ReadingPlace(0, fallback: fallback.map { _ in 0 }))
-    return Completed(value: value, paths: reader.completed)
+    return Completed(value: value, paths: reader.completed, isOfOtherShape: reader.isOfOtherShape)
   }
 
   /// Parses a document.

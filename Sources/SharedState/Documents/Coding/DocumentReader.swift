@@ -26,6 +26,9 @@ final class DocumentReader {
   /// The dictionaries that are being read, the innermost one last, so that their keys can be told from member names.
   @exclusivity(unchecked) var openDictionaries: [(object: Int, keys: DictionaryKeyKind)] = []
   @exclusivity(unchecked) private var isProbing = false
+  /// Whether the outermost object was asked for members, and whether it had one of them.
+  @exclusivity(unchecked) private var hasAskedRoot = false
+  @exclusivity(unchecked) private var hasKnownMember = false
   /// For each object below the root the key that is likely to be asked for next; 0 for the first one.
   @exclusivity(unchecked) private var cursors: ContiguousArray<UInt32> = []
   /// The members of objects by their names, converted by the strategy for keys.
@@ -72,8 +75,18 @@ final class DocumentReader {
   /// Finds the value of a member.
   @inline(__always)
   func member(_ key: some CodingKey, of object: Int) -> Int? {
-    guard options.usesPlainKeys else { return converted(object)[key.stringValue] }
-    return member(named: key.stringValue, of: object)
+    let value =
+      options.usesPlainKeys ? member(named: key.stringValue, of: object) : converted(object)[key.stringValue]
+    if object == root {
+      hasAskedRoot = true
+      if value != nil { hasKnownMember = true }
+    }
+    return value
+  }
+
+  /// Whether the outermost value is an object that has members, and its type has asked for others only.
+  var isOfOtherShape: Bool {
+    hasAskedRoot && !hasKnownMember && kind(root) == .object && Int(document.nodes[root].next) > root + 1
   }
 
   /// Finds the value of a member by its name in the document. Most types ask in the order of the document.
@@ -100,6 +113,8 @@ final class DocumentReader {
   /// The names and values of an object's members as a type sees them, in order. Of several with one name the first
   /// counts.
   func members(of object: Int) -> [(name: String, value: Int)] {
+    // The type may know all of them.
+    if object == root { hasKnownMember = true }
     if !options.usesPlainKeys {
       return converted(object).map { ($0.key, $0.value) }.sorted { $0.1 < $1.1 }
     }

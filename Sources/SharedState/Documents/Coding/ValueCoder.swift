@@ -54,7 +54,11 @@ package struct ValueCoder<Value: Codable & Sendable>: Sendable {
     case .own(_, let decoder):
       try decoder.decode(Value.self, from: decoder.document(document), completedBy: completion?.document)
     case .foundation(_, let decoder):
-      DocumentDecoder.Completed(value: try decoder.decode(Value.self, from: document), paths: [])
+      DocumentDecoder.Completed(
+        value: try decoder.decode(Value.self, from: document),
+        paths: [],
+        isOfOtherShape: false
+      )
     }
   }
 
