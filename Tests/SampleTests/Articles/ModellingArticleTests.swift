@@ -212,6 +212,35 @@ struct ModellingArticleTests {
 
   // MARK: Options
 
+  enum Feature: String, SkippedWhenUnknown { case search, giftCards }
+
+  @Test func aFlagIsTurnedOffBesideAnUnknownOne() async throws {
+    let server = InProcessRedis()
+    let features = Shared(wrappedValue: Set<Feature>(), .redis("features", store: .inProcess(server)))
+    server.set("features", #"["giftCards","search"]"#)
+    try await features.load()
+    #expect(features.wrappedValue == [.giftCards, .search])
+    server.set("features", #"["later","search"]"#)
+    try await features.load()
+    #expect(features.wrappedValue == [.search])
+  }
+
+  @Test func anotherValueWithTheSameNameIsRefused() async throws {
+    struct CheckoutConfig: Codable, Hashable, Sendable {
+      var maximumItems = 10
+    }
+    let server = InProcessRedis()
+    server.set("checkout:config", #"{"x":5}"#)
+    try await withDependencies {
+      $0.defaultRedisStore = .inProcess(server)
+    } operation: {
+      @Shared(.redis("checkout:config", options: .strict)) var config = CheckoutConfig()
+      let error = await #expect(throws: RedisSharedStateError.self) { try await $config.load() }
+      #expect(error?.code == .undecodable)
+    }
+    #expect(server.get("checkout:config") == #"{"x":5}"#)
+  }
+
   @Test func aChangeWinsOverARemoval() async throws {
     typealias Item = Shop.Item
     @Shared(.redis("cart", options: .init(removal: .changeWins))) var cart: IdentifiedArrayOf<Item> = []

@@ -426,6 +426,37 @@ struct SchemaChangesArticleTests {
     }
   }
 
+  enum AddedElement {
+    enum V1 {
+      enum Flag: String, SkippedWhenUnknown { case search, express }
+    }
+
+    enum V2 {
+      enum Flag: String, SkippedWhenUnknown { case search, express, drone }
+    }
+  }
+
+  @Test func aCaseOfElementsIsAdded() async throws {
+    typealias V1 = Set<AddedElement.V1.Flag>
+    typealias V2 = Set<AddedElement.V2.Flag>
+    let server = InProcessRedis()
+    let (old, new) = (config(server, V1()), config(server, V2()))
+    old.withLock { $0 = [.search, .express] }
+    try await old.save()
+    #expect(server.get("checkout:config") == #"["express","search"]"#)
+    try await new.load()
+    new.withLock { $0 = [.drone, .express] }
+    try await new.save()
+    #expect(server.get("checkout:config") == #"["drone","express"]"#)
+    try await old.load()
+    #expect(old.wrappedValue == [.express])
+    old.withLock { $0 = [.search] }
+    try await old.save()
+    #expect(server.get("checkout:config") == #"["drone","search"]"#)
+    try await new.load()
+    #expect(new.wrappedValue == [.drone, .search])
+  }
+
   enum PreparedCase {
     struct V1: Codable, Hashable, Sendable {
       enum Delivery: String, Codable, Sendable {

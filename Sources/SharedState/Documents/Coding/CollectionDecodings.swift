@@ -44,11 +44,15 @@ extension Array: CollectionDecodable where Element: Decodable {
 
 private final class ArrayDecoding<Element: Decodable>: ValueDecoding<[Element]>, @unchecked Sendable {
   private let element = TypeDecoding.of(Element.self)
+  private let unknown = UnknownValues.of(Element.self)
 
   override func read(at place: ReadingPlace, from reader: DocumentReader) throws -> [Element] {
     var elements: [Element] = []
     if reader.kind(place.node) == .array { elements.reserveCapacity(reader.count(of: place.node)) }
-    try reader.readElements(of: place.node) { elements.append(try element.read(at: $0, from: reader)) }
+    try reader.readElements(of: place.node) { place in
+      if let unknown, unknown.contain(place, of: reader) { return }
+      elements.append(try element.read(at: place, from: reader))
+    }
     return elements
   }
 }
@@ -59,10 +63,14 @@ extension Set: CollectionDecodable where Element: Decodable {
 
 private final class SetDecoding<Element: Decodable & Hashable>: ValueDecoding<Set<Element>>, @unchecked Sendable {
   private let element = TypeDecoding.of(Element.self)
+  private let unknown = UnknownValues.of(Element.self)
 
   override func read(at place: ReadingPlace, from reader: DocumentReader) throws -> Set<Element> {
     var elements: Set<Element> = []
-    try reader.readElements(of: place.node) { elements.insert(try element.read(at: $0, from: reader)) }
+    try reader.readElements(of: place.node) { place in
+      if let unknown, unknown.contain(place, of: reader) { return }
+      elements.insert(try element.read(at: place, from: reader))
+    }
     return elements
   }
 }
@@ -76,6 +84,7 @@ private final class DictionaryDecoding<Key: Decodable & Hashable, Value: Decodab
   @unchecked Sendable
 {
   private let keys = DictionaryKeys<Key>()
+  private let unknownKeys = UnknownValues.of(Key.self)
   private let value = TypeDecoding.of(Value.self)
 
   override func read(at place: ReadingPlace, from reader: DocumentReader) throws -> [Key: Value] {
@@ -92,6 +101,7 @@ private final class DictionaryDecoding<Key: Decodable & Hashable, Value: Decodab
     defer { reader.openDictionaries.removeLast() }
     for member in reader.document.members(of: object) {
       let name = try reader.dictionaryName(at: member.key, keys.kind)
+      if let unknownKeys, unknownKeys.contain(name: name) { continue }
       let key = try keys.key(named: name, at: member.key, from: reader)
       if dictionary[key] == nil { dictionary[key] = try value.read(at: ReadingPlace(member.value), from: reader) }
     }

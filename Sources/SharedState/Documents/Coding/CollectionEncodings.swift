@@ -47,9 +47,12 @@ extension DocumentWriter {
 private final class ArrayEncoding<Element: Encodable>: ValueEncoding<[Element]>, @unchecked Sendable {
   private let element = TypeEncoding.of(Element.self)
   private let list = ListForms.of(Element.self)
+  private let unknown = UnknownValues.of(Element.self)
 
   override func write(_ elements: [Element], key: (any CodingKey)?, to writer: DocumentWriter) throws {
-    if let forms = writer.forms, let form = list?.form(of: elements, forms.coders) {
+    if let forms = writer.forms,
+      let form = list?.form(of: elements, forms.coders) ?? unknown?.form(of: elements, forms.coders)
+    {
       forms.append(form, at: writer.text.count)
     }
     try writer.write(elements, key: key, element)
