@@ -66,14 +66,27 @@ package final class DependencyCache: Sendable {
     return old
   }
 
-  /// Fails the run of the tests where the caller's test is unknown, as in a detached task.
+  /// Fails the run of the tests where the caller's test is unknown, as in a detached task. Where no test is ever known,
+  /// because nothing in the process knows of tests, that is reported once.
   ///
   /// - Parameter message: Makes the message, when it is needed.
   package static func reportUnknownTest(_ message: () -> String) {
     let values = DependencyValues.current
     guard values.cache == nil, values.overrides.isEmpty, TestRun.current == nil else { return }
-    _ = TestRun.provider?.reportBesideTests(message())
+    guard let provider = TestRun.provider else {
+      if isTesting { _ = reportsThatTestsShareValues }
+      return
+    }
+    _ = provider.reportBesideTests(message())
   }
+
+  private static let reportsThatTestsShareValues: Void = reportIssue(
+    """
+    The tests of this target share their values, such as one fake Redis and one storage in memory, because the target \
+    does not link the library that tells tests apart. Add the product 'SharedStateTesting' of the package \
+    'swift-shared-state' to its dependencies, or 'SharedStateRedisTesting', where it uses '.redis' keys.
+    """
+  )
 
   /// Tells one test from another: by its cache, and by the number of resets, as between tests of XCTest.
   package struct Generation: Sendable {

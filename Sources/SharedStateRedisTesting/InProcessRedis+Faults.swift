@@ -17,7 +17,7 @@ extension InProcessRedis {
   /// Breaks open connections. Replies and messages that were sent before can still be read; requests that a paused
   /// server has not handled are lost.
   ///
-  /// Clients may connect again at once, unless ``refuseConnections(_:)`` was called before.
+  /// Clients may connect again at once, unless ``refuseConnections(_:keepingOpenConnections:)`` was called before.
   /// - Parameters:
   ///   - connections: Which of each client's connections to break.
   ///   - client: The only client to cut off; `nil`: all clients.
@@ -29,10 +29,21 @@ extension InProcessRedis {
     }
   }
 
-  /// Answers every attempt to connect with an error, until ``acceptConnections()`` is called. Open connections stay
-  /// open.
-  public func refuseConnections(_ error: RedisSharedStateError = .unreachable(reason: "connections are refused")) {
-    perform { $0.faults.connectionError = error }
+  /// Becomes a server that cannot be reached: breaks open connections, and answers every attempt to connect with an
+  /// error, until ``acceptConnections()`` is called.
+  ///
+  /// - Parameters:
+  ///   - error: The answer.
+  ///   - keepingOpenConnections: Whether open connections stay open, so that only a client that loses its connection is
+  ///     cut off.
+  public func refuseConnections(
+    _ error: RedisSharedStateError = .unreachable(reason: "connections are refused"),
+    keepingOpenConnections: Bool = false
+  ) {
+    perform { server in
+      server.faults.connectionError = error
+      if !keepingOpenConnections { server.cut("the server cannot be reached") }
+    }
   }
 
   /// Lets clients connect again.

@@ -1,6 +1,7 @@
 import Dispatch
 import SharedStateDependencies
-package import Testing
+import Synchronization
+public import Testing
 
 /// How long a test waits before it fails. Generous, because only a failing test waits this long.
 package let patience = Duration.seconds(60)
@@ -14,23 +15,68 @@ package struct WaitedInVain: Error, CustomStringConvertible {
   }
 }
 
+extension AsyncSequence where Self: Sendable, Element: Sendable {
+  /// Waits for an element that is as wanted, and returns it.
+  ///
+  /// ```swift
+  /// try await $config.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
+  /// ```
+  /// It works with the `updates` of a share or a store, and with every other sequence that ends when its task is
+  /// cancelled.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long to wait. Only a failing test waits this long, so it can be generous.
+  ///   - isWanted: Is asked about each element, in order, on the task of this call.
+  /// - Throws: An error that says which element came last, when there is no wanted one in time, or before the sequence
+  ///   ends. It is recorded as an issue of this line, too, unless the task was cancelled. Errors of the sequence are
+  ///   thrown as they are.
+  @discardableResult
+  public func first(
+    within timeout: Duration,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    where isWanted: @escaping @Sendable (Element) -> Bool
+  ) async throws -> Element {
+    let last = Last<Element>()
+    let what = "a wanted element"
+    return try await inTime(what, within: timeout, found: { last.description }, sourceLocation: sourceLocation) {
+      for try await element in self {
+        last.set(element)
+        if isWanted(element) { return element }
+      }
+      if Task.isCancelled { throw CancellationError() }
+      throw WaitedInVain(for: what, found: "\(last), and the sequence has ended")
+    }
+  }
+}
+
+/// The last element that a wait has seen.
+private final class Last<Element: Sendable>: Sendable, CustomStringConvertible {
+  private let element = Mutex<Element?>(nil)
+
+  func set(_ element: Element) { self.element.withLock { $0 = element } }
+
+  var description: String { element.withLock { $0 }.map { "\($0)" } ?? "none" }
+}
+
 /// Waits for a closure to return, for at most ``patience`` and the test's time limit.
 ///
 /// Cancelling a task does not end a wait by itself, so `wait` has to end when its task is cancelled. A test that kept
 /// waiting after its time limit would never end, and neither would the whole run.
 /// - Parameters:
 ///   - what: A description of the awaited event, for the failure.
+///   - timeout: How long to wait.
 ///   - found: A description of the state when the wait failed, for the failure.
 /// - Throws: ``WaitedInVain``. When the time is over, it is recorded as an issue first. When the task is cancelled, it
 ///   is not, because the test may intend that. Errors of `wait` are thrown as they are.
 package func inTime<Result: Sendable>(
   _ what: String,
+  within timeout: Duration = patience,
   found: (@Sendable () -> String)? = nil,
   sourceLocation: SourceLocation = #_sourceLocation,
   wait: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
   do {
-    return try await Deadline.run(within: patience, operation: wait) { WaitedInVain(for: what, found: found?()) }
+    return try await Deadline.run(within: timeout, operation: wait) { WaitedInVain(for: what, found: found?()) }
   } catch let error as WaitedInVain {
     Issue.record("\(error)", sourceLocation: sourceLocation)
     throw error

@@ -23,6 +23,41 @@ struct WaitingTests {
     #expect(error?.description == "waited in vain for 8; found: 7")
   }
 
+  @Test("a wait for an element says which one came last, and returns the wanted one")
+  func element() async throws {
+    let count = Shared(value: 7)
+    let (seen, continuation) = AsyncStream.makeStream(of: Void.self)
+    let wait = Task {
+      try await count.updates.first(within: .seconds(3_600)) { _ in
+        continuation.yield()
+        return false
+      }
+    }
+    for await _ in seen { break }
+    wait.cancel()
+    let error = await #expect(throws: WaitedInVain.self) { try await wait.value }
+    #expect(error?.description == "waited in vain for a wanted element; found: 7")
+    #expect(try await count.updates.first(within: .seconds(3_600)) { $0 == 7 } == 7)
+  }
+
+  @Test("a wait for an element has a deadline, and an end with its sequence, and fails the test then")
+  func deadline() async throws {
+    let count = Shared(value: 7)
+    let (ended, continuation) = AsyncStream.makeStream(of: Int.self)
+    continuation.yield(1)
+    continuation.finish()
+    await withKnownIssue {
+      await #expect(throws: WaitedInVain.self) { try await count.updates.first(within: .zero) { $0 == 8 } }
+    } matching: { issue in
+      "\(issue)".contains("waited in vain for a wanted element")
+    }
+    await withKnownIssue {
+      await #expect(throws: WaitedInVain.self) { try await ended.first(within: .seconds(3_600)) { $0 == 8 } }
+    } matching: { issue in
+      "\(issue)".contains("found: 1, and the sequence has ended")
+    }
+  }
+
   @Test("stores end with their test, even if it fails with an undelivered change and without a server")
   func storesEnd() async throws {
     let test = try #require(Test.current)

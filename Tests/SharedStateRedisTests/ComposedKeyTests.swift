@@ -43,7 +43,6 @@ struct ComposedKeyTests {
     try await composed.load()
     try await count.load()
     server.refuseConnections()
-    server.cutConnections()
     try await waitUntil { count.loadError != nil }
     count.withLock { $0 = 5 }
     try await waitUntil { composed.wrappedValue == 5 }

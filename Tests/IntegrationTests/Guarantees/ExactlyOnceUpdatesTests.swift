@@ -57,7 +57,7 @@ struct ExactlyOnceUpdatesTests {
     @Shared(.redis("count", store: other)) var others = 0
     try await $count.load()
     try await $others.load()
-    backend.redis.refuseConnections()
+    backend.redis.refuseConnections(keepingOpenConnections: true)
     backend.redis.cutAfterNextCommit()
     let updating = Task { [$count] in
       try await $count.updateAtomically {
@@ -80,7 +80,7 @@ struct ExactlyOnceUpdatesTests {
     try await $count.load()
     let shares = others.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
     for share in shares { try await share.load() }
-    backend.redis.refuseConnections()
+    backend.redis.refuseConnections(keepingOpenConnections: true)
     backend.redis.cutAfterNextCommit()
     let updating = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
     try await shares[0].becomes(1)
@@ -101,7 +101,7 @@ struct ExactlyOnceUpdatesTests {
     @Shared(.redis("count", store: other)) var others = 0
     try await $others.updateAtomically { $0 += 5 }
     try await $count.becomes(5)
-    backend.redis.refuseConnections()
+    backend.redis.refuseConnections(keepingOpenConnections: true)
     backend.redis.cutAfterNextCommit()
     let updating = Task { [$count] in try await $count.updateAtomically { $0 += 1 } }
     try await $others.becomes(6)
@@ -120,7 +120,7 @@ struct ExactlyOnceUpdatesTests {
     $count.withLock { $0 = 5 }
     try await $count.save()
     let before = backend.redis.snapshot()
-    backend.redis.refuseConnections()
+    backend.redis.refuseConnections(keepingOpenConnections: true)
     // Otherwise the subscriber could see the result of the commit, and heal the older server with it.
     backend.redis.holdMessages()
     backend.redis.cutAfterNextCommit()
@@ -146,7 +146,7 @@ struct ExactlyOnceUpdatesTests {
     @Shared(.redis("count", store: store)) var count = 0
     $count.withLock { $0 = 5 }
     try await $count.save()
-    backend.redis.refuseConnections()
+    backend.redis.refuseConnections(keepingOpenConnections: true)
     // A service that received the message would know the effect, and restore it.
     backend.redis.dropMessages()
     backend.redis.cutAfterNextCommit()

@@ -21,7 +21,6 @@ struct MetricsTests {
     try await $count.load()
     #expect(self.count("disconnections") == 0)
     backend.redis.refuseConnections()
-    backend.cut(.writer, of: "service")
     try await store.isDown()
     try await eventually("the disconnection is counted") { self.count("disconnections") > 0 }
   }

@@ -144,7 +144,6 @@ struct FakeBackend: Backend {
 
   func goDown() {
     redis.refuseConnections(.unreachable(reason: "down"))
-    redis.cutConnections()
   }
 
   func comeBack() { redis.acceptConnections() }
@@ -181,7 +180,7 @@ struct FakeBackend: Backend {
   func separableStore(_ label: String) throws -> RedisStore { try store(label) }
 
   func separate(_ label: String) {
-    redis.refuseConnections(.unreachable(reason: "separated"))
+    redis.refuseConnections(.unreachable(reason: "separated"), keepingOpenConnections: true)
     redis.cutConnections(of: label)
   }
 

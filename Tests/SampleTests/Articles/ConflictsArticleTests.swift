@@ -24,8 +24,8 @@ struct ConflictsArticleTests {
     $config.withLock { $0.maximumItems = 20 }
     $copy.withLock { $0.currency = "EUR" }
     server.resume()
-    for await config in $config.updates where config.currency == "EUR" { break }
-    for await copy in $copy.updates where copy.maximumItems == 20 { break }
+    try await $config.updates.first(within: .seconds(10)) { $0.currency == "EUR" }
+    try await $copy.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
     #expect(config.maximumItems == 20)
     #expect(copy.currency == "EUR")
   }

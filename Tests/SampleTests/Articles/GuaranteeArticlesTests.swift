@@ -34,7 +34,7 @@ struct GuaranteeArticlesTests {
     @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
     try await $config.load()
     server.set("checkout:config", #"{"maximumItems":20}"#)
-    for await config in $config.updates where config.maximumItems == 20 { break }
+    try await $config.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
     let metadata = try await store.metadata(for: "checkout:config")
     if let metadata, metadata.isForeign { print("Somebody has edited the config by hand.") }
     #expect(metadata?.isForeign == true)

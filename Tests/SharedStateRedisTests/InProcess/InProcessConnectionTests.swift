@@ -72,10 +72,19 @@ struct InProcessConnectionTests {
   @Test(arguments: [RedisSharedStateError.unreachable(reason: "down"), .authenticationFailed, .notPrimary])
   func `connections are refused with the error that was asked for`(error: RedisSharedStateError) throws {
     let open = try InProcessProbe(server)
-    server.refuseConnections(error)
+    server.refuseConnections(error, keepingOpenConnections: true)
     #expect(failure { _ = try InProcessProbe(server) } == error)
     try open.send(.ping)
     #expect(try open.answered() == [1])
+    server.acceptConnections()
+    #expect(failure { _ = try InProcessProbe(server) } == nil)
+  }
+
+  @Test func `a server that cannot be reached has no open connections, either`() throws {
+    let open = try InProcessProbe(server)
+    server.refuseConnections()
+    #expect(failure { try open.send(.ping) }?.code == .disconnected)
+    #expect(failure { _ = try InProcessProbe(server) }?.code == .unreachable)
     server.acceptConnections()
     #expect(failure { _ = try InProcessProbe(server) } == nil)
   }

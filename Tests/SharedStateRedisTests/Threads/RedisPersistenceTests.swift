@@ -95,7 +95,6 @@ struct RedisPersistenceTests {
     let counts = (0..<600).map { Shared(wrappedValue: 0, .redis("count\($0)", store: store)) }
     try await tooLarge.load()
     server.refuseConnections()
-    server.cutConnections()
     try await eventually("the end of the connection") { store.status != .inProcess }
     tooLarge.withLock { $0 = "too large" }
     for count in counts { count.withLock { $0 = 1 } }

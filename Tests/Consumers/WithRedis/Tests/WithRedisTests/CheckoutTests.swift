@@ -15,7 +15,7 @@ struct CheckoutTests {
     @Shared(.redis("checkout:config", store: catalog)) var copy = CheckoutConfig()
 
     $config.withLock { $0.maximumItems = 20 }
-    for await copy in $copy.updates where copy.maximumItems == 20 { break }
+    try await $copy.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
 
     #expect(try server.command("GET", "checkout:config").text == #"{"maximumItems":20}"#)
     for store in [checkout, catalog] { await store.shutdown(within: .seconds(5)) }

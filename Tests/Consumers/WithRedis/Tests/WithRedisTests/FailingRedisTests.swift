@@ -20,7 +20,7 @@ struct FailingRedisTests {
     @Shared(.redis("checkout:config", store: catalog)) var copy = CheckoutConfig()
 
     $config.withLock { $0.maximumItems = 20 }
-    for await copy in $copy.updates where copy.maximumItems == 20 { break }
+    try await $copy.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
   }
 
   @Test func aServiceIsGivenItsStore() async throws {
@@ -50,7 +50,7 @@ struct FailingRedisTests {
     try await $config.load()
 
     try server.command("SET", "checkout:config", #"{"maximumItems":5}"#)
-    for await config in $config.updates where config.maximumItems == 5 { break }
+    try await $config.updates.first(within: .seconds(10)) { $0.maximumItems == 5 }
 
     try server.pause()
     $config.withLock { $0.maximumItems = 30 }
