@@ -26,6 +26,8 @@ struct Service {
 
   /// Serves until the commands end.
   func run(commands: AsyncStream<String>) async {
+    // Until a value is loaded, a share has its default, which must not be served.
+    do { try await $config.load() } catch { say("starts with the config of its file: \(error)") }
     await withTaskGroup { tasks in
       tasks.addTask { await watchConfig() }
       tasks.addTask { await watchConnection() }

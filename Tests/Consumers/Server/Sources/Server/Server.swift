@@ -9,15 +9,16 @@ struct CheckoutConfig: Codable, ResponseEncodable, Sendable {
 struct Server {
   static func main() async throws {
     let store = try RedisStore.fromEnvironment(requireServer: true)
-    try await store.connected(within: .seconds(10))
+    let router = try await router(on: store)
     let port = Environment().get("PORT", as: Int.self) ?? 8080
-    let app = Application(router: router(on: store), configuration: .init(address: .hostname("127.0.0.1", port: port)))
+    let app = Application(router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)))
     try await app.runService()  // until SIGTERM or SIGINT, and the last answer
     await store.shutdown(within: .seconds(5))
   }
 
-  static func router(on store: RedisStore) -> Router<BasicRequestContext> {
+  static func router(on store: RedisStore) async throws -> Router<BasicRequestContext> {
     let config = Shared(wrappedValue: CheckoutConfig(), .redis("checkout:config", store: store))
+    try await config.load(within: .seconds(10))  // or the first requests would be served with the default
     let router = Router()
     router.get("config") { _, _ in
       config.wrappedValue
@@ -28,10 +29,7 @@ struct Server {
       return config.wrappedValue
     }
     router.get("ready") { _, _ -> HTTPResponse.Status in
-      switch store.status {
-      case .connected, .inProcess: .ok
-      case .connecting, .reconnecting, .stopped: .serviceUnavailable
-      }
+      config.loadError == nil ? .ok : .serviceUnavailable
     }
     return router
   }

@@ -11,7 +11,8 @@ struct ServerTests {
   @Test func aServerAnswersWithWhatAnotherOneChanges() async throws {
     let redis = InProcessRedis()
     let stores = [RedisStore.inProcess(redis), RedisStore.inProcess(redis)]
-    let servers = stores.map { Application(router: Server.router(on: $0)) }
+    var servers: [Application<RouterResponder<BasicRequestContext>>] = []
+    for store in stores { servers.append(Application(router: try await Server.router(on: store))) }
 
     try await servers[0].test(.router) { client in
       try await client.execute(uri: "/config/maximumItems/20", method: .put) { response in
@@ -21,7 +22,7 @@ struct ServerTests {
     try await stores[0].flush(within: .seconds(10))
 
     @Shared(.redis("checkout:config", store: stores[1])) var config = CheckoutConfig()
-    for await config in $config.updates where config.maximumItems == 20 { break }
+    try await $config.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
     try await servers[1].test(.router) { client in
       try await client.execute(uri: "/config", method: .get) { response in
         #expect(String(buffer: response.body) == #"{"maximumItems":20}"#)
@@ -29,16 +30,41 @@ struct ServerTests {
     }
   }
 
+  @Test func theFirstRequestIsServedWithTheStoredValue() async throws {
+    let redis = InProcessRedis()
+    redis.set("checkout:config", #"{"maximumItems":33}"#)
+    try await Application(router: Server.router(on: .inProcess(redis))).test(.router) { client in
+      try await client.execute(uri: "/config", method: .get) { response in
+        #expect(String(buffer: response.body) == #"{"maximumItems":33}"#)
+      }
+    }
+  }
+
+  @Test func aServerDoesNotStartWithADocumentThatItCannotRead() async throws {
+    let redis = InProcessRedis()
+    redis.set("checkout:config", "no document")
+    await #expect(throws: RedisSharedStateError.self) { _ = try await Server.router(on: .inProcess(redis)) }
+  }
+
+  @Test func aServerWhoseValueCannotBeReadAnyMoreIsNotReady() async throws {
+    let redis = InProcessRedis()
+    let store = RedisStore.inProcess(redis)
+    try await Application(router: Server.router(on: store)).test(.router) { client in
+      @Shared(.redis("checkout:config", store: store)) var config = CheckoutConfig()
+      redis.set("checkout:config", "no document")
+      await #expect(throws: RedisSharedStateError.self) { try await $config.load() }
+      try await client.execute(uri: "/ready", method: .get) { #expect($0.status == .serviceUnavailable) }
+    }
+  }
+
   @Test func aServerWithoutRedisIsNotReady() async throws {
     let redis = InProcessRedis()
     let store = RedisStore.inProcess(redis)
-    try await store.connected(within: .seconds(10))
     try await Application(router: Server.router(on: store)).test(.router) { client in
       try await client.execute(uri: "/ready", method: .get) { #expect($0.status == .ok) }
 
       redis.refuseConnections()
-      redis.cutConnections()
-      for await case .reconnecting in store.statuses { break }
+      try await store.statuses.first(within: .seconds(10)) { if case .reconnecting = $0 { true } else { false } }
       try await client.execute(uri: "/ready", method: .get) { #expect($0.status == .serviceUnavailable) }
     }
   }

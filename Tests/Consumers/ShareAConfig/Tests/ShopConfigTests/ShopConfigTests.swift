@@ -13,12 +13,12 @@ struct ShopConfigTests {
     }
   }
 
-  @Test func theCheckoutSeesWhatTheOfficeChanges() async {
+  @Test func theCheckoutSeesWhatTheOfficeChanges() async throws {
     let server = InProcessRedis()
     let (office, checkout) = (config(on: server), config(on: server))
 
     office.withLock { $0.maximumItems = 20 }
-    for await config in checkout.updates where config.maximumItems == 20 { break }
+    try await checkout.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
   }
 
   @Test func bothKeepTheirChanges() async throws {
@@ -32,8 +32,8 @@ struct ShopConfigTests {
     checkout.withLock { $0.banner = "Sale" }
     server.resume()
 
-    for await config in office.updates where config.banner == "Sale" { break }
-    for await config in checkout.updates where config.maximumItems == 20 { break }
+    try await office.updates.first(within: .seconds(10)) { $0.banner == "Sale" }
+    try await checkout.updates.first(within: .seconds(10)) { $0.maximumItems == 20 }
     #expect(server.get("shop:config") == #"{"maximumItems":20,"banner":"Sale"}"#)
   }
 }
