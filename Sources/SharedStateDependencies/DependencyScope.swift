@@ -3,7 +3,10 @@
 /// A class, so that a store can put the same values in force for each action without copying them.
 @usableFromInline
 package final class DependencyScope: Sendable {
-  @TaskLocal static var current = DependencyScope(DependencyValues(cache: nil))
+  @TaskLocal static var current = defaults
+
+  /// The defaults of the process, or of the calling test.
+  private static let defaults = DependencyScope(DependencyValues(cache: nil))
 
   let values: DependencyValues
   /// Whether the values are being changed. That is not a part of them, because the closure that changes them may replace
@@ -19,6 +22,13 @@ package final class DependencyScope: Sendable {
   package static var kept: DependencyScope? {
     let values = DependencyValues.captured
     return values.isDefault ? nil : DependencyScope(values)
+  }
+
+  /// The scope to put in force so that kept values apply, whatever the caller's are; `nil` when nothing has to change.
+  @usableFromInline
+  package static func toApply(_ kept: DependencyScope?) -> DependencyScope? {
+    if let kept { return kept }
+    return current === defaults ? nil : defaults
   }
 
   /// Runs an operation with the values in force. It has no type parameter, so that it is compiled once.

@@ -220,7 +220,7 @@ struct EffectSource<Action: Sendable>: Sendable {
 
   /// Subscribes, with the dependencies in force.
   func start(_ send: Send<Action>, _ end: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-    guard let dependencies else { return subscribe(send, end) }
+    guard let dependencies = DependencyScope.toApply(dependencies) else { return subscribe(send, end) }
     return dependencies.inForce { subscribe(send, end) }
   }
 }

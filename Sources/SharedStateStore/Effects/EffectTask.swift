@@ -52,7 +52,7 @@ final class EffectTask<Action: Sendable>: Sendable {
 
   /// Runs the closure, with its dependencies in force.
   func run(_ send: Send<Action>, report: @Sendable (String, CallSite) -> Void) async {
-    guard let dependencies else { return await perform(send, report: report) }
+    guard let dependencies = DependencyScope.toApply(dependencies) else { return await perform(send, report: report) }
     await dependencies.inForce { await perform(send, report: report) }
   }
 

@@ -190,7 +190,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     guard begin(on: thread) else { return leave(action) }
     if isWatched { return reduceFirst(action, on: thread) }
     var effect = Effect<Action>.none
-    if let dependencies {
+    if let dependencies = DependencyScope.toApply(dependencies) {
       dependencies.inForce { effect = reduction(&storage, action, registry: registry) }
     } else if reduction.children == nil {
       // Calling the reduction would instantiate the metadata of its type where the code is not specialised.
@@ -334,7 +334,8 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
 
   private func reduce(_ action: Action, isSentByEffect: Bool, _ work: inout Work) -> Effect<Action> {
     var effect = Effect<Action>.none
-    if let dependencies {
+    // An effect, which may have other dependencies, or a reader of the mailbox may be the caller.
+    if let dependencies = DependencyScope.toApply(dependencies) {
       dependencies.inForce {
         effect = reduceWatched(action, isSentByEffect: isSentByEffect)
       }
