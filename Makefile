@@ -1,8 +1,8 @@
 # Each target installs the system packages that it needs when they are missing; see scripts/require.
 
 .PHONY: demo demo-workflow test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
-.PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-docs check-core
-.PHONY: check-threads check-commits check-api
+.PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-features check-docs
+.PHONY: check-core check-threads check-commits check-api
 .PHONY: check-consumers check-server check-examples
 
 # Three services share one config. Without redis-server the demo runs on the fake, so a failed installation does not
@@ -42,8 +42,8 @@ demo-workflow:
 	swift run $(EXAMPLES_FLAGS) order-workflow
 
 # Checks beyond the tests: formatting, documentation, no warnings, no data races.
-check: check-format check-commits check-samples check-time-limits check-macros check-compose check-build check-docs \
-	check-api check-core check-consumers check-examples check-threads
+check: check-format check-commits check-samples check-time-limits check-macros check-compose check-build check-features \
+	check-docs check-api check-core check-consumers check-examples check-threads
 
 # Looks for inputs that break the parsers of documents, messages, replies and URLs, for FUZZ_SECONDS in total.
 fuzz:
@@ -122,6 +122,10 @@ CHECK_FLAGS = --sanitize thread --scratch-path .build-check -Xswiftc -warnings-a
 check-build:
 	@scripts/require hiredis
 	$(CHECK_ENVIRONMENT) swift build --build-tests $(CHECK_FLAGS)
+
+# Many small shapes of features, which the compiler must compile.
+check-features: check-build
+	scripts/check-features "$$($(CHECK_ENVIRONMENT) swift build --show-bin-path $(CHECK_FLAGS))"
 
 check-docs: check-build
 	scripts/build-docs "$$($(CHECK_ENVIRONMENT) swift build --show-bin-path $(CHECK_FLAGS))" .build-check/docs

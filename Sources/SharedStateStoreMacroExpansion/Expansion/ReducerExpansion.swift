@@ -45,7 +45,7 @@ struct ReducerExpansion {
       added.append(
         """
         @SharedStateStore.ObservableState
-        \(access)struct State: Swift.Hashable, Swift.Sendable {
+        \(access)struct State: SharedStateStore.ObservableState, Swift.Hashable, Swift.Sendable {
           \(access)init() {}
         }
         """
@@ -55,7 +55,7 @@ struct ReducerExpansion {
       added.append(
         """
         @SharedStateStore.CasePathable
-        \(access)enum Action: Swift.Hashable, Swift.Sendable {
+        \(access)enum Action: SharedStateStore.CasePathable, Swift.Hashable, Swift.Sendable {
         }
         """
       )
@@ -108,8 +108,12 @@ struct ReducerExpansion {
     let choices = try declaration.lines { member throws(ExpansionDiagnostic) in
       try member.cases.map { one throws(ExpansionDiagnostic) in choice(try part(of: one, in: member), one) }
     }
-    let stateTypes = ["SharedStateStore.CaseReducerState"] + Self.withSendable(stateConformances)
-    let actionTypes = Self.withSendable(actionConformances)
+    // The conformances are written here, although '@CasePathable' and '@ObservableState' would add them: Swift 6.3
+    // crashes when the type checker expands extensions of types that a macro has made.
+    let stateTypes =
+      ["SharedStateStore.CaseReducerState", "SharedStateStore.CasePathable", "SharedStateStore.ObservableState"]
+      + Self.withSendable(stateConformances)
+    let actionTypes = ["SharedStateStore.CasePathable"] + Self.withSendable(actionConformances)
     var lines = [
       "@SharedStateStore.CasePathable",
       "@SharedStateStore.ObservableState",
