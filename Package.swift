@@ -13,6 +13,7 @@ let package = Package(
     .library(name: "SharedStateTesting", targets: ["SharedStateTesting"]),
     .library(name: "SharedStateRedisTesting", targets: ["SharedStateRedisTesting"]),
     .library(name: "SharedStateStore", targets: ["SharedStateStore"]),
+    .library(name: "SharedStateStoreCasePaths", targets: ["SharedStateStoreCasePaths"]),
     .library(name: "SharedStateStoreCombine", targets: ["SharedStateStoreCombine"]),
     .library(name: "SharedStateStoreTesting", targets: ["SharedStateStoreTesting"]),
   ],
@@ -105,6 +106,15 @@ let package = Package(
         "SharedStateStoreMacros",
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "OrderedCollections", package: "swift-collections"),
+      ]
+    ),
+    // The form of case paths before case key paths. It is a module of its own, because its overloads make the type
+    // checker slow.
+    .target(
+      name: "SharedStateStoreCasePaths",
+      dependencies: [
+        "SharedState",
+        "SharedStateStore",
       ]
     ),
     .target(
@@ -234,6 +244,7 @@ let package = Package(
         "SharedStateRedis",
         "SharedStateRedisTesting",
         "SharedStateStore",
+        "SharedStateStoreCasePaths",
         "SharedStateStoreCombine",
         "SharedStateStoreTesting",
         "SharedStateTesting",
@@ -248,6 +259,7 @@ let package = Package(
         "SharedState",
         "SharedStateDependencies",
         "SharedStateStore",
+        "SharedStateStoreCasePaths",
         "SharedStateStoreMacroExpansion",
         "SharedStateTesting",
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
@@ -264,6 +276,7 @@ let package = Package(
         "SharedStateRedis",
         "SharedStateRedisTesting",
         "SharedStateStore",
+        "SharedStateStoreCasePaths",
         "SharedStateStoreCombine",
         "SharedStateStoreTesting",
         "SharedStateTesting",

@@ -1,3 +1,5 @@
+import SharedState
+
 /// A feature that is one of several at a time. `@Reducer` makes it of an enum.
 public protocol CaseReducer<State, Action>: Reducer where State: CaseReducerState {
   /// The type of the reducers of all cases.
@@ -64,14 +66,11 @@ extension Reducer {
     line: UInt = #line,
     column: UInt = #column
   ) -> some Reducer<State, Action> where ChildState.StateReducer.Action == ChildAction {
-    ifLet(
+    withPresented(
       toPresentation,
-      action: toPresentationAction,
-      destination: { ChildState.StateReducer.body },
-      fileID: fileID,
-      filePath: filePath,
-      line: line,
-      column: column
+      AnyCasePath(toPresentationAction),
+      ChildState.StateReducer.body,
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 
@@ -91,7 +90,7 @@ extension Reducer {
     forEach(
       toStack,
       action: toStackAction,
-      destination: { ElementState.StateReducer.body },
+      element: { ElementState.StateReducer.body },
       fileID: fileID,
       filePath: filePath,
       line: line,

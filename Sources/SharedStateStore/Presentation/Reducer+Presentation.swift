@@ -20,14 +20,11 @@ extension Reducer {
     line: UInt = #line,
     column: UInt = #column
   ) -> some Reducer<State, Action> {
-    ifLet(
+    withPresented(
       toPresentation,
-      action: AnyCasePath(toPresentationAction),
-      destination: destination,
-      fileID: fileID,
-      filePath: filePath,
-      line: line,
-      column: column
+      AnyCasePath(toPresentationAction),
+      destination(),
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 
@@ -41,33 +38,24 @@ extension Reducer {
     line: UInt = #line,
     column: UInt = #column
   ) -> some Reducer<State, Action> {
-    ifLet(
+    withPresented(
       toPresentation,
-      action: AnyCasePath(toPresentationAction),
-      destination: { EmptyReducer() },
-      fileID: fileID,
-      filePath: filePath,
-      line: line,
-      column: column
+      AnyCasePath(toPresentationAction),
+      EmptyReducer(),
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 
-  /// Runs a child while it is presented, by a key path and a case path. In other respects it is the same as the method
-  /// with a case key path.
+  /// Runs a child while it is presented.
   @inlinable
-  public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
+  package func withPresented<ChildState, ChildAction>(
     _ toPresentation: any WritableKeyPath<State, PresentationState<ChildState>> & Sendable,
-    action path: AnyCasePath<Action, PresentationAction<ChildAction>>,
-    @ReducerBuilder<ChildState, ChildAction> destination: () -> Child,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
+    _ path: AnyCasePath<Action, PresentationAction<ChildAction>>,
+    _ destination: some Reducer<ChildState, ChildAction>,
+    at location: CallSite
   ) -> some Reducer<State, Action> {
-    let destination = destination()
     let child = LazyReduction { destination.reduction }
     let part = StatePart(toPresentation)
-    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let embed: @Sendable (StateIdentity, Effect<ChildAction>) -> Effect<Action> = { identity, effect in
       effect.map { path.embed(.presented($0)) }
         .of(PathComponent(place: toPresentation, identity: identity), dismissal: path.embed(.dismiss))

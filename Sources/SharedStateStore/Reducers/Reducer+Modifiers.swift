@@ -3,13 +3,13 @@ public import SharedStateDependencies
 
 /// Another reducer, with work before, after or around it.
 @usableFromInline
-struct ModifiedReducer<Base: Reducer>: Reducer {
+package struct ModifiedReducer<Base: Reducer>: Reducer {
   @usableFromInline
-  typealias State = Base.State
+  package typealias State = Base.State
   @usableFromInline
-  typealias Action = Base.Action
+  package typealias Action = Base.Action
   @usableFromInline
-  typealias Body = Never
+  package typealias Body = Never
 
   @usableFromInline
   let base: Base
@@ -17,17 +17,17 @@ struct ModifiedReducer<Base: Reducer>: Reducer {
   let modify: @Sendable (Reduction<State, Action>) -> Reduction<State, Action>
 
   @inlinable
-  init(_ base: Base, _ modify: @escaping @Sendable (Reduction<State, Action>) -> Reduction<State, Action>) {
+  package init(_ base: Base, _ modify: @escaping @Sendable (Reduction<State, Action>) -> Reduction<State, Action>) {
     self.base = base
     self.modify = modify
   }
 
   /// Made only when it is first needed, so that a feature may contain itself.
   @inlinable
-  var reduction: Reduction<State, Action> { modify(base.reduction) }
+  package var reduction: Reduction<State, Action> { modify(base.reduction) }
 
   @inlinable
-  func reduce(into state: inout State, action: Action) -> Effect<Action> {
+  package func reduce(into state: inout State, action: Action) -> Effect<Action> {
     reduction(&state, action)
   }
 }

@@ -2,67 +2,59 @@ public import OrderedCollections
 public import SharedState
 
 extension Reducer {
-  /// Runs a child on each element of an identified array, by a key path and a case key path.
+  /// Runs a child on each element of an identified array or a stack, by a key path and a case key path.
   ///
-  /// The child runs first. The effects of an element are cancelled when it goes, whoever removes it. An action of a
+  /// ```swift
+  /// .forEach(\.path, action: \.path) { Path() }
+  /// ```
+  ///
+  /// The child runs first. In a stack, `push` puts an element on top before this reducer runs, and `popFrom` removes
+  /// elements after it has run. The effects of an element are cancelled when it goes, whoever removes it. An action of a
   /// missing element is reported as an issue.
   @inlinable
-  public func forEach<
-    ElementState,
-    ElementAction,
-    ID: Hashable & Sendable,
-    Element: Reducer<ElementState, ElementAction>
-  >(
-    _ toElements: any WritableKeyPath<State, IdentifiedArray<ID, ElementState>> & Sendable,
-    action toElementAction: CaseKeyPath<Action, IdentifiedAction<ID, ElementAction>>,
-    @ReducerBuilder<ElementState, ElementAction> element: () -> Element,
+  public func forEach<Elements: ChildCollection & Sendable, ElementsAction: ChildCollectionAction, Element: Reducer>(
+    _ toElements: any WritableKeyPath<State, Elements> & Sendable,
+    action toElementsAction: CaseKeyPath<Action, ElementsAction>,
+    @ReducerBuilder<Elements.Element, ElementsAction.ElementAction> element: () -> Element,
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
     line: UInt = #line,
     column: UInt = #column
-  ) -> some Reducer<State, Action> {
-    let path = AnyCasePath(toElementAction)
-    return forEach(
-      toElements,
-      action: AnyCasePath<Action, (ID, ElementAction)>(
-        embed: { path.embed(.element(id: $0, action: $1)) },
-        extract: { action in
-          guard case .element(let id, let action)? = path.extract(from: action) else { return nil }
-          return (id, action)
-        }
-      ),
-      element: element,
-      fileID: fileID,
-      filePath: filePath,
-      line: line,
-      column: column
+  ) -> some Reducer<State, Action>
+  where
+    ElementsAction.Container == Elements.Container,
+    Element.State == Elements.Element,
+    Element.Action == ElementsAction.ElementAction
+  {
+    ModifiedReducer(
+      self,
+      ElementsAction._$forEach(
+        StatePart(toElements),
+        AnyCasePath(toElementsAction),
+        element(),
+        fileID: fileID,
+        filePath: filePath,
+        line: line,
+        column: column
+      )
     )
   }
+}
 
-  /// Runs a child on each element of an identified array, by a key path and a case path of identities and actions.
+extension Reduction {
+  /// Runs a child on each element of an identified array.
   @inlinable
-  public func forEach<
-    ElementState,
-    ElementAction,
-    ID: Hashable & Sendable,
-    Element: Reducer<ElementState, ElementAction>
-  >(
-    _ toElements: any WritableKeyPath<State, IdentifiedArray<ID, ElementState>> & Sendable,
-    action path: AnyCasePath<Action, (ID, ElementAction)>,
-    @ReducerBuilder<ElementState, ElementAction> element: () -> Element,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
-  ) -> some Reducer<State, Action> {
-    let element = element()
+  package static func withElements<ElementState, ElementAction, ID: Hashable & Sendable>(
+    _ part: StatePart<State, IdentifiedArray<ID, ElementState>>,
+    _ path: AnyCasePath<Action, (ID, ElementAction)>,
+    _ element: some Reducer<ElementState, ElementAction>,
+    at location: CallSite
+  ) -> @Sendable (Self) -> Self {
     let child = LazyReduction { element.reduction }
-    let part = StatePart(toElements)
-    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let component: @Sendable (ID) -> PathComponent = {
-      PathComponent(place: toElements, identity: .value(AnyHashable($0)))
+      PathComponent(place: part.keyPath, identity: .value(AnyHashable($0)))
     }
-    return ModifiedReducer(self) { base in
+    return { base in
       Reduction(
         run: { state, action in
           guard let (id, elementAction) = path.extract(from: action) else { return base.run(&state, action) }
@@ -113,7 +105,7 @@ extension Reducer {
               families[id] = children.presence(element, action, live.within(component(id)))
             }
             if let (id, elementAction) = action.flatMap(path.extract) { ask(id, elementAction) }
-            for case .value(let identity) in live.parents(at: toElements) {
+            for case .value(let identity) in live.parents(at: part.keyPath) {
               if let id = identity.base as? ID { ask(id, nil) }
             }
             return .elements(Elements(ids: elements.ids.elements, families: families))
@@ -147,6 +139,41 @@ extension Reducer {
       )
     }
   }
+}
+
+/// The states of children that are elements: an identified array or a stack.
+public protocol ChildCollection {
+  /// The state of an element.
+  associatedtype Element
+  /// A type that the collection shares with its actions only.
+  associatedtype Container
+}
+
+/// The actions of children that are elements: of an identified array or a stack.
+public protocol ChildCollectionAction {
+  /// The actions of an element.
+  associatedtype ElementAction
+  /// A type that the actions share with their collection only.
+  associatedtype Container
+
+  /// Runs a child on each element, for `forEach`: one method for all collections, because overloads multiply the work of
+  /// the type checker with each method in a chain.
+  ///
+  /// - Parameter part: The `StatePart` of the collection.
+  static func _$forEach<State, Action, Child: Reducer>(
+    _ part: any Sendable,
+    _ path: AnyCasePath<Action, Self>,
+    _ child: Child,
+    fileID: StaticString,
+    filePath: StaticString,
+    line: UInt,
+    column: UInt
+  ) -> @Sendable (Reduction<State, Action>) -> Reduction<State, Action> where Child.Action == ElementAction
+}
+
+extension IdentifiedArray: ChildCollection {
+  /// The array of these identities.
+  public typealias Container = IdentifiedArray<ID, Never>
 }
 
 /// The identities of the elements of an array at one moment.
@@ -202,6 +229,42 @@ public typealias IdentifiedActionOf<R: Reducer> = IdentifiedAction<R.State.ID, R
 where R.State: Identifiable, R.State.ID: Sendable
 
 extension IdentifiedAction: Sendable where Action: Sendable {}
+
+extension IdentifiedAction: ChildCollectionAction {
+  /// The actions of an element.
+  public typealias ElementAction = Action
+  /// The array of these identities.
+  public typealias Container = IdentifiedArray<ID, Never>
+
+  /// Runs a child on each element, for `forEach`.
+  @inlinable
+  public static func _$forEach<State, ParentAction, Child: Reducer>(
+    _ part: any Sendable,
+    _ path: AnyCasePath<ParentAction, Self>,
+    _ child: Child,
+    fileID: StaticString,
+    filePath: StaticString,
+    line: UInt,
+    column: UInt
+  ) -> @Sendable (Reduction<State, ParentAction>) -> Reduction<State, ParentAction> where Child.Action == Action {
+    guard let part = part as? StatePart<State, IdentifiedArray<ID, Child.State>> else {
+      preconditionFailure("The child does not run on '\(part)'. Call 'forEach' instead of this method.")
+    }
+    return Reduction.withElements(
+      part,
+      AnyCasePath<ParentAction, (ID, Action)>(
+        embed: { path.embed(.element(id: $0, action: $1)) },
+        extract: { action in
+          guard case .element(let id, let action)? = path.extract(from: action) else { return nil }
+          return (id, action)
+        }
+      ),
+      child,
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    )
+  }
+}
+
 extension IdentifiedAction: Equatable where Action: Equatable {}
 extension IdentifiedAction: Hashable where Action: Hashable {}
 extension IdentifiedAction: Decodable where ID: Decodable, Action: Decodable {}

@@ -1,4 +1,4 @@
-import SharedState
+package import SharedState
 
 extension Reducer {
   /// Runs a child when the state is in its case, by case key paths.
@@ -14,30 +14,21 @@ extension Reducer {
     line: UInt = #line,
     column: UInt = #column
   ) -> some Reducer<State, Action> {
-    ifCaseLet(
+    withCase(
       AnyCasePath(toChildState),
-      action: AnyCasePath(toChildAction),
-      then: child,
-      fileID: fileID,
-      filePath: filePath,
-      line: line,
-      column: column
+      AnyCasePath(toChildAction),
+      child(),
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 
-  /// Runs a child when the state is in its case, by case paths. In other respects it is the same as the method with
-  /// case key paths.
-  public func ifCaseLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
+  /// Runs a child when the state is in its case.
+  package func withCase<ChildState, ChildAction>(
     _ toChildState: AnyCasePath<State, ChildState>,
-    action toChildAction: AnyCasePath<Action, ChildAction>,
-    @ReducerBuilder<ChildState, ChildAction> then child: () -> Child,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
+    _ toChildAction: AnyCasePath<Action, ChildAction>,
+    _ child: some Reducer<ChildState, ChildAction>,
+    at location: CallSite
   ) -> some Reducer<State, Action> {
-    let child = child()
-    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     return ModifiedReducer(self) { base in
       base.withCase(toChildState, toChildAction, LazyReduction { child.reduction }, location)
     }

@@ -1,10 +1,11 @@
-import SharedState
+package import SharedState
 
 extension Reducer {
   /// Runs a child while its state is there, by a key path and a case key path.
   ///
   /// The child runs first. Its effects are cancelled when its state goes, or when its identity changes. An action of the
   /// child without its state is reported as an issue.
+  @_disfavoredOverload
   public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
     _ toChildState: any WritableKeyPath<State, ChildState?> & Sendable,
     action toChildAction: CaseKeyPath<Action, ChildAction>,
@@ -14,31 +15,24 @@ extension Reducer {
     line: UInt = #line,
     column: UInt = #column
   ) -> some Reducer<State, Action> {
-    ifLet(
+    withOptional(
       toChildState,
-      action: AnyCasePath(toChildAction),
-      then: child,
-      fileID: fileID,
-      filePath: filePath,
-      line: line,
-      column: column
+      AnyCasePath(toChildAction),
+      child(),
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     )
   }
 
-  /// Runs a child while its state is there, by a key path and a case path. In other respects it is the same as the
-  /// method with a case key path.
-  public func ifLet<ChildState, ChildAction, Child: Reducer<ChildState, ChildAction>>(
+  /// Runs a child while its state is there.
+  ///
+  /// Not an overload of `ifLet`: overloads multiply the work of the type checker with each method in a chain.
+  package func withOptional<ChildState, ChildAction>(
     _ toChildState: any WritableKeyPath<State, ChildState?> & Sendable,
-    action toChildAction: AnyCasePath<Action, ChildAction>,
-    @ReducerBuilder<ChildState, ChildAction> then child: () -> Child,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
+    _ toChildAction: AnyCasePath<Action, ChildAction>,
+    _ child: some Reducer<ChildState, ChildAction>,
+    at location: CallSite
   ) -> some Reducer<State, Action> {
-    let child = child()
     let part = StatePart(toChildState)
-    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     return ModifiedReducer(self) { base in
       base.withChild(
         action: toChildAction,

@@ -1,6 +1,6 @@
 /// Access to a part of a state.
 @usableFromInline
-struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
+package struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
   @usableFromInline
   let keyPath: any WritableKeyPath<Root, Value> & Sendable
 
@@ -14,7 +14,7 @@ struct StatePart<Root: Sendable, Value: Sendable>: Sendable {
   let access: _$InPlaceAccess<Root, Value>?
 
   @inlinable
-  init(_ keyPath: any WritableKeyPath<Root, Value> & Sendable) {
+  package init(_ keyPath: any WritableKeyPath<Root, Value> & Sendable) {
     self.keyPath = keyPath
     offset = MemoryLayout<Root>.offset(of: keyPath) ?? -1
     access = offset < 0 ? Self.access(to: keyPath) : nil

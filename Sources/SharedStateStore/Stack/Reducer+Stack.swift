@@ -1,15 +1,8 @@
 public import SharedState
 
 extension Reducer {
-  /// Runs a child on each element of a stack, by a key path and a case key path.
-  ///
-  /// ```swift
-  /// .forEach(\.path, action: \.path) { Path() }
-  /// ```
-  ///
-  /// The child runs first. `push` puts an element on top before this reducer runs, and `popFrom` removes elements after
-  /// it has run. The effects of an element are cancelled when it goes, whoever removes it. An action of a missing
-  /// element is reported as an issue.
+  /// Runs a child on each element of a stack, with the label `destination`.
+  @_disfavoredOverload
   @inlinable
   public func forEach<ElementState, ElementAction, Element: Reducer<ElementState, ElementAction>>(
     _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
@@ -22,8 +15,8 @@ extension Reducer {
   ) -> some Reducer<State, Action> {
     forEach(
       toStack,
-      action: AnyCasePath(toStackAction),
-      destination: destination,
+      action: toStackAction,
+      element: destination,
       fileID: fileID,
       filePath: filePath,
       line: line,
@@ -43,33 +36,29 @@ extension Reducer {
   ) -> some Reducer<State, Action> {
     forEach(
       toStack,
-      action: AnyCasePath(toStackAction),
-      destination: { EmptyReducer() },
+      action: toStackAction,
+      element: { EmptyReducer() },
       fileID: fileID,
       filePath: filePath,
       line: line,
       column: column
     )
   }
+}
 
-  /// Runs a child on each element of a stack, by a key path and a case path. In other respects it is the same as the
-  /// method with a case key path.
+extension Reduction {
+
+  /// Runs a child on each element of a stack.
   @inlinable
-  public func forEach<ElementState, ElementAction, Element: Reducer<ElementState, ElementAction>>(
-    _ toStack: any WritableKeyPath<State, StackState<ElementState>> & Sendable,
-    action path: AnyCasePath<Action, StackAction<ElementState, ElementAction>>,
-    @ReducerBuilder<ElementState, ElementAction> destination: () -> Element,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
-  ) -> some Reducer<State, Action> {
-    let destination = destination()
+  package static func withStack<ElementState, ElementAction>(
+    _ part: StatePart<State, StackState<ElementState>>,
+    _ path: AnyCasePath<Action, StackAction<ElementState, ElementAction>>,
+    _ destination: some Reducer<ElementState, ElementAction>,
+    at location: CallSite
+  ) -> @Sendable (Self) -> Self {
     let element = LazyReduction { destination.reduction }
-    let part = StatePart(toStack)
-    let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let component: @Sendable (StackElementID) -> PathComponent = {
-      PathComponent(place: toStack, identity: .element($0))
+      PathComponent(place: part.keyPath, identity: .element($0))
     }
     let report: @Sendable (String, Action) -> Void = { problem, action in
       FeatureIssue.report(
@@ -83,7 +72,7 @@ extension Reducer {
         at: location
       )
     }
-    return ModifiedReducer(self) { base in
+    return { base in
       Reduction(
         run: { state, action in
           switch path.extract(from: action) {
@@ -142,7 +131,7 @@ extension Reducer {
             if let action, case .element(let id, let elementAction)? = path.extract(from: action) {
               ask(id, elementAction)
             }
-            for case .element(let id) in live.parents(at: toStack) { ask(id, nil) }
+            for case .element(let id) in live.parents(at: part.keyPath) { ask(id, nil) }
             return .stack(stack.idsNow, families)
           } acting: { acting in
             var ids: [StackElementID] = []
@@ -170,6 +159,44 @@ extension Reducer {
         )
       )
     }
+  }
+}
+
+extension StackState: ChildCollection {
+  /// The stack of these states.
+  public typealias Container = StackState<Element>
+}
+
+extension StackAction: ChildCollectionAction {
+  /// The actions of an element.
+  public typealias ElementAction = Action
+  /// The stack of these states.
+  public typealias Container = StackState<State>
+
+  /// Runs a child on each element, for `forEach`.
+  @inlinable
+  public static func _$forEach<ParentState, ParentAction, Child: Reducer>(
+    _ part: any Sendable,
+    _ path: AnyCasePath<ParentAction, Self>,
+    _ child: Child,
+    fileID: StaticString,
+    filePath: StaticString,
+    line: UInt,
+    column: UInt
+  ) -> @Sendable (Reduction<ParentState, ParentAction>) -> Reduction<ParentState, ParentAction>
+  where Child.Action == Action {
+    // `forEach` has proved that the states are of one type, which a requirement for all collections cannot say.
+    guard let part = part as? StatePart<ParentState, StackState<Child.State>>,
+      let path = path as any Sendable as? AnyCasePath<ParentAction, StackAction<Child.State, Action>>
+    else {
+      preconditionFailure("The child does not run on '\(part)'. Call 'forEach' instead of this method.")
+    }
+    return Reduction.withStack(
+      part,
+      path,
+      child,
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    )
   }
 }
 

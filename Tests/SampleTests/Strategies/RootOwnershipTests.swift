@@ -1,5 +1,6 @@
 import SharedState
 import SharedStateStore
+import SharedStateStoreCasePaths
 import SharedStateStoreTesting
 import Testing
 

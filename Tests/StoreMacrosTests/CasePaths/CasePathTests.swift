@@ -1,5 +1,6 @@
 import IssueReporting
 import SharedStateStore
+import SharedStateStoreCasePaths
 import Testing
 
 @CasePathable

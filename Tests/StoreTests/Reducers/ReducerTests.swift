@@ -1,6 +1,7 @@
 import Foundation
 import SharedStateDependencies
 import SharedStateStore
+import SharedStateStoreCasePaths
 import SharedStateStoreTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import SharedStateStore
+import SharedStateStoreCasePaths
 import SharedStateStoreTesting
 import Testing
 
