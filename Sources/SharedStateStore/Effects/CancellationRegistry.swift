@@ -102,9 +102,10 @@ final class CancellationRegistry: Sendable {
 
   /// Marks effects as cancelled.
   ///
+  /// - Parameter part: A part of effects that are not cancelled, because they are just beginning.
   /// - Returns: Closures to call afterwards, without a lock.
-  func markCancelled(id: EffectID, path: EffectPath) -> [@Sendable () -> Void] {
-    markCancelled(Key(id: id, path: path))
+  func markCancelled(id: EffectID, path: EffectPath, before part: EffectNode? = nil) -> [@Sendable () -> Void] {
+    markCancelled(Key(id: id, path: path), before: part)
   }
 
   /// Marks the effects of a child as cancelled.
@@ -114,8 +115,8 @@ final class CancellationRegistry: Sendable {
     markCancelled(Key(id: child, path: path))
   }
 
-  private func markCancelled(_ key: Key) -> [@Sendable () -> Void] {
+  private func markCancelled(_ key: Key, before part: EffectNode? = nil) -> [@Sendable () -> Void] {
     let found = contents.withLock { $0.nodes[key] } ?? [:]
-    return found.values.flatMap { $0.markCancelled() }
+    return found.values.flatMap { node in part?.isPart(of: node) == true ? [] : node.markCancelled() }
   }
 }

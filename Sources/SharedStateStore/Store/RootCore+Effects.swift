@@ -34,7 +34,7 @@ extension RootCore {
     case .concatenate(let parts):
       begin(parts, place, effects, &work)
     case .cancellable(let effect, let id, let cancelInFlight):
-      if cancelInFlight { work.tasks += registry.markCancelled(id: id, path: place.path) }
+      if cancelInFlight { work.tasks += registry.markCancelled(id: id, path: place.path, before: place.node) }
       let node = EffectNode(in: place.node)
       registry.register(node, id: id, path: place.path)
       collect(effect, EffectPlace(node: node, path: place.path, dismiss: place.dismiss), effects, &work)

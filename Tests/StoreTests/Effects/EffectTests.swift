@@ -128,6 +128,27 @@ struct EffectTests {
     #expect(store.state == [2])
   }
 
+  @Test("An effect that has the same id twice does not cancel itself")
+  func sameIDTwice() async throws {
+    let store = makeStore()
+    let gate = Gate()
+    let first = store.send(
+      .effect {
+        .waiting(for: gate, 1).cancellable(id: 1, cancelInFlight: true).cancellable(id: 1, cancelInFlight: true)
+      }
+    )
+    let second = store.send(
+      .effect {
+        .merge(.waiting(for: gate, 2), .send(.number(3)))
+          .cancellable(id: 1, cancelInFlight: true).cancellable(id: 2).cancellable(id: 1, cancelInFlight: true)
+      }
+    )
+    try await inTime("the end of the first") { await first.finish() }
+    gate.open()
+    try await inTime("the end of the second") { await second.finish() }
+    #expect(store.state == [3, 2])
+  }
+
   @Test("Once the reducer has returned a cancellation, no action of the effect is reduced")
   func lateActions() async throws {
     for _ in 0..<300 {
