@@ -280,6 +280,7 @@ let package = Package(
         "SharedStateStoreCombine",
         "SharedStateStoreTesting",
         "SharedStateTesting",
+        .product(name: "CustomDump", package: "swift-custom-dump"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
         .product(name: "OpenCombine", package: "OpenCombine"),
       ]

@@ -16,19 +16,25 @@ public enum Exhaustivity: Equatable, Sendable {
 
 /// An action that a test expects.
 struct Expected<Action> {
-  /// The wording for a failure, as the object of "to receive".
-  let description: String
-  /// The action; `nil` when only a description is known.
-  let dump: String?
   let fits: (Action) -> Bool
-  /// The difference between the expected action and another one.
+  /// The failure when there is no such action.
+  let absence: String
+  /// What is shown when another action comes.
   let difference: (Action) -> String
 
   /// One particular action.
   init(_ action: Action) where Action: Equatable {
-    description = "this action"
-    dump = String(customDumping: action)
-    fits = { $0 == action }
+    self.init(action) { $0 == action }
+  }
+
+  /// One particular action, and how it is recognised.
+  init(_ action: Action, fits: @escaping (Action) -> Bool) {
+    self.fits = fits
+    absence = """
+      Expected to receive the following action, but didn't: …
+
+      \(String(customDumping: action).indented(by: 2))
+      """
     difference = { received in
       let difference =
         diff(action, received, format: .proportional)
@@ -38,12 +44,34 @@ struct Expected<Action> {
   }
 
   /// An action that fits a description.
-  init(_ description: String, dump: String? = nil, fits: @escaping (Action) -> Bool) {
-    self.description = description
-    self.dump = dump
+  /// - Parameter description: Worded to stand after "an action matching".
+  init(matching description: String, fits: @escaping (Action) -> Bool) {
     self.fits = fits
-    difference = { received in
-      "\(String(customDumping: received).indented(by: 4))\n\n(Expected: \(description))"
+    absence = "Expected to receive an action matching \(description), but didn't get one."
+    difference = { String(customDumping: $0).indented(by: 2) }
+  }
+}
+
+/// The name of a case of an action, with the names of the cases inside and without other values.
+///
+/// ```
+/// .path(.element(id:, action: .tapped))
+/// ```
+func caseName(of action: Any) -> String {
+  let mirror = Mirror(reflecting: action)
+  switch mirror.displayStyle {
+  case .enum:
+    guard let child = mirror.children.first else { return ".\(action)" }
+    let value = caseName(of: child.value)
+    return ".\(child.label ?? "")\(value.isEmpty ? "" : "(\(value))")"
+  case .tuple:
+    let parts = mirror.children.map { child in
+      let value = caseName(of: child.value)
+      let label = child.label.flatMap { $0.hasPrefix(".") ? nil : $0 } ?? "_"
+      return value.isEmpty ? "\(label):" : label == "_" ? value : "\(label): \(value)"
     }
+    return parts.joined(separator: ", ")
+  default:
+    return ""
   }
 }

@@ -40,7 +40,7 @@ extension TestStore {
     column: UInt = #column
   ) async {
     await receive(
-      Expected("an action for which the predicate is true", fits: isMatching),
+      Expected(matching: "predicate", fits: isMatching),
       timeout: timeout,
       updateStateToExpectedResult,
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
@@ -81,7 +81,7 @@ extension TestStore {
     column: UInt = #column
   ) async {
     await receive(
-      Expected("an action of a case with a value of type '\(Value.self)'") { actionCase.extract(from: $0) != nil },
+      Expected(matching: "case path") { actionCase.extract(from: $0) != nil },
       timeout: timeout,
       updateStateToExpectedResult,
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
@@ -102,7 +102,7 @@ extension TestStore {
   ) async {
     let path = AnyCasePath(actionCase)
     await receive(
-      Expected("this action", dump: String(customDumping: path.embed(value))) { path.extract(from: $0) == value },
+      Expected(path.embed(value)) { path.extract(from: $0) == value },
       timeout: timeout,
       updateStateToExpectedResult,
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column)

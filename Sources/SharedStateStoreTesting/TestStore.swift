@@ -127,17 +127,17 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     begin(at: location)
     defer { letGo() }
     if !waiting.isEmpty {
-      reportOmission(
-        """
-        '\(core.name)' has received \(count(waiting.count, "action")) that the test has not handled, before this one was \
-        sent: \(String(customDumping: action))
+      if exhaustivity == .on {
+        location.report(
+          """
+          Must handle \(count(waiting.count, "received action")) before sending an action: …
 
-        \(list(waiting.map(\.action)))
-
-        Receive them before, or skip them with 'skipReceivedActions'.
-        """,
-        at: location
-      )
+          Unhandled actions: \(String(customDumping: waiting.map(\.action)))
+          """
+        )
+      } else {
+        reportSkipped(waiting[...], at: location)
+      }
       skipWaiting()
     }
     let node = tracker.track { core.send(action) }.node
@@ -236,23 +236,20 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
       exhaustivity == .on ? !waiting.isEmpty : waiting.contains { expected.fits($0.action) }
     }
     if exhaustivity != .on, let index = waiting.firstIndex(where: { expected.fits($0.action) }), index > 0 {
-      reportOmission(
-        "'\(core.name)' has received actions that the test has not handled:\n\n\(list(waiting[..<index].map(\.action)))",
-        at: location
-      )
+      reportSkipped(waiting[..<index], at: location)
       for reduced in waiting[..<index] { accept(reduced) }
       waiting.removeSubrange(..<index)
     }
     guard let reduced = waiting.first, exhaustivity == .on || expected.fits(reduced.action) else {
-      let reason =
-        core.isIdle
-        ? "No effect is running that could send one."
-        : "Effects are running. If they need longer, say so with 'timeout'."
+      guard !core.isIdle else { return location.report(expected.absence) }
       return location.report(
         """
-        '\(core.name)' was expected to receive \(expected.description), and has received \
-        \(waiting.isEmpty ? "none" : "others") within \(timeout)\
-        \(expected.dump.map { ": …\n\n\($0.indented(by: 4))\n\n" } ?? ". ")\(reason)
+        Expected to receive \(exhaustivity == .on ? "an action" : "a matching action"), but received none after \
+        \(timeout).
+
+        \(expected.absence)
+
+        Effects are running. If they need longer, say so with 'timeout'.
         """
       )
     }
@@ -260,7 +257,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     guard expected.fits(reduced.action) else {
       location.report(
         """
-        '\(core.name)' received another action than expected: …
+        Received unexpected action: …
 
         \(expected.difference(reduced.action))
         """
@@ -297,7 +294,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
       do {
         try inDependencies(nextElement: nil) { try comparison.expect { try updateStateToExpectedResult(&expected) } }
       } catch {
-        return location.report("The closure of the assertion threw an error: \(error)")
+        return location.report("Threw error: \(error)")
       }
       let failures = comparison.failures
       guard failures.isEmpty, comparison.mentionsAnything else {
@@ -357,7 +354,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     begin(at: location)
     defer { letGo() }
     if strict, waiting.isEmpty {
-      location.report("'\(core.name)' has received no action that could be skipped.")
+      location.report("There were no received actions to skip.")
     }
     skipWaiting()
   }
@@ -377,7 +374,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     begin(at: location)
     defer { letGo() }
     if strict, running.isEmpty {
-      location.report("No effect of '\(core.name)' is running that could be skipped.")
+      location.report("There were no in-flight effects to skip.")
     }
     for (_, node, _) in sent { node.cancel() }
     settle()
@@ -519,9 +516,11 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     {
       reportOmission(
         """
-        '\(core.name)' has changed in ways that the test may not have asserted: …
+        Not all changes were asserted against: …
 
         \(skipped)
+
+        (Expected: −, Actual: +)
         """,
         at: location
       )
@@ -544,13 +543,14 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
       do {
         try inDependencies(nextElement: nextElement) { try comparison.expect { try update(&expected) } }
       } catch {
-        location.report("The closure of the assertion threw an error: \(error)")
+        location.report("Threw error: \(error)")
       }
     }
     if comparison.compare({ expected != actual }) {
       location.report(
         """
-        State was not expected to change, but a change occurred: …
+        \(update == nil
+          ? "State was not expected to change, but a change occurred" : "A state change does not match expectation"): …
 
         \(difference(expected, actual, comparison) ?? "")
 
@@ -558,7 +558,14 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
         """
       )
     } else if update != nil, mustChange, !comparison.mentionsAnything, before == expected {
-      location.report("Expected state to change, but no change occurred.")
+      location.report(
+        """
+        Expected state to change, but no change occurred.
+
+        The trailing closure made no observable modifications to state. If no change to state is expected, omit the \
+        trailing closure.
+        """
+      )
     }
     for failure in comparison.failures { location.report(failure) }
     settleChanges(comparison)
@@ -600,12 +607,10 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     if !waiting.isEmpty {
       reportOmission(
         """
-        At the end of the test, '\(core.name)' has received \(count(waiting.count, "action")) that the test has not \
-        handled:
+        The store received \(count(waiting.count, "unexpected action")) by the end of this test: …
 
-        \(list(waiting.map(\.action)))
-
-        Receive them, or skip them with 'skipReceivedActions'.
+          Unhandled actions:
+        \(waiting.map { "    • " + caseName(of: $0.action) }.joined(separator: "\n"))
         """,
         at: location
       )
@@ -615,11 +620,12 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
       if exhaustivity == .on {
         sentAt.report(
           """
-          An effect of '\(core.name)' is still running at the end of the test. It comes from this action:
+          An effect returned for this action is still running. It must complete before the end of the test. …
 
-          \(list([action]))
+          \(String(customDumping: action).indented(by: 4))
 
-          Let it end before, cancel it, or skip it with 'skipInFlightEffects'.
+          Wait for it with 'finish', cancel it, or skip it with 'skipInFlightEffects'. An effect that waits for a clock \
+          ends when the test advances that clock.
           """
         )
       }
@@ -650,8 +656,12 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     }
   }
 
-  private func list(_ actions: [Action]) -> String {
-    actions.map { String(customDumping: $0).indented(by: 4) }.joined(separator: "\n")
+  private func reportSkipped(_ skipped: ArraySlice<Reduced<State, Action>>, at location: CallSite) {
+    let actions = skipped.map { String(customDumping: $0.action) }.joined(separator: "\n")
+    reportOmission(
+      "\(count(skipped.count, "received action")) \(skipped.count == 1 ? "was" : "were") skipped:\n\n\(actions)",
+      at: location
+    )
   }
 
   private func count(_ count: Int, _ noun: String) -> String {

@@ -27,7 +27,7 @@ public struct TestStoreTask: Sendable {
         let (feature, action) = describe()
         return CallSite(fileID: fileID, filePath: filePath, line: line, column: column).report(
           """
-          An effect of '\(feature)' has not ended within \(timeout). It comes from this action:
+          Expected task to finish, but it is still in-flight after \(timeout). It comes from this action of '\(feature)':
 
           \(action.indented(by: 4))
 

@@ -12,6 +12,9 @@ package protocol ObservableShare {
 
   /// Lets a tracker see changes of the value, wherever they are made.
   func attach(_ tracker: SharedChangeTracker)
+
+  /// Adds the present value to a snapshot.
+  func add(to snapshot: inout ShareSnapshot)
 }
 
 extension Shared: ObservableShare {
@@ -24,6 +27,10 @@ extension Shared: ObservableShare {
   package func attach(_ tracker: SharedChangeTracker) {
     projection.place.box.attach(tracker)
   }
+
+  package func add(to snapshot: inout ShareSnapshot) {
+    snapshot.add(projection.place.box)
+  }
 }
 
 extension SharedReader: ObservableShare {
@@ -35,6 +42,10 @@ extension SharedReader: ObservableShare {
 
   package func attach(_ tracker: SharedChangeTracker) {
     projection.place.box.attach(tracker)
+  }
+
+  package func add(to snapshot: inout ShareSnapshot) {
+    snapshot.add(projection.place.box)
   }
 }
 

@@ -119,8 +119,9 @@ extension Reducer {
         run: { state, action in
           guard let printer else { return base.run(&state, action) }
           let before = state
+          let shares = ShareSnapshot(of: before)
           let effect = base.run(&state, action)
-          printer.print(action, before, state)
+          shares.compare { printer.print(action, before, state) }
           return effect
         },
         children: base.children

@@ -51,9 +51,9 @@ struct AttributionTests {
       texts.withLock { $0.append(issue.text ?? "") }
       return true
     }
-    let unexpected = { (expected: Bool, actual: Bool) in
+    let unexpected = { (heading: String, expected: Bool, actual: Bool) in
       """
-      State was not expected to change, but a change occurred: …
+      \(heading): …
 
           − Feature.State(_bool: \(expected))
           + Feature.State(_bool: \(actual))
@@ -61,6 +61,11 @@ struct AttributionTests {
       (Expected: −, Actual: +)
       """
     }
-    #expect(texts.withLock { $0 } == [unexpected(true, false), unexpected(false, true)])
+    #expect(
+      texts.withLock { $0 } == [
+        unexpected("A state change does not match expectation", true, false),
+        unexpected("State was not expected to change, but a change occurred", false, true),
+      ]
+    )
   }
 }

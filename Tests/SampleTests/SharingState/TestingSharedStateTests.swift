@@ -67,7 +67,7 @@ struct TestingSharedStateTests {
       }
     } matching: { issue in
       issue.text == """
-        State was not expected to change, but a change occurred: …
+        A state change does not match expectation: …
 
             − Feature.State(_count: 2)
             + Feature.State(_count: 1)

@@ -116,7 +116,7 @@ struct TestingTipsTests {
         $0.feature2.count = 2
       }
     } matching: { issue in
-      issue.text?.hasPrefix("State was not expected to change, but a change occurred: …") == true
+      issue.text?.hasPrefix("A state change does not match expectation: …") == true
     }
   }
 

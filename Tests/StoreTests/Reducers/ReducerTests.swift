@@ -1,4 +1,6 @@
+import CustomDump
 import Foundation
+import SharedState
 import SharedStateDependencies
 import SharedStateStore
 import SharedStateStoreCasePaths
@@ -111,6 +113,31 @@ struct ReducerTests {
     }
     store.send(7)
     #expect(lines.value == [[7, 0, 2]])
+  }
+
+  @Test("A printer shows a change of a share alone, with the value before")
+  func printSharedChange() {
+    struct State: Equatable {
+      @Shared(value: 1) var count
+    }
+    let lines = Locked<[String]>([])
+    let store = Store(initialState: State()) {
+      Reduce<State, Int> { state, action in
+        state.$count.withLock { $0 += action }
+        return .none
+      }
+      ._printChanges(
+        ReducerPrinter { _, oldState, newState in
+          lines.change { $0.append(diff(oldState, newState) ?? "(No state changes)") }
+        }
+      )
+    }
+    store.send(1)
+    store.send(0)
+    #expect(lines.value.count == 2)
+    #expect(lines.value.first?.contains("- ") == true)
+    #expect(lines.value.first?.contains(" 1") == true && lines.value.first?.contains(" 2") == true)
+    #expect(lines.value.last == "(No state changes)")
   }
 
   /// A feature that contains itself.

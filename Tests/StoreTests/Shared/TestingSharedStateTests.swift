@@ -80,7 +80,7 @@ struct TestingSharedStateTests {
       await store.send(.incrementButtonTapped) { $0.$count.withLock { $0 = 2 } }
     } matching: { issue in
       issue.text == """
-        State was not expected to change, but a change occurred: …
+        A state change does not match expectation: …
 
             − TestingSharedStateTests.Feature.State(_count: 2)
             + TestingSharedStateTests.Feature.State(_count: 1)
@@ -159,7 +159,7 @@ struct TestingSharedStateTests {
       return true
     }
     let difference = """
-      State was not expected to change, but a change occurred: …
+      A state change does not match expectation: …
 
           − TestingSharedStateTests.Gotcha.State(_bool: true)
           + TestingSharedStateTests.Gotcha.State(_bool: false)

@@ -1,8 +1,9 @@
+import CustomDump
 import Foundation
 import IssueReporting
 import SharedStateDependencies
 import SharedStateStore
-import SharedStateStoreTesting
+@testable import SharedStateStoreTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -74,6 +75,114 @@ struct TestStoreTests {
     )
   }
 
+  @Test("A change other than the expected one fails, and says so")
+  func otherChange() async throws {
+    let texts = try await issues {
+      let store = makeStore()
+      await store.send(.increment) { $0.count = 2 }
+      store.assert { $0.count = 3 }
+    }
+    #expect(
+      texts == [
+        """
+        A state change does not match expectation: …
+
+              Counter.State(
+            −   count: 2,
+            +   count: 1,
+                received: []
+              )
+
+        (Expected: −, Actual: +)
+        """,
+        """
+        A state change does not match expectation: …
+
+              Counter.State(
+            −   count: 3,
+            +   count: 1,
+                received: []
+              )
+
+        (Expected: −, Actual: +)
+        """,
+      ]
+    )
+  }
+
+  @Test("A value other than the expected one of a case fails, and shows both")
+  func otherValue() async throws {
+    let texts = try await issues {
+      let store = makeStore()
+      await store.send(.run(1))
+      await store.receive(\.received, 2)
+    }
+    #expect(
+      texts == [
+        """
+        Received unexpected action: …
+
+            − Counter.Action.received(2)
+            + Counter.Action.received(1)
+
+        (Expected: −, Received: +)
+        """
+      ]
+    )
+  }
+
+  @Test("A failure tells whether the test has waited")
+  func waiting() async throws {
+    let texts = try await issues {
+      let store = TestStore(initialState: 0) {
+        Reduce<Int, Int> { _, _ in .run { _ in await Gate().wait() } }
+      }
+      await store.send(1)
+      await store.receive({ $0 == 2 }, timeout: .milliseconds(1))
+      await store.skipInFlightEffects()
+      await store.receive({ $0 == 2 })
+    }
+    #expect(
+      texts == [
+        """
+        Expected to receive an action, but received none after 0.001 seconds.
+
+        Expected to receive an action matching predicate, but didn't get one.
+
+        Effects are running. If they need longer, say so with 'timeout'.
+        """,
+        "Expected to receive an action matching predicate, but didn't get one.",
+      ]
+    )
+  }
+
+  @Test("An error of an assertion fails the test")
+  func throwing() async throws {
+    struct SomeError: Error {}
+    let texts = try await issues {
+      await makeStore().send(.echo) { _ in throw SomeError() }
+    }
+    #expect(texts.first == "Threw error: SomeError()")
+  }
+
+  @Test("The name of an action shows the cases inside, without values")
+  func names() {
+    enum Path { case child(Counter.Action), screen(id: Int, Counter.Action) }
+    enum Action { case path(StackAction<Int, Path>), tapped }
+    #expect(caseName(of: Action.tapped) == ".tapped")
+    #expect(
+      caseName(of: Action.path(.element(id: 1, action: .child(.run(7)))))
+        == ".path(.element(id:, action: .child(.run)))"
+    )
+    #expect(caseName(of: Path.screen(id: 1, .echo)) == ".screen(id:, .echo)")
+    #expect(caseName(of: 3) == "")
+  }
+
+  @Test("The identity of a stack element is shown as a number")
+  func stackElementID() {
+    #expect(String(customDumping: StackElementID(integerLiteral: 3)) == "#3")
+  }
+
   @Test("An assertion without a change fails")
   func nothingChanged() async throws {
     let texts = try await issues {
@@ -81,7 +190,8 @@ struct TestStoreTests {
       await store.send(.run(1)) { $0.count = 0 }
       await store.receive(.received(1)) { $0.received = [1] }
     }
-    #expect(texts == ["Expected state to change, but no change occurred."])
+    #expect(texts.count == 1)
+    #expect(texts.first?.hasPrefix("Expected state to change, but no change occurred.\n") == true)
   }
 
   @Test("Sending before everything is received fails")
@@ -94,11 +204,11 @@ struct TestStoreTests {
     #expect(
       texts == [
         """
-        'Counter' has received 1 action that the test has not handled, before this one was sent: Counter.Action.increment
+        Must handle 1 received action before sending an action: …
 
-            Counter.Action.received(1)
-
-        Receive them before, or skip them with 'skipReceivedActions'.
+        Unhandled actions: [
+          [0]: .received(1)
+        ]
         """
       ]
     )
@@ -114,7 +224,7 @@ struct TestStoreTests {
     #expect(
       texts == [
         """
-        'Counter' received another action than expected: …
+        Received unexpected action: …
 
             − Counter.Action.received(2)
             + Counter.Action.received(1)
@@ -134,11 +244,9 @@ struct TestStoreTests {
     #expect(
       texts == [
         """
-        'Counter' was expected to receive this action, and has received none within 3.0 seconds: …
+        Expected to receive the following action, but didn't: …
 
-            Counter.Action.received(2)
-
-        No effect is running that could send one.
+          Counter.Action.received(2)
         """
       ]
     )
@@ -154,11 +262,10 @@ struct TestStoreTests {
     #expect(
       texts == [
         """
-        At the end of the test, 'Counter' has received 1 action that the test has not handled:
+        The store received 1 unexpected action by the end of this test: …
 
-            Counter.Action.received(1)
-
-        Receive them, or skip them with 'skipReceivedActions'.
+          Unhandled actions:
+            • .received
         """
       ]
     )
@@ -175,11 +282,12 @@ struct TestStoreTests {
     #expect(
       texts == [
         """
-        An effect of 'Reduce<Int, Int>' is still running at the end of the test. It comes from this action:
+        An effect returned for this action is still running. It must complete before the end of the test. …
 
             3
 
-        Let it end before, cancel it, or skip it with 'skipInFlightEffects'.
+        Wait for it with 'finish', cancel it, or skip it with 'skipInFlightEffects'. An effect that waits for a clock \
+        ends when the test advances that clock.
         """
       ]
     )
@@ -232,8 +340,8 @@ struct TestStoreTests {
     }
     #expect(
       texts == [
-        "'Counter' has received no action that could be skipped.",
-        "No effect of 'Counter' is running that could be skipped.",
+        "There were no received actions to skip.",
+        "There were no in-flight effects to skip.",
       ]
     )
   }
@@ -307,7 +415,8 @@ struct TestStoreTests {
     #expect(
       texts == [
         """
-        An effect of 'Reduce<Int, Int>' has not ended within 0.001 seconds. It comes from this action:
+        Expected task to finish, but it is still in-flight after 0.001 seconds. It comes from this action of \
+        'Reduce<Int, Int>':
 
             2
 
