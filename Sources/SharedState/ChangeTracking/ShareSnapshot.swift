@@ -14,7 +14,7 @@ package struct ShareSnapshot: Sendable {
 
   mutating func add(_ box: Box) {
     guard !values.contains(where: { $0.box === box }) else { return }
-    box.lock.lock()
+    box.lock.lock(for: box)
     values.append(box.makeChange(at: nil))
     box.unlock()
   }
@@ -24,7 +24,7 @@ package struct ShareSnapshot: Sendable {
   package func compare<Result>(_ body: () throws -> Result) rethrows -> Result {
     var changes = SharedChanges()
     for before in values {
-      before.box.lock.lock()
+      before.box.lock.lock(for: before.box)
       changes.append(SharedChanges.Entry(before: before, after: before.present()))
       before.box.unlock()
     }

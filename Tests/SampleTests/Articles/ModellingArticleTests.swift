@@ -231,7 +231,7 @@ struct ModellingArticleTests {
     }
     let server = InProcessRedis()
     server.set("checkout:config", #"{"x":5}"#)
-    try await withDependencies {
+    await withDependencies {
       $0.defaultRedisStore = .inProcess(server)
     } operation: {
       @Shared(.redis("checkout:config", options: .strict)) var config = CheckoutConfig()
