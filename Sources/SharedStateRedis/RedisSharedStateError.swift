@@ -422,9 +422,9 @@ extension RedisSharedStateError {
     return Self(.permissionDenied(operation: operation, subject: subject))
   }
 
-  /// Whether the user lacks the right for a key, and not for a command.
-  var deniesKeys: Bool {
-    if case .permissionDenied(_, let subject?) = cause { subject.kind == .key } else { false }
+  /// What the user lacks the right for; `nil`: it is no key or channel, or this is another error.
+  var deniedSubject: DeniedSubject? {
+    if case .permissionDenied(_, let subject) = cause { subject } else { nil }
   }
 
   /// Adds the writer to an error about a stored value.

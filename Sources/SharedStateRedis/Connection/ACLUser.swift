@@ -37,6 +37,6 @@ extension RedisSharedStateError {
   func concerning(_ values: [KeyNames], _ keys: (KeyNames) -> [String]) -> Self {
     guard values.count == 1, let names = values.first else { return self }
     // A script may lack the right for the channel, too.
-    return concerning(names.name, deniesKeys ? keys(names) : [names.channel])
+    return concerning(names.name, deniedSubject?.kind == .key ? keys(names) : [names.channel])
   }
 }

@@ -180,8 +180,10 @@ package final class HiredisConnection: RedisConnection {
   }
 
   func answer(_ id: UInt64, _ reply: RedisReply) {
-    // A subscriber may not ask.
-    if purpose == .writer, !hidesRights, case .failure(let error) = reply, error.deniesKeys {
+    // A subscriber may not ask. A request for several values is split, and the values are refused one by one.
+    if purpose == .writer, !hidesRights, case .failure(let error) = reply, let subject = error.deniedSubject,
+      subject.kind == .key, !subject.names.isEmpty
+    {
       encoder.rights(of: user)
       expectations.append(.rights(id: id, error))
     } else {
