@@ -3,13 +3,14 @@ import Synchronization
 
 import OpenCombine
 
-/// Delivers the states of a core to one subscriber, as many as it requests.
+/// Delivers the states of a store to one subscriber, as many as it requests.
 final class StateSubscription<State: Sendable, Action: Sendable>: Subscription, @unchecked Sendable {
   // `@unchecked Sendable` and the unchecked exclusivity are right because every mutable property is only accessed with
   // `mutex` held, and one thread at a time calls the subscriber.
 
   private let mutex = Mutex<Void>(())
-  private let core: Core<State, Action>
+  @exclusivity(unchecked)
+  private var store: Store<State, Action>?
 
   /// `nil` once it is cancelled.
   @exclusivity(unchecked)
@@ -26,13 +27,14 @@ final class StateSubscription<State: Sendable, Action: Sendable>: Subscription, 
   @exclusivity(unchecked)
   private var isDelivering = false
 
-  init(_ downstream: any Subscriber<State, Never>, core: Core<State, Action>) {
+  init(_ downstream: any Subscriber<State, Never>, store: Store<State, Action>) {
     self.downstream = downstream
-    self.core = core
+    self.store = store
   }
 
   /// Observes, unless the subscriber has cancelled already.
   func start() {
+    guard let core = locked({ store?.core }) else { return }
     let shares = ShareObservations { [weak core] in core?.touch() }
     locked { self.shares = downstream == nil ? nil : shares }
     // Weak, because the subscriber holds its subscription, and ends it by releasing it.
@@ -58,8 +60,8 @@ final class StateSubscription<State: Sendable, Action: Sendable>: Subscription, 
   func cancel() {
     // Released after the lock, because releasing them may run user code.
     let released = locked {
-      defer { (downstream, observation, shares, waiting) = (nil, nil, nil, StateQueue()) }
-      return (downstream, observation, shares, waiting)
+      defer { (downstream, store, observation, shares, waiting) = (nil, nil, nil, nil, StateQueue()) }
+      return (downstream, store, observation, shares, waiting)
     }
     withExtendedLifetime(released) {}
   }

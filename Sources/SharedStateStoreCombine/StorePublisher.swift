@@ -6,9 +6,10 @@ extension Store {
   /// Publishes the present state, then the state after each action that has changed it, and after each change of a
   /// share in it.
   ///
-  /// States are published in order, on the threads that send, with no lock held.
+  /// States are published in order, on the threads that send, with no lock held. Actions that a reducer sends with
+  /// `Effect.send` count as one with the action that they follow. A subscription keeps the store.
   public var publisher: StorePublisher<State> {
-    StorePublisher(CorePublisher(core: core))
+    StorePublisher(CorePublisher(store: self))
   }
 }
 
@@ -38,16 +39,16 @@ public struct StorePublisher<State>: Publisher {
   }
 }
 
-/// Publishes the states of a core.
+/// Publishes the states of a store.
 private struct CorePublisher<State: Sendable, Action: Sendable>: Publisher {
   typealias Output = State
   typealias Failure = Never
 
-  let core: Core<State, Action>
+  let store: Store<State, Action>
 
   func receive<Downstream: Subscriber>(subscriber: Downstream)
   where Downstream.Input == State, Downstream.Failure == Never {
-    let subscription = StateSubscription(subscriber, core: core)
+    let subscription = StateSubscription(subscriber, store: store)
     subscriber.receive(subscription: subscription)
     subscription.start()
   }

@@ -21,6 +21,7 @@ final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
     /// Changes outside of all actions, up to the last action that has changed the same values.
     var loose = SharedChanges()
     var step: CallSite
+    var isDismissed = false
   }
 
   let testExecutor = TestExecutor()
@@ -62,6 +63,13 @@ final class Recorder<State: Sendable, Action: Sendable>: CoreMonitor {
       if isSentByEffect { contents.received.append(reduced) } else { contents.sent = reduced }
     }
     return effect
+  }
+
+  /// Whether the feature has dismissed itself.
+  var isDismissed: Bool { contents.withLock { $0.isDismissed } }
+
+  var recordDismissal: (@Sendable () -> Void)? {
+    { [weak self] in self?.contents.withLock { $0.isDismissed = true } }
   }
 
   func report(_ message: String, at location: CallSite) {

@@ -34,6 +34,9 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
   /// The state after the last action that the test has handled; inside an assertion, the state before the action.
   public private(set) var state: State
 
+  /// Whether the feature has dismissed itself, although nothing presents it. Its effects have ended then.
+  public var isDismissed: Bool { recorder.isDismissed }
+
   /// The dependencies of the feature. Changes take effect with the next action.
   public var dependencies: DependencyValues {
     didSet { core.setDependencies(dependencies) }
@@ -54,15 +57,15 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
   ///   - initialState: The state to begin with.
   ///   - reducer: Makes the reducer.
   ///   - prepareDependencies: Overrides dependencies for the reducer and its effects, and for the initial state.
-  public init<R: Reducer<State, Action>>(
-    initialState: @autoclosure () -> State,
-    @ReducerBuilder<State, Action> reducer: () -> R,
+  public init<R: Reducer>(
+    initialState: @autoclosure () -> R.State,
+    @ReducerBuilder<R.State, R.Action> reducer: () -> R,
     withDependencies prepareDependencies: (inout DependencyValues) -> Void = { _ in },
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
     line: UInt = #line,
     column: UInt = #column
-  ) {
+  ) where R.State == State, R.Action == Action {
     let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let tracker = SharedChangeTracker(
       reportUnassertedChanges: false,
@@ -126,6 +129,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     let location = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     begin(at: location)
     defer { letGo() }
+    if isDismissed { location.report("Can't send action to dismissed test store.") }
     if !waiting.isEmpty {
       if exhaustivity == .on {
         location.report(
@@ -359,7 +363,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     skipWaiting()
   }
 
-  /// Cancels all effects that are running.
+  /// Stops asserting that the effects which are running now end. They go on.
   ///
   /// - Parameter strict: Whether it is a failure when there are none.
   public func skipInFlightEffects(
@@ -376,8 +380,6 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     if strict, running.isEmpty {
       location.report("There were no in-flight effects to skip.")
     }
-    for (_, node, _) in sent { node.cancel() }
-    settle()
     sent = []
   }
 
@@ -617,7 +619,7 @@ public final class TestStore<State: Equatable & Sendable, Action: Sendable> {
     }
     skipWaiting()
     for (action, node, sentAt) in running {
-      if exhaustivity == .on {
+      if exhaustivity == .on, !isDismissed {
         sentAt.report(
           """
           An effect returned for this action is still running. It must complete before the end of the test. …

@@ -251,11 +251,20 @@ final class EffectContext: Sendable {
   let path: EffectPath
   /// Sends the action that dismisses the innermost child; `nil` when no child may go.
   let dismiss: (@Sendable () -> Void)?
+  /// Records the dismissal of a feature that a test runs alone; `nil` outside of tests.
+  let dismissAlone: (@Sendable () -> Void)?
 
-  init(registry: CancellationRegistry, node: EffectNode, path: EffectPath, dismiss: (@Sendable () -> Void)?) {
+  init(
+    registry: CancellationRegistry,
+    node: EffectNode,
+    path: EffectPath,
+    dismiss: (@Sendable () -> Void)?,
+    dismissAlone: (@Sendable () -> Void)?
+  ) {
     self.registry = registry
     self.node = node
     self.path = path
     self.dismiss = dismiss
+    self.dismissAlone = dismissAlone
   }
 }

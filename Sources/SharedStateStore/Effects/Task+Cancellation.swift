@@ -31,7 +31,13 @@ public func withTaskCancellation<Value: Sendable, Failure: Error>(
   let path = context?.path ?? []
   let node = context.map { EffectNode(in: $0.node) } ?? EffectNode()
   registry.register(node, id: EffectID(id), path: path)
-  let inner = EffectContext(registry: registry, node: node, path: path, dismiss: context?.dismiss)
+  let inner = EffectContext(
+    registry: registry,
+    node: node,
+    path: path,
+    dismiss: context?.dismiss,
+    dismissAlone: context?.dismissAlone
+  )
   let task = Task { () async -> Result<Value, Failure> in
     let result = await EffectContext.$current.withValue(inner) { () async -> Result<Value, Failure> in
       do throws(Failure) { return .success(try await operation()) } catch { return .failure(error) }

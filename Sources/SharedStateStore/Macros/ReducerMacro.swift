@@ -37,6 +37,10 @@
 @attached(extension, conformances: CaseReducer, Reducer)
 public macro Reducer() = #externalMacro(module: "SharedStateStoreMacros", type: "ReducerMacro")
 
+/// Makes the state and the actions of a public feature `Sendable`. `@Reducer` writes it.
+@attached(extension, conformances: Sendable)
+public macro _$Sendable() = #externalMacro(module: "SharedStateStoreMacros", type: "SendableMacro")
+
 /// Makes one feature of an enum of features, and adds conformances to its state and actions.
 ///
 /// ```swift

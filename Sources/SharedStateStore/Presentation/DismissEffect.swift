@@ -24,7 +24,10 @@ public struct DismissEffect: Sendable {
     self.dismiss = dismiss
   }
 
-  /// Dismisses the child. Outside of the effects of a child that may go, it reports an issue.
+  /// Dismisses the child.
+  ///
+  /// A test store records it if its own feature dismisses itself, and ends the effects. Elsewhere it reports an issue if
+  /// nothing is presented.
   public func callAsFunction(
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
@@ -32,7 +35,8 @@ public struct DismissEffect: Sendable {
     column: UInt = #column
   ) async {
     if let dismiss { return await dismiss() }
-    guard let dismiss = EffectContext.current?.dismiss else {
+    let context = EffectContext.current
+    guard let dismiss = context?.dismiss ?? context?.dismissAlone else {
       return reportIssue(
         """
         'dismiss' was called where nothing is presented. Call it in an effect of a feature that 'ifLet' or 'forEach' \

@@ -1,3 +1,5 @@
+import IssueReporting
+import SharedState
 import Synchronization
 
 /// A state that exists only while it is presented.
@@ -74,13 +76,35 @@ private enum PresentationNumbers {
 
 extension PresentationState where State: CasePathable {
   /// The value of the presented state in a case; `nil` when another case is presented, or nothing.
+  ///
+  /// Assigning a value while it is `nil` reports an issue, and changes nothing.
   public subscript<Value>(case path: CaseKeyPath<State, Value>) -> Value? {
-    get { wrappedValue.flatMap { AnyCasePath(path).extract(from: $0) } }
+    get { self[case: AnyCasePath(path)] }
+    set { self[case: AnyCasePath(path)] = newValue }
+  }
+}
+
+extension PresentationState {
+  /// The value of the presented state in a case, by a case path. In other respects it is the same as with a case key
+  /// path.
+  public subscript<Value>(case path: AnyCasePath<State, Value>) -> Value? {
+    get { wrappedValue.flatMap { path.extract(from: $0) } }
     set {
-      guard self[case: path] != nil else { return }
-      wrappedValue = newValue.map { AnyCasePath(path).embed($0) }
+      guard self[case: path] != nil else {
+        if newValue != nil { reportIssue(wrongCase(Value.self, wrappedValue)) }
+        return
+      }
+      wrappedValue = newValue.map { path.embed($0) }
     }
   }
+}
+
+/// The issue of an assignment to the value of a case that a state is not in.
+func wrongCase<Value, State>(_ value: Value.Type, _ state: State?) -> String {
+  """
+  A value of type '\(value)' was assigned to a case that the state is not in: the state is \
+  \(state.map { Difference.dump($0) } ?? "nil"). Assign the state itself to change its case.
+  """
 }
 
 extension PresentationState: Sendable where State: Sendable {}
@@ -88,8 +112,13 @@ extension PresentationState: Sendable where State: Sendable {}
 extension PresentationState: Equatable where State: Equatable {
   /// Whether both present equal states, or both nothing.
   public static func == (lhs: Self, rhs: Self) -> Bool {
+    // Copies share their storage until one of them changes.
+    let isCopy = lhs.storage.withUnsafeBufferPointer { lhs in
+      rhs.storage.withUnsafeBufferPointer { lhs.baseAddress == $0.baseAddress && lhs.count == $0.count }
+    }
+    if isCopy { return true }
     // Identities distinguish most values, without comparing all of their contents.
-    switch (lhs.storage.first, rhs.storage.first) {
+    return switch (lhs.storage.first, rhs.storage.first) {
     case (nil, nil): true
     case (let left?, let right?):
       (lhs.identity == rhs.identity || StateIdentity(of: left) == StateIdentity(of: right)) && left == right

@@ -115,6 +115,8 @@ public final class ActionLog<State: Sendable, Action: Sendable>: Sendable {
 }
 
 extension ActionLog: CoreMonitor {
+  package var recordDismissal: (@Sendable () -> Void)? { nil }
+
   package var executor: (any TaskExecutor)? { nil }
 
   package func reduce(

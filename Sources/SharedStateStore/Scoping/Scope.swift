@@ -29,6 +29,16 @@ public struct Scope<ParentState: Sendable, ParentAction: Sendable, Child: Reduce
     self.init(part: StatePart(toChildState), path: AnyCasePath(toChildAction), child: child().reduction)
   }
 
+  /// A child by a key path of the state and a case key path of the actions, without a label for the former.
+  @inlinable
+  public init<ChildState, ChildAction>(
+    _ toChildState: any WritableKeyPath<ParentState, ChildState> & Sendable,
+    action toChildAction: CaseKeyPath<ParentAction, ChildAction>,
+    @ReducerBuilder<ChildState, ChildAction> child: () -> Child
+  ) where ChildState == Child.State, ChildAction == Child.Action {
+    self.init(state: toChildState, action: toChildAction, child: child)
+  }
+
   /// A child by a key path of the state and a case path of the actions.
   @inlinable
   public init<ChildState, ChildAction>(

@@ -1,3 +1,4 @@
+import IssueReporting
 import SharedStateDependencies
 
 /// The states of a stack of features, the last one on top.
@@ -168,12 +169,11 @@ extension StackState: ExpressibleByArrayLiteral {
 
 extension StackState where Element: CasePathable {
   /// The value of an element in a case; `nil` when the element is in another case, or not there.
+  ///
+  /// Assigning a value while it is `nil` reports an issue, and changes nothing.
   public subscript<Value>(id id: StackElementID, case path: CaseKeyPath<Element, Value>) -> Value? {
-    get { self[id: id].flatMap { AnyCasePath(path).extract(from: $0) } }
-    set {
-      guard self[id: id, case: path] != nil else { return }
-      self[id: id] = newValue.map { AnyCasePath(path).embed($0) }
-    }
+    get { self[id: id, case: AnyCasePath(path)] }
+    set { self[id: id, case: AnyCasePath(path)] = newValue }
   }
 }
 
@@ -182,7 +182,10 @@ extension StackState {
   public subscript<Value>(id id: StackElementID, case path: AnyCasePath<Element, Value>) -> Value? {
     get { self[id: id].flatMap { path.extract(from: $0) } }
     set {
-      guard self[id: id, case: path] != nil else { return }
+      guard self[id: id, case: path] != nil else {
+        if newValue != nil { reportIssue(wrongCase(Value.self, self[id: id])) }
+        return
+      }
       self[id: id] = newValue.map { path.embed($0) }
     }
   }

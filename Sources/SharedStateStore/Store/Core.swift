@@ -51,6 +51,10 @@ package protocol CoreMonitor<State, Action>: AnyObject, Sendable {
     _ reduce: (inout State, Action) -> Effect<Action>
   ) -> Effect<Action>
 
+  /// Records that the feature dismisses itself although nothing presents it, after which its effects are cancelled;
+  /// `nil` when that is an issue.
+  var recordDismissal: (@Sendable () -> Void)? { get }
+
   /// Reports an error in an effect.
   /// - Parameter location: The location of the effect.
   func report(_ message: String, at location: CallSite)

@@ -84,7 +84,20 @@ extension RootCore {
     if let dismissNode = place.dismiss {
       dismiss = { dismissNode(node) }
     }
-    return EffectContext(registry: registry, node: node, path: place.path, dismiss: dismiss)
+    var dismissAlone: (@Sendable () -> Void)?
+    if let record = monitor?.recordDismissal {
+      dismissAlone = { [weak self] in
+        record()
+        self?.effects.root.cancel()
+      }
+    }
+    return EffectContext(
+      registry: registry,
+      node: node,
+      path: place.path,
+      dismiss: dismiss,
+      dismissAlone: dismissAlone
+    )
   }
 
   // MARK: Without the lock

@@ -45,6 +45,9 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   @usableFromInline
   @exclusivity(unchecked)
   var isWatched: Bool
+  /// Whether an action was reduced of which observers have not been told yet.
+  @exclusivity(unchecked)
+  private var mustTell = false
 
   /// The registry of children with effects; `nil` before any child had one.
   @usableFromInline
@@ -239,19 +242,13 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   @usableFromInline
   @inline(never)
   func reduceFirst(_ action: Action, on thread: ThreadRecord) -> StoreTask {
-    var work = Work()
-    let effect = reduce(action, isSentByEffect: false, &work)
-    return finish(effect, work, on: thread)
+    finish(reduce(action, isSentByEffect: false), on: thread)
   }
 
   @usableFromInline
   @inline(never)
   func finish(_ effect: Effect<Action>, on thread: ThreadRecord) -> StoreTask {
-    finish(effect, Work(), on: thread)
-  }
-
-  private func finish(_ effect: Effect<Action>, _ begun: Work, on thread: ThreadRecord) -> StoreTask {
-    var work = begun
+    var work = Work()
     var node: EffectNode?
     if !effect.isNone {
       let effects = effects
@@ -267,7 +264,9 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
   }
 
   /// Releases the lock, and then performs the work.
-  private func close(_ work: Work, on thread: ThreadRecord) {
+  private func close(_ begun: Work, on thread: ThreadRecord) {
+    var work = begun
+    tellObserversOnce(&work)
     disown(on: thread)
     for task in work.tasks { task() }
     if hasMail { deliverMail() }
@@ -294,6 +293,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
         open(letter, &work)
         drainQueue(&work)
       }
+      tellObserversOnce(&work)
       disown(on: thread)
       for task in work.tasks { task() }
     }
@@ -318,7 +318,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     case .action(let action, let origin, let isSentByEffect):
       // Checked under the lock, because a reducer that has returned a cancellation held it, too.
       if !origin.isCancelled {
-        let effect = reduce(action, isSentByEffect: isSentByEffect, &work)
+        let effect = reduce(action, isSentByEffect: isSentByEffect)
         if !effect.isNone {
           collect(effect, EffectPlace(node: origin.run, path: [], dismiss: nil), effects, &work)
         }
@@ -332,7 +332,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     }
   }
 
-  private func reduce(_ action: Action, isSentByEffect: Bool, _ work: inout Work) -> Effect<Action> {
+  private func reduce(_ action: Action, isSentByEffect: Bool) -> Effect<Action> {
     var effect = Effect<Action>.none
     // An effect, which may have other dependencies, or a reader of the mailbox may be the caller.
     if let dependencies = DependencyScope.toApply(dependencies) {
@@ -342,7 +342,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     } else {
       effect = reduceWatched(action, isSentByEffect: isSentByEffect)
     }
-    if isWatched { tellObservers(&work) }
+    if isWatched { mustTell = true }
     return effect
   }
 
@@ -355,10 +355,15 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
 
   // MARK: Observers
 
-  private func tellObservers(_ work: inout Work) {
-    for observer in side.withLock({ $0.observers }) {
-      if let task = observer.note(storage, false) { work.tasks.append(task) }
-    }
+  /// Tells observers of the state after an action and those that follow from it at once.
+  private func tellObserversOnce(_ work: inout Work) {
+    guard mustTell else { return }
+    mustTell = false
+    // They are told before effects begin.
+    work.tasks.insert(
+      contentsOf: side.withLock { $0.observers }.compactMap { $0.note(storage, false) },
+      at: 0
+    )
   }
 
   private func tellObservers(isNews: Bool, _ work: inout Work) {

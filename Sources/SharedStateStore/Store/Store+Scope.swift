@@ -96,3 +96,45 @@ extension Store {
     )
   }
 }
+
+extension Store {
+  /// A store of a child, for a part of the state and the actions of a case.
+  public func scope<ChildState: Sendable, ChildAction: Sendable>(
+    _ toChildState: any KeyPath<State, ChildState> & Sendable,
+    action toChildAction: CaseKeyPath<Action, ChildAction>
+  ) -> Store<ChildState, ChildAction> {
+    scope(state: toChildState, action: toChildAction)
+  }
+
+  /// A store of a child with an optional state, or with the value of a case; `nil` when the state is absent.
+  public func scope<ChildState: Sendable, ChildAction: Sendable>(
+    _ toChildState: any KeyPath<State, ChildState?> & Sendable,
+    action toChildAction: CaseKeyPath<Action, ChildAction>
+  ) -> Store<ChildState, ChildAction>? {
+    scope(state: toChildState, action: toChildAction)
+  }
+
+  /// A store of the presented child; `nil` when nothing is presented.
+  public func scope<ChildState: Sendable, ChildAction: Sendable>(
+    _ toChildState: any KeyPath<State, PresentationState<ChildState>> & Sendable,
+    action toChildAction: CaseKeyPath<Action, PresentationAction<ChildAction>>
+  ) -> Store<ChildState, ChildAction>? {
+    scope(state: toChildState, action: toChildAction)
+  }
+
+  /// The stores of the present elements.
+  public func scope<ID: Hashable & Sendable, ElementState: Sendable, ElementAction: Sendable>(
+    _ toElements: any KeyPath<State, IdentifiedArray<ID, ElementState>> & Sendable,
+    action toElementAction: CaseKeyPath<Action, IdentifiedAction<ID, ElementAction>>
+  ) -> [Store<ElementState, ElementAction>] {
+    scope(state: toElements, action: toElementAction)
+  }
+
+  /// The stores of the present elements, from the bottom to the top.
+  public func scope<ElementState: Sendable, ElementAction: Sendable>(
+    _ toStack: any KeyPath<State, StackState<ElementState>> & Sendable,
+    action toStackAction: CaseKeyPath<Action, StackAction<ElementState, ElementAction>>
+  ) -> [Store<ElementState, ElementAction>] {
+    scope(state: toStack, action: toStackAction)
+  }
+}

@@ -20,6 +20,6 @@ struct ConformanceExpansion {
 
   /// The compiler gives names without modules, which a type of the user may hide.
   private static func qualified(_ name: String) -> String {
-    name.contains(".") ? name : "SharedStateStore.\(name)"
+    name.contains(".") ? name : (name == "Sendable" ? "Swift." : "SharedStateStore.") + name
   }
 }

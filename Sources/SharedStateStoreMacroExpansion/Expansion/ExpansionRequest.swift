@@ -85,6 +85,7 @@ enum Macro: String, CaseIterable, Sendable {
   case presents = "PresentsMacro"
   case reducer = "ReducerMacro"
   case reducerCase = "ReducerCaseMacro"
+  case sendable = "SendableMacro"
 
   func expand(_ request: ExpansionRequest) throws(ExpansionDiagnostic) -> String {
     switch (self, request.role) {
@@ -106,7 +107,8 @@ enum Macro: String, CaseIterable, Sendable {
       return try ReducerExpansion(request).members()
     case (.reducer, "memberAttribute"):
       return try ReducerMemberExpansion(request).attributes()
-    case (.casePathable, "extension"), (.observableState, "extension"), (.reducer, "extension"):
+    case (.casePathable, "extension"), (.observableState, "extension"), (.reducer, "extension"),
+      (.sendable, "extension"):
       return try ConformanceExpansion(request).extensions()
     case (.observationStateIgnored, "accessor"), (.reducerCase, "peer"):
       // These attributes only tell another macro something.

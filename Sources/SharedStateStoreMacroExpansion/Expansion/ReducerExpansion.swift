@@ -41,7 +41,9 @@ struct ReducerExpansion {
       )
     }
     var added: [String] = []
-    if !all.contains(where: { $0.isType(named: "State") }) {
+    // A body that names other types also tells the compiler which the state and the actions are.
+    let body = all.first { $0.isBody }?.bodyTypes(of: declaration.name)
+    if body?.state == nil, !all.contains(where: { $0.isType(named: "State") }) {
       added.append(
         """
         @SharedStateStore.ObservableState
@@ -51,7 +53,7 @@ struct ReducerExpansion {
         """
       )
     }
-    if !all.contains(where: { $0.isType(named: "Action") }) {
+    if body?.action == nil, !all.contains(where: { $0.isType(named: "Action") }) {
       added.append(
         """
         @SharedStateStore.CasePathable
@@ -247,6 +249,34 @@ extension Declaration {
   var isBody: Bool {
     keyword == "var" && !hasModifier("static") && bindings.count == 1 && bindings[0].name == "body"
       || keyword == "let" && bindings.contains { $0.name == "body" }
+  }
+
+  /// The state and the actions that the type of a body names, as in `some Reducer<Int, Bool>` or
+  /// `some ReducerOf<Other>`; `nil` for those of the feature itself.
+  /// - Parameter feature: The name of the feature.
+  func bodyTypes(of feature: String) -> (state: String?, action: String?) {
+    guard let type = bindings.first?.type?.text, let start = type.firstIndex(of: "<"), type.hasSuffix(">") else {
+      return (nil, nil)
+    }
+    let name = type[..<start].split { $0 == " " || $0 == "." }.last
+    var arguments = [""]
+    var depth = 0
+    for character in type[type.index(after: start)...].dropLast() {
+      if "<([".contains(character) { depth += 1 } else if ">)]".contains(character) { depth -= 1 }
+      if character == ",", depth == 0 { arguments.append("") } else { arguments[arguments.count - 1].append(character) }
+    }
+    arguments = arguments.map { String($0.drop { $0 == " " }) }
+    let isOwn = { (type: String, member: String) in [member, "Self.\(member)", "\(feature).\(member)"].contains(type) }
+    switch (name, arguments.count) {
+    case ("ReducerOf", 1):
+      return ["Self", feature].contains(arguments[0]) ? (nil, nil) : (arguments[0] + ".State", arguments[0] + ".Action")
+    case ("Reducer", 2):
+      return (
+        isOwn(arguments[0], "State") ? nil : arguments[0], isOwn(arguments[1], "Action") ? nil : arguments[1]
+      )
+    default:
+      return (nil, nil)
+    }
   }
 
   /// `func reduce(into:action:)`.

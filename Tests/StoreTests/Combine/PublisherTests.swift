@@ -97,6 +97,33 @@ struct PublisherTests {
     #expect(counts.value == [0, 1])
   }
 
+  @Test("A subscription keeps the store")
+  func keeping() {
+    var store: StoreOf<Counter>? = Store(initialState: Counter.State()) { Counter() }
+    weak let weakStore = store
+    let subscription = store?.publisher.sink { _ in }
+    store = nil
+    #expect(weakStore != nil)
+    subscription?.cancel()
+    #expect(weakStore == nil)
+  }
+
+  @Test("Actions that follow at once are published as one change")
+  func coalescing() {
+    let store = Store(initialState: 0) {
+      Reduce<Int, Int> { state, action in
+        state = action
+        return action == 1 ? .merge(.send(2), .send(3)) : .none
+      }
+    }
+    let published = Locked<[Int]>([])
+    let subscription = store.publisher.sink { state in published.change { $0.append(state) } }
+    store.send(1)
+    store.send(4)
+    #expect(published.value == [0, 3, 4])
+    subscription.cancel()
+  }
+
   @Test("A part of a part of the state is published when it changes")
   func partOfPart() {
     let store = Store(initialState: Counter.State()) { Counter() }

@@ -140,7 +140,7 @@ struct TestStoreTests {
       await store.send(1)
       await store.receive({ $0 == 2 }, timeout: .milliseconds(1))
       await store.skipInFlightEffects()
-      await store.receive({ $0 == 2 })
+      await makeStore().receive({ $0 == .echo })
     }
     #expect(
       texts == [
@@ -344,6 +344,70 @@ struct TestStoreTests {
         "There were no in-flight effects to skip.",
       ]
     )
+  }
+
+  @Test("Effects that are skipped go on")
+  func skippedEffects() async {
+    let gate = Gate()
+    let store = TestStore(initialState: 0) {
+      Reduce<Int, Int> { state, action in
+        state = action
+        guard action == 1 else { return .none }
+        return .run { send in
+          await gate.wait()
+          await send(2)
+        }
+      }
+    }
+    await store.send(1) { $0 = 1 }
+    await store.skipInFlightEffects()
+    gate.open()
+    await store.receive(2) { $0 = 2 }
+  }
+
+  @Test("The types of the initial state follow from the reducer")
+  func inference() async {
+    let store = TestStore(initialState: .init(count: 1)) { Counter() }
+    await store.send(.increment) { $0.count = 2 }
+  }
+
+  @Test("The dismissal of a feature that nothing presents is recorded, and ends its effects")
+  func dismissal() async throws {
+    @Sendable func isPresented() -> Bool {
+      @Dependency(\.isPresented) var isPresented
+      return isPresented
+    }
+    let store = TestStore(initialState: false) {
+      Reduce<Bool, Int> { state, action in
+        @Dependency(\.dismiss) var dismiss
+        state = isPresented()
+        return action == 1 ? .run { _ in await Gate().wait() } : .run { _ in await dismiss() }
+      }
+    }
+    let task = await store.send(1)
+    #expect(!store.isDismissed)
+    await store.send(2).finish()
+    #expect(store.isDismissed)
+    await task.finish()
+    let texts = try await issues { await store.send(1) }
+    #expect(texts == ["Can't send action to dismissed test store."])
+  }
+
+  @Test("Copies of one presentation are equal without a comparison of their states")
+  func presentationCopies() {
+    struct Compared: Equatable {
+      static let count = Locked(0)
+      static func == (lhs: Self, rhs: Self) -> Bool {
+        count.change { $0 += 1 }
+        return true
+      }
+    }
+    let presentation = PresentationState<Compared>(wrappedValue: Compared())
+    let copy = presentation
+    #expect(presentation == copy)
+    #expect(Compared.count.value == 0)
+    #expect(presentation == PresentationState(wrappedValue: Compared()))
+    #expect(Compared.count.value == 1)
   }
 
   @Test("Without exhaustivity, only assertions count")
