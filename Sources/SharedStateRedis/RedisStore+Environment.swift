@@ -13,6 +13,37 @@ extension RedisStore {
     set { prepareDependencies { $0.defaultRedisStore = newValue } }
   }
 
+  /// Runs an operation in which another store is the default, as for a service in a test.
+  ///
+  /// ```swift
+  /// let checkout = RedisStore.withDefault(.inProcess(server)) { Checkout() }
+  /// ```
+  ///
+  /// It holds for the operation and for the tasks that it starts. A share keeps the store that it was made with.
+  /// - Returns: The result of the operation.
+  /// - Throws: The error of the operation.
+  @discardableResult
+  public static func withDefault<Result>(
+    _ store: RedisStore,
+    operation: () throws -> Result
+  ) rethrows -> Result {
+    try withDependencies({ $0.defaultRedisStore = store }, operation: operation)
+  }
+
+  /// Runs an asynchronous operation in which another store is the default.
+  ///
+  /// Otherwise the same as the synchronous function.
+  /// - Returns: The result of the operation.
+  /// - Throws: The error of the operation.
+  @discardableResult
+  public static func withDefault<Result>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ store: RedisStore,
+    operation: () async throws -> Result
+  ) async rethrows -> Result {
+    try await withDependencies(isolation: isolation, { $0.defaultRedisStore = store }, operation: operation)
+  }
+
   /// The store that the environment asks for: the one at `REDIS_URL`, or the fake inside this process.
   /// Without a logger and an environment this is one store for the whole program, the same that `.redis` keys use when
   /// they name none. A service begins with

@@ -11,6 +11,7 @@ let package = Package(
       name: "WithTestsTests",
       dependencies: [
         .product(name: "SharedState", package: "swift-shared-state"),
+        .product(name: "SharedStateDependencies", package: "swift-shared-state"),
         .product(name: "SharedStateTesting", package: "swift-shared-state"),
       ]
     )

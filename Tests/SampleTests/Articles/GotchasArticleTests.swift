@@ -1,5 +1,6 @@
 import Foundation
 import SharedState
+import SharedStateDependencies
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct GotchasArticleTests {

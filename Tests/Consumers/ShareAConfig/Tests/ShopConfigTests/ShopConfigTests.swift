@@ -6,11 +6,7 @@ import Testing
 struct ShopConfigTests {
   /// The config as seen by a service with a store of its own on the server.
   private func config(on server: InProcessRedis) -> Shared<ShopConfig> {
-    withDependencies {
-      $0.defaultRedisStore = .inProcess(server)
-    } operation: {
-      Shared(.shopConfig)
-    }
+    RedisStore.withDefault(.inProcess(server)) { Shared(.shopConfig) }
   }
 
   @Test func theCheckoutSeesWhatTheOfficeChanges() async throws {

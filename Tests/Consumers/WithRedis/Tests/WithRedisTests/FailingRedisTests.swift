@@ -25,11 +25,7 @@ struct FailingRedisTests {
 
   @Test func aServiceIsGivenItsStore() async throws {
     let server = InProcessRedis()
-    let service = withDependencies {
-      $0.defaultRedisStore = .inProcess(server)
-    } operation: {
-      Checkout()
-    }
+    let service = RedisStore.withDefault(.inProcess(server)) { Checkout() }
     service.$config.withLock { $0.maximumItems = 20 }
     try await service.$config.save()
     #expect(server.get("checkout:config") == #"{"maximumItems":20}"#)

@@ -1,4 +1,5 @@
 import SharedState
+import SharedStateDependencies
 import XCTest
 
 final class AssertionXCTests: XCTestCase {

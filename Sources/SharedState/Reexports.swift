@@ -1,2 +1,0 @@
-// A program that shares state needs `@Dependency`, `prepareDependencies` and `withDependencies`, too.
-@_exported public import SharedStateDependencies

@@ -1,0 +1,2 @@
+// A feature needs `@Dependency` and `withDependencies`, too.
+@_exported public import SharedStateDependencies
