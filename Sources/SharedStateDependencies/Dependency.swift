@@ -15,7 +15,7 @@ import IssueReporting
 public struct Dependency<Value>: Sendable {
   private let read: @Sendable (DependencyValues) -> Value
   private let access: DependencyAccess
-  private let initialValues = DependencyValues.captured
+  let initialValues = DependencyValues.captured
 
   /// A dependency by its property of ``DependencyValues``.
   public init(

@@ -25,6 +25,19 @@ extension DependencyValues {
 }
 
 extension DependencyValues {
+  /// The locales that the user prefers, the most preferred one first. A test that does not override them fails when it
+  /// uses them.
+  public var preferredLocales: [Locale] {
+    get { self[PreferredLocalesDependency.self] }
+    set { self[PreferredLocalesDependency.self] = newValue }
+  }
+
+  private enum PreferredLocalesDependency: DependencyKey {
+    static var liveValue: [Locale] { Locale.preferredLanguages.map { Locale(identifier: $0) } }
+  }
+}
+
+extension DependencyValues {
   /// The time zone of the user, kept up to date. A test that does not override it fails when it uses it.
   public var timeZone: TimeZone {
     get { self[TimeZoneDependency.self] }

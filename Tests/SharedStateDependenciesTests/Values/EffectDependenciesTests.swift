@@ -1,0 +1,75 @@
+import Foundation
+import SharedStateDependencies
+import SharedStateTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct EffectDependenciesTests {
+  @Test("In a test, work that nobody waits for is done when the call returns")
+  func fireAndForget() async {
+    struct Failure: Error {}
+    @Dependency(\.fireAndForget) var fireAndForget
+    let count = Atomic(0)
+    let (stream, continuation) = AsyncStream<Int>.makeStream()
+    await fireAndForget {
+      await Task.yield()
+      count.add(1, ordering: .relaxed)
+      throw Failure()
+    }
+    #expect(count.load(ordering: .relaxed) == 1)
+    await withDependencies {
+      $0.context = .live
+    } operation: {
+      await fireAndForget(priority: .high) { continuation.yield(2) }
+    }
+    #expect(await stream.first { _ in true } == 2)
+  }
+
+  @Test("In a test, a false condition is an issue at the line of the call")
+  func assertions() {
+    @Dependency(\.assert) var assert
+    @Dependency(\.precondition) var precondition
+    assert(true, "not said")
+    precondition(true)
+    let line = #line + 2
+    withKnownIssue {
+      assert(false, "one")
+    } matching: {
+      $0.sourceLocation?.line == line && $0.comments.contains { $0.rawValue.contains("Assertion failed: one") }
+    }
+    withKnownIssue {
+      precondition(1 > 2)
+    } matching: {
+      $0.comments.contains { $0.rawValue.contains("Precondition failed.") }
+    }
+  }
+
+  @Test("Outside of tests, a condition that is true does nothing")
+  func live() {
+    withDependencies {
+      $0.context = .live
+    } operation: {
+      @Dependency(\.assert) var assert
+      @Dependency(\.precondition) var precondition
+      assert(true)
+      precondition(true)
+    }
+  }
+
+  @Test("The preferred locales are those of the user, and have to be given to a test")
+  func preferredLocales() {
+    @Dependency(\.preferredLocales) var preferredLocales
+    withKnownIssue { _ = preferredLocales }
+    withDependencies {
+      $0.preferredLocales = [Locale(identifier: "de_AT"), Locale(identifier: "fr")]
+    } operation: {
+      #expect(preferredLocales.map(\.identifier) == ["de_AT", "fr"])
+    }
+    withDependencies {
+      $0.context = .live
+    } operation: {
+      #expect(preferredLocales.map(\.identifier) == Locale.preferredLanguages.map { Locale(identifier: $0).identifier })
+    }
+  }
+}
