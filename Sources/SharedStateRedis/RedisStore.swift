@@ -1,7 +1,7 @@
 public import Logging
 package import Metrics
 import SharedState
-import SharedStateDependencies
+package import SharedStateDependencies
 import Synchronization
 
 #if canImport(Glibc)

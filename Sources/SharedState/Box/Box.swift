@@ -1,5 +1,6 @@
 import Dispatch
 public import Observation
+import SharedStateDependencies
 public import Synchronization
 
 /// The part of a box that does not depend on the type of its value: the lock, the counts of changes, the observers.

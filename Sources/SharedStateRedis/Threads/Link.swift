@@ -1,6 +1,6 @@
 import Foundation
 import SharedState
-import SharedStateDependencies
+package import SharedStateDependencies
 import Synchronization
 
 /// The shell around ``LinkState``: holds its lock, performs its effects, and runs its threads.

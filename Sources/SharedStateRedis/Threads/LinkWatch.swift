@@ -1,7 +1,7 @@
 public import Foundation
 package import Logging
 package import Metrics
-import SharedStateDependencies
+package import SharedStateDependencies
 import Synchronization
 
 /// Reports the events of a link to operators, in the log and by counters.

@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateDependencies
 import SharedStateRedis
 import SharedStateRedisTesting
 import Subprocess
