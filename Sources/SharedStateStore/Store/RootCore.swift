@@ -193,7 +193,7 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
     guard begin(on: thread) else { return leave(action) }
     if isWatched { return reduceFirst(action, on: thread) }
     var effect = Effect<Action>.none
-    if let dependencies = DependencyScope.toApply(dependencies) {
+    if let dependencies {
       dependencies.inForce { effect = reduction(&storage, action, registry: registry) }
     } else if reduction.children == nil {
       // Calling the reduction would instantiate the metadata of its type where the code is not specialised.
@@ -334,8 +334,8 @@ package final class RootCore<State: Sendable, Action: Sendable>: Core<State, Act
 
   private func reduce(_ action: Action, isSentByEffect: Bool) -> Effect<Action> {
     var effect = Effect<Action>.none
-    // An effect, which may have other dependencies, or a reader of the mailbox may be the caller.
-    if let dependencies = DependencyScope.toApply(dependencies) {
+    // An effect may have other dependencies. Asking for those in force would make sending from outside much slower.
+    if let dependencies = isSentByEffect ? DependencyScope.toApply(dependencies) : dependencies {
       dependencies.inForce {
         effect = reduceWatched(action, isSentByEffect: isSentByEffect)
       }
