@@ -20,6 +20,7 @@ struct CompileErrorTests {
     "AnAssignmentIsTwoSteps",
     "AnUpdateCapturesConstants",
     "OnlyAReaderHasAReadOnlyKey",
+    "SharesBringNoDependencies",
   ])
   func doesNotCompile(proof: String) async throws {
     let file = Self.proofs.appending(component: "\(proof).swift")
@@ -33,7 +34,7 @@ struct CompileErrorTests {
   }
 
   @Test func everyProofIsChecked() throws {
-    #expect(try FileManager.default.contentsOfDirectory(atPath: Self.proofs.path).count == 11)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: Self.proofs.path).count == 12)
   }
 
   /// The comments `// error: …`. A comment on a line of its own is about the next line.
