@@ -114,7 +114,7 @@ final class HostileServer: Sendable {
         let heard = heard()
         if heard.isEmpty { return nil }
         all += heard
-        for (purpose, commands) in [(ConnectionPurpose.writer, 8), (.subscriber, 3)]
+        for (purpose, commands) in [(ConnectionPurpose.writer, 9), (.subscriber, 3)]
         where all.contains(":\(purpose.rawValue)\r\n") {
           say(String(repeating: "-ERR unknown command\r\n", count: commands))
           return purpose
