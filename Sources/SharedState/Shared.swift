@@ -125,7 +125,8 @@ public struct Shared<Value> {
   ///     then, with all that it holds. By default it stays, and the call throws.
   ///   - timeout: The longest time to wait; see ``load(within:)``.
   /// - Throws: The key's error, ``TimedOutError``, or `CancellationError`. The save itself goes on after a cancellation
-  ///   or a timeout.
+  ///   or a timeout. With a key whose store is shared with other processes, also the reason why an earlier change gave
+  ///   way to another process's, if the program has not been notified of it; the next call saves.
   public func save(replacingUnreadable: Bool = false, within timeout: Duration? = nil) async throws {
     let box = projection.place.box
     try await box.handingErrorsOver {

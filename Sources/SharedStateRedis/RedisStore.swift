@@ -181,10 +181,12 @@ public final class RedisStore: Sendable {
   /// Returns once the server has acknowledged every change that was made so far through this store. A change is given
   /// up when it cannot be encoded, is too large, gave way to another service's, belongs to a share whose name or type
   /// cannot be used, or was made after the shutdown. It is reported until a flush has thrown it, or a later change of
-  /// the same value is saved; even when the share is gone, and when `save()` has thrown the reason as well.
+  /// the same value is saved; even when the share is gone, and when `save()` has thrown the reason as well. A later
+  /// change does not make up for one that gave way, unless the program has been notified: by `save()`, or by reading
+  /// `saveError`. What a flush has thrown counts as read.
   /// - Parameter timeout: The longest time to wait. Changes that are not acknowledged by then are still sent later.
   /// - Throws: ``RedisSharedStateError/Code/changesGivenUp``, once every other change is acknowledged, or cannot be for
-  ///   now, which the next flush reports; the reason why a change was not acknowledged, once all others are;
+  ///   now, which the next flush reports; the reason why a change was not acknowledged, once all others are, or cannot be until a person mends something;
   ///   ``RedisSharedStateError/Code/timedOut``; `CancellationError`.
   public func flush(within timeout: Duration) async throws {
     try await flush(within: timeout) { _ in }

@@ -34,6 +34,28 @@ import Testing
     #expect(!tracker.hasChanges)
   }
 
+  /// A total that follows the count.
+  private struct TotalModel {
+    @Shared(value: 0) var count
+    @Shared(value: 0) var total
+
+    func incrementButtonTapped() {
+      $count.withLock { $0 += 1 }
+      $total.withLock { $0 = count * 10 }
+    }
+  }
+
+  @Test func anExpectationDependsOnAnotherShare() {
+    let model = TotalModel()
+    let tracker = SharedChangeTracker()
+    tracker.track { model.incrementButtonTapped() }
+    tracker.assert {
+      model.$count.withLock { $0 = 1 }
+      model.$total.withLock { $0 = model.count * 10 }
+    }
+    #expect(!tracker.hasChanges)
+  }
+
   @Test func aTestAsksForRealFiles() async throws {
     let file = URL(filePath: NSTemporaryDirectory()).appending(component: "\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
