@@ -70,4 +70,46 @@ struct GivenUpChangesTests {
       ]
     )
   }
+
+  private static let tooLarge = RedisSharedStateError.valueTooLarge(name: "flags", bytes: 2, maximumBytes: 1)
+
+  /// A change that is valid by itself, but not together with the stored document.
+  private func discard(_ replica: inout Replica, stamp: UInt64, number: UInt64) -> [Replica.Action] {
+    var encoded = Replica.Encoded(stamp: stamp, result: .failure(Self.tooLarge))
+    encoded.givesWay = true
+    let actions = replica.encoded(encoded, operation: .number(number))
+    return actions + deliver(actions, to: &replica, outcome: .shown)
+  }
+
+  @Test("fail a save that was requested while the change was encoded, and no later one", arguments: [false, true])
+  func saveDuringEncoding(isChangedAgain: Bool) {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    if isChangedAgain { _ = replica.changed() }
+    _ = replica.save(waiter: 4, stamp: isChangedAgain ? 2 : 1)
+    let actions = discard(&replica, stamp: 1, number: 1)
+    #expect(actions.contains(.resume([4], Self.tooLarge)))
+    // The later change is still sent, without a waiter.
+    let isPending = replica.hasPendingChange
+    #expect(isPending || !isChangedAgain)
+    let later = replica.save(waiter: 5, stamp: 2)
+    #expect(!later.contains(.resume([5], Self.tooLarge)))
+  }
+
+  @Test("fail the first save after them, unless the program was notified")
+  func saveAfterwards() {
+    for isRead in [false, true] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.changed()
+      #expect(replica.beginsEncoding() == true)
+      _ = discard(&replica, stamp: 1, number: 1)
+      // Another error says nothing about this one.
+      replica.reports.wasRead(.stopped)
+      if isRead { replica.reports.wasRead(Self.tooLarge) }
+      let (first, second) = (replica.save(waiter: 4, stamp: 1), replica.save(waiter: 5, stamp: 1))
+      #expect((first == [.resume([4], Self.tooLarge)]) == !isRead)
+      #expect(!second.contains(.resume([5], Self.tooLarge)))
+    }
+  }
 }
