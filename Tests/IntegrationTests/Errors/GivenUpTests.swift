@@ -173,6 +173,30 @@ struct GivenUpTests {
     try await pair.second.save()
   }
 
+  @Test(
+    "of two changes that are too large together, one save fails, however late it is called",
+    arguments: BackendKind.allCases
+  )
+  func tooLargeTogether(kind: BackendKind) async throws {
+    let text = String(repeating: "x", count: 700)
+    let pair = try await Pair(kind, [String: String](), options: Cause.tooLarge.options)
+    try pair.backend.pause()
+    pair.first.withLock { $0["first"] = text }
+    pair.second.withLock { $0["second"] = text }
+    try pair.backend.resume()
+    var errors: [RedisSharedStateError] = []
+    for share in [pair.first, pair.second] {
+      do {
+        try await share.save()
+      } catch let error as RedisSharedStateError {
+        errors.append(error)
+      }
+    }
+    #expect(errors.map(\.code) == [.valueTooLarge])
+    #expect(pair.first.wrappedValue.count == 1)
+    #expect(pair.first.wrappedValue == pair.second.wrappedValue)
+  }
+
   @Test("a change that is saved later does not hide a discarded one", arguments: BackendKind.allCases, Cause.allCases)
   func discardedBeforeChange(kind: BackendKind, cause: Cause) async throws {
     let pair = try await discard(kind, because: cause)

@@ -33,7 +33,7 @@ struct EvictionTests {
     let names = names(300)
     let shares = stores.map { store in names.map { Shared(wrappedValue: "", .redis($0, store: store)) } }
     for (name, share) in zip(names, shares[0]) {
-      share.withLock { $0 = name + String(repeating: "x", count: 500) }
+      share.withLock { $0 = name + String(repeating: "x", count: 4_000) }
     }
     try await stores[0].flush(within: patience)
     for (share, copy) in zip(shares[0], shares[1]) { try await copy.becomes(share.wrappedValue) }
