@@ -218,7 +218,9 @@ extension RedisSharedStateError {
 
   /// An error with the code ``Code/invalidName``.
   ///
-  /// - Parameter name: The name of a shared value; `nil`: a namespace or a label is not usable.
+  /// - Parameters:
+  ///   - name: The name of a shared value; `nil`: a namespace or a label is not usable.
+  ///   - reason: Why it is not usable.
   public static func invalidName(_ name: String? = nil, reason: String) -> Self {
     Self(.invalidName(reason: reason, name: name))
   }

@@ -26,6 +26,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///
   /// - Parameters:
   ///   - timeout: How long to wait. Only a failing test waits this long, so it can be generous.
+  ///   - sourceLocation: The place of the issue in the source.
   ///   - isWanted: Is asked about each element, in order, on the task of this call.
   /// - Throws: An error that says which element came last, when there is no wanted one in time, or before the sequence
   ///   ends. It is recorded as an issue of this line, too, unless the task was cancelled. Errors of the sequence are

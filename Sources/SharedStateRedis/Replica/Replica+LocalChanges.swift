@@ -20,8 +20,11 @@ extension Replica {
     stamp: UInt64 = .max,
     replacingUnreadable: Bool = false
   ) -> [Action] {
-    // This is the first chance to notify the program.
-    if let error = reports.takeDiscarded() { return resume([waiter], error) }
+    // This is the first chance to notify the program, which sees the value that the change gave way to.
+    if let error = reports.takeDiscarded() {
+      outcomes.yield([([waiter], error)])
+      return advance()
+    }
     if !pending.isDirty, pending.reset == nil, let carried = inFlight?.stamp, carried >= stamp {
       outgoing.commit?.waiters.save(waiter, replacingUnreadable: replacingUnreadable)
     } else {
