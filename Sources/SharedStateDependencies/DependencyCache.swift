@@ -1,3 +1,4 @@
+import Foundation
 import IssueReporting
 import Synchronization
 
@@ -66,27 +67,32 @@ package final class DependencyCache: Sendable {
     return old
   }
 
-  /// Fails the run of the tests where the caller's test is unknown, as in a detached task. Where no test is ever known,
-  /// because nothing in the process knows of tests, that is reported once.
+  /// Fails the run of the tests where the caller's test is unknown, as in a detached task. Where nothing in the process
+  /// tells all tests apart, that is reported once.
   ///
   /// - Parameter message: Makes the message, when it is needed.
   package static func reportUnknownTest(_ message: () -> String) {
     let values = DependencyValues.current
-    guard values.cache == nil, values.overrides.isEmpty, TestRun.current == nil else { return }
+    guard values.cache == nil, values.overrides.isEmpty else { return }
     guard let provider = TestRun.provider else {
       if isTesting { _ = reportsThatTestsShareValues }
       return
     }
+    guard TestRun.current == nil else { return }
     _ = provider.reportBesideTests(message())
   }
 
-  private static let reportsThatTestsShareValues: Void = reportIssue(
-    """
-    The tests of this target share their values, such as one fake Redis and one storage in memory, because the target \
-    does not link the library that tells tests apart. Add the product 'SharedStateTesting' of the package \
-    'swift-shared-state' to its dependencies, or 'SharedStateRedisTesting', where it uses '.redis' keys.
-    """
-  )
+  private static let reportsThatTestsShareValues: Void = {
+    let message = """
+      Tests of this target may share their values, such as one fake Redis and one storage in memory: the cases of a \
+      parameterised test do, and all tests of XCTest. Add the product that tells them apart to the dependencies of the \
+      test target: 'SharedStateTesting' of the package 'swift-shared-state', or 'SharedStateRedisTesting', where it uses \
+      '.redis' keys.
+      """
+    reportIssue(message)
+    // Nothing records the issue where the test target does not link IssueReporting's support, either.
+    try? FileHandle.standardError.write(contentsOf: Data("SharedState: \(message)\n".utf8))
+  }()
 
   /// Tells one test from another: by its cache, and by the number of resets, as between tests of XCTest.
   package struct Generation: Sendable {

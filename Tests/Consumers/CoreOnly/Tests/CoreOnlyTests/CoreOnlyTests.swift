@@ -1,8 +1,8 @@
 import SharedState
 import Testing
 
-/// Without `SharedStateTesting` nothing tells tests apart, which is said once. Nothing can record a failure, either, so an
-/// assertion has to say so instead of passing.
+/// Without `SharedStateTesting` nothing tells all tests apart, which is said once. Nothing can record a failure, either, so
+/// an assertion has to say so instead of passing.
 @Suite(.timeLimit(.minutes(5))) struct CoreOnlyTests {
   @Test func assertion() {
     for name in ["visitors", "orders"] { _ = Shared(wrappedValue: 0, .inMemory(name)) }
