@@ -142,6 +142,7 @@ extension LinkState {
     now: Instant
   ) {
     reads.settle(id)
+    members[id]?.looks.documentAnswered()
     if members[id]?.isFutile(value) ?? false, tracking.foundNothing(now: now) { emit(.trackingFutile) }
     guard let (actions, isUpdateOutdated) = members[id]?.stored(value, read: number, vitals) else { return }
     var error: RedisSharedStateError?

@@ -186,7 +186,6 @@ extension LinkState {
     now: Instant
   ) {
     for (read, value) in zip(reads, values) {
-      members[read.id]?.looks.documentAnswered()
       self.read(value, of: read.id, read.number, vitals, now: now)
     }
   }
@@ -215,12 +214,17 @@ extension LinkState {
       ids += documents.map(\.id).filter { members[$0] != nil }
     }
     for id in ids { members[id]?.looks.readBroke() }
-    reads.broke(at: ids)
+    reads.broke(at: ids, on: connections.facts(of: .writer)?.runID)
     guard ids.count == 1, let id = ids.first, commits.underWay == 0,
       (members[id]?.looks.brokenReads ?? 0) >= Breaks.suspectAfter
     else { return nil }
     reads.settle(id)
     return id
+  }
+
+  /// Acquits the documents that were read when a server ended: another run of the server answers now.
+  mutating func acquitBrokenReads(runID: String?) {
+    for id in reads.takeAcquitted(runID: runID) { members[id]?.looks.documentAnswered() }
   }
 
   /// The summary of a value that is not shared has arrived.

@@ -105,6 +105,7 @@ extension LinkState {
       runID: connections.facts(of: .writer)?.runID,
       mayRestore: connections.lastHeard.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true
     )
+    acquitBrokenReads(runID: connections.facts(of: .writer)?.runID)
     beginVitals(connections.facts(of: .writer), now: now)
     // This comes before everything else, so that no value is announced or read without being tracked.
     askForTracking()

@@ -27,6 +27,8 @@ struct Reads: Sendable {
   private(set) var isHoldingBack = false
   /// The values at whose documents the last connections broke, and that have had no answer since.
   private var owed: Set<ReplicaID> = []
+  /// The run of the server on which the last of them broke.
+  private var brokeOn: String?
 
   /// Whether every owed answer has arrived. A document that is not asked for at present does not count.
   var isDone: Bool { owed.isEmpty }
@@ -89,7 +91,19 @@ struct Reads: Sendable {
   mutating func holdBack() { isHoldingBack = true }
 
   /// The connection broke while these documents were read.
-  mutating func broke(at ids: [ReplicaID]) { owed.formUnion(ids) }
+  ///
+  /// - Parameter runID: The run of the server; `nil` if it does not reveal it.
+  mutating func broke(at ids: [ReplicaID], on runID: String?) {
+    owed.formUnion(ids)
+    if !ids.isEmpty { brokeOn = runID }
+  }
+
+  /// Takes the values that were read when another run of the server ended.
+  mutating func takeAcquitted(runID: String?) -> Set<ReplicaID> {
+    guard !owed.isEmpty, runID != brokeOn else { return [] }
+    defer { owed = [] }
+    return owed
+  }
 
   /// A value was answered, or is not asked for at present.
   mutating func settle(_ id: ReplicaID) { if !owed.isEmpty { owed.remove(id) } }
@@ -102,8 +116,8 @@ struct Reads: Sendable {
 
   /// The connection is gone. Values that are not shared are read on the next one, unless their read had begun.
   mutating func disconnect() {
-    let (once, owed) = (once, owed)
+    let before = self
     self = Reads()
-    (self.once, self.owed) = (once, owed)
+    (once, owed, brokeOn) = (before.once, before.owed, before.brokeOn)
   }
 }

@@ -114,4 +114,29 @@ struct LinkBrokenReadTests {
     // Every other value was read, whether or not the last break has just occurred.
     #expect(live(service).count >= names.count - 1 || service.link.session.phase != .connected)
   }
+
+  @Test("a server that restarts while a value is read blames no value", arguments: [false, true])
+  func restarts(isSameRun: Bool) throws {
+    var link = LinkState.make()
+    let id = try link.join("value20")
+    for run in 1...5 {
+      let now = Instant.now + .seconds(run * 100)
+      if run == 1 { link.start() } else { _ = link.instruction(for: .writer, now: now) }
+      for purpose in ConnectionPurpose.allCases {
+        let facts = ServerFacts(runID: isSameRun ? "1" : "\(run)")
+        link.connected(purpose, facts, epoch: link.session.epoch, now: now)
+      }
+      let epoch = link.session.epoch
+      let subscription = try #require(try link.someWork(for: .subscriber, now: now).requests.first)
+      link.arrived([.reply(id: subscription.id, .subscribed)], on: .subscriber, epoch: epoch, now: now)
+      for request in try link.someWork(for: .writer, now: now).requests {
+        guard case .summarize = request.command else { continue }
+        let summaries = RedisReply.summaries([StoredSummary(of: Server.stored)])
+        link.arrived([.reply(id: request.id, summaries)], on: .writer, epoch: epoch, now: now)
+      }
+      _ = try link.someWork(for: .writer, now: now)
+      link.failed(epoch: epoch, error: .disconnected(reason: "killed"), now: now)
+    }
+    #expect(link.isReadBreaking(id) == isSameRun)
+  }
 }
