@@ -55,9 +55,9 @@ extension Simulation {
     _ = server.endTurn()
     for connection in connections where !connection.isBroken && server.hasOutput(for: connection.id) {
       for event in (try? server.takeOutput(for: connection.id)) ?? [] {
-        // After a read has found values missing, the connection asks for their types before it answers the read. So the
-        // answers to later requests may come first.
-        let isOvertaken = connection.inbox.last?.isOfMissingValue ?? false && chance(2)
+        // After a read has found values missing, the connection asks for their types before it answers the read. So a
+        // later count of evictions may come first.
+        let isOvertaken = event.isOfVitals && connection.inbox.last?.isOfMissingValue ?? false && chance(2)
         connection.inbox.insert(event, at: connection.inbox.count - (isOvertaken ? 1 : 0))
       }
     }
@@ -184,6 +184,10 @@ extension Simulation {
 }
 
 extension RedisEvent {
+  fileprivate var isOfVitals: Bool {
+    if case .reply(_, .vitals) = self { true } else { false }
+  }
+
   /// Whether this is the answer to a read that has found values missing.
   fileprivate var isOfMissingValue: Bool {
     if case .reply(_, .values(let values)) = self { values.contains { $0.content == .absent } } else { false }
