@@ -76,8 +76,9 @@ struct BadDataTests {
     @Shared(.redis("limits", store: second)) var others = Limits()
     $others.withLock { $0.note = "readable" }
     try await $others.save(replacingUnreadable: true)
-    try await first.flush(within: patience)
     try await $others.value { $0.maximum == 30 }
+    try await $limits.status { $0.loadError == nil }
+    try await first.flush(within: patience)
   }
 
   @Test("a key of another Redis type is reported, and replaced only on request", arguments: BackendKind.allCases)

@@ -193,6 +193,7 @@ struct GivenUpTests {
       }
     }
     #expect(errors.map(\.code) == [.valueTooLarge])
+    try await pair.settle()
     #expect(pair.first.wrappedValue.count == 1)
     #expect(pair.first.wrappedValue == pair.second.wrappedValue)
   }
