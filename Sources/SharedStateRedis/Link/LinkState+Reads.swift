@@ -194,7 +194,7 @@ extension LinkState {
   mutating func refused(documentsOf ids: [ReplicaID], _ error: RedisSharedStateError, now: Instant) {
     for id in ids {
       reads.settle(id)
-      members[id]?.looks.documentAnswered()
+      members[id]?.looks.documentRefused()
     }
     guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
     for id in ids {

@@ -26,7 +26,7 @@ struct Looks: Sendable {
   /// How many times in a row the connection has broken while its document was read.
   private(set) var brokenReads = 0
   /// Whether the look under way was caused by an invalidation alone.
-  private(set) var isLookingForEdit = false
+  private var isLookingForEdit = false
   /// When it is looked at because of a message, or of a write that a message explains.
   private var planned: Instant?
   /// When the last message about it arrived.
@@ -174,6 +174,9 @@ struct Looks: Sendable {
   /// The connection has broken while its document was read.
   mutating func readBroke() { (isReadAlone, brokenReads) = (true, brokenReads + 1) }
 
-  /// Its document has arrived, or it was refused.
+  /// The server has refused its document, so the connection does not break at it.
+  mutating func documentRefused() { brokenReads = 0 }
+
+  /// Its document has arrived, or is not needed.
   mutating func documentAnswered() { (isReadAlone, brokenReads) = (false, 0) }
 }
