@@ -5,8 +5,6 @@ import SharedStateRedisTesting
 enum ChaosEvent: Codable, Sendable {
   /// The service has done or seen something.
   case recorded(History.Event)
-  /// A value goes back from a revision that a message announced, because Redis does not have it.
-  case withdrew(History.Box, from: UInt64)
   /// The service has carried out a command, and its boxes hold this.
   case answered([History.Rest.Held])
 }

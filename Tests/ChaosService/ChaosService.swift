@@ -169,6 +169,6 @@ final class ChaosService: Sendable {
     configuration.operationTimeout = .seconds(1)
     configuration.antiEntropyInterval = .seconds(1)
     configuration.backoff = .init(base: .milliseconds(5), cap: .milliseconds(100))
-    return RedisStore(configuration, logger: Logger(label: configuration.label) { _ in ChaosLog(service: index) })
+    return RedisStore(configuration, logger: Logger(label: configuration.label) { _ in SwiftLogNoOpLogHandler() })
   }
 }

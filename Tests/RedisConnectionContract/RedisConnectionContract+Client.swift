@@ -96,7 +96,8 @@ extension RedisConnectionContract {
         condition: condition,
         floor: floor,
         operation: operation ?? nextOperation(),
-        writer: writer
+        writer: writer,
+        secret: .sample
       )
     }
 
@@ -155,10 +156,10 @@ extension RedisConnectionContract {
       return messages.removeFirst()
     }
 
-    /// Takes the payloads of the messages that have arrived.
-    func takeMessages() -> [Data] {
+    /// Takes the messages that have arrived.
+    func takeMessages() -> [(channel: String, payload: Data)] {
       defer { messages = [] }
-      return messages.map(\.payload)
+      return messages
     }
 
     /// Waits for the invalidation of a key, and takes the keys whose invalidations arrived with it or before it.

@@ -126,7 +126,7 @@ extension RedisConnectionContract {
       let first = try client.committed(commit).revision
       let stored = try client.read(names)[0]
       try expect(stored.meta?.lineage, is: lineage.made(first), "what is stored")
-      try expect(subscriber.nextChange().lineage, is: lineage.made(first), "what is announced")
+      try expect(subscriber.nextChange().meta.lineage, is: lineage.made(first), "what is announced")
       for seen in [
         Lineage.Draft(continuing: nil, era: Era(8), opening: lineage.line).made(first), lineage.made(first).closed,
       ] {

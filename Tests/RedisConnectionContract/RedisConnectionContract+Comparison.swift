@@ -35,8 +35,10 @@ extension String {
   /// The text with expiries rounded. A server's clock advances within a script, so the time of an expiry is only exact
   /// to a few milliseconds.
   fileprivate var withRoundedMoments: String {
+    // The two servers are used one after the other, so a moment that depends on the present may differ.
     replacing(#/\b\d{13}\b/#) { match in
-      UInt64(match.output).map { $0 + 10 >= farMoment && $0 <= farMoment + 10 } == true ? "\(farMoment)" : match.output
+      let isFar = UInt64(match.output).map { $0 + 10 >= farMoment && $0 <= farMoment + 10 } ?? false
+      return isFar ? "\(farMoment)" : "a moment"
     }
   }
 }
@@ -99,12 +101,14 @@ private enum Action {
   ]
   /// Some writers whose names contain one another, and enough writers for the oldest to be forgotten.
   private static let writers = ["aaaa", "bbbb", "aa", "1"] + (100..<140).map { "writer-\($0)" }
-  /// The places of a key's three names, which ``Side`` fills in.
-  private static let places = ["value", "meta", "operations"]
+  private static let secrets = ["", "short", String(repeating: "7", count: Secret.length)]
+  /// The places of a value's four keys, which ``Side`` fills in.
+  static let places = ["value", "meta", "operations", "secret"]
 
   static func random(step: Int, using random: inout SplitMix64) -> Action {
     let place = random.pick(places)
-    switch Int.random(in: 0..<18, using: &random) {
+    switch Int.random(in: 0..<19, using: &random) {
+    case 18: return .foreign(["SET", "secret", random.pick(secrets)])
     case 0: return .foreign(["SET", "meta", random.pick(metas)])
     case 1: return .foreign(["SET", "operations", random.pick(operations)])
     case 2: return .foreign(["SET", "value", "foreign \(step)"])
@@ -183,15 +187,24 @@ private final class Side {
     return Outcome(
       answer: answer.withRoundedMoments,
       stored: "\(try writer.read([names] + others))".withRoundedMoments,
-      messages: subscriber.takeMessages().map { String(decoding: $0, as: UTF8.self).withRoundedMoments },
-      raw: try [names.value, names.meta, names.operations].flatMap(look)
+      messages: subscriber.takeMessages().map(text),
+      raw: try names.scriptKeys.flatMap(look)
     )
+  }
+
+  /// A message with the secret that proves it in place of the code, which depends on the exact moment of an expiry.
+  private func text(of message: (channel: String, payload: Data)) -> String {
+    let secrets: [(String, Secret)] = [("sample", .sample), ("other", .other)]
+    let proof = secrets.first { ChangeMessage.isProven(message.payload, on: message.channel, by: [$0.1]) }
+    let change = ChangeMessage(payload: message.payload)
+    return "\(proof?.0 ?? "nothing") proves \(change.map { "\($0)" } ?? "nonsense")".withRoundedMoments
   }
 
   private func answer(to action: Action) throws -> String {
     switch action {
     case .foreign(let arguments):
-      let key = ["value": names.value, "meta": names.meta, "operations": names.operations][arguments[1]] ?? ""
+      let keys = Dictionary(uniqueKeysWithValues: zip(Action.places, names.scriptKeys))
+      let key = keys[arguments[1]] ?? ""
       // LPUSH refuses a string, so the key is deleted first.
       if arguments[0] == "LPUSH" { try scene.foreign(["DEL", key]) }
       return try scene.foreign([arguments[0], key] + arguments.dropFirst(2))
@@ -208,7 +221,8 @@ private final class Side {
             meta: restore.meta,
             isLarge: restore.isLarge,
             expected: expected,
-            basis: restore.expects.document(stored)
+            basis: restore.expects.document(stored),
+            secret: .sample
           )
         )
       }
@@ -224,7 +238,8 @@ private final class Side {
         writer: "comparison/host/1/\(operation.writer)",
         seen: expects?.lineage(stored),
         lineage: lineage,
-        basis: expects?.document(stored)
+        basis: expects?.document(stored),
+        secret: .sample
       )
       return "\(try writer.request(.commit(commit))[0])"
     }

@@ -20,7 +20,7 @@ extension RedisConnectionContract {
           let expected = ChangeMessage(revision: revision, parent: parent, writer: client.writer, content: announced)
           let (channel, payload) = try subscriber.nextMessage()
           try expect(channel, is: names.channel, "the channel")
-          try expect(payload, is: expected.payload, "the payload")
+          try expect(payload, is: expected.payload(on: names.channel, provenBy: .sample), "the payload")
           try expect(ChangeMessage(payload: payload), is: expected, "the message")
         }
       }
@@ -128,7 +128,7 @@ extension RedisConnectionContract {
       var last = Revision.none
       for _ in committed {
         let change = try subscriber.nextChange()
-        try expect(change.parent, is: last, "the parent of \(change.revision)")
+        try expect(change.meta.parent, is: last, "the parent of \(change.revision)")
         last = change.revision
       }
       try expect(committed.max(), is: last, "the last revision")

@@ -53,7 +53,7 @@ extension RedisConnectionContract {
         .restore(restores[1]),
         .commit(client.makeCommit(closed, .large(Data(repeating: 49, count: 20_000))))
       )
-      let keys = [closed.value, closed.meta, closed.operations]
+      let keys = closed.scriptKeys
       try expectRefusal(replies[0], of: "EVALSHA", keys: keys)
       try expectRefusal(replies[1], of: "EVALSHA", keys: keys)
       guard case .commit(.committed(Revision(7), _, nil)) = replies[2] else {

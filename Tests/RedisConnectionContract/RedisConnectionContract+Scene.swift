@@ -43,7 +43,8 @@ extension RedisConnectionContract {
 
     /// Permits all clients only keys and channels whose names contain these texts; `nil`: all of them.
     func permit(keys: String? = nil, channels: String? = nil) throws {
-      let rules = ["resetkeys", keys.map { "~*\($0)*" } ?? "~*", "resetchannels", channels.map { "&*\($0)*" } ?? "&*"]
+      let patterns = keys.map { ["~*\($0)*", "~*secret:{}"] } ?? ["~*"]
+      let rules = ["resetkeys"] + patterns + ["resetchannels", channels.map { "&*\($0)*" } ?? "&*"]
       try expect(foreign(["ACL", "SETUSER", "default"] + rules), is: "OK", "the answer to ACL SETUSER")
     }
 

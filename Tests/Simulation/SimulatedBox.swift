@@ -20,8 +20,6 @@ final class SimulatedBox {
   private var isWatched = true
   private var watches = 0
   private var shownSequence: UInt64 = 0
-  /// Whether a message has announced a value that was not stored, and the box may still show it.
-  private var isWithdrawing = false
   private var shows = 0
 
   /// Whether a closure of the program holds the value.
@@ -181,14 +179,6 @@ final class SimulatedBox {
 
   // MARK: Showing
 
-  /// A message had announced a value that was not stored.
-  ///
-  /// An earlier delivery may still be shown after this, so the withdrawal applies until another value is shown.
-  func withdraw() {
-    isWithdrawing = true
-    recorder.record(.withdrawn(place))
-  }
-
   /// Like `RedisPersistence.show`; `nil`: a closure holds the value.
   func show(_ delivery: Replica.Delivery) -> Replica.DeliveryOutcome? {
     let shown: SimulatedValue
@@ -211,10 +201,6 @@ final class SimulatedBox {
     if delivery.stamp != stamp { return .superseded }
     shownSequence = delivery.sequence
     shows += 1
-    if isWithdrawing, delivery.state.revision < revision {
-      isWithdrawing = false
-      recorder.record(.withdrawn(place))
-    }
     (value, revision, changes, isReset) = (shown, max(revision, delivery.state.revision), [], false)
     let document = delivery.state.content == .absent ? nil : shown.document.recorded
     let newest = delivery.state.revision.rawValue

@@ -10,7 +10,7 @@ struct SimulatedHabits {
     case cut, loseReplies, breakAtCommit, poison, stall, refuseConnections, refuseWrites, refuseTracking
     case demote, recover
     case dropMessage, duplicateMessage, reorderMessages
-    case forgeMessage, forgeMeta, forbid, permit
+    case forgeMessage, replayMessage, loseSecret, forgeMeta, forbid, permit
     case outsider, unreadable, foreignSet, foreignDelete, foreignExpire, foreignType, foreignFlush
     case snapshot, failOver, loseData, evict, restartService
     case time, longPause, clockJump

@@ -1,4 +1,5 @@
 import SharedState
+import SharedStateDependencies
 @testable import SharedStateRedis
 import SharedStateRedisTesting
 
@@ -108,6 +109,7 @@ final class SimulatedService: CustomStringConvertible {
     smallDocument: Int,
     seed: UInt64
   ) {
+    var secrets = SplitMix64(seed: ~seed)
     self.index = index
     name = "service \(index)"
     self.release = release
@@ -120,6 +122,8 @@ final class SimulatedService: CustomStringConvertible {
         writer: "service@host/1/\(Self.nonce(index))",
         nonce: Self.nonce(index),
         namespace: namespace,
+        // Each service makes a secret of its own, in case none is stored.
+        secret: Secret(using: &secrets),
         antiEntropy: Self.antiEntropy,
         smallDocument: smallDocument,
         restsWhenUnused: restsWhenUnused
@@ -193,10 +197,8 @@ final class SimulatedService: CustomStringConvertible {
       tasks.append(.resume(waiter, nil))
     case .wake(let purpose):
       tasks.append(.wake(purpose))
-    case .incident(let name, .withdrawn):
-      for box in boxes.values where Name(box.names.value) == Name(name) { box.withdraw() }
     case .sessionChanged, .statusChanged, .incident, .losesAgain, .trackingRefused, .trackingFutile, .vitalsRefused,
-      .malformedMessage, .closesIdleConnections:
+      .malformedMessage, .unprovenMessage, .closesIdleConnections:
       break
     }
   }

@@ -44,6 +44,8 @@ extension Simulation {
     case .reorderMessages: disturbMessage { inbox, index, other in inbox.swapAt(index, other) }
     case .forgeMessage:
       if let name = any(names) { forgeMessage(of: name) }
+    case .replayMessage: replayMessage()
+    case .loseSecret: loseSecret()
     case .forgeMeta:
       if let name = any(names) { forgeMeta(of: name) }
     case .forbid:
@@ -86,6 +88,8 @@ extension Simulation {
   private func promote() {
     guard server.faults.isReplica else { return }
     server.promote()
+    // No connection breaks, so services cannot tell yet that a message is of an earlier reign.
+    announcements = []
     recorder.record(.replaced)
   }
 
@@ -192,31 +196,48 @@ extension Simulation {
 
   // MARK: Forgeries
 
-  /// Publishes an announcement of a value that was never stored, or with an invalid revision.
+  /// Publishes an announcement of a value that was never stored. The forger knows everything except the secret.
   private func forgeMessage(of name: KeyNames) {
     let ahead: UInt64 = any([1, 1_000_000, 3_600_000_000]) ?? 1
     let bound = Revision.largest.rawValue
     let revisions = [UInt64(clamping: server.now.microseconds) + ahead, bound - 1, bound, bound + 1, 1 << 53]
-    let revision = any(revisions) ?? bound
-    let content: ChangeMessage.Content
-    let told: History.Stored.Content
-    switch Int.random(in: 0..<3, using: &random) {
-    case 0: (content, told) = (.deleted, .absent)
-    case 1: (content, told) = (.reference, .absent)
-    default:
-      let document = makeDocument()
-      (content, told) = (.document(document), recorder.content(.document(document)))
-    }
-    let message = ChangeMessage(
-      revision: Revision(revision),
+    let isDeletion = chance(3)
+    let meta = Meta(
+      revision: Revision(any(revisions) ?? bound),
       parent: chance(2) ? .none : stored(name).revision,
+      kind: isDeletion ? .deleted : .set,
       writer: "forger@host/1/forger",
-      lineage: chance(2) ? stored(name).meta?.lineage : nil,
-      content: content
+      lineage: chance(2) ? stored(name).meta?.lineage : nil
     )
-    note("  forged: \(name.recorded) \(SimulatedTrace.text(message.payload))")
-    if revision <= bound { recorder.record(.forged(name: name.recorded, History.Stored(revision: revision, told))) }
-    server.publish(message.payload, on: name.channel)
+    let content: ChangeMessage.Content = isDeletion ? .deleted : chance(2) ? .reference : .document(makeDocument())
+    let secret = chance(2) ? nil : Secret(using: &random)
+    publish(ChangeMessage(meta: meta, content: content).payload(on: name.channel, provenBy: secret), on: name.channel)
+  }
+
+  /// Publishes a recorded announcement once more: as it was, with another document, or on the channel of another value.
+  private func replayMessage() {
+    guard var (channel, payload) = any(announcements) else { return }
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0: break
+    case 1: channel = any(names)?.channel ?? channel
+    default:
+      guard let end = payload.firstIndex(of: UInt8(ascii: "\n")) else { return }
+      payload = payload[...end] + makeDocument()
+    }
+    publish(payload, on: channel)
+  }
+
+  private func publish(_ payload: Data, on channel: String) {
+    note("  published: \(SimulatedTrace.text(payload)) on \(channel)")
+    server.publish(payload, on: channel)
+    endTurn()
+  }
+
+  /// A client of the namespace deletes the secret, or replaces it. For the services that is the same as losing it.
+  private func loseSecret() {
+    guard let key = names.first?.secret else { return }
+    server.keyspace.remove(key, at: server.now)
+    if chance(2) { server.keyspace.provide(Secret(using: &random), at: key, server.now) }
     endTurn()
   }
 
@@ -282,7 +303,8 @@ extension Simulation {
         continuing: before.meta?.lineage,
         era: server.era,
         opening: LineID(openedBy: operation, in: server.era)
-      )
+      ),
+      secret: Secret(using: &random)
     )
     nextOutsideOperation += 1
     keepRecent()

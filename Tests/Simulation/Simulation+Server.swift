@@ -55,6 +55,9 @@ extension Simulation {
     _ = server.endTurn()
     for connection in connections where !connection.isBroken && server.hasOutput(for: connection.id) {
       for event in (try? server.takeOutput(for: connection.id)) ?? [] {
+        if case .message(let channel, let payload) = event {
+          announcements = announcements.suffix(15) + [(channel, payload)]
+        }
         // After a read has found values missing, the connection asks for their types before it answers the read. So a
         // later count of evictions may come first.
         let isOvertaken = event.isOfVitals && connection.inbox.last?.isOfMissingValue ?? false && chance(2)
@@ -72,12 +75,12 @@ extension Simulation {
     switch request.command {
     case .commit(let commit): names = commit.names
     case .restore(let restore): names = restore.names
-    case .ping, .role, .vitals, .track, .summarize, .read, .subscribe, .unsubscribe:
+    case .ping, .role, .vitals, .secret, .track, .summarize, .read, .subscribe, .unsubscribe:
       recordTouch(by: request.command, service)
       try? server.send([request], from: connection.id)
       return
     }
-    recorder.touch([names.value, names.meta, names.operations, names.channel], by: service)
+    recorder.touch(names.scriptKeys + [names.channel], by: service)
     // A caller that gives up at this moment cannot know the outcome.
     if habits.uses.contains(.cancel), chance(8) { cancel(in: service) }
     // The value to adopt may be gone by then.
@@ -111,9 +114,7 @@ extension Simulation {
   /// service knows of the adoption.
   private func checkConflict(of command: RedisRequest.Command, with stored: StoredValue, in service: SimulatedService) {
     guard case .commit(let commit) = command, let operation = service.operations[commit.operation.number],
-      case .change = operation.purpose,
-      // A value that is known only from a message becomes the base of a commit, which finds out whether it is stored.
-      service.link.members[operation.box.id]?.replica.news == nil
+      case .change = operation.purpose
     else { return }
     let expected: Revision
     switch commit.condition {
@@ -132,6 +133,7 @@ extension Simulation {
 
   private func recordTouch(by command: RedisRequest.Command, _ service: SimulatedService) {
     switch command {
+    case .secret(let key, _): recorder.touch([key], by: service)
     case .read(let names), .summarize(let names): recorder.touch(names.flatMap { [$0.value, $0.meta] }, by: service)
     case .subscribe(let channels), .unsubscribe(let channels): recorder.touch(channels, by: service)
     default: break

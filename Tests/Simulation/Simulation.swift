@@ -45,6 +45,8 @@ final class Simulation {
   /// The value whose commits break the connection, as if a device between the services and the server closed it.
   var poison: KeyNames?
   var snapshot = Keyspace()
+  /// The last announcements of the server, as a client that listens has recorded them.
+  var announcements: [(channel: String, payload: Data)] = []
   /// The data of the server before each of the last commits, which is the data of a lagging replica.
   private(set) var recent: [Keyspace] = []
   /// The values whose revision is still the one that a service gave to an edit.
@@ -86,6 +88,11 @@ final class Simulation {
 
   /// Late enough that no clock jumps back to before 1970.
   static let beginning = ServerTime(microseconds: 1_000_000_000_000_000)
+  /// The secret of worlds in which no secret is lost.
+  static let secret: Secret = {
+    var random = SplitMix64(seed: 0)
+    return Secret(using: &random)
+  }()
   /// A key that no service uses.
   static let outside = "outside"
 
@@ -114,7 +121,7 @@ final class Simulation {
     }
     // A server that evicts keys may have forgotten every operation that was applied to a missing value.
     if habits.evicts { recorder.record(.forgotten) }
-    let permitted = names.flatMap { [$0.value, $0.meta, $0.operations, $0.channel] }
+    let permitted = names.flatMap { $0.scriptKeys + [$0.channel] }
     recorder.record(.permitted(permitted + ["\(KeyNames.invalidationChannel)"], others: [Self.outside]))
   }
 

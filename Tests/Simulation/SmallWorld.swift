@@ -95,6 +95,7 @@ struct SmallWorld {
         writer: "service@host/1/n\(index)",
         nonce: "n\(index)",
         namespace: "ns:",
+        secret: Simulation.secret,
         antiEntropy: .seconds(36_000),
         // Anti-entropy never comes here, but only it would find an edit of the same length in a large document.
         smallDocument: scope.isEdited ? 1_024 : 0,
@@ -348,9 +349,6 @@ struct SmallWorld {
         encoding.fork.map(coder.merged)
           ?? coder.documents(of: service.value, stamp: service.stamp, default: initial, encoding)
       )
-    case .incident(_, .withdrawn):
-      judge.record(.withdrawn(Self.box(index)))
-      return nil
     default:
       return nil
     }
@@ -451,20 +449,12 @@ struct SmallWorld {
     for read in replica.questions.openReads {
       hasher.combine(replica.questions.sentReads - read.number)
       hasher.combine(read.evidence == replica.evidence.changes)
-      hasher.combine(read.question > replica.news?.after ?? .max)
-      hasher.combine(read.question > replica.announcements.heard?.after ?? .max)
     }
     hasher.combine(replica.questions.answeredRead < replica.questions.sentReads)
     hasher.combine(replica.held)
-    hasher.combine(replica.news?.vitals)
-    hasher.combine(replica.news?.isOwn)
-    hasher.combine(replica.questions.asked > replica.news?.after ?? .max)
-    hasher.combine(replica.announcements.told)
+    hasher.combine(replica.evidence.alternatives)
     hasher.combine(replica.confirmed.left)
-    hasher.combine(replica.announcements.heard?.revision)
-    hasher.combine(replica.questions.asked > replica.announcements.heard?.after ?? .max)
     hasher.combine(replica.mending.absence?.stored)
-    hasher.combine(replica.mending.absence?.told)
     hasher.combine(replica.mending.absence?.evidence == replica.evidence.changes)
     hasher.combine(replica.mending.wait)
     hasher.combine(replica.evidence.memory.entries)
@@ -475,8 +465,6 @@ struct SmallWorld {
     hasher.combine(replica.inFlight?.isSent)
     hasher.combine(replica.inFlight?.isInterrupted)
     hasher.combine(replica.inFlight?.evidence == replica.evidence.changes)
-    hasher.combine(replica.inFlight?.question ?? 0 > replica.news?.after ?? .max)
-    hasher.combine(replica.inFlight?.question ?? 0 > replica.announcements.heard?.after ?? .max)
   }
 
   private func combine(_ request: RedisRequest, into hasher: inout Hasher) {
@@ -491,7 +479,7 @@ struct SmallWorld {
     case .read: hasher.combine(0)
     case .summarize: hasher.combine(3)
     case .subscribe(let channels), .unsubscribe(let channels): hasher.combine(channels)
-    case .ping, .role, .vitals: hasher.combine(1)
+    case .ping, .role, .vitals, .secret: hasher.combine(1)
     case .track(let redirect, _): hasher.combine(redirect)
     }
   }
@@ -508,7 +496,7 @@ struct SmallWorld {
       case .commit(let reply): hasher.combine(reply)
       case .failure(let error): hasher.combine(error)
       case .vitals(let vitals): hasher.combine(vitals)
-      case .pong, .tracking, .subscribed, .unsubscribed: hasher.combine(2)
+      case .pong, .secret, .tracking, .subscribed, .unsubscribed: hasher.combine(2)
       }
     }
   }

@@ -29,7 +29,7 @@ extension KeyNames {
   /// MGET of values, each with its meta.
   var readKeys: [String] { [value, meta] }
   /// The scripts.
-  var scriptKeys: [String] { [value, meta, operations] }
+  package var scriptKeys: [String] { [value, meta, operations, secret] }
 }
 
 extension RedisSharedStateError {

@@ -53,6 +53,11 @@ struct ByteScanner {
     return number
   }
 
+  /// Takes this many bytes, which are there.
+  mutating func skip(bytes count: Int) {
+    rest.removeFirst(count)
+  }
+
   /// Takes any one byte.
   mutating func byte() -> UInt8? {
     rest.popFirst()

@@ -7,6 +7,7 @@ enum Expectation {
   case evictions(id: UInt64)
   /// What the user may access, behind a request that was refused because of a key.
   case rights(id: UInt64, RedisSharedStateError)
+  case secret(id: UInt64)
   case tracking(id: UInt64)
   /// Tracking of requested keys only, which requires one more permission: that reply comes next.
   case selectiveTracking
@@ -35,7 +36,8 @@ enum Expectation {
   /// The upper bound of the reply.
   var bound: ReplyBound {
     switch self {
-    case .pong, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .existing, .type, .staging, .length:
+    case .pong, .secret, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .existing, .type, .staging,
+      .length:
       .word
     case .role: .role
     case .era, .evictions: .information

@@ -109,6 +109,13 @@ package final class HiredisConnection: RedisConnection {
       expectations.append(.era)
       encoder.info("stats")
       expectations.append(.evictions(id: id))
+    case .secret(let key, let candidate):
+      requirePurpose(.writer)
+      // A user without the right to store it may still read it.
+      encoder.store(candidate, at: key)
+      expectations.append(.ignored)
+      encoder.get(key)
+      expectations.append(.secret(id: id))
     case .track(let redirect, let prefix):
       requirePurpose(.writer)
       encoder.track(redirect: redirect, prefix: prefix)
@@ -232,6 +239,8 @@ package final class HiredisConnection: RedisConnection {
       answer(id, .vitals(Vitals(era: era, evictions: evictions)))
     case .rights(let id, let error):
       answer(id, error, rights: reply)
+    case .secret(let id):
+      answer(id, Self.failure(reply, "GET") ?? .secret(reply.text.flatMap { Secret($0) }))
     case .tracking(let id):
       answer(id, Self.failure(reply, "CLIENT TRACKING") ?? .tracking)
     case .selectiveTracking:

@@ -58,6 +58,8 @@ package struct RedisRequest: Sendable {
     case role
     /// Reads the facts that show whether the server may have lost data.
     case vitals
+    /// Reads the secret at this key, after storing the candidate if there is none.
+    case secret(key: String, candidate: Secret)
     /// From now on, sends invalidations to the connection with this number: of all keys with the prefix, or of every
     /// key that this connection summarizes from then on.
     case track(redirect: Int64, prefix: String?)
@@ -99,6 +101,8 @@ package enum RedisReply: Sendable {
   case pong
   case vitals(Vitals)
   case tracking
+  /// `nil`: what is stored is no secret.
+  case secret(Secret?)
   /// One for each key of the request, in its order.
   case values([StoredValue])
   /// One for each key of the request, in its order.
@@ -224,6 +228,8 @@ package struct Commit: Sendable {
   package var lineage: Lineage.Draft?
   /// The document that is expected, where there is no revision, or the revision does not identify it for certain.
   package var basis: Data?
+  /// The newest known secret of the namespace, which is stored if there is none; `nil`: none is known.
+  package var secret: Secret?
 
   package init(
     names: KeyNames,
@@ -235,8 +241,10 @@ package struct Commit: Sendable {
     timeToLive: UInt64 = 0,
     seen: Lineage? = nil,
     lineage: Lineage.Draft? = nil,
-    basis: Data? = nil
+    basis: Data? = nil,
+    secret: Secret? = nil
   ) {
+    self.secret = secret
     self.names = names
     self.content = content
     self.condition = condition
@@ -265,6 +273,8 @@ package struct Restore: Hashable, Sendable {
   package var expected: Meta?
   /// The document that is expected where there is no meta.
   package var basis: Data?
+  /// The newest known secret of the namespace, which is stored if there is none; `nil`: none is known.
+  package var secret: Secret?
 
   /// Whether it restores a value that does not expire, where nothing is expected to be stored.
   var isLasting: Bool { meta.kind == .set && meta.expiry == 0 && expected == nil && basis == nil }
@@ -277,13 +287,7 @@ package struct Restore: Hashable, Sendable {
       case .document(let document): .document(document)
       case .absent, .oversized, .otherType: .deleted
       }
-    return ChangeMessage(
-      revision: meta.revision,
-      parent: meta.parent,
-      writer: meta.writer,
-      lineage: meta.lineage,
-      content: content
-    )
+    return ChangeMessage(meta: meta, content: content)
   }
 
   package init(
@@ -292,8 +296,10 @@ package struct Restore: Hashable, Sendable {
     meta: Meta,
     isLarge: Bool,
     expected: Meta? = nil,
-    basis: Data? = nil
+    basis: Data? = nil,
+    secret: Secret? = nil
   ) {
+    self.secret = secret
     self.names = names
     self.content = content
     self.meta = meta

@@ -21,6 +21,23 @@ struct RequestEncoder {
     }
   }
 
+  /// Stores a secret where there is none.
+  func store(_ secret: Secret, at key: String) {
+    formatter.add { command in
+      command.argument("SET")
+      command.argument(key)
+      command.argument(secret.text)
+      command.argument("NX")
+    }
+  }
+
+  func get(_ key: String) {
+    formatter.add { command in
+      command.argument("GET")
+      command.argument(key)
+    }
+  }
+
   /// Asks what a user may access.
   func rights(of user: String) {
     formatter.add { command in
@@ -148,6 +165,12 @@ struct RequestEncoder {
       command.argument(commit.seen?.text ?? "")
       command.argument(commit.lineage?.head ?? "")
       command.argument(commit.lineage?.tail ?? "")
+      command.argument(commit.secret?.text ?? "")
+      if case .document(let document, isLarge: false) = commit.content {
+        command.argument(SHA1.digest(of: document))
+      } else {
+        command.argument("")
+      }
       if let basis = commit.basis { command.argument(copying: basis) }
     }
   }
@@ -162,13 +185,16 @@ struct RequestEncoder {
         command.argument("EVAL")
         command.argument(RestoreScript.source)
       }
-      command.argument(UInt64(2 * restores.count))
+      command.argument(UInt64(2 * restores.count + 1))
       for restore in restores {
         command.argument(restore.names.value)
         command.argument(restore.names.meta)
       }
+      // All of them are of one namespace.
+      command.argument(restores.first?.names.secret ?? "")
       command.argument(restores.allSatisfy(\.isLasting) ? "1" : "0")
       command.argument(restores.contains(where: \.isLarge) ? "1" : "0")
+      command.argument(restores.first?.secret?.text ?? "")
       for restore in restores { addArguments(of: restore, to: &command) }
     }
   }
@@ -190,17 +216,22 @@ struct RequestEncoder {
   private func addKeys(of commit: Commit, to command: inout RedisCommand) {
     let staging: String? =
       if case .document(_, isLarge: true) = commit.content { commit.names.staging(for: commit.operation) } else { nil }
-    command.argument(staging == nil ? "3" : "4")
+    command.argument(staging == nil ? "4" : "5")
     command.argument(commit.names.value)
     command.argument(commit.names.meta)
     command.argument(commit.names.operations)
+    command.argument(commit.names.secret)
     if let staging { command.argument(staging) }
   }
 
   private func addArguments(of restore: Restore, to command: inout RedisCommand) {
     command.argument(restore.names.channel)
     command.argument(restore.meta.string)
-    command.argument(restore.message.header)
+    if case .document(let document) = restore.message.content {
+      command.argument(SHA1.digest(of: document))
+    } else {
+      command.argument("")
+    }
     switch restore.content {
     case .document(let document) where restore.isLarge: command.argument(document)
     case .document(let document): command.argument(copying: document)

@@ -237,6 +237,10 @@ package struct InProcessServer: Sendable {
       return faults.isReplica ? .failure(.notPrimary) : .pong
     case .vitals:
       return vitals.map { .vitals($0) } ?? .failure(.permissionDenied(operation: "INFO"))
+    case .secret(let key, let candidate):
+      guard faults.permits(key: key) else { return .failure(Self.denied("GET", .key)) }
+      if !faults.isReplica { keyspace.provide(candidate, at: key, now) }
+      return .secret(keyspace.secret(at: key, now))
     case .track(let redirect, let prefix):
       if faults.refusesTracking { return .failure(.permissionDenied(operation: "CLIENT TRACKING")) }
       clients[id]?.tracking = ServerClient.Tracking(redirect: Int(redirect), prefix: prefix.map { Name($0) })
@@ -251,7 +255,7 @@ package struct InProcessServer: Sendable {
       clients[id]?.channels.subtract(channels.map { Name($0) })
       return .unsubscribed
     case .summarize where isSubscribed, .read where isSubscribed, .commit where isSubscribed,
-      .restore where isSubscribed:
+      .restore where isSubscribed, .secret where isSubscribed:
       // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
       return .failure(.serverError(code: "ERR"))
     case .read(let names) where !names.allSatisfy { faults.permits(key: $0.value) && faults.permits(key: $0.meta) }:
@@ -287,7 +291,7 @@ package struct InProcessServer: Sendable {
     on names: KeyNames,
     _ script: (inout Keyspace, ServerTime) -> CommitOutcome
   ) -> RedisReply? {
-    guard [names.value, names.meta, names.operations].allSatisfy(faults.permits(key:)) else {
+    guard names.scriptKeys.allSatisfy(faults.permits(key:)) else {
       return .failure(Self.denied("EVALSHA", .key).concerning([names], \.scriptKeys))
     }
     if faults.isReplica { return .failure(.notPrimary) }

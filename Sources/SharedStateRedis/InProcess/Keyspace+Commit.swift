@@ -55,8 +55,7 @@ extension Keyspace {
 
     var kind: Meta.Kind = .set
     var lifetime = Int64(commit.timeToLive)
-    var announced = "s"
-    var document = Data()
+    var announcing = ChangeMessage.Content.reference
     let left = millisecondsLeft(names.value, at: now)
     switch commit.content {
     case .document(let content, let isLarge):
@@ -64,19 +63,19 @@ extension Keyspace {
       let isKept = left.map { $0 > 0 || !isLarge } ?? false
       let kept = isKept ? left.map { now.milliseconds + $0 } : nil
       set(names.value, .string(content), expiry: lifetime > 0 ? now.milliseconds + lifetime : kept)
-      if isLarge { announced = "r" } else { document = content }
+      if !isLarge { announcing = .document(content) }
     case .adopted(let inlineLimit):
       let content = string(names.value, at: now) ?? Data()
-      if content.count > inlineLimit { announced = "r" } else { document = content }
+      if content.count <= inlineLimit { announcing = .document(content) }
       if let left, left > 0 { lifetime = left }
     case .deleted, .adoptedDeletion:
       remove(names.value, at: now)
-      (kind, announced) = (.deleted, "d")
+      (kind, announcing) = (.deleted, .deleted)
     }
     let signature = commit.writer + (commit.lineage.map { "\($0.head)\(revision)\($0.tail)" } ?? "")
     if kind == .deleted { lifetime = 0 }
     let outlives = kind == .deleted || lifetime > 0 ? noteLifetime(names, kind, lifetime: lifetime, at: now) : nil
-    setMeta(
+    let meta = setMeta(
       names,
       "\(revision) \(previous)",
       kind,
@@ -92,8 +91,29 @@ extension Keyspace {
 
     return CommitOutcome(
       reply: Self.committed(revision: revision, parent: previous),
-      announcement: Data("1 \(revision) \(previous) \(announced) \(signature)\n".utf8) + document
+      announcement: announcement(meta, announcing, names, commit.secret, at: now)
     )
+  }
+
+  /// The announcement with its proof. The given secret is stored if there is none.
+  private mutating func announcement(
+    _ meta: String,
+    _ content: ChangeMessage.Content,
+    _ names: KeyNames,
+    _ given: Secret?,
+    at now: ServerTime
+  ) -> Data {
+    if let given { provide(given, at: names.secret, now) }
+    return ChangeMessage.payload(meta, content, on: names.channel, provenBy: secret(at: names.secret, now))
+  }
+
+  /// Stores a secret unless there is one.
+  mutating func provide(_ secret: Secret, at key: String, _ now: ServerTime) {
+    if self.secret(at: key, now) == nil { set(key, .string(Data(secret.text.utf8))) }
+  }
+
+  func secret(at key: String, _ now: ServerTime) -> Secret? {
+    string(key, at: now).flatMap { Secret(String(decoding: $0, as: UTF8.self)) }
   }
 
   /// The twin of ``RestoreScript``.
@@ -134,7 +154,7 @@ extension Keyspace {
     )
     return CommitOutcome(
       reply: .commit(.committed(revision: meta.revision, parent: meta.parent)),
-      announcement: restore.message.payload
+      announcement: announcement(meta.string, restore.message.content, names, restore.secret, at: now)
     )
   }
 
@@ -177,6 +197,8 @@ extension Keyspace {
   ///   - lifetime: The lifetime of the value in milliseconds; 0: for ever.
   ///   - signature: The writer, and the lineage.
   ///   - outlives: The lifetime of the meta in milliseconds; `nil`: it stays.
+  /// - Returns: The meta.
+  @discardableResult
   private mutating func setMeta(
     _ names: KeyNames,
     _ revisions: String,
@@ -185,13 +207,11 @@ extension Keyspace {
     signature: String,
     outlives: Int64?,
     at now: ServerTime
-  ) {
+  ) -> String {
     let expiry = lifetime > 0 ? now.milliseconds + lifetime : 0
-    set(
-      names.meta,
-      .string(Data("\(revisions) \(kind.rawValue) \(expiry) \(signature)".utf8)),
-      expiry: outlives.map { now.milliseconds + $0 }
-    )
+    let meta = "\(revisions) \(kind.rawValue) \(expiry) \(signature)"
+    set(names.meta, .string(Data(meta.utf8)), expiry: outlives.map { now.milliseconds + $0 })
+    return meta
   }
 
   /// How long the meta of a deleted or expiring value is kept, in milliseconds.

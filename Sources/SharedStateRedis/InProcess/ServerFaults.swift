@@ -35,7 +35,8 @@ package struct ServerFaults: Sendable {
   /// How many of the next messages, after the lost ones, arrive twice.
   package var duplicates = 0
 
-  func permits(key: String) -> Bool { permittedKeys.map(key.contains) ?? true }
+  /// The secret of a namespace is permitted to everybody who may access any of its values.
+  func permits(key: String) -> Bool { permittedKeys.map { key.contains($0) || key.hasSuffix(":{}") } ?? true }
 
   package func permits(channel: String) -> Bool { permittedChannels.map(channel.contains) ?? true }
 

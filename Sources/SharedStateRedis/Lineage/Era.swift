@@ -38,8 +38,11 @@ package struct LineID: Hashable, Sendable, CustomStringConvertible {
   /// both may apply it.
   ///
   /// A writer's nonce is random, and so is its FNV-1a hash.
-  package init(openedBy operation: Operation, in era: Era) {
-    var mixer = SplitMix64(seed: FNV1a.hash(of: operation.writer) &+ operation.number &* 0x9E37_79B9_7F4A_7C15)
+  ///
+  /// - Parameter attempt: How often the operation was sent before, each time with another line.
+  package init(openedBy operation: Operation, in era: Era, attempt: Int = 0) {
+    let sending = operation.number &+ UInt64(attempt) << 48
+    var mixer = SplitMix64(seed: FNV1a.hash(of: operation.writer) &+ sending &* 0x9E37_79B9_7F4A_7C15)
     mixer = SplitMix64(seed: mixer.next() ^ UInt64(era.number))
     number = mixer.next()
   }

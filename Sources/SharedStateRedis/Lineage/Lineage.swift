@@ -5,16 +5,13 @@
 /// that it belongs to, an unbroken history on one server, and for each earlier line the newest revision that it
 /// includes.
 ///
-/// The lineage is stored behind the writer in ``Meta``, and announced in the header of a ``ChangeMessage``: `|1 <era>
+/// The lineage is stored behind the writer in ``Meta``, and is announced with it: `|1 <era>
 /// <line>=<revision>[,<line>=<revision>…][,*=<revision>]`, with the version's own line first.
 ///
-/// There is no digest of the document beside it. A digest would answer two questions that are answered without it. The
-/// first is whether a message is true: no service restores a version, or commits on top of it, because of a message
-/// alone. The document is read first, or the commit names it as the expected one. The second is whether a client has
-/// edited the document: a service compares the document with the one that it remembers for the version. A service that
-/// remembers none takes the document as it is, as it would a version that it has never seen. The model of the lines
-/// finds no violation without a digest either. So no commit computes one, meta stays shorter, and a client that writes
-/// the value by hand has nothing to keep in step.
+/// There is no digest of the document beside it. It would tell whether a client has edited the document. Instead, a
+/// service compares the document with the one that it remembers for the version. A service that remembers none takes the
+/// document as it is, as it would a version that it has never seen. The model of the lines finds no violation without a
+/// digest. So meta stays shorter, and a client that writes the value by hand has nothing to keep in step.
 package struct Lineage: Hashable, Sendable {
   /// An unbroken history on one server, opened by one commit and continued by every commit based on it.
   package struct Line: Hashable, Sendable {

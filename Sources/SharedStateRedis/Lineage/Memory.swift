@@ -82,10 +82,10 @@ struct Memory: Sendable {
   }
 }
 
-/// The newest version of a value with evidence: it was read from the server, or the server has confirmed a commit of
-/// it.
+/// The newest version of a value with evidence: it was read from the server, or the server has acknowledged a commit of
+/// it, or a message proves that the server has stored it.
 ///
-/// Only this version is ever restored. A message is news, and never evidence.
+/// Only this version is ever restored.
 struct Held: Hashable, Sendable {
   /// `nil` if nothing was stored, or its revision is unknown.
   private(set) var meta: Meta?
@@ -100,11 +100,6 @@ struct Held: Hashable, Sendable {
   }
 
   var revision: Revision { meta?.revision ?? .none }
-
-  /// Notes that the version was seen once more.
-  mutating func seen(with vitals: Vitals?) {
-    sighting = vitals
-  }
 
   /// The version to restore on a server that has lost it; `nil` if there is none.
   ///

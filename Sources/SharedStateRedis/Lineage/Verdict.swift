@@ -37,16 +37,12 @@ struct Findings: Sendable {
   let memory: Memory
   /// The server's vitals after the stored value was found, or later ones; `nil` if the server does not tell.
   let vitals: Vitals?
-  /// The server's vitals when a message announced the version that is stored; `nil` if no message has.
-  let told: Vitals?
-  /// Whether a message has announced this version with another document.
-  let isEdited: Bool
   /// Whether this is the first look at the value on a connection.
   let isFirst: Bool
   /// The grace period that has ended without a change.
   var grace: Grace?
 
-  private var sighting: Vitals? { told ?? held.sighting }
+  private var sighting: Vitals? { held.sighting }
 
   /// Whether the era is the one in which the version was seen.
   private var isSameEra: Bool {
@@ -73,11 +69,8 @@ struct Findings: Sendable {
 
   /// The verdict if nothing is held.
   private var verdictOfNewcomer: Verdict {
-    if isEdited || isKnownOtherwise { return .adopt }
-    if let meta = stored.meta {
-      // The document was there when a message announced it, and was not evicted: a client has deleted it.
-      return stored.isGone && meta.expiry == 0 && told != nil && isUnmoved ? .adopt : .follow
-    }
+    if isKnownOtherwise { return .adopt }
+    if stored.meta != nil { return .follow }
     switch stored.content {
     case .document: return mayBeKnownToOthers ? .wait(.moment) : .adopt
     // A commit based on nothing would get in the way of a service that restores an evicted version.
@@ -110,7 +103,7 @@ struct Findings: Sendable {
       guard stored.content != self.held.content, !isGivenBack else { return .follow }
       return isUnmoved || grace == .moment ? .adopt : .wait(.moment)
     case .descendant:
-      return isEdited || isKnownOtherwise ? .adopt : .follow
+      return isKnownOtherwise ? .adopt : .follow
     case .ancestor:
       // The older document left on the server was edited.
       if isKnownOtherwise { return .merge }
@@ -123,8 +116,7 @@ struct Findings: Sendable {
   /// The verdict if a meta describes a value that is missing.
   private func verdictOfGone(_ meta: Meta, _ kinship: Kinship) -> Verdict {
     guard let lost = held.restorable else {
-      if kinship == .ancestor { return .leave }
-      return meta.expiry == 0 && told != nil && isUnmoved ? .adopt : .follow
+      return kinship == .ancestor ? .leave : .follow
     }
     if kinship == .ancestor { return .restore }
     if isUnmoved, kinship != .fork {
@@ -168,13 +160,5 @@ package struct Vitals: Hashable, Sendable {
   package init(era: Era = Era(0), evictions: UInt64? = nil) {
     self.era = era
     self.evictions = evictions
-  }
-
-  /// The later one of two vitals of one server.
-  func later(_ other: Vitals?) -> Vitals {
-    guard let other, other.era == era, let count = other.evictions, let evictions, count > evictions else {
-      return self
-    }
-    return other
   }
 }

@@ -21,6 +21,8 @@ extension LinkState {
     case statusChanged(Session, number: UInt64)
     case incident(name: String, Replica.Incident)
     case malformedMessage(channel: String)
+    /// A message that the scripts of the namespace have not made, or have made with an unknown secret.
+    case unprovenMessage(channel: String)
     /// The server has lost a value, or its meta, many times in a row.
     case losesAgain(name: String)
     /// The server does not report which keys were written.
@@ -60,7 +62,8 @@ extension LinkState.Effect {
     // The callbacks of keys that are built on a Redis key decode the document.
     case .answer(let waiter, _, _): .waiter(waiter)
     case .wake, .statusChanged: nil
-    case .sessionChanged, .incident, .malformedMessage, .losesAgain, .trackingRefused, .trackingFutile,
+    case .sessionChanged, .incident, .malformedMessage, .unprovenMessage, .losesAgain, .trackingRefused,
+      .trackingFutile,
       .closesIdleConnections, .vitalsRefused:
       .log
     }

@@ -45,12 +45,17 @@ extension LinkState {
       emit(.malformedMessage(channel: channel))
       return
     }
+    guard secrets.prove(payload, on: channel) else {
+      // It shows nothing, but may come from a server with another secret.
+      emit(.unprovenMessage(channel: channel))
+      secrets.doubt(now: now)
+      for id in ids { planLook(at: id, now: now) }
+      return wake(.writer)
+    }
     let clock = vitals.serverClock(at: now)
     for id in ids {
-      guard let (actions, isToBeConfirmed) = members[id]?.announced(message, vitals.announced, clock) else { continue }
       explained(id, now: now)
-      apply(actions, to: id)
-      if isToBeConfirmed { planLook(at: id, now: now) }
+      apply(members[id]?.replica.announced(message, vitals: vitals.announced, clock: clock), to: id)
     }
   }
 
@@ -85,6 +90,11 @@ extension LinkState {
     case (.ping, .failure(let error)) where error.code == .permissionDenied,
       (.unsubscribe, .failure(let error)) where error.code == .permissionDenied:
       // Any answer proves that the server is there, and messages on a channel that is not used any more are ignored.
+      break
+    case (.secret, .secret(let stored)):
+      if let stored { secrets.learn(stored) }
+    case (.secret, .failure(let error)) where !error.concernsConnection:
+      // Every message is a hint then.
       break
     case (.track, .tracking):
       if tracking.accept() { wake(.subscriber) }
@@ -209,16 +219,6 @@ extension LinkState.Member {
     guard repair.kind == .adopt else { return (actions, .loss) }
     defer { repairs.adoptedOver = repair.stored.revision }
     return (actions, repairs.adoptedOver == repair.stored.revision ? .loss : .edit)
-  }
-
-  /// The actions for a message, and whether the message has to be confirmed by a look.
-  fileprivate mutating func announced(
-    _ message: ChangeMessage,
-    _ vitals: Vitals,
-    _ clock: UInt64?
-  ) -> ([Replica.Action], Bool) {
-    let actions = replica.announced(message, vitals: vitals, clock: clock)
-    return (actions, replica.isToBeConfirmed)
   }
 
   /// Whether an invalidation has led to this value, which is known already.

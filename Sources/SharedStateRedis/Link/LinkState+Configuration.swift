@@ -10,6 +10,8 @@ extension LinkState {
     package var nonce: String
     package var namespace: String
     package var database: Int
+    /// Stored as the secret of the namespace if there is none.
+    var secret: Secret
     /// The interval after which a value that was not read meanwhile is compared with the stored one.
     package var antiEntropy: Duration
     /// The size, in bytes, up to which a document is read whatever its summary tells. Such a read costs as little as
@@ -27,6 +29,7 @@ extension LinkState {
       nonce: String,
       namespace: String = "",
       database: Int = 0,
+      secret: Secret = .random(),
       antiEntropy: Duration = .seconds(60),
       smallDocument: Int = 1_024,
       restsWhenUnused: Bool
@@ -39,6 +42,7 @@ extension LinkState {
       self.nonce = nonce
       self.namespace = namespace
       self.database = database
+      self.secret = secret
       self.antiEntropy = antiEntropy
       self.smallDocument = smallDocument
       self.restsWhenUnused = restsWhenUnused

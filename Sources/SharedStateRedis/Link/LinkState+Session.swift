@@ -27,6 +27,7 @@ extension LinkState {
     setbacks.disconnect()
     gracePeriods = GracePeriods()
     vitals.disconnect()
+    secrets.disconnect()
     checks = Checks()
     tracking.disconnect()
     breaks.forgetConnection()
@@ -107,6 +108,7 @@ extension LinkState {
     )
     acquitBrokenReads(runID: connections.facts(of: .writer)?.runID)
     beginVitals(connections.facts(of: .writer), now: now)
+    secrets.connect(now: now)
     // This comes before everything else, so that no value is announced or read without being tracked.
     askForTracking()
     // Each service has its own order. So when a server has lost everything, the services do not all restore the same

@@ -23,6 +23,7 @@ extension LinkState {
       switch purpose {
       case .subscriber: takeSubscriptions(into: &work, now: now)
       case .writer:
+        takeSecret(into: &work, now: now)
         takeTracking(into: &work, now: now)
         takeVitals(into: &work, now: now)
         takeRetries(now: now)
@@ -59,6 +60,7 @@ extension LinkState {
     guard purpose == .writer else { return deadline }
     // The commits to be encoded have no deadline yet.
     if !work.encodings.isEmpty { deadline = min(deadline, now + configuration.requestTimeout) }
+    if let at = secrets.next, session.phase == .connected { deadline = min(deadline, at) }
     if let at = gracePeriods.nextEnd { deadline = min(deadline, at) }
     if let at = setbacks.nextRetry { deadline = min(deadline, at) }
     if let at = breaks.nextRetry, session.phase == .connected { deadline = min(deadline, at) }
@@ -137,6 +139,13 @@ extension LinkState {
     }
   }
 
+  /// Asks for the secret of the namespace.
+  mutating func takeSecret(into work: inout Work, now: Instant) {
+    guard secrets.takeQuestion(now: now) else { return }
+    let key = KeyNames.secret(of: configuration.namespace)
+    request(.secret, .secret(key: key, candidate: secrets.newest), on: .writer, into: &work, now: now)
+  }
+
   mutating func takeCommits(into work: inout Work, now: Instant) {
     guard breaks.alone == nil, !reads.isHoldingBack else { return }
     if breaks.isTurn(at: now), commits.underWay > 0 || takeSuspect(into: &work, now: now) { return }
@@ -159,7 +168,7 @@ extension LinkState {
     commits.begin(operation: operation.number, bytes: bytes)
     if !breaks.isEmpty { breaks.sent(id, now: now) }
     let number = connections.register(.commit(id, operation, bytes: bytes), on: .writer, now: now)
-    return number.map { RedisRequest(id: $0, command: command) }
+    return number.map { RedisRequest(id: $0, command: command.providing(secrets.newest)) }
   }
 
   mutating func request(
@@ -187,5 +196,20 @@ extension LinkState.Member {
     if case .commit(let commit) = next.command, commit.isAdoption { return next }
     looks.committed()
     return next
+  }
+}
+
+extension RedisRequest.Command {
+  /// The command with a secret to be stored if there is none.
+  fileprivate func providing(_ secret: Secret) -> Self {
+    switch self {
+    case .commit(var commit):
+      commit.secret = secret
+      return .commit(commit)
+    case .restore(var restore):
+      restore.secret = secret
+      return .restore(restore)
+    default: return self
+    }
   }
 }

@@ -29,6 +29,7 @@ package struct LinkState: Sendable {
     case vitals([ReplicaID])
     /// A PING on the subscriber, with the vitals that the writer's connection had reported by then.
     case hearing(Vitals)
+    case secret
     case track
     case subscribeInvalidations
     case subscribe([String])
@@ -78,6 +79,7 @@ package struct LinkState: Sendable {
   /// Whether a replica has left whose commit may still take effect.
   private var hasUndecided = false
   var tracking = Tracking()
+  var secrets: Secrets
 
   var checks = Checks()
   var reads = Reads()
@@ -97,6 +99,7 @@ package struct LinkState: Sendable {
   package init(configuration: Configuration, seed: UInt64) {
     self.configuration = configuration
     random = SplitMix64(seed: seed)
+    secrets = Secrets(candidate: configuration.secret)
     session = Session(backoff: configuration.backoff)
     connections = Connections(keepAlive: configuration.keepAlive)
   }

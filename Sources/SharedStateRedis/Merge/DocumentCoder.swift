@@ -88,7 +88,7 @@ package struct DocumentCoder<Value>: Sendable {
   ) -> Checked<Replica.Documents> {
     checkedDocument(of: value).flatMap { mine in
       let whole = Replica.Documents(encoded: mine, merged: mine)
-      guard encoding.isMerged, let theirs = stored(encoding, default: initialValue) else { return .success(whole) }
+      guard encoding.isMerged, let theirs = encoding.stored.content.document else { return .success(whole) }
       // The stored document was made by this service, so there is nothing to merge with.
       if case .encoded(theirs, _) = encoding.base { return .success(whole) }
       let base: Base? =
@@ -99,13 +99,6 @@ package struct DocumentCoder<Value>: Sendable {
         }
       return base.map { merge(value, mine, base: $0, onto: theirs) } ?? .success(whole)
     }
-  }
-
-  /// The document that a local change is merged with; `nil` if there is none, so that the change is sent whole.
-  private func stored(_ encoding: Replica.Encoding, default initialValue: Value) -> Data? {
-    if let document = encoding.stored.content.document { return document }
-    // Only the change is sent, and nothing of the base that was never stored.
-    return encoding.isBaseWithdrawn ? try? encode(initialValue).get() : nil
   }
 
   /// Runs atomic updates one after the other on the stored value.

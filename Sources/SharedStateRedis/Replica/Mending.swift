@@ -24,8 +24,6 @@ struct Mending: Sendable {
   struct Absence: Hashable, Sendable {
     let stored: StoredValue
     let isFirst: Bool
-    /// The server's vitals when a message announced the value.
-    let told: Vitals?
     /// The count of changes of the evidence when the absence was found.
     let evidence: UInt64
   }
@@ -116,6 +114,14 @@ struct Mending: Sendable {
   mutating func restoredElsewhere() {
     if repair?.kind == .restore { repair = nil }
     (absence, wait) = (nil, nil)
+  }
+
+  /// A newer version is stored.
+  ///
+  /// - Returns: Whether a value that was found missing was still being judged.
+  mutating func overtaken() -> Bool {
+    defer { (repair, absence, wait) = (nil, nil, nil) }
+    return absence != nil || wait != nil
   }
 
   /// The connection is gone. The next one finds all of it out again.

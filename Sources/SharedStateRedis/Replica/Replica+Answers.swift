@@ -53,11 +53,13 @@ extension Replica {
     let seen = isGone ? includedMeta(job, revision, parent) : nil
     let isCertain = made != nil || !job.isRedrafted || isKnown || seen != nil
     let made = made ?? (isKnown ? held.meta : nil) ?? seen ?? madeMeta(job, revision, parent)
-    if !isCertain {
-      // It may have been made by the first sending, with the lineage of that.
-      actions.append(.read)
-    } else if isLatest(beside: held.revision) && !isOvertaken || isGone {
+    if isLatest(beside: held.revision) && !isOvertaken || isGone {
       evidence.hold(made, job.content, job.sighting)
+      if !isCertain {
+        // An earlier sending may have made it, with the lineage of that.
+        evidence.hold(or: madeMetas(job, revision, parent).filter { $0 != made })
+        actions.append(.read)
+      }
     }
     if isGone { actions.append(.read) }
     let isRead = job.isInterrupted && revision == confirmed.revision && job.content != confirmed.content
@@ -65,8 +67,6 @@ extension Replica {
     if isNewest {
       confirmed.take(job.content, at: revision, made, isMetaCertain: isExpiryCertain, isByWriter: isCertain)
       shown.markUnknown()
-      announcements.clearNews()
-      if !isCertain { announcements.announceOwn(asked: questions.asked, job.sighting ?? vitals) }
       if policy.timeToLive > 0, job.content != .absent {
         actions.append(.readLater(milliseconds: policy.timeToLive))
       }
@@ -106,9 +106,7 @@ extension Replica {
       return [.report(.restored(revision))]
     case .adopt:
       // The message carries the adopted document, unless it is lost or still on its way.
-      guard confirmed.revision != revision || news != nil else {
-        return [.report(.adopted(revision))]
-      }
+      if confirmed.revision == revision { return [.report(.adopted(revision))] }
       mending.adopted(revision, read: questions.nextRead)
       return [.report(.adopted(revision)), .read]
     case .merge, .giveBack:
@@ -117,7 +115,6 @@ extension Replica {
       evidence.hold(meta, job.content, job.sighting)
       var actions: [Action] = []
       if revision >= confirmed.revision {
-        announcements.clearNews()
         actions += confirm(job.content, revision, meta)
       }
       // Only the server knows whether and when it expires.
@@ -126,14 +123,18 @@ extension Replica {
     }
   }
 
-  /// The meta made by a commit that was sent with two lineages, if a later version includes one of them.
+  /// The meta made by a commit that was sent with several lineages, if a later version includes one of them.
   private func includedMeta(_ job: Job, _ revision: Revision, _ parent: Revision) -> Meta? {
-    let metas = [job.earlierLineage, job.lineage].compactMap(\.self).map { lineage in
+    madeMetas(job, revision, parent).first { held.meta?.lineage.names($0.version) ?? false }
+  }
+
+  /// The metas that a commit may have made: one for each lineage that it was sent with.
+  private func madeMetas(_ job: Job, _ revision: Revision, _ parent: Revision) -> [Meta] {
+    job.lineages.map { lineage in
       var meta = madeMeta(job, revision, parent)
       meta.lineage = lineage.made(revision)
       return meta
     }
-    return metas.first { held.meta?.lineage.names($0.version) ?? false }
   }
 
   private func madeMeta(_ job: Job, _ revision: Revision, _ parent: Revision) -> Meta {
@@ -167,7 +168,7 @@ extension Replica {
     let actions = isOutdated ? [.read] : look(at: stored, question: job.question, vitals: vitals)
     switch job.purpose {
     case .repair(let refused):
-      guard refused.kind == .restore, refused.stored == stored, news == nil else { return actions }
+      guard !isOutdated, refused.kind == .restore, refused.stored == stored else { return actions }
       // The lost version has expired by now. If nothing is stored, there is nothing to announce.
       if stored.meta == nil, stored.content == .absent { return follow(stored, vitals) }
       // The version left on the server counts once it has a revision.
@@ -201,9 +202,9 @@ extension Replica {
   private func isDecided(_ job: Job, by stored: StoredValue, _ hasForgotten: Bool, _ vitals: Vitals) -> Bool {
     guard job.isInterrupted else { return true }
     let isSameServer = job.runID != nil && job.runID == circumstances.runID
-    // A version made where nothing was stored, and that has lost its revision since, looks like a write without a
-    // revision.
-    let mayBeEvicted = job.expected == .none && vitals.evictions != job.sighting?.evictions
+    // The version that it has made may be gone together with the list of operations. An older version that is restored
+    // then begins another list.
+    let mayBeEvicted = vitals.evictions != job.sighting?.evictions
     // Another document was written where nothing was stored, and no key was evicted since.
     let isWrittenOver = stored.content != .absent && vitals.evictions != nil && vitals == job.sighting
     // The script finds remembered operations by the order of revisions, which ends at the largest one.
@@ -309,11 +310,13 @@ extension Replica {
       refused += (outgoing.commit?.waiters.takeAll() ?? []) + (outgoing.commit?.waiters.takeUpdates() ?? [])
     }
     refused += pending.takeVerified()
+    let reset = pending.takeReset()
+    // A reset is not kept for later, so that only its waiters have the error.
     if hasPendingChange {
       reports.saveFailed()
       actions.append(.status(.saveError(error)))
     }
-    if let reset = pending.takeReset() {
+    if let reset {
       let stamp = min(reset.stamp, pending.settledStamp)
       return actions + resume(refused + reset.waiters.all, error) + settle(stamp: stamp)
     }

@@ -2,10 +2,7 @@ import Foundation
 
 /// Messages and reads from the server, and the outcome of showing them.
 extension Replica {
-  /// How far ahead of the server's clock the revision of a message may be, in microseconds.
-  private static let believableLead: UInt64 = 86_400_000_000
-
-  /// A change was announced.
+  /// A change was announced, as the server proves.
   ///
   /// - Parameters:
   ///   - vitals: The server's vitals as reported last, before this message was handled.
@@ -15,76 +12,58 @@ extension Replica {
     vitals: Vitals = Vitals(),
     clock: UInt64? = nil
   ) -> [Action] {
-    if let clock, message.revision.rawValue > max(clock, evidence.floor.rawValue) + Self.believableLead {
-      return [.confirm]
-    }
-    let known = max(announcements.heard?.revision ?? .none, confirmed.revision, evidence.floor)
-    let isMissed = message.parent > known
-    if message.revision > known { announcements.hear(message.revision, asked: questions.asked) }
-    if message.version == held.meta?.version, held.restorable != nil { return restored() }
+    let isMissed = message.meta.parent > max(confirmed.revision, evidence.floor)
+    if message.meta.version == held.meta?.version, held.restorable != nil { return restored() }
     // The value was given back, or the message was on its way when a read had already found it deleted: only a read tells.
     let isGone = confirmed.meta?.kind == .set && confirmed.content == .absent && message.revision == confirmed.revision
     if isGone, includesHeld(message) { return [.read] }
-    guard message.revision > confirmed.revision, includesHeld(message) else {
+    let isKnown = held.meta?.lineage.covers(message.meta.version) ?? false
+    let isNewer = message.revision > confirmed.revision
+    guard isNewer, includesHeld(message), !isKnown else {
+      if held.meta?.lineage.names(message.meta.version) ?? false { return [] }
       // The message is of a history other than ours, which only a read can judge, or newer with a smaller revision.
-      let isKnown = held.meta?.lineage.covers(message.version) ?? false
-      return !isLater(message) && (isKnown || includesHeld(message) && !isDoubted) ? [] : [.confirm]
+      return !isNewer && !isLater(message) && (isKnown || includesHeld(message)) ? [] : [.confirm]
     }
-    var actions: [Action] = []
-    if isVerified, isMissed {
-      // The missed change is older than this message, but other messages may have been lost as well.
-      actions += [.report(.missedMessage), .read]
-    }
-    let kind: Meta.Kind = message.content == .deleted ? .deleted : .set
-    let meta = Meta(
-      revision: message.revision,
-      parent: message.parent,
-      kind: kind,
-      expiry: kind == .set ? expectedExpiry(of: message.revision) : 0,
-      writer: message.writer,
-      lineage: message.lineage
-    )
+    if isOld(message, vitals, clock) { return [.confirm] }
+    // The missed change is older than this message, but other messages may have been lost as well.
+    var actions: [Action] = isVerified && isMissed ? [.report(.missedMessage), .read] : []
+    let content: StoredValue.Content
     switch message.content {
-    case .document(let document) where document.count > policy.maximumBytes:
-      // No service that keeps to the limit has made it.
-      return actions + [.confirm]
-    case .document(let document):
-      let isCertain = isExpiryCertain && message.writer == policy.writer
-      actions += tell(.document(document), meta, isMetaCertain: isCertain, vitals)
-    case .deleted:
-      actions += tell(.absent, meta, vitals)
+    case .document(let document): content = .document(document)
+    case .deleted: content = .absent
     case .reference:
       // This is most likely the echo of our own commit. Wait for the reply, which tells.
       guard isCommitUnderWay else { return actions + [.read] }
-      announcements.announce(byReference: message.revision)
+      referenced = max(referenced, message.revision)
       return actions
     }
-    return actions + advance()
+    // Only a read refuses a document that is too large, because it names the size.
+    if content.size > policy.maximumBytes { return actions + [.read] }
+    // The value may have been deleted after the message.
+    if mending.overtaken() { actions.append(.read) }
+    evidence.raiseFloor(to: message.revision)
+    evidence.hold(message.meta, content, vitals)
+    return actions + confirm(content, message.revision, message.meta, isByWriter: true) + advance()
+  }
+
+  /// Whether the message may be a recorded one, of a value that was deleted since: it is of another era, or its tombstone
+  /// would be gone by now.
+  private func isOld(_ message: ChangeMessage, _ vitals: Vitals, _ clock: UInt64?) -> Bool {
+    // A server that does not reveal its vitals has another era on each connection.
+    if vitals.evictions != nil, let era = message.meta.lineage.era, era != vitals.era { return true }
+    let lifetime = UInt64(CommitScript.tombstoneLifetimeInSeconds) * 1_000_000
+    return clock.map { message.revision.rawValue + lifetime <= $0 } ?? false
   }
 
   /// Whether a message announces a newer version than the one shown, although its revision is smaller.
   private func isLater(_ message: ChangeMessage) -> Bool {
     guard message.revision < confirmed.revision, includesHeld(message) else { return false }
     guard let meta = confirmed.meta else { return true }
-    return message.lineage.covers(meta.version) || !meta.lineage.covers(message.version)
+    return message.meta.lineage.covers(meta.version) || !meta.lineage.covers(message.meta.version)
   }
 
   private func includesHeld(_ message: ChangeMessage) -> Bool {
-    held.meta.map { message.lineage.covers($0.version) } ?? true
-  }
-
-  /// Takes an announced version as news, and shows it.
-  private mutating func tell(
-    _ content: StoredValue.Content,
-    _ meta: Meta,
-    isMetaCertain: Bool = true,
-    _ vitals: Vitals
-  ) -> [Action] {
-    // Another primary may have taken over since the vitals were reported.
-    let sighting = Vitals(era: meta.lineage.era ?? vitals.era, evictions: vitals.evictions)
-    announcements.announce(asked: questions.asked, sighting, after: confirmed.meta?.version)
-    evidence.memory.remember(meta, content)
-    return confirm(content, meta.revision, meta, isMetaCertain: isMetaCertain, isByWriter: true)
+    held.meta.map { message.meta.lineage.covers($0.version) } ?? true
   }
 
   /// The held version was announced once more: another service was faster to restore it.
@@ -97,8 +76,7 @@ extension Replica {
     return advance()
   }
 
-  /// The stored value, if its summary shows that it is the held version or the announced one; `nil` if the document has
-  /// to be read.
+  /// The stored value, if its summary shows that it is the held version; `nil` if the document has to be read.
   ///
   /// A document of the same length may still be another one, written without a revision. The link covers that case: it
   /// reads documents by chance, small ones also when no message announces them, and every one that was written without
@@ -108,10 +86,9 @@ extension Replica {
       summary.length == confirmed.content.size,
       confirmed.content.document != nil, summary.length != 0,
       stored.version == known.version, stored.parent == known.parent, stored.kind == known.kind,
-      stored.writer == known.writer, !confirmed.isMetaCertain || news != nil || stored.expiry == known.expiry
+      stored.writer == known.writer, !confirmed.isMetaCertain || stored.expiry == known.expiry,
+      held.meta?.version == stored.version, held.content == confirmed.content
     else { return nil }
-    let isHeld = held.meta?.version == stored.version && held.content == confirmed.content
-    guard isHeld || news != nil else { return nil }
     return StoredValue(meta: stored, content: confirmed.content)
   }
 
@@ -143,8 +120,8 @@ extension Replica {
   package mutating func counted(_ vitals: Vitals?) -> [Action] {
     guard let absence = mending.takeAbsence() else { return [] }
     // A message or a read has told something else since.
-    guard news == nil, evidence.changes == absence.evidence else { return [.read] + advance() }
-    return judge(absence.stored, absence.isFirst, vitals, told: absence.told) + advance()
+    guard evidence.changes == absence.evidence else { return [.read] + advance() }
+    return judge(absence.stored, absence.isFirst, vitals) + advance()
   }
 
   /// The grace period for other services is over.
@@ -154,11 +131,10 @@ extension Replica {
 
   /// An attempt to show a state has ended.
   package mutating func delivered(_ delivery: Delivery, outcome: DeliveryOutcome) -> [Action] {
-    let withdrawnTo = shown.end(delivery.sequence)
+    shown.end(delivery.sequence)
     if outcome == .shown {
       let base = delivery.state.content.document.map { Base.stored($0) } ?? .defaultValue
       shown.reflect(base, at: delivery.state.revision)
-      if let withdrawnTo { shown.markWithdrawn(to: withdrawnTo) }
       // A newer state that arrived meanwhile changes nothing.
       if delivery.state != confirmed.state, changesNothing(after: delivery.state.content) {
         shown.keep(at: confirmed.revision)
@@ -213,47 +189,22 @@ extension Replica {
     vitals: Vitals
   ) -> [Action] {
     evidence.raiseFloor(to: stored.revision)
-    announcements.answered(question)
-    var isEdited = false
-    var actions: [Action] = []
-    switch settleNews(by: stored, question: question, isFirst: isFirst, vitals) {
-    case .none: break
-    case .doubted:
-      questions.loadAgain()
-      guard mending.wait == nil, mending.wait(.moment, for: stored) else { return [] }
-      return [.wait(.moment)]
-    case .undecided(let isOlder):
-      // An explicit load must not end with an answer from before the announcement.
-      guard !isOlder, questions.hasLoads else { return [] }
-      questions.loadAgain()
-      return [.read]
-    case .confirmed(let told): announcements.confirm(told)
-    case .edited: isEdited = true
-    case .withdrawn(let revisions, let earlier):
-      actions = revisions.map { .report(.withdrawn($0)) }
-      if let earlier { announcements.confirm(earlier) }
-    }
+    evidence.decide(by: stored.meta)
     // The repair for this stored value is under way already.
     let underWay = isCommitUnderWay ? repairUnderWay : nil
     if stored == underWay?.stored || stored == mending.repair?.stored {
       mending.takeAbsence()
-      return actions
+      return []
     }
-    let told = announcements.told.flatMap { told -> Vitals? in
-      guard told.version == stored.meta?.version else { return nil }
-      // It may have been read after the message.
-      return told.vitals.later(held.restorable?.version == told.version ? held.sighting : nil)
+    if isAboutEvictions(stored, vitals) {
+      mending.wait(for: Mending.Absence(stored: stored, isFirst: isFirst, evidence: evidence.changes))
+      return [.count]
     }
-    if isAboutEvictions(stored, vitals, told) {
-      let absence = Mending.Absence(stored: stored, isFirst: isFirst, told: told, evidence: evidence.changes)
-      mending.wait(for: absence)
-      return actions + [.count]
-    }
-    return actions + judge(stored, isFirst, vitals, told: told, isEdited: isEdited)
+    return judge(stored, isFirst, vitals)
   }
 
   /// Whether the verdict depends on evictions that the server may not have reported yet.
-  private func isAboutEvictions(_ stored: StoredValue, _ vitals: Vitals, _ told: Vitals?) -> Bool {
+  private func isAboutEvictions(_ stored: StoredValue, _ vitals: Vitals) -> Bool {
     guard let evictions = vitals.evictions else { return false }
     switch stored.content {
     case .oversized, .otherType: return false
@@ -261,16 +212,14 @@ extension Replica {
     }
     if held.meta == nil, stored.meta == nil { return evictions == 0 }
     let isGone = stored.content == .absent && stored.meta?.kind != .deleted
-    guard stored.meta == nil || isGone, told != nil || held.restorable != nil else { return false }
-    return vitals == told ?? held.sighting
+    guard stored.meta == nil || isGone, held.restorable != nil else { return false }
+    return vitals == held.sighting
   }
 
   private mutating func judge(
     _ stored: StoredValue,
     _ isFirst: Bool,
-    _ vitals: Vitals?,
-    told: Vitals?,
-    isEdited: Bool = false
+    _ vitals: Vitals?
   ) -> [Action] {
     mending.takeAbsence()
     let findings = Findings(
@@ -278,71 +227,12 @@ extension Replica {
       held: held,
       memory: evidence.memory,
       vitals: vitals,
-      told: told,
-      isEdited: isEdited,
       isFirst: isFirst,
       grace: mending.wait.flatMap { $0.isOver && $0.stored == stored ? $0.grace : nil }
     )
     let verdict = adapted(findings.verdict, to: stored)
     if case .wait = verdict {} else { mending.stopWaiting() }
     return act(on: verdict, stored, vitals)
-  }
-
-  private enum Settlement {
-    /// There is no news, or no longer any.
-    case none
-    /// The read was sent before the message arrived, and says nothing about it; whether the stored version is older.
-    case undecided(isOlder: Bool)
-    /// The server may have lost the news in a failover, and its author may restore it.
-    case doubted
-    /// The news is true.
-    case confirmed(Announcements.Told)
-    /// The news was true, and the document was edited since.
-    case edited
-    /// The news is false, and so are some versions announced before it. One of the earlier ones may be true.
-    case withdrawn([Revision], Announcements.Told?)
-  }
-
-  /// Confirms the news, or withdraws it.
-  private mutating func settleNews(
-    by stored: StoredValue,
-    question: UInt64,
-    isFirst: Bool,
-    _ vitals: Vitals
-  ) -> Settlement {
-    guard let news, let told = confirmed.meta else { return .none }
-    let isTrue =
-      news.isOwn
-      ? stored.revision == told.revision && stored.meta?.writer == told.writer
-      : stored.meta.map { $0.lineage.covers(told.version) } ?? false
-    let isDocument = stored.document != nil && stored.revision == told.revision
-    if isTrue, !isDocument || stored.content == confirmed.content {
-      announcements.clearNews()
-      return .confirmed(Announcements.Told(version: told.version, vitals: news.vitals))
-    }
-    let isOlder = stored.meta.map { told.lineage.covers($0.version) } ?? true
-    guard question > news.after else { return .undecided(isOlder: isOlder) }
-    if !isTrue, news.isOwn, isOlder {
-      // Our own commit took effect, and the server has lost it since.
-      announcements.clearNews()
-      evidence.hold(told, confirmed.content, news.vitals)
-      return .none
-    }
-    if !isTrue, !news.isOwn {
-      let isLoss = isFirst && vitals.era != news.vitals.era
-      if mending.wait.map({ $0.grace == .moment && !$0.isOver }) ?? isLoss { return .doubted }
-    }
-    // This is the one case in which a box goes back: it shows a version that does not exist.
-    announcements.clearNews()
-    confirmed.take(held.content, at: held.revision, held.meta, isMetaCertain: confirmed.isMetaCertain)
-    shown.markUnknown()
-    guard !isTrue else { return .edited }
-    if !news.isOwn { shown.withdraw(to: held.revision) }
-    let earlier = news.earlier.map(\.version).filter { !(stored.meta?.lineage.covers($0) ?? false) }
-    return .withdrawn(
-      earlier.map(\.revision) + [told.revision],
-      news.earlier.last { $0.version == stored.meta?.version }
-    )
   }
 
   /// The verdict as the key's policy and the server's permissions allow it.
@@ -372,7 +262,7 @@ extension Replica {
       return mending.wait?.isOver ?? false ? .giveBack : .wait(.moment)
     }
     // A later version was confirmed and is gone. Restoring the held one would go back, so it gets a new revision.
-    let isLater = news == nil && confirmed.revision > held.revision
+    let isLater = confirmed.revision > held.revision
     if verdict == .restore, isLater, stored.document == nil, held.content.document != nil { return .giveBack }
     return verdict
   }
@@ -381,16 +271,14 @@ extension Replica {
     switch verdict {
     case .follow:
       let isLoss = held.meta.map { held in stored.meta.map { !$0.lineage.covers(held.version) } ?? true } ?? false
-      let loss = isLoss ? reportLoss(of: stored) : []
-      let report = isLostUnread(stored) ? [.report(.withdrawn(confirmed.revision))] : loss
-      return report + follow(stored, vitals)
+      return (isLoss ? reportLoss(of: stored) : []) + follow(stored, vitals)
     case .show:
       mending.drop()
       return show(stored)
     case .leave:
       mending.drop()
       // An edit that is shown was evicted before it had a revision.
-      let isEdited = held.restorable == nil && news == nil && confirmed.content.document != nil
+      let isEdited = held.restorable == nil && confirmed.content.document != nil
       if isEdited, stored.content == .absent { return show(stored) }
       confirmed.compare(with: stored.meta)
       return []
@@ -401,7 +289,7 @@ extension Replica {
       return actions
     case .restore:
       // An edit may have been shown meanwhile, and was evicted with the rest.
-      let isShown = news != nil || confirmed.state == State(revision: held.revision, content: held.content)
+      let isShown = confirmed.state == State(revision: held.revision, content: held.content)
       let actions = isShown ? [] : confirm(held.content, held.revision, held.meta)
       mending.plan(.restore, of: stored)
       guard !isShown else { return reportLoss(of: stored) }
@@ -421,20 +309,10 @@ extension Replica {
     }
   }
 
-  /// Whether the server has lost a version that this service cannot restore, because only a message had told of it.
-  private func isLostUnread(_ stored: StoredValue) -> Bool {
-    guard confirmed.revision > held.revision else { return false }
-    if stored.document != nil { return news == nil && stored.revision < confirmed.revision }
-    guard stored.content == .absent, confirmed.content.document != nil else { return false }
-    return stored.meta.map { $0.kind == .set && $0.expiry == 0 && $0.revision == confirmed.revision } ?? true
-  }
-
   /// Takes the stored value as the held version, and shows it.
   mutating func follow(_ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
     mending.drop()
     evidence.hold(stored.meta, stored.content, vitals)
-    // A newer version was announced after the read was sent.
-    guard news == nil else { return [] }
     if stored.meta == nil, policy.dataLoss == .reseed { return show(stored) }
     let isKnown = stored.revision == confirmed.revision && stored.content == confirmed.content && unreadable == nil
     guard isKnown else { return confirm(stored.content, stored.revision, stored.meta) }

@@ -10,8 +10,6 @@ extension Replica {
     package var updates: [UInt64]
     /// The base of the local change.
     package var base: Base
-    /// Whether the base turned out never to have been stored, so that only the difference from it is kept.
-    var isBaseWithdrawn = false
     /// The state that it is committed on top of.
     package var stored: State
     /// The meta that the server is expected to have.
@@ -90,12 +88,11 @@ extension Replica {
       fork: fork,
       updates: updates,
       base: shown.base,
-      isBaseWithdrawn: shown.isBaseWithdrawn,
       stored: storedState,
       expected: confirmed.expectedMeta,
       held: held.meta?.lineage,
-      basis: news != nil || confirmed.expectedMeta == nil ? confirmed.content.document : nil,
-      isMerged: (policy.conflict != .lastWriteWins || shown.isBaseWithdrawn) && unreadable == nil,
+      basis: confirmed.expectedMeta == nil ? confirmed.content.document : nil,
+      isMerged: policy.conflict != .lastWriteWins && unreadable == nil,
       isReplacement: unreadable != nil
     )
   }
@@ -153,7 +150,7 @@ extension Replica {
     case .success(let documents):
       guard let documents else { return [] }
       if isOvertaken(encoding), !encoding.isReplacement {
-        guard isCertain(encoding.stored) else { return encodeAgain(stamp: stamp, waiters) }
+        guard encoding.stored == storedState else { return encodeAgain(stamp: stamp, waiters) }
         let stored = confirmed.content.document
         return rollBack(stamp: stamp, waiters, local: documents.encoded, stored: stored) + advance()
       }
@@ -170,7 +167,7 @@ extension Replica {
       outgoing = .commit(job)
       return remadeIfOutdated()
     case .failure(let error) where encoded.givesWay:
-      guard isCertain(encoding.stored) else { return encodeAgain(stamp: stamp, waiters) }
+      guard encoding.stored == storedState else { return encodeAgain(stamp: stamp, waiters) }
       return rollBack(stamp: stamp, waiters, error) + advance()
     case .failure(let error):
       // The change stays in the box and is given up here. A later one may well be sent.
@@ -192,18 +189,13 @@ extension Replica {
     }
   }
 
-  /// Whether a state is known to be stored, and not merely announced.
-  private func isCertain(_ stored: State) -> Bool { news == nil && stored == storedState }
-
   /// The confirmed content with the revision that the server is expected to have.
   private var storedState: State { State(revision: confirmed.storedRevision, content: confirmed.content) }
 
-  /// Encodes a local change once more later: it would yield to a state that may not be stored.
+  /// Encodes a local change once more later: it would yield to a state that is outdated.
   private mutating func encodeAgain(stamp: UInt64, _ waiters: Waiters) -> [Action] {
     pending.putBack(changeUpTo: stamp, waiters)
-    guard news != nil else { return advance() }
-    announcements.makeDecisive()
-    return [.read] + advance()
+    return advance()
   }
 
   private mutating func finish(

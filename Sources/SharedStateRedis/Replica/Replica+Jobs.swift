@@ -36,10 +36,8 @@ extension Replica {
     var content: StoredValue.Content
     var condition: Commit.Condition
     var expectation = Expectation()
-    /// The lineage that it was sent with; `nil` before it is sent.
-    var lineage: Lineage.Draft?
-    /// The lineage of the first sending, if it was sent again with another one.
-    var earlierLineage: Lineage.Draft?
+    /// The lineages that it was sent with, the last one last.
+    var lineages: [Lineage.Draft] = []
     /// Whether the box shows the sent document.
     var isReflected = false
     /// Whether it was sent on the present connection.
@@ -59,8 +57,11 @@ extension Replica {
     var waiters = Waiters()
     var updates: [UInt64] = []
 
-    /// Whether it was sent with two lineages, so that its version has to be read.
-    var isRedrafted: Bool { earlierLineage != nil }
+    /// The lineage that it was sent with last; `nil` before it is sent.
+    var lineage: Lineage.Draft? { lineages.last }
+
+    /// Whether it was sent with several lineages, so that its version has to be read.
+    var isRedrafted: Bool { lineages.count > 1 }
 
     /// The stamp of the local change that it carries; `nil` if it carries none.
     var stamp: UInt64? {
@@ -102,8 +103,7 @@ extension Replica {
     /// version again after a failover. It cannot be in a line that this commit has opened.
     func hasMade(_ meta: Meta, writer: String) -> Bool {
       let isAbove = meta.revision > floor || meta.revision < meta.parent
-      let lines = [lineage, earlierLineage].compactMap { $0?.line }
-      let isOfItsLine = meta.lineage.own.map { lines.contains($0.id) } ?? true
+      let isOfItsLine = meta.lineage.own.map { own in lineages.contains { $0.line == own.id } } ?? true
       return isInterrupted && meta.writer == writer && meta.parent == expected && isAbove && isOfItsLine
     }
 
@@ -144,10 +144,8 @@ extension Replica {
     guard maySend(job) else { return nil }
     (job.isSent, job.question, job.evidence) = (true, questions.askCommit(), evidence.changes)
     if !job.isInterrupted { (job.floor, job.runID, job.sighting) = (evidence.floor, circumstances.runID, vitals) }
-    if job.lineage?.era != vitals.era {
-      if job.isInterrupted { job.earlierLineage = job.earlierLineage ?? job.lineage }
-      draft(&job, in: vitals.era)
-    }
+    if !job.isInterrupted { job.lineages = [] }
+    if mustDraft(job, in: vitals.era) { draft(&job, in: vitals.era) }
     outgoing = .commit(job)
     if let restore = restore(for: job) { return (.restore(restore), job.operation, restore.content.size) }
     let commit = commit(for: job)
@@ -163,9 +161,16 @@ extension Replica {
     held.restorable == nil && (repair.kind == .restore || repair.kind == .giveBack)
   }
 
-  /// Sets the lineage of a commit, and its content if that depends on the lineage.
+  /// Whether a commit needs a lineage, or another one. A line must not be opened twice: the server may have lost what
+  /// the first sending has made, and its clock may have been set back.
+  private func mustDraft(_ job: Job, in era: Era) -> Bool {
+    guard let lineage = job.lineage, lineage.era == era else { return true }
+    return lineage.line == LineID(openedBy: job.operation, in: era, attempt: job.lineages.count - 1)
+  }
+
+  /// Adds a lineage to a commit, and sets its content if that depends on the lineage.
   private func draft(_ job: inout Job, in era: Era) {
-    let line = LineID(openedBy: job.operation, in: era)
+    let line = LineID(openedBy: job.operation, in: era, attempt: job.lineages.count)
     let held = held.meta?.lineage
     switch job.purpose {
     case .repair(let repair):
@@ -185,9 +190,9 @@ extension Replica {
       case .restore:
         break
       }
-      job.lineage = lineage
+      job.lineages.append(lineage)
     case .change, .updates, .reset:
-      job.lineage = Lineage.Draft(continuing: parentLineage(of: job), era: era, opening: line)
+      job.lineages.append(Lineage.Draft(continuing: parentLineage(of: job), era: era, opening: line))
     }
   }
 

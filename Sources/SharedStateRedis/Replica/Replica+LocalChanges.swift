@@ -23,7 +23,7 @@ extension Replica {
     // This is the first chance to notify the program, which sees the value that the change gave way to.
     if let error = reports.takeDiscarded() {
       outcomes.yield([([waiter], error)])
-      return advance()
+      return (hasPendingChange ? [] : [.settled]) + advance()
     }
     if !pending.isDirty, pending.reset == nil, let carried = inFlight?.stamp, carried >= stamp {
       outgoing.commit?.waiters.save(waiter, replacingUnreadable: replacingUnreadable)

@@ -58,7 +58,7 @@ package struct Replica: Sendable {
     case read
     /// Read the stored value after this time, when it will have expired.
     case readLater(milliseconds: UInt64)
-    /// Read the stored value within about a second: a message has announced a change, or has made one likely.
+    /// Read the stored value soon: a message is of another history than the known one, or is very old.
     case confirm
     /// Ask how many keys the server has evicted, and call ``Replica/counted(_:)`` with the answer.
     case count
@@ -90,8 +90,6 @@ package struct Replica: Sendable {
     case restored(Revision)
     /// This service has adopted an edit that was made without a revision.
     case adopted(Revision)
-    /// A message has announced a version that the server does not have, and the box has gone back.
-    case withdrawn(Revision)
     /// This service has merged the version that the server had lost with the writes made since.
     case merged(Revision)
     /// A commit has taken effect, but its revision could not be recorded, or it could not be announced.
@@ -147,7 +145,8 @@ package struct Replica: Sendable {
   /// What the server is known to have.
   var confirmed = Confirmed()
   var evidence = Evidence()
-  var announcements = Announcements()
+  /// The newest change that was announced without its document while our own commit was under way.
+  var referenced = Revision.none
   var mending = Mending()
   var shown = Shown()
   var questions = Questions()
@@ -184,9 +183,6 @@ package struct Replica: Sendable {
   /// Whether a load or an atomic update waits for a read.
   var isAwaited: Bool { questions.hasLoads || pending.verification != nil }
 
-  /// Whether an announced version has to be confirmed by a look. The reply to our own commit confirms its echo as well.
-  var isToBeConfirmed: Bool { news != nil && !(isCommitUnderWay && confirmed.meta?.writer == policy.writer) }
-
   /// Whether the program has requested a write.
   var isWanted: Bool { hasPendingChange || !pending.updates.isEmpty }
 
@@ -197,25 +193,19 @@ package struct Replica: Sendable {
 
   /// Whether a remote state has not reached the box yet.
   package var isBehind: Bool {
-    shown.showing != nil || shown.sight == .unknown || announcements.byReference > confirmed.revision
+    shown.showing != nil || shown.sight == .unknown || referenced > confirmed.revision
   }
 
   /// Whether the base of a commit is known, and no commit is being encoded.
   var mayBeginCommit: Bool {
     phase == .live && outgoing.encoding == nil && !isAdoptedUnknown && mending.absence == nil && mending.wait == nil
-      && !isNewsUntold
+      && evidence.alternatives.isEmpty
   }
-
-  /// Whether a commit has to wait for a read. An announced version can be expected in the script only by its document.
-  private var isNewsUntold: Bool { news.map { $0.isOwn || $0.isDecisive || confirmed.content == .absent } ?? false }
 
   /// Whether the stored version is about to be merged with the lost one. The result is shown then.
   private var isMerging: Bool {
     repairUnderWay?.kind == .merge || mending.repair?.kind == .merge && !isPausing
   }
-
-  /// Whether the server may have lost an announced version that another service may restore.
-  var isDoubted: Bool { news != nil && mending.wait != nil }
 
   /// Whether the content of this service's last adoption is not known yet.
   var isAdoptedUnknown: Bool {
@@ -233,9 +223,6 @@ package struct Replica: Sendable {
 
   /// The commit that the server has not answered yet.
   var inFlight: Job? { outgoing.commit }
-
-  /// The announced version that the box shows, and that no read has confirmed.
-  var news: Announcements.News? { announcements.news }
 
   // MARK: The connection
 
@@ -265,7 +252,7 @@ package struct Replica: Sendable {
     isVerified = false
     questions.disconnect()
     mending.disconnect()
-    announcements.clearReference()
+    referenced = .none
     reports.loadStatusChanged()
     pending.disconnect()
     if let job = inFlight?.interrupted {
@@ -292,8 +279,8 @@ package struct Replica: Sendable {
     guard shown.showing == nil else { return [] }
     var actions: [Action] = []
     if !isCommitUnderWay {
-      if announcements.byReference > confirmed.revision { actions.append(.read) }
-      announcements.clearReference()
+      if referenced > confirmed.revision { actions.append(.read) }
+      referenced = .none
     }
     if let delivery = nextDelivery() { return actions + [.show(delivery)] }
     let told = outcomes.takeAll().flatMap { resume($0.waiters, $0.error) }
@@ -392,7 +379,7 @@ package struct Replica: Sendable {
 
   /// Reports that the box is up to date, or that the stored document cannot be read, once no delivery is pending.
   private mutating func loaded() -> [Action] {
-    guard phase == .live, shown.sight != .unknown, mending.absence == nil, !isDoubted, !isMerging else { return [] }
+    guard phase == .live, shown.sight != .unknown, mending.absence == nil, !isMerging else { return [] }
     shown.finishLoading()
     let resumed = resume(questions.takeAnsweredLoads(), unreadable)
     guard !questions.hasLoads, reports.loaded(unreadable) else { return resumed }

@@ -17,16 +17,11 @@ struct Shown: Sendable {
   struct Showing: Hashable, Sendable {
     let sequence: UInt64
     let revision: Revision
-    /// The revision to go back to, once the state that is being shown turns out never to have been stored.
-    var withdrawnTo: Revision?
   }
 
   private(set) var base = Replica.Base.defaultValue
   /// The revision of `base`.
   private(set) var baseRevision = Revision.none
-  /// Whether the box holds an announced version that was never stored, because a local change or a save kept the box
-  /// from going back.
-  private(set) var isBaseWithdrawn = false
   /// The document sent for the last local change, if it decodes to the value in the box.
   private(set) var reflected: Data?
   private(set) var sight = Sight.reflected
@@ -44,7 +39,7 @@ struct Shown: Sendable {
   /// Whether the box has this version, which was made here, and no other state was shown since.
   func isMadeHere(_ held: Held) -> Bool {
     guard case .encoded = base else { return false }
-    return baseRevision == held.revision && held.content.document == reflected && !isBaseWithdrawn
+    return baseRevision == held.revision && held.content.document == reflected
   }
 
   /// A delivery of the state with this revision begins. Returns its number.
@@ -55,17 +50,13 @@ struct Shown: Sendable {
   }
 
   /// A delivery has ended, with or without success.
-  ///
-  /// - Returns: The revision to go back to, if the state turned out never to have been stored.
-  mutating func end(_ sequence: UInt64) -> Revision? {
-    guard let ended = showing, ended.sequence == sequence else { return nil }
-    showing = nil
-    return ended.withdrawnTo
+  mutating func end(_ sequence: UInt64) {
+    if showing?.sequence == sequence { showing = nil }
   }
 
   /// The box has this base, apart from the local changes that are not acknowledged.
   mutating func reflect(_ base: Replica.Base, at revision: Revision) {
-    (self.base, baseRevision, isBaseWithdrawn) = (base, revision, false)
+    (self.base, baseRevision) = (base, revision)
   }
 
   /// A local change was committed, and is the base of the next one.
@@ -74,10 +65,7 @@ struct Shown: Sendable {
   ///   - stored: The document that was sent.
   ///   - isReflected: Whether it decodes to the value in the box.
   mutating func reflect(_ encoded: Data, stored: Data?, at revision: Revision, isReflected: Bool) {
-    // Until the box shows the merged document, it still has the part that was never stored.
-    let isStillWithdrawn = isBaseWithdrawn && !isReflected
     reflect(.encoded(encoded, stored: stored ?? encoded), at: revision)
-    isBaseWithdrawn = isStillWithdrawn
     reflected = isReflected ? stored : nil
   }
 
@@ -85,18 +73,6 @@ struct Shown: Sendable {
   mutating func keep(at revision: Revision) {
     baseRevision = revision
     sight = .reflected
-  }
-
-  /// The versions after this revision were announced, and never stored.
-  mutating func withdraw(to revision: Revision) {
-    if baseRevision > revision { (baseRevision, isBaseWithdrawn) = (revision, true) }
-    // The box may have it already, although that is not reported yet.
-    if let showing, showing.revision > revision { self.showing?.withdrawnTo = revision }
-  }
-
-  /// The box shows a version that was never stored.
-  mutating func markWithdrawn(to revision: Revision) {
-    (baseRevision, isBaseWithdrawn) = (revision, true)
   }
 
   /// The box shows the confirmed state, or a newer one.

@@ -42,6 +42,7 @@ extension Link {
     case .trackingFutile: watch.trackingFutile()
     case .vitalsRefused: watch.vitalsRefused()
     case .malformedMessage(let channel): watch.ignoredMessage(on: channel)
+    case .unprovenMessage(let channel): watch.unprovenMessage(on: channel)
     }
     return nil
   }

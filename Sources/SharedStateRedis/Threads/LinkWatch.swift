@@ -92,13 +92,6 @@ package final class LinkWatch: Sendable {
         of: "adopted",
         ["name": "\(name)", "revision": "\(revision)"]
       )
-    case .withdrawn(let revision):
-      tell(
-        "A message announced a change that Redis does not have.",
-        .warning,
-        of: "withdrawn",
-        ["name": "\(name)", "revision": "\(revision)"]
-      )
     case .merged(let revision):
       tell(
         "This service has merged a value that Redis had lost with the one that was written since.",
@@ -258,6 +251,15 @@ package final class LinkWatch: Sendable {
   func ignoredMessage(on channel: String) {
     count("malformed_messages")
     logger.debug("A message of an unknown form was ignored.", metadata: ["channel": "\(channel)"])
+  }
+
+  func unprovenMessage(on channel: String) {
+    tell(
+      "A message does not prove that Redis made it. It is not shown; the value is read instead.",
+      .warning,
+      of: "unproven_messages",
+      ["channel": "\(channel)"]
+    )
   }
 
   private func count(_ name: String) {

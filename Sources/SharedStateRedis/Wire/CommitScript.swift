@@ -1,6 +1,7 @@
 /// The one Lua script that checks, numbers, writes and announces a change.
 ///
-/// Keys: the value, its meta, its operations, and for a large document the staging key that holds it.
+/// Keys: the value, its meta, its operations, the namespace's ``Secret``, and for a large document the staging key that
+/// holds it.
 ///
 /// Arguments:
 /// - the channel;
@@ -14,6 +15,8 @@
 /// - the time to live in milliseconds, or 0;
 /// - the ``Lineage`` that the expected meta ends with, or an empty string;
 /// - the text of the new lineage in front of the revision and the text behind it; both empty if no lineage is written;
+/// - the secret to store if there is none; empty: the writer knows none;
+/// - the digest of the document, which is empty unless the kind is `s`;
 /// - optionally the expected document.
 ///
 /// The service makes the lineage, because it knows the version that it expects. Reading the lineage in the script would
@@ -36,8 +39,8 @@
 /// The revision is above the floor and above the stored one, and at least the server's time. A bound that would exceed
 /// ``Revision/largest`` is ignored.
 ///
-/// The script never reads a staged document into Lua, never computes a digest, and concatenates only small documents,
-/// because Redis copies and hashes every byte of every Lua string.
+/// The script never reads a staged document into Lua, computes no digest of a document except an adopted one, and
+/// concatenates only small documents, because Redis copies and hashes every byte of every Lua string.
 package enum CommitScript {
   /// How many writers' last operations are remembered for each key, at most.
   package static let rememberedOperations = 32
@@ -83,10 +86,24 @@ package enum CommitScript {
     end
     """
 
+  /// Defines the header line of an announcement with its proof, as ``Secret`` computes it, if a `secret` is stored as the
+  /// script reads it, or is `given`. The given one is stored where there is none.
+  static let prove = """
+    local function prove(place, secret, given, form, digest, text, channel)
+      if not secret or #secret ~= \(Secret.length) then
+        secret = given
+        if given ~= '' then redis.pcall('SET', place, given) end
+      end
+      local code = redis.sha1hex(secret .. form .. digest .. text .. '\\n' .. channel .. secret)
+      return '1 ' .. code .. ' ' .. form .. ' ' .. text .. '\\n'
+    end
+    """
+
   package static let source = """
-    local value, meta, operations, staging = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-    local channel, expected, floor, writer, nonce, number, kind, document, lifetime, seen, head, tail, basis = unpack(ARGV)
-    local stored = redis.call('MGET', meta, operations)
+    local value, meta, operations, place, staging = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+    local channel, expected, floor, writer, nonce, number, kind, document, lifetime, seen, head, tail, given, digest, basis = unpack(ARGV)
+    local stored = redis.call('MGET', meta, operations, place)
+    \(prove)
     \(readRevision)
     \(readDocument)
 
@@ -162,8 +179,11 @@ package enum CommitScript {
     if kind == 'a' then
       write = redis.call
       local limit, left = document + 0, redis.call('PTTL', value)
-      kind = 'r'
-      if redis.call('STRLEN', value) <= limit then kind, document = 's', redis.call('GET', value) else document = '' end
+      kind, digest, document = 'r', '', ''
+      if redis.call('STRLEN', value) <= limit then
+        kind, document = 's', redis.call('GET', value)
+        digest = redis.sha1hex(document)
+      end
       if left > 0 then lifetime = string.format('%.0f', left) end
     elseif kind == 's' then
       if lifetime ~= '0' then
@@ -188,6 +208,7 @@ package enum CommitScript {
       if type == 'none' then write = redis.call else redis.call('UNLINK', value) end
     end
     if head ~= '' then writer = writer .. head .. revision .. tail end
+    local text
     if kind == 'd' or lifetime ~= '0' then
       if kind == 'd' then lifetime = '0' end
       -- Meta with an expiry outlives everything that its value was made from.
@@ -198,10 +219,11 @@ package enum CommitScript {
         outlives = math.max(outlives, lifetime + \(expiryNoteLifetimeInSeconds)000)
       end
       local expiry = lifetime == '0' and '0' or string.format('%.0f', math.floor(now / 1000) + lifetime)
-      local text = revision .. ' ' .. previous .. ' ' .. (kind == 'd' and 'd' or 's') .. ' ' .. expiry .. ' ' .. writer
+      text = revision .. ' ' .. previous .. ' ' .. (kind == 'd' and 'd' or 's') .. ' ' .. expiry .. ' ' .. writer
       write('SET', meta, text, 'PX', string.format('%.0f', outlives))
     else
-      write('SET', meta, revision .. ' ' .. previous .. ' s 0 ' .. writer)
+      text = revision .. ' ' .. previous .. ' s 0 ' .. writer
+      write('SET', meta, text)
     end
 
     if not stored[2] and previous == '0' then remembered = '- 0 ' .. revision .. ' 0;' end
@@ -214,7 +236,7 @@ package enum CommitScript {
     end
     follow('SET', operations, remembered, 'EX', '\(operationLifetimeInSeconds)')
 
-    follow('PUBLISH', channel, '1 ' .. revision .. ' ' .. previous .. ' ' .. kind .. ' ' .. writer .. '\\n' .. document)
+    follow('PUBLISH', channel, prove(place, stored[3], given, kind, digest, text, channel) .. document)
     if failed then return {'ok', revision, previous, failed, failure} end
     return 'ok ' .. revision .. ' ' .. previous
     """

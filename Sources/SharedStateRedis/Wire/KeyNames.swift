@@ -13,6 +13,8 @@ package struct KeyNames: Sendable {
   package let meta: String
   /// The key that remembers the last commits that were applied, and their writers.
   package let operations: String
+  /// The key of the namespace's ``Secret``.
+  package let secret: String
   /// The channel on which every change is announced.
   package let channel: String
 
@@ -26,8 +28,12 @@ package struct KeyNames: Sendable {
     self.value = value
     self.meta = "\(namespace)meta:{\(value)}"
     self.operations = "\(namespace)ops:{\(value)}"
+    self.secret = Self.secret(of: namespace)
     self.channel = Self.channel(namespace: namespace, value: value, database: database)
   }
+
+  /// The key of a namespace's ``Secret``. Its hash tag is empty, which no value's is.
+  static func secret(of namespace: String) -> String { "\(namespace)secret:{}" }
 
   /// The channel of the value with this key.
   static func channel(namespace: String, value: String, database: Int) -> String {

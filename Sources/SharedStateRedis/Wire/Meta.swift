@@ -52,17 +52,25 @@ package struct Meta: Hashable, Sendable {
 
   /// Reads the string's bytes.
   package init?(bytes: UnsafeRawBufferPointer) {
+    if let complete = Meta(complete: bytes) {
+      self = complete
+      return
+    }
     var scanner = ByteScanner(bytes)
     guard let revision = scanner.revision(), scanner.skip(" ") else { return nil }
+    self.init(revision: revision, parent: .none, kind: .set, writer: "?")
+  }
+
+  /// Reads the string's bytes; `nil` if any part of it is malformed.
+  init?(complete bytes: UnsafeRawBufferPointer) {
+    var scanner = ByteScanner(bytes)
     guard
+      let revision = scanner.revision(), scanner.skip(" "),
       let parent = scanner.number(), scanner.skip(" "),
       let kind = scanner.byte().flatMap({ Kind(rawValue: Character(Unicode.Scalar($0))) }), scanner.skip(" "),
       let expiry = scanner.number(), expiry <= Int64.max, scanner.skip(" "),
       !scanner.rest.isEmpty
-    else {
-      self.init(revision: revision, parent: .none, kind: .set, writer: "?")
-      return
-    }
+    else { return nil }
     let (writer, lineage) = Lineage.split(scanner.rest, revision: revision)
     self.init(
       revision: revision,

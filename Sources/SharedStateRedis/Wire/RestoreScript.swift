@@ -1,18 +1,16 @@
 /// The Lua script that restores versions that a server has lost, with their revisions.
 ///
-/// Keys, for each value: the value, its meta. No value is listed twice.
+/// Keys, for each value: the value, its meta. No value is listed twice. Then the namespace's ``Secret``.
 ///
 /// Arguments: `1` if nothing is expected and no value expires, so that one call can write them all; `1` if documents
-/// are announced by reference; then, for each value:
+/// are announced by reference; the secret to store if there is none, or an empty string; then, for each value:
 /// - the channel;
 /// - its ``Meta`` as it is stored;
-/// - the header of the message;
+/// - the digest of an announced document, or an empty string;
 /// - the document, which is empty for a tombstone;
 /// - the expected revision;
 /// - the ``Lineage`` that the expected meta ends with, or an empty string;
 /// - the document that is expected where there is no meta, or an empty string.
-///
-/// These are whole strings, because each concatenation in Lua costs as much as a write.
 ///
 /// Answers an array with one element for each value: 1; or `ok` and an error, if the restored version could not be
 /// announced; or a conflict as ``CommitScript`` describes it, or 0, which is
@@ -23,13 +21,17 @@ package enum RestoreScript {
   static let maximumValues = 64
 
   package static let source = """
-    local areLasting, isReference = ARGV[1] == '1', ARGV[2] == '1'
-    local count = #KEYS / 2
+    local areLasting, isReference, given = ARGV[1] == '1', ARGV[2] == '1', ARGV[3]
+    local count = (#KEYS - 1) / 2
+    local secret = redis.call('MGET', KEYS[#KEYS])[1]
+    \(CommitScript.prove)
 
     local function announce(place)
-      local first = 7 * place - 4
-      local message = ARGV[first + 2]
-      if not isReference then message = message .. ARGV[first + 3] end
+      local first = 7 * place - 3
+      local text, form = ARGV[first + 1], 's'
+      if string.match(text, '^%d+ %d+ (%a)') == 'd' then form = 'd' elseif isReference then form = 'r' end
+      local message = prove(KEYS[#KEYS], secret, given, form, ARGV[first + 2], text, ARGV[first])
+      if form == 's' then message = message .. ARGV[first + 3] end
       -- The value is restored, whether or not it can be announced.
       local reply = redis.pcall('PUBLISH', ARGV[first], message)
       if type(reply) == 'table' then return {'ok', reply.err} end
@@ -38,7 +40,7 @@ package enum RestoreScript {
 
     local function restore(place)
       local value, meta = KEYS[2 * place - 1], KEYS[2 * place]
-      local first = 7 * place - 4
+      local first = 7 * place - 3
       local lost, document, expected, seen, basis = ARGV[first + 1], ARGV[first + 3], ARGV[first + 4], ARGV[first + 5], ARGV[first + 6]
       local kind, expiry = string.match(lost, '^%d+ %d+ (%a) (%d+) ')
       local stored = redis.call('MGET', meta)
@@ -83,8 +85,8 @@ package enum RestoreScript {
       local all = {}
       for place = 1, count do
         local first = 4 * place - 3
-        all[first], all[first + 1] = KEYS[2 * place - 1], ARGV[7 * place - 1]
-        all[first + 2], all[first + 3] = KEYS[2 * place], ARGV[7 * place - 3]
+        all[first], all[first + 1] = KEYS[2 * place - 1], ARGV[7 * place]
+        all[first + 2], all[first + 3] = KEYS[2 * place], ARGV[7 * place - 2]
       end
       isEmpty = redis.call('MSETNX', unpack(all)) == 1
       if not isEmpty then stored = redis.call('MGET', unpack(KEYS)) end
@@ -94,7 +96,7 @@ package enum RestoreScript {
     for place = 1, count do
       if isEmpty then
         answers[place] = announce(place)
-      elseif stored[2 * place - 1] == ARGV[7 * place - 1] and stored[2 * place] == ARGV[7 * place - 3] then
+      elseif stored[2 * place - 1] == ARGV[7 * place] and stored[2 * place] == ARGV[7 * place - 2] then
         answers[place] = 0
       else
         answers[place] = restore(place)

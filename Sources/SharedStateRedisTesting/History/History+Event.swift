@@ -23,9 +23,6 @@ extension History {
     /// The box has a new value, or the default when nothing is stored. `isFromOutside` is `false` if the origin is not
     /// known. The revision is the newest that the service knows.
     case shown(Box, Document?, revision: UInt64?, isFromOutside: Bool)
-    /// The box has shown a value that a message announced and that was never stored. It goes back to the last value
-    /// that it knows to be stored.
-    case withdrawn(Box)
     /// The service has received the server's acknowledgement of these changes. A program cannot see this.
     case acknowledged(Box, through: Int, revision: UInt64)
     /// These changes yield to a change by another writer, as `saveError` reports.
@@ -56,8 +53,6 @@ extension History {
     /// The last edit was a deletion that the services can recognise: it left the revision in place, the services have
     /// seen the value on this server, and the server has evicted nothing since.
     case deleted(name: String)
-    /// A program has announced a value that was never stored. A box that shows it soon withdraws it.
-    case forged(name: String, Stored)
     /// A program that knows no revisions lets the value expire. The value may vanish at any time, and its revision may
     /// remain.
     case expires(name: String)

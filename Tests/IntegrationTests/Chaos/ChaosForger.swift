@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import SharedStateRedis
 import SharedStateRedisTesting
 import Synchronization
@@ -34,19 +35,18 @@ final class ChaosForger: Sendable {
 
   private let client: RedisCommandClient
   private let server: PrivateRedisServer
-  private let history: ChaosHistory
   private let names: [(name: String, keys: KeyNames)]
   private let state = Mutex(State())
 
   private static let pace: Duration = .milliseconds(20)
-  private static let largeBytes = 2_000_000
+  private static let largeBytes = 1_100_000
 
   /// Logs in as the forger of a namespace, and rests.
   ///
   /// - Throws: ``ChaosFailure`` if the user may do more than publish.
-  init(namespace: String, on server: PrivateRedisServer, _ history: ChaosHistory) throws {
+  init(namespace: String, on server: PrivateRedisServer) throws {
     client = try RedisCommandClient(url: server.url.replacingOccurrences(of: "://", with: "://forger:secret@"))
-    (self.server, self.history) = (server, history)
+    self.server = server
     names = [ChaosDocument.name, ChaosDocument.countName].map { name in
       (name, KeyNames(namespace: namespace, name: name, database: 0))
     }
@@ -114,10 +114,11 @@ final class ChaosForger: Sendable {
     // A forger can learn the current revision from the messages of services.
     let meta = try get(keys.meta).flatMap { Meta(String(decoding: $0, as: UTF8.self)) }
     guard let message = Self.message(forgery, of: name, number, meta: meta) else { return true }
-    if forgery != .copy {
-      history.record(.forged(name: name, History.Stored(revision: message.revision.rawValue, Self.told(by: message))))
-    }
-    return try publish(message.payload, on: keys.channel)
+    // The forger knows everything except the secret.
+    return try publish(
+      message.payload(on: keys.channel, provenBy: [nil, .random()].randomElement() ?? nil),
+      on: keys.channel
+    )
   }
 
   /// - Returns: `nil` if there is nothing to copy.
@@ -157,14 +158,6 @@ final class ChaosForger: Sendable {
       lineage: Bool.random() ? meta?.lineage : nil,
       content: content
     )
-  }
-
-  private static func told(by message: ChangeMessage) -> History.Stored.Content {
-    switch message.content {
-    case .document(let data):
-      History.Document(json: data).map { .document($0) } ?? .unreadable("\(data.count) bytes")
-    case .reference, .deleted: .absent
-    }
   }
 
   private func publish(_ payload: Data, on channel: String) throws -> Bool {

@@ -22,11 +22,5 @@ enum ChaosForgery {
     return text.contains("forger") || Meta(text)?.kind == .deleted
   }
 
-  /// The contents of a box without the traces that a forgery may leave for a moment: a mark, or the default in place of
-  /// a value that the forger called deleted.
-  static func claims(of shown: History.Document) -> History.Document {
-    History.Document(shown.fields.filter { $0.value != "0" && !isMark($0.value) })
-  }
-
   private static func isMark(_ text: String) -> Bool { Int(text).map { $0 >= least } ?? false }
 }

@@ -10,8 +10,6 @@ final class ChaosHistory: Sendable {
     /// The services that have saved a change, and those that have made an atomic update.
     var saving: Set<String> = []
     var updating: Set<String> = []
-    /// The revisions that the forger has announced, and no service has made.
-    var forged: Set<UInt64> = []
 
     mutating func note(_ event: History.Event) {
       switch event {
@@ -20,31 +18,12 @@ final class ChaosHistory: Sendable {
       default: break
       }
     }
-
-    /// Removes the traces that a forgery leaves in a box for a moment, since the server did not claim them. A value and
-    /// its revision are not read together, so either may be forged. The contents at rest are judged unchanged.
-    func withoutForgeries(_ event: History.Event) -> History.Event {
-      guard case .shown(let box, let document, let revision, let isFromOutside) = event else { return event }
-      let known = revision.flatMap { forged.contains($0) ? nil : $0 }
-      return .shown(box, document.map(ChaosForgery.claims), revision: known, isFromOutside: isFromOutside)
-    }
   }
 
   private let state = Mutex(State())
 
   func record(_ event: History.Event) {
-    state.withLock { state in
-      if case .forged(_, let told) = event { state.forged.insert(told.revision) }
-      state.events.append(state.withoutForgeries(event))
-    }
-  }
-
-  /// Records that a service has gone back from a revision that it knew only from a message. Going back from a forged
-  /// revision is no event, because that revision never existed.
-  func withdraw(_ box: History.Box, from revision: UInt64) {
-    state.withLock { state in
-      if !state.forged.contains(revision) { state.events.append(.withdrawn(box)) }
-    }
+    state.withLock { $0.events.append(event) }
   }
 
   /// Judges all recorded events.

@@ -42,7 +42,7 @@ final class ChaosRun {
       configuration: [ChaosForger.user(of: Self.namespace)]
     )
     self.server = server
-    forger = try ChaosForger(namespace: Self.namespace, on: server, history)
+    forger = try ChaosForger(namespace: Self.namespace, on: server)
     history.record(.declared(name: ChaosDocument.countName, History.Rules(isCounter: true)))
     history.record(.permitted([Self.namespace + "*"], others: []))
   }

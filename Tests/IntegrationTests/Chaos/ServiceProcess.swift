@@ -52,7 +52,6 @@ struct ServiceProcess: Sendable {
     for try await line in output.strings(bufferingPolicy: .unbounded) {
       switch try? decoder.decode(ChaosEvent.self, from: Data(line.utf8)) {
       case .recorded(let event): history.record(event)
-      case .withdrew(let box, let revision): history.withdraw(box, from: revision)
       case .answered(let boxes): answers.continuation.yield(boxes)
       case nil: break
       }

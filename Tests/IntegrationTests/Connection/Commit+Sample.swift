@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import SharedStateRedis
 
 extension Commit {
@@ -17,7 +18,8 @@ extension Commit {
       condition: condition,
       floor: floor,
       operation: Operation(writer: nonce, number: number),
-      writer: "shop@host/1/\(nonce)"
+      writer: "shop@host/1/\(nonce)",
+      secret: .sample
     )
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
@@ -43,14 +44,15 @@ struct CommitTests {
     let large = Commit.sample(names, .text("12", isLarge: true), number: 8)
     _ = try writer.commit(large)
     let payloads = [
-      "1 7000000000000001 0 s shop@host/1/nonce\n{\"a\":1}",
-      "1 7000000000000002 7000000000000001 d shop@host/1/other\n",
-      "1 7000000000000003 7000000000000002 r shop@host/1/nonce\n",
+      "1 213014b70b2736e5978d5f79cc4f6b53c6bc2389 s 7000000000000001 0 s 0 shop@host/1/nonce\n{\"a\":1}",
+      "1 0574bd119d07da069b5faf54ea00f787985923fc d 7000000000000002 7000000000000001 d 0 shop@host/1/other\n",
+      "1 ff13cc69ef3bb53c83383a5aadf0e7e592063599 r 7000000000000003 7000000000000002 s 0 shop@host/1/nonce\n",
     ]
     for payload in payloads {
       let (channel, message) = try subscriber.message()
       #expect(channel == names.channel)
-      #expect(String(decoding: message.payload, as: UTF8.self) == payload)
+      #expect(message.payload(on: channel, provenBy: .sample) == Data(payload.utf8))
+      #expect(subscriber.lastPayload == Data(payload.utf8))
     }
   }
 
@@ -77,7 +79,7 @@ struct CommitTests {
     #expect(try writer.commit(conditional) == answer)
     #expect(try server.command("GET", names.value).text == "2")
     #expect(try subscriber.messagesSoFar().count == 2)
-    #expect(try server.command("DBSIZE").text == "3")
+    #expect(try server.command("DBSIZE").text == "4")
   }
 
   @Test func theOperationsOfThirtyTwoWritersAreRemembered() throws {
@@ -108,7 +110,7 @@ struct CommitTests {
     let old = try writer.commit(.sample(names, .text("new"), if: .revision(Revision(5)), number: 3))
     #expect(old == .conflict(stored, hasForgotten: true))
     #expect(try server.command("GET", names.value).text == "old")
-    #expect(try server.command("DBSIZE").text == "3")
+    #expect(try server.command("DBSIZE").text == "4")
   }
 
   @Test func aConflictTellsAbsentForeignAndOtherTypesApart() throws {
@@ -160,7 +162,7 @@ struct CommitTests {
     let document = Data(repeating: 0x78, count: 3_000_000)
     _ = try writer.committed(.sample(names, .document(document, isLarge: true)))
     #expect(try writer.read([names])[0].content == .document(document))
-    #expect(try server.command("DBSIZE").text == "3")
+    #expect(try server.command("DBSIZE").text == "4")
   }
 
   @Test func aDocumentThatTheServerHasNoMemoryForIsRefusedAndTheConnectionLivesOn() throws {

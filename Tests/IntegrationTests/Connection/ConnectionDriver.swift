@@ -9,6 +9,9 @@ final class ConnectionDriver {
   private var nextID: UInt64 = 1
   private var messages: [ChangeMessage] = []
   private var channels: [String] = []
+  private var payloads: [Data] = []
+  /// The payload of the last message that was returned.
+  private(set) var lastPayload = Data()
 
   struct NoAnswer: Error {}
 
@@ -80,6 +83,7 @@ final class ConnectionDriver {
   /// Waits for the next message, and returns it with its channel.
   func message() throws -> (channel: String, message: ChangeMessage) {
     while messages.isEmpty { try receive { _, _ in } }
+    lastPayload = payloads.removeFirst()
     return (channels.removeFirst(), messages.removeFirst())
   }
 
@@ -102,6 +106,7 @@ final class ConnectionDriver {
       case .message(let channel, let payload):
         guard let message = ChangeMessage(payload: payload) else { throw NoAnswer() }
         channels.append(channel)
+        payloads.append(payload)
         messages.append(message)
       }
     }

@@ -138,7 +138,11 @@ struct BoundedTests {
     try await $count.load()
     $count.withLock { $0 = 1 }
     try await $count.save()
-    for payload in ["", "\n", "hello", "2 1 0 s w\n5", "1 x 0 s w\n5", "1 9 9 s w\n5", "1 9 0 z w\n5", "1 9 0 s \n5"] {
+    let code = String(repeating: "0", count: 40)
+    for payload in [
+      "", "\n", "hello", "2 1 0 s w\n5", "1 \(code) s x 0 s 0 w\n5", "1 \(code) s 9 9 s 0 w\n5",
+      "1 \(code) z 9 0 s 0 w\n5",
+    ] {
       for _ in 1...50 { try backend.publish(payload, on: "changes:{count}") }
     }
     try await $count.load()

@@ -1,7 +1,9 @@
 import Foundation
+import RedisConnectionContract
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
+import Synchronization
 import Testing
 
 @Suite("Ordered", .timeLimit(.minutes(5)), .endsStores)
@@ -19,9 +21,17 @@ struct OrderedTests {
       revisions.append(try #require(try await store.metadata(for: "count")?.revision))
     }
     for (index, revision) in revisions.enumerated() {
-      let parent = index == 0 ? 0 : revisions[index - 1]
-      try backend.publish("1 \(revision) \(parent) s other@host/1/n\n-\(index)", on: "changes:{count}")
-      try backend.publish("1 \(revision) \(parent) d other@host/1/n\n", on: "changes:{count}")
+      let parent = Revision(index == 0 ? 0 : revisions[index - 1])
+      for content in [ChangeMessage.Content.document(Data("-\(index)".utf8)), .deleted] {
+        let message = ChangeMessage(
+          revision: Revision(revision),
+          parent: parent,
+          writer: "other@host/1/n",
+          content: content
+        )
+        // Even a message that the server has made is ignored once it is old.
+        try backend.publish(message, on: "changes:{count}", provenBy: backend.secret())
+      }
     }
     let other = try backend.store("other")
     @Shared(.redis("count", store: other)) var others = 0
@@ -40,56 +50,86 @@ struct OrderedTests {
     #expect($count.loadError == nil)
   }
 
+  /// What a client can publish that knows everything except the secret.
+  enum Forgery: CaseIterable {
+    case document, deletion, otherSecret, otherNamespace, otherChannel, otherDocument
+  }
+
   @Test(
-    "a message about a value that is not stored is taken back, and causes no write",
+    "a message that does not prove itself is never shown, and causes no write",
     arguments: BackendKind.allCases,
-    ["s", "d"]
+    Forgery.allCases
   )
-  func forgedMessage(kind: BackendKind, change: String) async throws {
+  func forgedMessage(kind: BackendKind, forgery: Forgery) async throws {
     let backend = try kind.make()
     let journal = Journal()
     let store = try backend.store("service", logger: journal.logger("service"))
+    let shop = try backend.store("shop") { $0.namespace = "shop:" }
     @Shared(.redis("count", store: store)) var count = 0
-    try await $count.load()
-    $count.withLock { $0 = 1 }
-    try await $count.save()
+    @Shared(.redis("count", store: shop)) var shops = 0
+    for share in [$count, $shops] {
+      share.withLock { $0 = 1 }
+      try await share.save()
+    }
+    let shown = Mutex<Set<Int>>([])
+    let watching = Task { [$count] in for await value in $count.updates { shown.withLock { _ = $0.insert(value) } } }
+    defer { watching.cancel() }
     let revision = try #require(try await store.metadata(for: "count")?.revision)
-    let payload = "1 \(revision + 30) \(revision) \(change) other@host/1/n\n" + (change == "s" ? "30" : "")
-    try backend.publish(payload, on: "changes:{count}")
-    try await eventually("the value is withdrawn") { journal.entries(Journal.withdrawn, name: "count").count == 1 }
-    try await $count.becomes(1)
+    let channel = "changes:{count}"
+    let content = forgery == .deletion ? ChangeMessage.Content.deleted : .document(Data("30".utf8))
+    let message = ChangeMessage(
+      revision: Revision(revision + 30),
+      parent: Revision(revision),
+      writer: "other@host/1/n",
+      content: content
+    )
+    let secret: Secret? =
+      switch forgery {
+      case .document, .deletion: nil
+      case .otherSecret: .other
+      case .otherNamespace: try backend.secret(of: "shop:")
+      case .otherChannel, .otherDocument: try backend.secret()
+      }
+    var payload = message.payload(on: forgery == .otherChannel ? "changes:{other}" : channel, provenBy: secret)
+    if forgery == .otherDocument { payload[payload.endIndex - 1] = UInt8(ascii: "1") }
+    try backend.publish(String(decoding: payload, as: UTF8.self), on: channel)
+    try await eventually("the message is reported") { !journal.entries(Journal.unproven).isEmpty }
     #expect(try backend.get("count") == "1")
     #expect(try await store.metadata(for: "count")?.revision == revision)
     $count.withLock { $0 = 2 }
     try await $count.save()
     #expect(try backend.get("count") == "2")
+    let values = shown.withLock { $0 }
+    #expect(values.isSubset(of: [1, 2]))
   }
 
-  private struct Limits: Codable, Sendable {
-    var reads = 0
-    var writes = 0
-  }
-
-  @Test(
-    "a value that was announced but never stored is not part of a save, even if nothing is stored",
-    arguments: BackendKind.allCases,
-    [ConflictPolicy.merge, .reject, .lastWriteWins]
-  )
-  func forgedBase(kind: BackendKind, conflict: ConflictPolicy) async throws {
-    for isChanged in [false, true] {
-      let backend = try kind.make()
-      let store = try backend.store()
-      @Shared(.redis("limits", store: store, options: .init(conflict: conflict))) var limits = Limits()
-      try await $limits.load()
-      try backend.publish("1 5 0 s other@host/1/n\n" + #"{"reads":30,"writes":30}"#, on: "changes:{limits}")
-      try await eventually("the announced value is shown") { [$limits] in $limits.wrappedValue.reads == 30 }
-      if isChanged { $limits.withLock { $0.writes = 2 } }
-      try await $limits.save()
-      let stored = try JSONDecoder().decode(Limits.self, from: Data(#require(try backend.get("limits")).utf8))
-      #expect(stored.reads == 0)
-      #expect(stored.writes == (isChanged ? 2 : 0))
-      try await eventually("the stored value is shown") { [$limits] in $limits.wrappedValue.reads == 0 }
+  @Test("a message is shown although the secret was lost, or replaced", arguments: BackendKind.allCases)
+  func lostSecret(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let (store, other) = (try backend.store(), try backend.store("other"))
+    @Shared(.redis("count", store: store)) var count = 0
+    @Shared(.redis("count", store: other)) var others = 0
+    $count.withLock { $0 = 1 }
+    try await $count.save()
+    try await $others.becomes(1)
+    let first = try backend.secret()
+    try backend.delete("secret:{}")
+    $count.withLock { $0 = 2 }
+    try await $count.save()
+    try await $others.becomes(2)
+    #expect(try backend.secret() == first)
+    // Neither service knows this one.
+    try backend.set("secret:{}", String(repeating: "7", count: Secret.length))
+    $others.withLock { $0 = 3 }
+    try await $others.save()
+    try await $count.becomes(3)
+    // It was read meanwhile, or the value was.
+    for value in 4...6 {
+      $others.withLock { $0 = value }
+      try await $others.save()
+      try await $count.becomes(value)
     }
+    #expect(try backend.secret() == .other)
   }
 
   @Test(
@@ -109,8 +149,15 @@ struct OrderedTests {
     $count.withLock { $0 = 1 }
     try await $count.save()
     try await $others.becomes(1)
-    for kind in ["s", "r", "d"] {
-      try backend.publish("1 \(revision) 5 \(kind) other@host/1/n\n9", on: "changes:{count}")
+    let meta = Meta(
+      revision: Revision(UInt64(revision) ?? 0),
+      parent: Revision(5),
+      kind: .set,
+      writer: "other@host/1/n"
+    )
+    for content in [ChangeMessage.Content.document(Data("9".utf8)), .reference] {
+      let message = ChangeMessage(meta: meta, content: content)
+      try backend.publish(message, on: "changes:{count}", provenBy: nil)
     }
     try await $count.load()
     #expect(count == 1)

@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import SharedState
 import SharedStateDependencies
 import SharedStateRedis
@@ -110,8 +111,15 @@ struct ResetTests {
     let revision = try #require(try await pair.stores.0.metadata(for: "value")?.revision)
     try await pair.first.reset()
     try await pair.second.becomes(0)
-    try pair.backend.publish("1 \(revision) 0 s other@host/1/n\n1", on: "changes:{value}")
-    try pair.backend.publish("1 \(revision + 1) \(revision) s other@host/1/n\n9", on: "changes:{value}")
+    for (late, parent, text) in [(revision, 0, "1"), (revision + 1, revision, "9")] {
+      let message = ChangeMessage(
+        revision: Revision(late),
+        parent: Revision(parent),
+        writer: "other@host/1/n",
+        content: .document(Data(text.utf8))
+      )
+      try pair.backend.publish(message, on: "changes:{value}", provenBy: pair.backend.secret())
+    }
     // Messages and requests have no common order, so the test waits for a change of another value that follows both.
     @Shared(.redis("other", store: pair.stores.0)) var sent = 0
     @Shared(.redis("other", store: pair.stores.1)) var received = 0

@@ -74,6 +74,16 @@ extension Backend {
     ).endingWithTest
   }
 
+  /// The stored secret of a namespace.
+  func secret(of namespace: String = "") throws -> Secret {
+    try #require(try get(KeyNames(namespace: namespace, name: "", database: 0).secret).flatMap { Secret($0) })
+  }
+
+  /// Publishes a message as a client that knows a secret, or none.
+  func publish(_ message: ChangeMessage, on channel: String, provenBy secret: Secret?) throws {
+    try publish(String(decoding: message.payload(on: channel, provenBy: secret), as: UTF8.self), on: channel)
+  }
+
   /// Breaks all connections of a store, and prevents new ones until the way is opened again.
   func cutOff(_ store: RedisStore, _ label: String, _ way: Way) async throws {
     way.close()
@@ -243,7 +253,8 @@ struct ServerBackend: Backend {
   func restartFromDump() throws { try server.restart() }
 
   func permit(keys: String?, channels: String?) throws {
-    let rules = ["resetkeys", keys.map { "~*\($0)*" } ?? "~*", "resetchannels", channels.map { "&*\($0)*" } ?? "&*"]
+    let patterns = keys.map { ["~*\($0)*", "~*secret:{}"] } ?? ["~*"]
+    let rules = ["resetkeys"] + patterns + ["resetchannels", channels.map { "&*\($0)*" } ?? "&*"]
     let reply = try server.command((["ACL", "SETUSER", "default"] + rules).map { Data($0.utf8) })
     precondition(reply.text == "OK", "The rules are refused: \(reply)")
   }

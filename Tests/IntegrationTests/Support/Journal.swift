@@ -63,7 +63,7 @@ final class Journal: Sendable {
 
 extension Journal {
   static let restored = "has restored a value"
-  static let withdrawn = "does not have"
+  static let unproven = "does not prove"
   static let merged = "has merged a value that Redis had lost"
   static let adopted = "given a revision"
   static let lostHistory = "lost history"

@@ -310,7 +310,7 @@ struct ModellingArticleTests {
       #expect(try await !isAllowed("A-17"))
       #expect(try #require(server.timeToLive(of: "limiter:A-17")) <= .seconds(30))
     }
-    #expect(server.keys == ["limiter:A-17", "meta:{limiter:A-17}", "ops:{limiter:A-17}"])
+    #expect(server.keys == ["limiter:A-17", "meta:{limiter:A-17}", "ops:{limiter:A-17}", "secret:{}"])
     let note = try #require(server.timeToLive(of: "meta:{limiter:A-17}"))
     #expect(note > .seconds(3_600) && note <= .seconds(3_660))
     let operations = try #require(server.timeToLive(of: "ops:{limiter:A-17}"))

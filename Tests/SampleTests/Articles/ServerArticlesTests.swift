@@ -45,7 +45,9 @@ struct ServerArticlesTests {
     let metadata = try await store.metadata(for: "checkout:config")
     #expect(metadata != nil)
     #expect(
-      server.keys == ["shop:checkout:config", "shop:meta:{shop:checkout:config}", "shop:ops:{shop:checkout:config}"]
+      server.keys == [
+        "shop:checkout:config", "shop:meta:{shop:checkout:config}", "shop:ops:{shop:checkout:config}", "shop:secret:{}",
+      ]
     )
     await store.shutdown(within: .seconds(5))
   }

@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
@@ -31,7 +32,14 @@ struct InProcessFaultTests {
     let again = try InProcessProbe(server)
     let retry = try again.committed(again.commit("1"))
     #expect(retry?.parent == Revision.none)
-    #expect(try subscriber.messages() == [retry.map { "1 \($0.revision) 0 s test/host/1/nonce-of-a\n1" }])
+    let message = ChangeMessage(
+      revision: try #require(retry).revision,
+      parent: .none,
+      writer: "test/host/1/nonce-of-a",
+      content: .document(Data("1".utf8))
+    )
+    let payload = message.payload(on: probe.names.channel, provenBy: .sample)
+    #expect(try subscriber.messages() == [String(decoding: payload, as: UTF8.self)])
   }
 
   @Test func `refused writes change nothing, while reads and pings are answered`() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import Glibc
 import SharedStateRedis
 
@@ -56,7 +57,8 @@ final class InProcessProbe {
         condition: .unconditional,
         floor: floor,
         operation: Operation(writer: nonce, number: number),
-        writer: "test/host/1/\(nonce)"
+        writer: "test/host/1/\(nonce)",
+        secret: .sample
       )
     )
   }

@@ -83,7 +83,7 @@ struct InProcessRedisTests {
     let probe = try InProcessProbe(server)
     let names = probe.names
     let first = try #require(try probe.committed(probe.commit("1"))).revision
-    #expect(server.keys == [names.value, names.meta, names.operations].sorted())
+    #expect(server.keys == names.scriptKeys.sorted())
     server.delete(names.meta)
     #expect(try probe.committed(probe.commit("1"))?.revision == first)
     #expect(try probe.committed(probe.commit("2", number: 2))?.parent == Revision.none)

@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import Testing
 
 @testable import SharedStateRedis
@@ -24,8 +25,17 @@ extension Lineage {
 }
 
 extension StoredValue {
-  static func document(_ revision: UInt64, _ text: String, _ lineage: Lineage, expiry: UInt64 = 0) -> Self {
-    StoredValue(meta: meta(revision, lineage, .set, expiry: expiry), content: .document(Data(text.utf8)))
+  static func document(
+    _ revision: UInt64,
+    _ text: String,
+    _ lineage: Lineage,
+    expiry: UInt64 = 0,
+    writer: String = "other"
+  ) -> Self {
+    StoredValue(
+      meta: meta(revision, lineage, .set, expiry: expiry, writer: writer),
+      content: .document(Data(text.utf8))
+    )
   }
 
   static func deleted(_ revision: UInt64, _ lineage: Lineage) -> Self {
@@ -42,13 +52,19 @@ extension StoredValue {
     StoredValue(meta: nil, content: .document(Data(text.utf8)))
   }
 
-  private static func meta(_ revision: UInt64, _ lineage: Lineage, _ kind: Meta.Kind, expiry: UInt64 = 0) -> Meta {
+  private static func meta(
+    _ revision: UInt64,
+    _ lineage: Lineage,
+    _ kind: Meta.Kind,
+    expiry: UInt64 = 0,
+    writer: String = "other"
+  ) -> Meta {
     Meta(
       revision: Revision(revision),
       parent: Revision(revision - 1),
       kind: kind,
       expiry: expiry,
-      writer: "other",
+      writer: writer,
       lineage: lineage
     )
   }

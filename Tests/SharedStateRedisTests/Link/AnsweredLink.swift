@@ -113,6 +113,7 @@ struct AnsweredLink {
   private mutating func reply(to command: RedisRequest.Command) throws(RedisSharedStateError) -> RedisReply {
     switch command {
     case .ping, .role: return .pong
+    case .secret: return Self.usual(command)
     default:
       requests.append("\(command)")
       return try answer(command, requests.count) ?? Self.usual(command)
@@ -147,6 +148,7 @@ struct AnsweredLink {
     case .summarize(let names): .summaries(names.map { _ in StoredSummary(meta: nil, length: 0) })
     case .subscribe: .subscribed
     case .unsubscribe: .unsubscribed
+    case .secret: .secret(nil)
     case .track: .tracking
     default: .pong
     }

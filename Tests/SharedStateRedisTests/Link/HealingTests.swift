@@ -39,7 +39,9 @@ struct HealingTests {
       }
       for index in links.indices {
         for restore in announced {
-          let message = RedisEvent.message(channel: restore.names.channel, payload: restore.message.payload)
+          let channel = restore.names.channel
+          let payload = restore.message.payload(on: channel, provenBy: links[index].secrets.newest)
+          let message = RedisEvent.message(channel: channel, payload: payload)
           links[index].receive(message, on: .subscriber, at: start)
         }
       }

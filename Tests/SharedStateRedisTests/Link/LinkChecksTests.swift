@@ -16,18 +16,13 @@ struct LinkChecksTests {
     link.connect(at: start)
     link.answerOnce(at: start)
     for revision in 1...1_000 as ClosedRange<UInt64> {
-      let payload = Data("1 \(revision) \(revision - 1) s other@host/1/n\n\(revision)".utf8)
-      let epoch = link.session.epoch
-      link.arrived([.message(channel: names.channel, payload: payload)], on: .subscriber, epoch: epoch, now: start)
+      let message = link.message(revision, "\(revision)", of: "brief")
+      link.arrived([message], on: .subscriber, epoch: link.session.epoch, now: start)
       link.showAll()
       if revision == 500 { _ = try link.someWork(for: .writer, now: start) }
     }
-    // The link confirms the announced values.
-    for milliseconds in [950, 1_020] {
-      link.answerOnce(at: start + .milliseconds(milliseconds), stored: .document(1_000, "1000"))
-    }
     // Without the later changes, the first 500 would expire within this time.
-    for wait in [1_100, 1_500, 1_800] {
+    for wait in [950, 1_020, 1_100, 1_500, 1_800] {
       let work = try link.someWork(for: .writer, now: start + .milliseconds(wait))
       #expect(work.requests.isEmpty)
     }
@@ -234,8 +229,7 @@ struct LinkChecksTests {
     let track = try link.connectAskingForTracking(at: start)
     link.arrived([.reply(id: track, .tracking)], on: .writer, epoch: epoch, now: start)
     link.answerOnce(at: start)
-    let payload = Data("1 7 0 s other@host/1/n\n7".utf8)
-    link.arrived([.message(channel: "changes:{count}", payload: payload)], on: .subscriber, epoch: epoch, now: start)
+    link.arrived([link.message(7, "7", of: "count")], on: .subscriber, epoch: epoch, now: start)
     link.showAll()
     link.arrived([.invalidated(nil)], on: .subscriber, epoch: epoch, now: start)
     let later = start + .milliseconds(100)
@@ -336,8 +330,7 @@ struct LinkChecksTests {
 
   /// Delivers a change of another service: its message and its invalidation.
   private func change(_ revision: UInt64, to link: inout LinkState, isMessageFirst: Bool, at now: Instant) {
-    let header = "1 \(revision) \(revision - 1) s o@h/1/o\n"
-    let message = RedisEvent.message(channel: "changes:{a}", payload: Data((header + Self.large.text).utf8))
+    let message = link.message(revision, Self.large.text, of: "a", writer: "o@h/1/o")
     let events = isMessageFirst ? [message, .invalidated(["a"])] : [.invalidated(["a"]), message]
     link.arrived(events, on: .subscriber, epoch: link.session.epoch, now: now)
     link.showAll()

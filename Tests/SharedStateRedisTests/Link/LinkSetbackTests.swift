@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import SharedStateRedisTesting
 import Testing
 
@@ -299,7 +300,7 @@ struct LinkSetbackTests {
     }
     exchange.link.announced(
       ChangeMessage(revision: Revision(9), parent: Revision(8), writer: "o@h/1/o", content: .document(Data("9".utf8)))
-        .payload,
+        .payload(on: "changes:{count}", provenBy: exchange.link.secrets.newest),
       on: try #require(exchange.link.members[id]?.replica.names.channel),
       now: exchange.now
     )

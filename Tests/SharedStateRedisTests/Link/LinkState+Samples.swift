@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import Testing
 
 @testable import SharedStateRedis
@@ -31,6 +32,8 @@ extension LinkState {
   mutating func connect(at now: Instant) {
     start()
     for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
+    // The transcripts begin after that.
+    _ = secrets.takeQuestion(now: now)
   }
 
   /// One step of a transcript: takes what the threads are to send now, and hands in the answers at the same moment. A
@@ -57,6 +60,7 @@ extension LinkState {
         case .summarize(let names):
           reply = .summaries(names.map { _ in StoredSummary(of: stored, listeners: listeners) })
         case .ping, .role: reply = .pong
+        case .secret: reply = .secret(nil)
         default: reply = .subscribed
         }
         arrived([.reply(id: request.id, reply)], on: purpose, epoch: session.epoch, now: now)
@@ -75,6 +79,18 @@ extension LinkState {
     connect(at: now)
     answerOnce(at: now)
     return id
+  }
+
+  /// A message of the server about a version that another service has made.
+  func message(_ revision: UInt64, _ text: String, of name: String, writer: String = "other@host/1/n") -> RedisEvent {
+    let message = ChangeMessage(
+      revision: Revision(revision),
+      parent: Revision(revision - 1),
+      writer: writer,
+      content: .document(Data(text.utf8))
+    )
+    let channel = "changes:{\(name)}"
+    return .message(channel: channel, payload: message.payload(on: channel, provenBy: secrets.newest))
   }
 
   /// Sends a change, and returns the number of the request.

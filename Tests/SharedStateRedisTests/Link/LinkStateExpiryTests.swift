@@ -59,7 +59,8 @@ struct LinkStateExpiryTests {
   }
 
   private func announce(_ revision: UInt64, to link: inout LinkState) {
-    let payload = ChangeMessage.set(revision, "\(revision)").payload
+    let message = ChangeMessage.set(revision, "\(revision)")
+    let payload = message.payload(on: "changes:{session}", provenBy: link.secrets.newest)
     link.arrived([.message(channel: "changes:{session}", payload: payload)], on: .subscriber, epoch: 1, now: start)
   }
 

@@ -294,8 +294,7 @@ struct LinkStateTests {
     _ = try link.liveReplica("count", at: start)
     link.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start)
     _ = link.takeEffects()
-    let payload = Data("1 9 8 s w\n5".utf8)
-    link.arrived([.message(channel: "changes:{count}", payload: payload)], on: .subscriber, epoch: 1, now: start)
+    link.arrived([link.message(9, "5", of: "count")], on: .subscriber, epoch: 1, now: start)
     #expect(link.takeEffects().isEmpty)
   }
 

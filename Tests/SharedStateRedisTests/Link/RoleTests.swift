@@ -108,7 +108,7 @@ struct RoleTests {
     #expect(threads.until == threads.now + .seconds(5))
     let arrived = [RedisEvent.reply(id: 1, .subscribed)]
     #expect(threads.next(.subscriber, after: .arrived(arrived, hasHeard: true)) == "exchange on s: ")
-    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on w: summarize")
+    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on w: secret summarize")
   }
 
   @Test("a thread that is woken by a change encodes it before sending it")

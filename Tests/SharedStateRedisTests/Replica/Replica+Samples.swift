@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import Testing
 
 @testable import SharedStateRedis

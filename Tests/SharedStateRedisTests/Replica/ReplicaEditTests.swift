@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import Testing
 
 @testable import SharedStateRedis
@@ -43,7 +44,7 @@ struct ReplicaEditTests {
     #expect(actions.contains { $0.delivery?.state.content == .absent })
     // Another service has adopted the deletion meanwhile, and the program, which has seen it, changes the value.
     var tombstone = ChangeMessage.deleted(8)
-    tombstone.writer = Meta.foreignMark + tombstone.writer
+    tombstone.meta.writer = Meta.foreignMark + tombstone.meta.writer
     #expect(replica.announced(tombstone) == [])
     _ = replica.changed()
     deliver(deliver(actions, to: &replica, outcome: .shown), to: &replica, outcome: .superseded)
@@ -236,41 +237,6 @@ struct ReplicaEditTests {
     #expect(replica.stored(as: StoredSummary(of: edited)) == nil)
   }
 
-  @Test("AcknowledgedSurvives: a summary confirms an announced value with its expiry, which is then held")
-  func confirmingSummary() {
-    var replica = Replica.live(at: 5, "a")
-    let message = ChangeMessage(
-      revision: Revision(6),
-      parent: Revision(5),
-      writer: "other",
-      content: .document(Data(Self.large.utf8))
-    )
-    deliver(replica.announced(message), to: &replica, outcome: .shown)
-    #expect(replica.held.revision == Revision(5))
-    #expect(replica.stored(as: StoredSummary(of: value(6, Self.large, writer: "x"))) == nil)
-    let stored = replica.stored(as: StoredSummary(of: value(6, Self.large, expiry: 99)))
-    #expect(stored == value(6, Self.large, expiry: 99))
-    let read = replica.beginRead()
-    if let stored { deliver(replica.stored(stored, read: read), to: &replica, outcome: .shown) }
-    #expect(replica.held.meta?.expiry == 99)
-    #expect(replica.held.content == .document(Data(Self.large.utf8)))
-  }
-
-  @Test("ForeignEditsSeen: a deletion behind a forged message counts as a deletion of the announced value")
-  func deletedBehindForgery() {
-    let vitals = Vitals(era: Era(1), evictions: 0)
-    var replica = Replica.reading()
-    _ = replica.stored(StoredValue(meta: nil, content: .absent), vitals: vitals)
-    deliver(replica.announced(.set(6, "b"), vitals: vitals), to: &replica, outcome: .shown)
-    deliver(replica.announced(.deleted(9), vitals: vitals), to: &replica, outcome: .shown)
-    let gone = StoredValue(meta: StoredValue.document(6, "b").meta, content: .absent)
-    let actions = replica.stored(gone, vitals: vitals)
-    #expect(actions.contains(.count))
-    deliver(actions, to: &replica, outcome: .shown)
-    deliver(replica.counted(vitals), to: &replica, outcome: .shown)
-    #expect(replica.takeWrite()?.isAdoption == true)
-  }
-
   @Test("Bounded: a document over the limit is neither taken from a message nor shown, and is reported")
   func oversized() {
     var replica = Replica.reading(maximumBytes: 10)
@@ -281,7 +247,7 @@ struct ReplicaEditTests {
       writer: "other",
       content: .document(Data("12345678901".utf8))
     )
-    #expect(replica.announced(message) == [.confirm])
+    #expect(replica.announced(message) == [.read])
     #expect(replica.confirmed.content == .document(Data("a".utf8)))
     let stored = StoredValue(meta: value(6, "1").meta, content: .oversized(11))
     let error = RedisSharedStateError.valueTooLarge(name: "count", bytes: 11, maximumBytes: 10)

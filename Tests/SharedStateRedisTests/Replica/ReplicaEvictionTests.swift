@@ -194,6 +194,8 @@ struct ReplicaEvictionTests {
     replica.reconnect()
     var left = StoredValue.gone(6, .old(6))
     left.meta?.writer = "me"
+    #expect(replica.stored(left, vitals: .evicting).first == .wait(.moment))
+    #expect(replica.graceEnded(.moment) == [.read])
     deliver(replica.stored(left, vitals: .evicting), to: &replica, outcome: .superseded)
     #expect(replica.takeWrite(vitals: .evicting) != nil)
     let actions = replica.committed(.conflict(left), operation: .number(1), vitals: .evicting)

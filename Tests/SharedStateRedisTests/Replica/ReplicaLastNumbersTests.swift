@@ -23,7 +23,7 @@ struct ReplicaLastNumbersTests {
 
   private func message(_ revision: UInt64, _ text: String, parent: Revision) -> ChangeMessage {
     var message = ChangeMessage.set(revision, text, Self.restarted(revision))
-    message.parent = parent
+    message.meta.parent = parent
     return message
   }
 
@@ -49,9 +49,13 @@ struct ReplicaLastNumbersTests {
     var replica = Replica.holding(.document(Self.last, "a"))
     var message = message(Self.now, "b", parent: .largest)
     let line = Lineage.Line(id: .new, revision: Revision(Self.now))
-    message.lineage = Lineage(era: Era(1), lines: [line], rest: .largest)
+    message.meta.lineage = Lineage(era: Era(1), lines: [line], rest: .largest)
     #expect(replica.announced(message, vitals: .calm) == [.confirm])
-    deliver(replica.stored(.document(Self.now, "b", message.lineage), vitals: .calm), to: &replica, outcome: .shown)
+    deliver(
+      replica.stored(.document(Self.now, "b", message.meta.lineage), vitals: .calm),
+      to: &replica,
+      outcome: .shown
+    )
     #expect(replica.confirmed.state == .document(Self.now, "b"))
     #expect(replica.announced(.set(Self.last, "a"), vitals: .calm, clock: Self.now) == [.confirm])
 
@@ -119,7 +123,7 @@ struct ReplicaLastNumbersTests {
         parent: .largest,
         kind: .set,
         writer: "me",
-        lineage: Self.restarted(Self.now, LineID(openedBy: .number(1), in: Era(1)))
+        lineage: Self.restarted(Self.now, LineID(openedBy: .number(1), in: Era(1), attempt: 1))
       ),
       content: .document(Data("b".utf8))
     )

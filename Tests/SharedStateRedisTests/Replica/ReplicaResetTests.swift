@@ -225,4 +225,14 @@ struct ReplicaResetTests {
     let encoded = coder.documents(of: Flags(mine: 1), stamp: 1, default: Flags(), encoding)
     #expect(try encoded.result.get()?.isReflected == !isKnown)
   }
+
+  @Test("that is refused leaves no save error behind, because nothing waits to be saved")
+  func refusedBeforeItIsSent() {
+    var replica = Replica.live(at: 7, "1")
+    _ = replica.reset(waiter: 5, stamp: 0)
+    let actions = replica.refused(.bad, isUnread: false)
+    #expect(actions.contains(.resume([5], .bad)))
+    #expect(!actions.contains { if case .status(.saveError) = $0 { true } else { false } })
+    #expect(!replica.hasPendingChange)
+  }
 }

@@ -83,6 +83,23 @@ struct ReplicaUpdatesTests {
     #expect(replica.beginEncoding()?.updates == [2])
   }
 
+  @Test("ExactlyOnceUpdates: a conflict after a lost reply is not conclusive if the server has evicted keys meanwhile")
+  func evictedOperation() {
+    for (vitals, isConclusive) in [(Vitals.calm, true), (.evicting, false)] {
+      var replica = Replica.live(at: 7, "1")
+      _ = replica.update(waiter: 1)
+      #expect(replica.beginsEncoding() == true)
+      _ = replica.encoded(.success(Data("2".utf8)), stamp: 0, operation: .number(1))
+      #expect(replica.takeWrite(vitals: .calm) != nil)
+      _ = replica.disconnected(.lost)
+      Self.reconnect(&replica)
+      #expect(replica.takeWrite(vitals: vitals)?.operation == .number(1))
+      // An older version was restored after the eviction, and its list of operations is complete from there on.
+      let actions = replica.committed(.conflict(.document(6, "0")), operation: .number(1), vitals: vitals)
+      #expect(actions.contains(.resume([1], .outcomeUnknown(name: "flags"))) == !isConclusive)
+    }
+  }
+
   @Test("ExactlyOnceUpdates: a conflict after a lost reply is conclusive only if the server would have remembered")
   func forgottenOperation() {
     for hasForgotten in [false, true] {

@@ -39,24 +39,33 @@ struct WireFormatTests {
   ])
   func messagesComeBackAsTheyWere(content: ChangeMessage.Content) {
     let message = ChangeMessage(revision: Revision(7), parent: Revision(5), writer: "a b@c", content: content)
-    #expect(ChangeMessage(payload: message.payload) == message)
+    let payload = message.payload(on: "changes", provenBy: .sample)
+    #expect(ChangeMessage(payload: payload) == message)
     // The indices of a slice do not begin at 0.
-    #expect(ChangeMessage(payload: (Data("junk".utf8) + message.payload).dropFirst(4)) == message)
+    let slice = (Data("junk".utf8) + payload).dropFirst(4)
+    #expect(ChangeMessage(payload: slice) == message)
+    for payload in [payload, slice] { #expect(ChangeMessage.isProven(payload, on: "changes", by: [.other, .sample])) }
   }
 
   @Test(arguments: [
-    "", "1 7 5 s w", "2 7 5 s w\n1", "1 7 7 s w\n1", "1 5 7 s w\n1", "1 0 0 s w\n1", "1 7 5 x w\n1", "1 7 5 s \n1",
-    "1 7 5 s\n1", "1 +7 5 s w\n1", "11 7 5 s w\n1", "1 7 5 ss w\n1", "{\"a\":1}\n", "1 7 7881299347898369 s w\n1",
-    "1 7881299347898368 7881299347898368 s w\n1",
+    "", "s 7 5 s 0 w", "s 7 7 s 0 w\n1", "s 5 7 s 0 w\n1", "s 0 0 s 0 w\n1", "s 7 5 x 0 w\n1", "s 7 5 s 0 \n1",
+    "s 7 5 s 0\n1", "s +7 5 s 0 w\n1", "ss 7 5 s 0 w\n1", "{\"a\":1}\n", "s 7881299347898369 7 s 0 w\n1",
+    "s 7881299347898368 7881299347898368 s 0 w\n1", "d 7 5 s 0 w\n", "s 7 5 d 0 w\n1", "r 7 5 d 0 w\n",
   ])
-  func malformedMessagesAreNone(text: String) {
-    #expect(ChangeMessage(payload: Data(text.utf8)) == nil)
+  func malformedMessagesAreNone(rest: String) {
+    for text in ["1 \(Self.code) \(rest)", "2 \(Self.code) \(rest)", "1 \(Self.code.dropLast()) \(rest)"] {
+      #expect(ChangeMessage(payload: Data(text.utf8)) == nil)
+    }
+    #expect(ChangeMessage(payload: Data("2 \(Self.code) s 7 5 s 0 w\n1".utf8)) == nil)
+    #expect(ChangeMessage(payload: Data("1 \(Self.code) s 7 5 s 0 w\n1".utf8)) != nil)
   }
+
+  private static let code = String(repeating: "0", count: 40)
 
   @Test("a revision reads the same everywhere, including the scripts", arguments: RedisConnectionContract.numbers)
   func numbers(text: String, revision: Revision?) {
     #expect(Meta("\(text) 0 s 0 w")?.revision == revision)
-    #expect(ChangeMessage(payload: Data("1 \(text) 0 s w\n1".utf8))?.revision == revision)
+    #expect(ChangeMessage(payload: Data("1 \(Self.code) s \(text) 0 s 0 w\n1".utf8))?.revision == revision)
     let lines = "|1 00000001 0000000000000001=\(text),*=\(text)"
     let lineage = Meta("\(revision ?? Revision(7)) 0 s 0 w \(lines)")?.lineage
     #expect((lineage?.own?.revision, lineage?.rest) == (revision, revision ?? Revision(7)))
@@ -64,7 +73,7 @@ struct WireFormatTests {
 
   @Test("only after the largest revision may a message have a smaller revision than its parent")
   func behindTheLargest() {
-    #expect(ChangeMessage(payload: Data("1 7 7881299347898368 s w\n1".utf8))?.parent == .largest)
-    #expect(ChangeMessage(payload: Data("1 7 7881299347898367 s w\n1".utf8)) == nil)
+    #expect(ChangeMessage(payload: Data("1 \(Self.code) s 7 7881299347898368 s 0 w\n1".utf8))?.meta.parent == .largest)
+    #expect(ChangeMessage(payload: Data("1 \(Self.code) s 7 7881299347898367 s 0 w\n1".utf8)) == nil)
   }
 }

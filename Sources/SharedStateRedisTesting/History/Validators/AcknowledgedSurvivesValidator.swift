@@ -63,8 +63,6 @@ struct AcknowledgedSurvivesValidator: Validator {
     case .shown(let box, let document, let revision?, _):
       if document == nil { deleted[box] = revision }
       reached[box] = max(reached[box] ?? 0, revision)
-    case .withdrawn(let box):
-      reached[box] = acknowledged[box] ?? 0
     case .acknowledged(let box, _, let revision):
       acknowledged[box] = max(acknowledged[box] ?? 0, revision)
       own[box] = made[box]?[revision]

@@ -53,7 +53,7 @@ struct ExactlyOnceUpdatesValidator: Validator {
     case .evicted(let name): evicted.insert(name)
     case .forgotten: (hasForgotten, mayBeUnknown) = (true, true)
     // An update may be based on a value that was never stored, as if the server had lost that value.
-    case .refused, .forged: mayBeUnknown = true
+    case .refused: mayBeUnknown = true
     case .updateBegan(let box, let number, let changes):
       let key = Key(service: box.service, number: number)
       updates[key] = Update(

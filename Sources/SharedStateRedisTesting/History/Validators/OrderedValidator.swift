@@ -6,8 +6,6 @@ struct OrderedValidator: Validator {
     var position = 0
     /// The numbers that were shown last.
     var numbers: [String: Int] = [:]
-    /// How often the box may still go back, because a message had announced a value that was not stored.
-    var withdrawals = 0
   }
 
   private var rules: [String: History.Rules] = [:]
@@ -17,7 +15,7 @@ struct OrderedValidator: Validator {
   /// Whether an older value with a newer revision may have replaced a value that a service had seen.
   private var hasLost = false
   private var defaults: [History.Box: History.Document] = [:]
-  /// The contents that were stored or announced.
+  /// The contents that were stored.
   private var contents = StoredContents()
   /// The names of values that may have expired while their revision is left.
   private var expiring: Set<String> = []
@@ -32,8 +30,6 @@ struct OrderedValidator: Validator {
       self.rules[name] = rules
       if rules.isCounter { growing[name, default: []].insert("") }
       if rules.expires { expiring.insert(name) }
-    case .forged(let name, let told):
-      contents.insert(told, of: name)
     case .expires(let name):
       expiring.insert(name)
     case .evicted(let name):
@@ -45,21 +41,11 @@ struct OrderedValidator: Validator {
       if !owns.isEmpty { growing[box.name, default: []].formUnion(owns) }
     case .acknowledged(let box, _, let revision):
       if revision > boxes[box]?.revision ?? 0 { advance(box, to: revision, at: position) }
-    case .withdrawn(let box):
-      boxes[box]?.revision = 0
-      boxes[box]?.numbers = [:]
-      // A value that was shown before the withdrawal may be recorded after it.
-      if !isWatched(box) { boxes[box]?.withdrawals += 1 }
     case .shown(let box, nil, let revision?, isFromOutside: true) where evicted.contains(box.name):
       if revision > boxes[box]?.revision ?? 0 { boxes[box]?.revision = 0 }
     case .shown(let box, let document, let revision, let isFromOutside):
       let invention = isFromOutside ? invents(document, revision, in: box) : nil
-      var violations = [goesBack(to: revision, in: box)] + (document.map { shrinks($0, in: box) } ?? [])
-      if let progress = boxes[box], progress.withdrawals > 0, violations.contains(where: { $0 != nil }) {
-        boxes[box]?.withdrawals -= 1
-        violations = []
-        if let revision { boxes[box]?.revision = revision }
-      }
+      let violations = [goesBack(to: revision, in: box)] + (document.map { shrinks($0, in: box) } ?? [])
       if let revision, revision >= boxes[box]?.revision ?? 0 { advance(box, to: revision, at: position) }
       return ([invention] + violations).compactMap(\.self)
     case .committed(let commit) where commit.after.revision < commit.before.revision:

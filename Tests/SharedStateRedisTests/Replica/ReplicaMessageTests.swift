@@ -1,0 +1,237 @@
+import Foundation
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("A message that proves itself", .timeLimit(.minutes(5)))
+struct ReplicaMessageTests {
+  private func told() -> Replica {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.confirmed.state == .document(6, "b"))
+    return replica
+  }
+
+  @Test("is as good as a reply: nothing is read")
+  func held() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    let actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm)
+    #expect(actions.count == 1)
+    #expect(actions.first?.delivery?.state == .document(6, "b"))
+    #expect(replica.held.content == .document(Data("b".utf8)))
+    #expect(replica.held.sighting == .calm)
+    #expect(replica.evidence.floor == Revision(6))
+    deliver(actions, to: &replica, outcome: .shown)
+    #expect(replica.stored(.document(6, "b", .old(6)), vitals: .calm) == [])
+  }
+
+  @Test("AcknowledgedSurvives: is restored on a server that does not have it")
+  func restored() throws {
+    var replica = told()
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    deliver(replica.stored(.absent, vitals: .successor), to: &replica, outcome: .shown)
+    #expect(try #require(replica.takeRepair(vitals: .successor)?.restore).text == "b")
+  }
+
+  @Test("brings the expiry of the version")
+  func expiry() throws {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    var message = ChangeMessage.set(6, "b", .old(6))
+    message.meta.expiry = 99
+    deliver(replica.announced(message, vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.held.meta?.expiry == 99)
+    #expect(replica.confirmed.isMetaCertain)
+  }
+
+  @Test("outdates the answer to an earlier request")
+  func askedBefore() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    let read = replica.beginRead()
+    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.stored(.document(5, "a", .old(5)), read: read, vitals: .calm) == [.read])
+    #expect(replica.confirmed.state == .document(6, "b"))
+  }
+
+  @Test("leaves a gap if it does not name the version before")
+  func gap() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    let actions = replica.announced(.set(8, "c", .old(8)), vitals: .calm)
+    #expect(actions.contains(.report(.missedMessage)))
+    #expect(actions.contains(.read))
+  }
+
+  @Test("leaves no gap if each names the one before, even while none was read")
+  func noGaps() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    for revision in 6...9 as ClosedRange<UInt64> {
+      let actions = replica.announced(.set(revision, "b", .old(revision)), vitals: .calm)
+      #expect(!actions.contains(.report(.missedMessage)))
+      deliver(actions, to: &replica, outcome: .shown)
+    }
+  }
+
+  @Test("is the base of a commit without its document")
+  func committed() throws {
+    var replica = told()
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
+    let taken = replica.takeWrite(vitals: .calm)
+    let write = try #require(taken)
+    #expect(write.commit?.condition == .revision(Revision(6)))
+    #expect(write.commit?.seen == .old(6))
+    #expect(write.commit?.basis == nil)
+  }
+
+  @Test("makes a change yield to a deletion at once")
+  func deletionMeanwhile() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    var message = ChangeMessage.set(6, "", .old(6))
+    (message.content, message.meta.kind) = (.deleted, .deleted)
+    deliver(replica.announced(message, vitals: .calm), to: &replica, outcome: .superseded)
+    // The deletion arrived during the encoding, so the change is encoded once more.
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.beginsEncoding() == true)
+    let outcome = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    #expect(outcome.contains { if case .report(.gaveUp) = $0 { true } else { false } })
+    #expect(replica.takeWrite() == nil)
+  }
+
+  @Test("PendingSurvives: a save that reports the discarded change lets go of the box")
+  func discarded() {
+    var replica = Replica.live(at: 5, "a", conflict: .reject)
+    _ = replica.changed()
+    deliver(replica.announced(.set(6, "b"), vitals: .calm), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
+    #expect(replica.save(waiter: 5, stamp: 1).contains(.settled))
+  }
+
+  @Test("makes a rejecting change yield at once")
+  func rejection() {
+    var replica = Replica.live(at: 5, "a", conflict: .reject)
+    _ = replica.changed()
+    deliver(replica.announced(.set(6, "b"), vitals: .calm), to: &replica, outcome: .superseded)
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
+    #expect(!replica.hasPendingChange)
+    #expect(replica.takeWrite() == nil)
+  }
+
+  @Test("of another history is looked up, and not shown")
+  func otherHistory() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    #expect(replica.announced(.set(9, "b", .new(9, after: 4)), vitals: .calm) == [.confirm])
+    #expect(replica.confirmed.state == .document(5, "a"))
+  }
+
+  @Test("older than a tombstone lives is looked up, because it may have been recorded before a deletion")
+  func replayed() {
+    let lifetime = UInt64(CommitScript.tombstoneLifetimeInSeconds) * 1_000_000
+    for (clock, isShown) in [(lifetime + 6, false), (lifetime + 5, true), (nil, true)] as [(UInt64?, Bool)] {
+      var replica = Replica.holding(.absent)
+      deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+      let actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm, clock: clock)
+      #expect((actions == [.confirm]) == !isShown)
+      #expect((replica.confirmed.revision == Revision(6)) == isShown)
+    }
+  }
+
+  @Test("of another era is looked up, because it may have been recorded before the server was replaced")
+  func otherEra() {
+    for (vitals, isShown) in [(Vitals.successor, false), (.calm, true), (Vitals(era: Era(9)), true)] {
+      var replica = Replica.holding(.absent)
+      deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+      #expect((replica.announced(.set(6, "b", .old(6)), vitals: vitals) == [.confirm]) == !isShown)
+    }
+  }
+
+  @Test("of a value that was just found missing is shown, and the value is read once more")
+  func foundMissing() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    #expect(replica.stored(.absent, vitals: .calm) == [.count])
+    let actions = replica.announced(.set(6, "b", .old(6)), vitals: .calm)
+    #expect(actions.contains(.read))
+    #expect(actions.last?.delivery?.state == .document(6, "b"))
+    #expect(replica.counted(.calm) == [])
+  }
+
+  @Test("is not undone by the answer to a restoration that was refused before it came")
+  func refusedRestoring() {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    replica.reconnect(Replica.Circumstances(runID: "2"))
+    _ = replica.stored(.absent, vitals: .successor)
+    _ = replica.counted(.successor)
+    #expect(replica.takeRepair(vitals: .successor)?.restore?.text == "a")
+    // A service that knows a later value was faster.
+    _ = replica.announced(.set(6, "b", .old(6).closed), vitals: .successor)
+    let actions = replica.committed(.conflict(.absent), operation: .number(99), vitals: .successor)
+    #expect(actions.first == .read)
+    deliver(actions, to: &replica, outcome: .shown)
+    #expect(replica.confirmed.state == .document(6, "b"))
+  }
+
+  @Test("ForeignEditsSeen: an edit of a value known only from a message gets a revision, even on the next connection")
+  func edited() {
+    var replica = Replica.holding(.absent)
+    deliver(replica.counted(.calm), to: &replica, outcome: .shown)
+    deliver(replica.announced(.set(6, "b", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    deliver(replica.stored(.document(6, "c", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    replica.reconnect()
+    deliver(replica.stored(.document(6, "c", .old(6)), vitals: .calm), to: &replica, outcome: .shown)
+    #expect(replica.takeRepair(vitals: .calm)?.isAdoption == true)
+  }
+}
+
+@Suite("A commit that was sent twice, in two eras", .timeLimit(.minutes(5)))
+struct ReplicaAlternativeTests {
+  /// A replica whose commit was sent in two eras, and is acknowledged.
+  private func redrafted() throws -> (replica: Replica, first: Lineage, second: Lineage) {
+    var replica = Replica.holding(.document(5, "a", .old(5)))
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == true)
+    _ = replica.encoded(.success(Data("b".utf8)), stamp: 1, operation: .number(1))
+    let first = try #require(replica.takeWrite(vitals: .calm)?.commit?.lineage).made(Revision(6))
+    replica.reconnect()
+    _ = replica.stored(.document(5, "a", .old(5)), vitals: .successor)
+    let second = try #require(replica.takeWrite(vitals: .successor)?.commit?.lineage).made(Revision(6))
+    let actions = replica.committed(.committed(6), operation: .number(1), vitals: .successor)
+    #expect(actions.contains(.read))
+    // Another commit must not be based on the wrong one of the two.
+    _ = replica.changed()
+    #expect(replica.beginsEncoding() == false)
+    return (replica, first, second)
+  }
+
+  @Test("is what a read shows", arguments: [true, false])
+  func read(isFirst: Bool) throws {
+    var (replica, first, second) = try redrafted()
+    let lineage = isFirst ? first : second
+    let actions = replica.stored(.document(6, "b", lineage, writer: "me"), vitals: .successor)
+    #expect(!actions.contains { if case .report = $0 { true } else { false } })
+    #expect(replica.held.meta?.lineage == lineage)
+    #expect(replica.beginsEncoding() == true)
+  }
+
+  @Test("AcknowledgedSurvives: is restored if the server has lost it since")
+  func lost() throws {
+    var (replica, _, second) = try redrafted()
+    deliver(replica.stored(.document(5, "a", .old(5)), vitals: .successor), to: &replica, outcome: .shown)
+    let restore = replica.takeRepair(vitals: .successor)?.restore
+    #expect(restore?.text == "b")
+    #expect(restore?.meta.lineage == second.closed)
+  }
+
+  @Test("is included in what another service has made of it", arguments: [true, false])
+  func followed(isFirst: Bool) throws {
+    var (replica, first, second) = try redrafted()
+    var next = Lineage.Draft(continuing: isFirst ? first : second, era: Era(3), opening: LineID(9))
+    next.include(isFirst ? first : second)
+    let lineage = next.made(Revision(7))
+    deliver(replica.stored(.document(7, "c", lineage), vitals: .successor), to: &replica, outcome: .shown)
+    #expect(replica.mending.repair == nil)
+    #expect(replica.held.meta?.lineage == lineage)
+  }
+}
