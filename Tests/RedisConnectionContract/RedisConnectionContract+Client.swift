@@ -12,6 +12,8 @@ extension RedisConnectionContract {
     private var replies: [UInt64: RedisReply] = [:]
     private var messages: [(channel: String, payload: Data)] = []
     private var invalidations: [[String]?] = []
+    /// What was pushed, in its order: the keys of an invalidation, or a channel.
+    private var pushed: [[String]] = []
 
     init(_ connection: any RedisConnection, _ waker: Waker) {
       self.connection = connection
@@ -70,8 +72,8 @@ extension RedisConnectionContract {
       return values
     }
 
-    func summarize(_ names: KeyNames...) throws -> [StoredSummary] {
-      let reply = try request(.summarize(names))[0]
+    func summarize(_ names: KeyNames..., listeners: Bool = false) throws -> [StoredSummary] {
+      let reply = try request(.summarize(names, listeners: listeners))[0]
       guard case .summaries(let summaries) = reply else { throw Violation("a summary is answered with \(reply)") }
       return summaries
     }
@@ -170,6 +172,16 @@ extension RedisConnectionContract {
       return keys.filter { $0 != last }
     }
 
+    /// The order in which the invalidation of a value and the first message about it have arrived. Waits for both.
+    func order(of names: KeyNames) throws -> [String] {
+      try receive(until: "a value is told of") {
+        pushed.contains { $0.contains(names.value) } && pushed.contains([names.channel])
+      }
+      return pushed.compactMap { keys in
+        keys == [names.channel] ? "message" : keys.contains(names.value) ? "invalidation" : nil
+      }
+    }
+
     func nextChange() throws -> ChangeMessage {
       let payload = try nextMessage().payload
       guard let change = ChangeMessage(payload: payload) else {
@@ -189,8 +201,10 @@ extension RedisConnectionContract {
             }
           case .message(let channel, let payload):
             messages.append((channel, payload))
+            pushed.append([channel])
           case .invalidated(let keys):
             invalidations.append(keys)
+            pushed.append(keys ?? [])
           }
         }
         // An event that is only found when the deadline ends the wait did not wake the connection, so it is too late.

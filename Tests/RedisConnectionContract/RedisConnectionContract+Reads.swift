@@ -74,13 +74,16 @@ extension RedisConnectionContract {
       try scene.foreign("SET", foreign.value, "12")
       let listener = try scene.connect(.subscriber)
       try listener.subscribe([first.channel, empty.channel])
-      let summaries = try client.summarize(first, foreign, second, list, empty, scene.names())
+      let summaries = try client.summarize(first, foreign, second, list, empty, scene.names(), listeners: true)
       let meta = Meta(revision: made.revision, parent: .none, kind: .set, writer: client.writer)
       try expect(summaries[0].meta, is: meta, "the meta of the first")
       try expect(summaries[1].meta, is: nil, "the meta of what was never committed")
       try expect(summaries[2].meta?.kind, is: .deleted, "the kind of the tombstone")
       try expect(summaries.map(\.length), is: [3, 2, 0, nil, 0, 0], "the lengths")
       try expect(summaries.map(\.listeners), is: [1, 0, 0, 0, 1, 0], "how many listen")
+      let unasked = try client.summarize(first, list)
+      try expect(unasked.map(\.length), is: [3, nil], "the lengths if nobody asks who listens")
+      try expect(unasked.map(\.listeners), is: [nil, nil], "how many listen if nobody asks")
       try expect(client.summarize(), is: [], "the answer to nothing")
     },
 

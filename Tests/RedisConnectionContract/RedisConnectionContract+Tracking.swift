@@ -22,6 +22,28 @@ extension RedisConnectionContract {
       try scene.foreign("SET", scene.names("absent").value, "1")
       let told = [looked, read, scene.names("absent")].map(\.value).sorted()
       try expect(tracked.told(), is: told, "what was looked at again, without its meta")
+      _ = try tracked.client.summarize(read, listeners: true)
+      guard case .existing(1) = try tracked.client.request(.watch([looked, scene.names("absent")]))[0] else {
+        throw Violation("the keys that exist are not counted")
+      }
+      for names in [looked, read] {
+        try scene.foreign("SET", names.value, "4")
+        try scene.foreign("SET", names.meta, "4")
+      }
+      try expect(tracked.told(), is: [looked, read].map(\.value), "what was watched again, without its meta")
+    },
+
+    RedisConnectionContract("of single keys the server tells in front of the message, and of all keys behind it") {
+      scene in
+      for prefix in [nil, scene.names("").value] {
+        let names = scene.names("value")
+        let tracked = try Tracked(scene, prefix: prefix)
+        try tracked.subscribe(to: names)
+        let writer = try scene.connect()
+        _ = try tracked.client.summarize(names)
+        try writer.commit(names, .text("1"))
+        try expect(tracked.tellsFirst(of: names), is: prefix == nil, "whether the write is told of first")
+      }
     },
 
     RedisConnectionContract("the server tells of every change to a key that begins with a given prefix") { scene in
@@ -54,6 +76,13 @@ extension RedisConnectionContract {
       guard case .tracking = try client.request(.track(redirect: number, prefix: prefix))[0] else {
         throw Violation("tracking is refused")
       }
+    }
+
+    func subscribe(to names: KeyNames) throws { try subscriber.subscribe([names.channel]) }
+
+    /// Whether the invalidation of a value has arrived in front of the message about it. Waits for both.
+    func tellsFirst(of names: KeyNames) throws -> Bool {
+      try subscriber.order(of: names) == ["invalidation", "message"]
     }
 
     /// The keys that were invalidated since the last call, in alphabetical order.

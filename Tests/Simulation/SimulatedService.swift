@@ -267,7 +267,9 @@ final class SimulatedService: CustomStringConvertible {
     // A replica waits for services that may know better, or the server's vitals are requested.
     let isWaiting = !link.members.isEmpty && !link.gracePeriods.isEmpty
     let isAsking = !link.vitals.asking.isEmpty || link.checks.confirmations.first != nil
-    return isConnected && !isWaiting && !isAsking && !isChecking && !isPausing && callers.isEmpty && departures.isEmpty
+    let isSubscribing = link.session.phase == .connected && link.subscriptions.isWaiting
+    return isConnected && !isWaiting && !isSubscribing && !isAsking && !isChecking && !isPausing && callers.isEmpty
+      && departures.isEmpty
       && link.pendingChanges == 0
       && link.waiters.isEmpty
       && !link.connections.hasUnanswered
@@ -280,7 +282,7 @@ final class SimulatedService: CustomStringConvertible {
     return !link.vitals.asking.isEmpty || link.commits.isWaiting || link.reads.isWaiting
       || link.breaks.queue.first != nil
       || link.reads.once.first != nil
-      || link.subscriptions.isWaiting
+      || link.subscriptions.isWaiting && link.subscriptions.next == nil
   }
 
   /// A summary of the work that is under way.

@@ -368,8 +368,15 @@ extension Simulation {
     return replicas.allSatisfy { $0.held.meta?.version == meta.version && $0.held.sighting == vitals }
   }
 
+  /// Whether the server reports the next write of a value to every service that it reports writes to.
+  private func isReported(_ name: KeyNames) -> Bool {
+    server.connectedClients.compactMap(\.tracking).allSatisfy {
+      $0.prefix != nil || $0.looked.contains(Name(name.value))
+    }
+  }
+
   func recordEdit(of name: KeyNames) {
-    if smallDocument == 0 { isSomethingUntold = true }
+    if smallDocument == 0 || !isReported(name) { isSomethingUntold = true }
     let stored = recorder.stored(stored(name))
     recorder.record(.edited(name: name.recorded, stored.document ?? History.Document(), stored))
   }

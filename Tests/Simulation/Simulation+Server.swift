@@ -75,7 +75,7 @@ extension Simulation {
     switch request.command {
     case .commit(let commit): names = commit.names
     case .restore(let restore): names = restore.names
-    case .ping, .role, .vitals, .secret, .track, .summarize, .read, .subscribe, .unsubscribe:
+    case .ping, .role, .vitals, .secret, .track, .watch, .summarize, .read, .subscribe, .unsubscribe:
       recordTouch(by: request.command, service)
       try? server.send([request], from: connection.id)
       return
@@ -134,7 +134,8 @@ extension Simulation {
   private func recordTouch(by command: RedisRequest.Command, _ service: SimulatedService) {
     switch command {
     case .secret(let key, _): recorder.touch([key], by: service)
-    case .read(let names), .summarize(let names): recorder.touch(names.flatMap { [$0.value, $0.meta] }, by: service)
+    case .read(let names), .summarize(let names, _), .watch(let names):
+      recorder.touch(names.flatMap { [$0.value, $0.meta] }, by: service)
     case .subscribe(let channels), .unsubscribe(let channels): recorder.touch(channels, by: service)
     default: break
     }

@@ -478,6 +478,7 @@ struct SmallWorld {
     case .restore(let restore): hasher.combine(restore)
     case .read: hasher.combine(0)
     case .summarize: hasher.combine(3)
+    case .watch: hasher.combine(4)
     case .subscribe(let channels), .unsubscribe(let channels): hasher.combine(channels)
     case .ping, .role, .vitals, .secret: hasher.combine(1)
     case .track(let redirect, _): hasher.combine(redirect)
@@ -496,6 +497,7 @@ struct SmallWorld {
       case .commit(let reply): hasher.combine(reply)
       case .failure(let error): hasher.combine(error)
       case .vitals(let vitals): hasher.combine(vitals)
+      case .existing(let count): hasher.combine(count)
       case .pong, .secret, .tracking, .subscribed, .unsubscribed: hasher.combine(2)
       }
     }

@@ -12,10 +12,12 @@ enum Expectation {
   /// Tracking of requested keys only, which requires one more permission: that reply comes next.
   case selectiveTracking
   case rightToTrackNext(id: UInt64)
+  /// Values are tracked from now on.
+  case watched(id: UInt64)
   /// A reply that contains nothing new.
   case ignored
   case values(PendingRead)
-  /// The parts of summaries, in this order: each length, all metas, all numbers of listeners.
+  /// The parts of summaries, in this order: each length, all metas, and all numbers of listeners if they are requested.
   case length(PendingSummaries)
   case metas(PendingSummaries)
   case listeners(PendingSummaries)
@@ -36,7 +38,8 @@ enum Expectation {
   /// The upper bound of the reply.
   var bound: ReplyBound {
     switch self {
-    case .pong, .secret, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .existing, .type, .staging,
+    case .pong, .secret, .tracking, .selectiveTracking, .rightToTrackNext, .ignored, .watched, .existing, .type,
+      .staging,
       .length:
       .word
     case .role: .role

@@ -28,6 +28,7 @@ extension HiredisConnection {
       guard reply.kind == .array, reply.count == pending.keys.count else { throw Self.unknownReply("MGET") }
       pending.metas = (0..<pending.keys.count).map { Meta(reply[$0]) }
     }
+    if !pending.asksForListeners { answer(pending.id, pending.reply()) }
   }
 
   func handleLength(of pending: PendingSummaries, _ reply: RedisReplyView) throws(RedisSharedStateError) {
@@ -137,21 +138,21 @@ final class PendingRead {
 final class PendingSummaries {
   let id: UInt64
   let keys: [KeyNames]
+  let asksForListeners: Bool
   var metas: [Meta?] = []
   /// One for each key; `nil`: the key holds another type.
   var lengths: [Int?] = []
   var failure: RedisSharedStateError?
 
-  init(id: UInt64, keys: [KeyNames]) {
-    self.id = id
-    self.keys = keys
+  init(id: UInt64, keys: [KeyNames], asksForListeners: Bool) {
+    (self.id, self.keys, self.asksForListeners) = (id, keys, asksForListeners)
   }
 
   /// The answer, once all other parts have arrived.
-  func reply(_ listeners: [Int?]) -> RedisReply {
+  func reply(_ listeners: [Int?]? = nil) -> RedisReply {
     if let failure { return .failure(failure) }
     return .summaries(
-      keys.indices.map { StoredSummary(meta: metas[$0], length: lengths[$0], listeners: listeners[$0]) }
+      keys.indices.map { StoredSummary(meta: metas[$0], length: lengths[$0], listeners: listeners?[$0]) }
     )
   }
 }

@@ -136,10 +136,19 @@ package final class HiredisConnection: RedisConnection {
       encoder.read(keys)
       let bound = batch[index].bound ?? .values(of: keys.count)
       expectations.append(.values(PendingRead(id: id, keys: keys, bound: bound)))
-    case .summarize(let keys):
+    case .summarize(let keys, let listeners):
       requirePurpose(.writer)
       guard !keys.isEmpty else { return answer(id, .summaries([])) }
-      addSummary(of: keys, id)
+      if tracksReads { watch(keys) }
+      addSummary(PendingSummaries(id: id, keys: keys, asksForListeners: listeners))
+    case .watch(let keys):
+      requirePurpose(.writer)
+      if tracksReads {
+        encoder.trackNext()
+        expectations.append(.ignored)
+      }
+      encoder.exist(keys.lazy.map(\.value))
+      expectations.append(.watched(id: id))
     case .commit(let commit):
       addCommit(commit, batch, index, ScriptAttempt(), isStaged: false)
     case .restore:
@@ -158,26 +167,24 @@ package final class HiredisConnection: RedisConnection {
     }
   }
 
-  private func addSummary(of keys: [KeyNames], _ id: UInt64) {
-    if tracksReads {
-      // Before anything is read, so that every later write is reported. The permission was checked when tracking was
-      // turned on.
-      encoder.trackNext()
-      expectations.append(.ignored)
-      if keys.count > 1 {
-        // One command for all of them.
-        encoder.exist(keys.lazy.map(\.value))
-        expectations.append(.ignored)
-      }
-    }
-    let pending = PendingSummaries(id: id, keys: keys)
-    for key in keys {
+  /// Tracks keys, before anything is read, so that every later write is reported. The permission was checked when tracking
+  /// was turned on.
+  private func watch(_ keys: [KeyNames]) {
+    encoder.trackNext()
+    expectations.append(.ignored)
+    encoder.exist(keys.lazy.map(\.value))
+    expectations.append(.ignored)
+  }
+
+  private func addSummary(_ pending: PendingSummaries) {
+    for key in pending.keys {
       encoder.length(of: key)
       expectations.append(.length(pending))
     }
-    encoder.readMetas(keys)
+    encoder.readMetas(pending.keys)
     expectations.append(.metas(pending))
-    encoder.listeners(to: keys)
+    guard pending.asksForListeners else { return }
+    encoder.listeners(to: pending.keys)
     expectations.append(.listeners(pending))
   }
 
@@ -251,6 +258,8 @@ package final class HiredisConnection: RedisConnection {
       answer(id, failure ?? .tracking)
     case .ignored:
       break
+    case .watched(let id):
+      answer(id, Self.failure(reply, "EXISTS") ?? .existing(Int(clamping: reply.integer)))
     case .values(let read):
       try handleValues(of: read, reply)
     case .metas(let pending):

@@ -63,9 +63,11 @@ package struct RedisRequest: Sendable {
     /// From now on, sends invalidations to the connection with this number: of all keys with the prefix, or of every
     /// key that this connection summarizes from then on.
     case track(redirect: Int64, prefix: String?)
-    /// Reads summaries of some values, without their documents. From then on each of these values is tracked, where
-    /// tracking is requested key by key.
-    case summarize([KeyNames])
+    /// Reads summaries of some values, without their documents, and on request how many connections listen to them. From
+    /// then on each of these values is tracked, where tracking is requested key by key.
+    case summarize([KeyNames], listeners: Bool = false)
+    /// Tracks some values, where tracking is requested key by key, and counts those that exist.
+    case watch([KeyNames])
     /// Reads values and metas of some keys, each pair at one moment.
     case read([KeyNames])
     /// Runs the commit script.
@@ -101,6 +103,7 @@ package enum RedisReply: Sendable {
   case pong
   case vitals(Vitals)
   case tracking
+  case existing(Int)
   /// `nil`: what is stored is no secret.
   case secret(Secret?)
   /// One for each key of the request, in its order.
@@ -119,8 +122,12 @@ package struct StoredSummary: Hashable, Sendable {
   package var meta: Meta?
   /// The size of the document in bytes, 0 where there is none; `nil`: the key holds another Redis type.
   package var length: Int?
-  /// How many connections listen to the channel of the value; `nil`: the server does not report it.
+  /// How many connections listen to the channel of the value; `nil`: the server does not report it, or was not asked.
   package var listeners: Int?
+
+  /// Whether nothing is stored, and nothing is missing either. An empty document, which no encoder makes, counts as
+  /// nothing where there is no meta.
+  package var isAbsent: Bool { length == 0 && meta?.kind != .set }
 
   package init(meta: Meta?, length: Int?, listeners: Int? = nil) {
     (self.meta, self.length, self.listeners) = (meta, length, listeners)

@@ -34,12 +34,7 @@ package struct InProcessServer: Sendable {
   /// wakers to wake.
   mutating func endTurn() -> [Waker] {
     let touched = keyspace.takeTouched()
-    if !touched.isEmpty {
-      for id in clients.keys.sorted() {
-        guard let keys = clients[id]?.tracking?.take(touched), !keys.isEmpty else { continue }
-        invalidate(keys, for: id)
-      }
-    }
+    for id in clients.keys.sorted() { invalidate(touched, for: id) }
     defer { wakers = [:] }
     return Array(wakers.values)
   }
@@ -51,6 +46,12 @@ package struct InProcessServer: Sendable {
       clients[id]?.tracking?.looked = []
       invalidate(nil, for: id)
     }
+  }
+
+  /// Invalidates the touched keys that a client tracks.
+  private mutating func invalidate(_ touched: Set<Name>, for id: Int) {
+    guard !touched.isEmpty, let keys = clients[id]?.tracking?.take(touched), !keys.isEmpty else { return }
+    invalidate(keys, for: id)
   }
 
   private mutating func invalidate(_ keys: [String]?, for id: Int) {
@@ -254,19 +255,26 @@ package struct InProcessServer: Sendable {
     case .unsubscribe(let channels):
       clients[id]?.channels.subtract(channels.map { Name($0) })
       return .unsubscribed
-    case .summarize where isSubscribed, .read where isSubscribed, .commit where isSubscribed,
+    case .summarize where isSubscribed, .watch where isSubscribed, .read where isSubscribed, .commit where isSubscribed,
       .restore where isSubscribed, .secret where isSubscribed:
       // Under RESP2 a subscribed connection may do nothing but subscribe, unsubscribe and ping.
       return .failure(.serverError(code: "ERR"))
     case .read(let names) where !names.allSatisfy { faults.permits(key: $0.value) && faults.permits(key: $0.meta) }:
       return .failure(Self.denied("MGET", .key).concerning(names, \.readKeys))
-    case .summarize(let names) where !names.allSatisfy { faults.permits(key: $0.meta) }:
+    case .summarize(let names, _) where !names.allSatisfy { faults.permits(key: $0.meta) }:
       return .failure(Self.denied("MGET", .key).concerning(names, \.metaKeys))
-    case .summarize(let names) where !names.allSatisfy { faults.permits(key: $0.value) }:
+    case .summarize(let names, _) where !names.allSatisfy { faults.permits(key: $0.value) }:
       return .failure(Self.denied("STRLEN", .key).concerning(names, \.valueKeys))
-    case .summarize(let names):
-      if clients[id]?.tracking != nil { clients[id]?.tracking?.looked.formUnion(names.map { Name($0.value) }) }
-      return .summaries(names.map { summary(of: $0) })
+    case .summarize(let names, let listeners):
+      watch(names, by: id)
+      return .summaries(
+        names.map {
+          StoredSummary(of: keyspace.stored($0, at: now), listeners: listeners ? countOfListeners(to: $0) : nil)
+        }
+      )
+    case .watch(let names):
+      watch(names, by: id)
+      return .existing(names.count { keyspace.value($0.value, at: now) != nil })
     case .read(let names):
       return .values(names.map { keyspace.stored($0, at: now) })
     case .commit(let commit):
@@ -280,10 +288,13 @@ package struct InProcessServer: Sendable {
     RedisSharedStateError(.permissionDenied(operation: operation, subject: DeniedSubject(kind)))
   }
 
-  private func summary(of names: KeyNames) -> StoredSummary {
+  private mutating func watch(_ names: [KeyNames], by id: Int) {
+    if clients[id]?.tracking != nil { clients[id]?.tracking?.looked.formUnion(names.map { Name($0.value) }) }
+  }
+
+  private func countOfListeners(to names: KeyNames) -> Int {
     let channel = Name(names.channel)
-    let listeners = clients.values.count { $0.channels.contains(channel) }
-    return StoredSummary(of: keyspace.stored(names, at: now), listeners: listeners)
+    return clients.values.count { $0.channels.contains(channel) }
   }
 
   private mutating func run(
@@ -304,6 +315,10 @@ package struct InProcessServer: Sendable {
       return nil
     }
     var outcome = script(&keyspace, now)
+    // Single keys are reported as soon as they are written, except to the client that has written them.
+    for other in clients.keys.sorted() where other != id && clients[other]?.tracking?.prefix == nil {
+      invalidate(keyspace.touched, for: other)
+    }
     if let announcement = outcome.announcement {
       if faults.permits(channel: names.channel) {
         publish(announcement, on: names.channel)

@@ -19,7 +19,7 @@ package struct Keyspace: Sendable {
 
   private var entries: [Name: Entry] = [:]
   /// The keys that were written, deleted or have expired since the last ``takeTouched()``.
-  private var touched: Set<Name> = []
+  private(set) var touched: Set<Name> = []
   /// No key expires before this time.
   private(set) var nextExpiry: Int64?
 

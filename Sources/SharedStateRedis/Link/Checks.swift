@@ -16,10 +16,12 @@ struct Checks: Sendable {
   static let antiEntropySlices = 64.0
   /// The shortest time between two looks at all values.
   private static let pauseBehindWhole = Duration.seconds(2)
-  /// How long a message explains the invalidations that arrive after it.
-  static let explanation = Duration.milliseconds(40)
+  /// How long a message explains the invalidation that follows it. A busy thread may notice that late.
+  static let explanation = Duration.seconds(2)
   /// How long after a message a value is looked at, at the latest, and how long after its last look, at the earliest.
   static let plan = Duration.milliseconds(950)
+  /// How long values are collected that are to be tracked again, on average.
+  static let watchPause = Duration.seconds(1)
   /// How many of the services that listen to a value compare its document, on average.
   static let documentReaders = 4.0
 
@@ -57,6 +59,9 @@ struct Checks: Sendable {
   private var antiEntropyAt: Instant?
   /// The looks that messages require, the earliest first. Some entries are out of date.
   private var plan = Heap<Due>()
+  /// The values to be tracked again, and when.
+  private var watches = Queue<ReplicaID>()
+  private var watchAt: Instant?
   /// Expiries that have no moment yet.
   private var requestedExpiries: [ReplicaID: Duration] = [:]
   /// The expiring values, the earliest first. One entry for each value, with the expiry known when the entry was
@@ -72,7 +77,7 @@ struct Checks: Sendable {
 
   /// When the next look may be due.
   var next: Instant? {
-    var moments = [expiries.min?.at, antiEntropyAt, plan.min?.at]
+    var moments = [expiries.min?.at, antiEntropyAt, plan.min?.at, watchAt]
     if !isUnderWay {
       if !isEmpty(.checks) || !isEmpty(.summaries) { moments.append(nextAt) }
       if !isEmpty(.ownChecks), let at = nextOwnAt { moments.append(max(at, nextAt ?? at)) }
@@ -153,6 +158,23 @@ struct Checks: Sendable {
     guard let due = plan.min, due.at <= now else { return nil }
     plan.removeMin()
     return (due.at, due.id)
+  }
+
+  /// Queues a value to be tracked again, at this moment or earlier. Returns whether it is the first one.
+  mutating func watch(_ id: ReplicaID, at moment: Instant) -> Bool {
+    watches.append(id)
+    guard watchAt == nil else { return false }
+    watchAt = moment
+    return true
+  }
+
+  /// Takes values to be tracked again, at most this many; `nil` if there are none, or it is not time yet.
+  mutating func takeWatches(_ maximum: Int, now: Instant) -> [ReplicaID]? {
+    guard let at = watchAt, at <= now else { return nil }
+    var ids: [ReplicaID] = []
+    while ids.count < maximum, let id = watches.popFirst() { ids.append(id) }
+    if ids.isEmpty { watchAt = nil }
+    return ids.isEmpty ? nil : ids
   }
 
   /// A replica has to confirm a message by a read.

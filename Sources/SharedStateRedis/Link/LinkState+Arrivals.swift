@@ -54,7 +54,7 @@ extension LinkState {
     }
     let clock = vitals.serverClock(at: now)
     for id in ids {
-      explained(id, now: now)
+      if members[id]?.isNews(message) ?? false { explained(id, by: message, now: now) }
       apply(members[id]?.replica.announced(message, vitals: vitals.announced, clock: clock), to: id)
     }
   }
@@ -74,6 +74,8 @@ extension LinkState {
     }
     switch request {
     case .read(_, let bytes, _), .readOnce(_, let bytes): reads.end(bytes: bytes)
+    case .summarize: reads.endSummary()
+    case .subscribe: subscriptions.answered()
     default: break
     }
     switch (request, reply) {
@@ -111,10 +113,17 @@ extension LinkState {
       }
     case (.subscribe(let names), .failure(let error)) where !error.concernsConnection:
       split(channels: names, error, now: now)
-    case (.summarize(let looks, let isCheck), .summaries(let summaries)) where looks.count == summaries.count:
+    case (.summarize(let looks, let isCheck, let vitals), .summaries(let summaries))
+    where looks.count == summaries.count:
+      summarized(looks, summaries, isCheck: isCheck, vitals, now: now)
       served(epoch: epoch)
-      summarized(looks, summaries, isCheck: isCheck, now: now)
-    case (.summarize(let looks, let isCheck), .failure(let error)) where !error.concernsConnection:
+    case (.watch(let ids, let expected), .existing(let existing)):
+      // One has expired, or was deleted, before it was tracked again.
+      if existing < expected { for id in ids { check(id, .summary, now: now) } }
+    case (.watch, .failure(let error)) where !error.concernsConnection:
+      // Comparing finds what it would have told.
+      break
+    case (.summarize(let looks, let isCheck, _), .failure(let error)) where !error.concernsConnection:
       if isCheck { checks.end(bytes: 0, now: now) }
       split(looks.map(\.id), error, now: now)
     case (.read(let reads, _, let vitals), .values(let values)) where reads.count == values.count:
@@ -220,6 +229,9 @@ extension LinkState.Member {
     defer { repairs.adoptedOver = repair.stored.revision }
     return (actions, repairs.adoptedOver == repair.stored.revision ? .loss : .edit)
   }
+
+  /// Whether a message is about a version that is newer than the known one.
+  fileprivate func isNews(_ message: ChangeMessage) -> Bool { message.revision > replica.confirmed.revision }
 
   /// Whether an invalidation has led to this value, which is known already.
   fileprivate mutating func isFutile(_ value: StoredValue) -> Bool {

@@ -5,9 +5,8 @@ import SharedState
 ///
 /// An invalidation says that some client has written a key. In most cases a message explains it: both come from the
 /// same server at the same moment. Then one service has to check whether an edit hides behind the invalidation: the one
-/// that made the change. The others check once within a second, by a summary, which also confirms the message. Some of
-/// them, by chance, read even a large document, in case the author is gone. A write that no message explains is checked
-/// immediately. Checks are collected for a moment and sent in one batch at a time, with a pause after it that grows
+/// that made the change. The others only see to it that the next write is reported. If the author is gone, anti-entropy
+/// finds the edit. A write that no message explains is checked immediately. Checks are collected for a moment and sent in one batch at a time, with a pause after it that grows
 /// with the size of the answer. Values written here wait in a queue of their own, so that a service that writes much
 /// soon learns of edits to the others.
 extension LinkState {
@@ -24,11 +23,10 @@ extension LinkState {
       let channel = KeyNames.channel(namespace: configuration.namespace, value: key, database: configuration.database)
       for id in subscriptions.listeners(of: Name(channel)) ?? []
       where members[id]?.replica.policy.detectsForeignEdits ?? false {
+        let isExplained = members[id]?.looks.takeExplanation(at: now) ?? false
         if members[id]?.looks.isCommittedSince ?? false {
           checkOwn(id, now: now)
-        } else if members[id]?.looks.isExplained(at: now) ?? false {
-          planLook(at: id, now: now)
-        } else {
+        } else if !isExplained {
           check(id, .edit, now: now)
         }
       }
@@ -44,10 +42,39 @@ extension LinkState {
     }
   }
 
-  /// A message has arrived. It explains the writes of the same moment.
-  mutating func explained(_ id: ReplicaID, now: Instant) {
-    guard members[id]?.looks.explain(at: now) ?? false else { return }
-    planLook(at: id, now: now)
+  /// A message about a new version is about to be taken. It explains the write of the same moment.
+  mutating func explained(_ id: ReplicaID, by message: ChangeMessage, now: Instant) {
+    // Behind a message, the server reports the write if it reports each one, unless there was none: an adoption does not
+    // write the value, and the deletion of a value that is gone does not either.
+    let isOfWrite = message.meta.kind == .set ? !message.meta.isForeign : members[id]?.hasDocument ?? false
+    let until = reportsEachWrite && isOfWrite ? now + Checks.explanation : nil
+    if members[id]?.looks.explain(until: until) ?? false { watchAgain(id, now: now) }
+  }
+
+  /// Whether the server reports each write of a value, behind the message about it. Otherwise it reports the first one
+  /// since the value was tracked, in front of the message.
+  private var reportsEachWrite: Bool { !configuration.namespace.isEmpty }
+
+  /// Tracks a value again, because a server that tracks single keys reports each of them once. The values of the next
+  /// second are tracked together.
+  private mutating func watchAgain(_ id: ReplicaID, now: Instant) {
+    guard !reportsEachWrite, members[id]?.looks.queueWatch() ?? false else { return }
+    let pause = Checks.watchPause * Double.random(in: 0.75..<1.25, using: &random)
+    if checks.watch(id, at: now + pause) { wake(.writer) }
+  }
+
+  private mutating func takeWatches(into work: inout Work, now: Instant) {
+    while let queued = checks.takeWatches(LinkState.keysInOneRead, now: now) {
+      var (ids, names, existing): ([ReplicaID], [KeyNames], Int) = ([], [], 0)
+      for id in queued {
+        guard let name = members[id]?.takeWatch() else { continue }
+        ids.append(id)
+        names.append(name)
+        existing += members[id]?.hasDocument ?? false ? 1 : 0
+      }
+      if names.isEmpty { continue }
+      request(.watch(ids, existing: existing), .watch(names), on: .writer, into: &work, now: now)
+    }
   }
 
   /// Plans a look at a value within a second, one for all events until then.
@@ -101,6 +128,7 @@ extension LinkState {
     checks.beginExpiries(now: now)
     while let id = checks.popExpired(now: now) { check(id, .document, now: now) }
     takePlan(now: now)
+    takeWatches(into: &work, now: now)
     takeOverdue(now: now)
     takeWhole(now: now)
     guard checks.mayBegin(now: now) else { return }
@@ -168,6 +196,11 @@ extension LinkState {
 }
 
 extension LinkState.Member {
+  /// Takes the value out of the queue of those to be tracked again; `nil` if it was looked at meanwhile.
+  fileprivate mutating func takeWatch() -> KeyNames? { looks.takeWatch() ? replica.names : nil }
+
+  fileprivate var hasDocument: Bool { replica.confirmed.content.document != nil }
+
   /// The probability with which the document is read whatever its summary tells.
   ///
   /// - Parameter small: The size, in bytes, up to which a document is read after any summary.

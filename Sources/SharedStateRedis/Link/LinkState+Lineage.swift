@@ -23,7 +23,9 @@ extension LinkState {
     while let (grace, id) = gracePeriods.popEnded(now: now) { apply(members[id]?.replica.graceEnded(grace), to: id) }
     while let id = checks.popConfirmation() { check(id, .document, now: now) }
     let isCommitting = commits.isWaiting || breaks.queue.first != nil
-    let isAsked = reads.isWaiting || isCommitting || !checks.isEmpty(.checks)
+    // A message may have explained the write that the first value was to be checked for.
+    let isChecking = checks.first(.checks).map { members[$0]?.looks.isCheckDue ?? false } ?? false
+    let isAsked = reads.isWaiting || isCommitting || isChecking
     guard let asking = vitals.takeQuestion(isActive: isAsked, now: now) else { return }
     request(.vitals(asking), .vitals, on: .writer, into: &work, now: now)
   }

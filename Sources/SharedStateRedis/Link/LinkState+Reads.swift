@@ -41,7 +41,9 @@ extension LinkState {
       request(.summarizeOnce(read), .summarize([read.names]), on: .writer, into: &work, now: now)
     }
     takeSuspects(into: &work, now: now)
-    while let looks = takeLooks(for: .update, now: now) { summarize(looks, isCheck: false, into: &work, now: now) }
+    while reads.maySummarize, let looks = takeLooks(for: .update, now: now) {
+      summarize(looks, isCheck: false, into: &work, now: now)
+    }
     takeDocuments(into: &work, now: now)
   }
 
@@ -58,12 +60,15 @@ extension LinkState {
   struct LookBatch {
     private(set) var looks: [Look] = []
     private(set) var names: [KeyNames] = []
+    /// Whether any of the documents is so large that only some of its services read it.
+    private(set) var isOfLargeDocuments = false
 
     var isEmpty: Bool { looks.isEmpty }
 
-    mutating func add(_ look: Look, _ names: KeyNames) {
+    mutating func add(_ look: Look, _ names: KeyNames, isLarge: Bool) {
       looks.append(look)
       self.names.append(names)
+      if isLarge { isOfLargeDocuments = true }
     }
   }
 
@@ -81,7 +86,8 @@ extension LinkState {
 
   private mutating func look(at id: ReplicaID, for reason: Reason, in batch: inout LookBatch, now: Instant) {
     guard let (names, check) = members[id]?.leaveQueue(for: reason, now: now), let check else { return }
-    batch.add(Look(id: id, number: members[id]?.beginRead() ?? 0, check: check), names)
+    let isLarge = check == .summary && members[id]?.size ?? 0 > configuration.smallDocument
+    batch.add(Look(id: id, number: members[id]?.beginRead() ?? 0, check: check), names, isLarge: isLarge)
   }
 
   private mutating func takeFirst(for reason: Reason) -> ReplicaID? {
@@ -94,15 +100,23 @@ extension LinkState {
   }
 
   mutating func summarize(_ batch: LookBatch, isCheck: Bool, into work: inout Work, now: Instant) {
-    request(.summarize(batch.looks, isCheck: isCheck), .summarize(batch.names), on: .writer, into: &work, now: now)
+    let command = RedisRequest.Command.summarize(batch.names, listeners: batch.isOfLargeDocuments)
+    reads.beginSummary()
+    request(.summarize(batch.looks, isCheck: isCheck, vitals.latest), command, on: .writer, into: &work, now: now)
   }
 
   /// Summaries have arrived. A document that is known already is not read.
-  mutating func summarized(_ looks: [Look], _ summaries: [StoredSummary], isCheck: Bool, now: Instant) {
+  mutating func summarized(
+    _ looks: [Look],
+    _ summaries: [StoredSummary],
+    isCheck: Bool,
+    _ vitals: Vitals,
+    now: Instant
+  ) {
     var bytes = looks.count * Self.bytesOfSummary
     for (look, summary) in zip(looks, summaries) {
       if let stored = members[look.id]?.known(summary, look.check, small: configuration.smallDocument) {
-        read(stored, of: look.id, look.number, vitals.latest, now: now)
+        read(stored, of: look.id, look.number, vitals, now: now)
       } else {
         bytes += summary.length ?? 0
         queueDocument(of: look.id, bytes: summary.length ?? 0, isCheck: isCheck)
@@ -275,7 +289,8 @@ extension LinkState.Member {
 
   /// The stored value, if the summary tells enough; `nil` if the document has to be read.
   fileprivate mutating func known(_ summary: StoredSummary, _ check: Looks.Check, small: Int) -> StoredValue? {
-    looks.heard(listeners: summary.listeners)
+    if let listeners = summary.listeners { looks.heard(listeners: listeners) }
+    if summary.isAbsent { return StoredValue(meta: summary.meta, content: .absent) }
     if let length = summary.length, length > replica.policy.maximumBytes {
       return StoredValue(meta: summary.meta, content: .oversized(length))
     }

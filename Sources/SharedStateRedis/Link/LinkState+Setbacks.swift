@@ -68,6 +68,8 @@ extension LinkState {
   /// Pauses after a refusal that was reported to the waiters, or for which they go on waiting, because it passes.
   mutating func pauseAfterRefusal(of id: ReplicaID, _ kind: Setback.Kind, now: Instant) {
     let key = Setback.Key(id, kind)
+    // A value whose channel is refused is read once the channel is confirmed.
+    if kind == .read, setbacks[key]?.kind == .subscription { return }
     var setback = setbacks[key] ?? Setback(kind, now: now)
     if setback.kind != kind { setback = Setback(kind, now: now) }
     let isPassing = kind == .commit && members[id]?.replica.refusal != nil

@@ -57,7 +57,10 @@ extension LinkState {
   ) -> Instant {
     var deadline = connections.nextDeadline(of: purpose) ?? now
     defer { connections.wait(purpose, until: deadline) }
-    guard purpose == .writer else { return deadline }
+    guard purpose == .writer else {
+      if let at = subscriptions.next, tracking.state != .requested { deadline = min(deadline, at) }
+      return deadline
+    }
     // The commits to be encoded have no deadline yet.
     if !work.encodings.isEmpty { deadline = min(deadline, now + configuration.requestTimeout) }
     if let at = secrets.next, session.phase == .connected { deadline = min(deadline, at) }
@@ -126,7 +129,7 @@ extension LinkState {
 
   mutating func takeSubscriptions(into work: inout Work, now: Instant) {
     // An announced value may be gone before it is read, and then only an invalidation tells.
-    while let next = subscriptions.next(mayListen: tracking.state != .requested) {
+    while let next = subscriptions.next(mayListen: tracking.state != .requested, now: now) {
       switch next {
       case .subscribeInvalidations:
         let channel = "\(KeyNames.invalidationChannel)"

@@ -34,7 +34,9 @@ package struct LinkState: Sendable {
     case subscribeInvalidations
     case subscribe([String])
     case unsubscribe
-    case summarize([Look], isCheck: Bool)
+    case summarize([Look], isCheck: Bool, Vitals)
+    /// Tracks values again, of which so many have to exist.
+    case watch([ReplicaID], existing: Int)
     /// Reads documents. The answer to a later request may arrive before this one's, so the vitals are those that were
     /// known when it was sent.
     case read([(id: ReplicaID, number: UInt64)], bytes: Int, Vitals)
@@ -62,6 +64,8 @@ package struct LinkState: Sendable {
 
   static let commitsInOneBatch = 256
   static let keysInOneRead = 1_024
+  /// How many requests for summaries may be without an answer. While there are others, a new one has to be full.
+  static let summariesUnderWay = 4
   static let bytesInOneRead = 1 << 20
   /// The pause after a refused commit until it is tried again.
   static let pauseAfterRefusal = Duration.seconds(2)

@@ -17,6 +17,7 @@ struct Looks: Sendable {
   private(set) var isReadQueued = false
   private var queuedCheck: Check?
   private var isOwnCheckQueued = false
+  private var isWatchQueued = false
   private var queuedSummary: Check?
   /// The size, in bytes, of the document that is queued for reading.
   private(set) var queuedDocument: Int?
@@ -29,8 +30,8 @@ struct Looks: Sendable {
   private var isLookingForEdit = false
   /// When it is looked at because of a message, or of a write that a message explains.
   private var planned: Instant?
-  /// When the last message about it arrived.
-  private var announcedAt: Instant?
+  /// Until when the last message explains the next write that the server reports.
+  private var explainsUntil: Instant?
   /// How many services listen to it, as reported last.
   private(set) var listeners = 1
   /// Whether a commit was sent since the last look, so that an invalidation is most likely caused by it.
@@ -46,8 +47,11 @@ struct Looks: Sendable {
   /// When it is due for anti-entropy; `nil` if its first read is still to come.
   func overdueAt(_ interval: Duration) -> Instant? { lookedAt.map { $0 + interval * antiEntropyPart } }
 
-  /// Whether a message that has just arrived explains the write.
-  func isExplained(at now: Instant) -> Bool { announcedAt.map { now < $0 + Checks.explanation } ?? false }
+  /// Whether a message explains the write that the server reports. It explains no other one.
+  mutating func takeExplanation(at now: Instant) -> Bool {
+    defer { explainsUntil = nil }
+    return explainsUntil.map { now < $0 } ?? false
+  }
 
   // MARK: Events
 
@@ -72,11 +76,14 @@ struct Looks: Sendable {
   mutating func turnedDown() { isCommittedSince = false }
 
   /// The server has reported how many services listen to it.
-  mutating func heard(listeners: Int?) { self.listeners = listeners ?? 1 }
+  mutating func heard(listeners: Int) { self.listeners = listeners }
 
-  /// A message has arrived. Returns whether it explains a write that was about to be looked at.
-  mutating func explain(at now: Instant) -> Bool {
-    announcedAt = now
+  /// A message has arrived.
+  ///
+  /// - Parameter moment: Until when it explains the next write that is reported; `nil`: it does not.
+  /// - Returns: Whether it explains one that was about to be looked at.
+  mutating func explain(until moment: Instant?) -> Bool {
+    explainsUntil = moment
     guard queuedCheck == .edit else { return false }
     queuedCheck = .nothing
     return true
@@ -144,9 +151,23 @@ struct Looks: Sendable {
     }
   }
 
-  /// Its summary is requested.
+  /// Queues the value to be tracked again; `false` if it is queued, or about to be looked at, already.
+  mutating func queueWatch() -> Bool {
+    guard !isWatchQueued, !isCheckDue else { return false }
+    isWatchQueued = true
+    return true
+  }
+
+  /// Takes the value out of that queue; `false` if it is not in it any more.
+  mutating func takeWatch() -> Bool {
+    defer { isWatchQueued = false }
+    return isWatchQueued
+  }
+
+  /// Its summary is requested, which tracks it as well.
   mutating func look(isCommitUnderWay: Bool, now: Instant) {
     planned = nil
+    isWatchQueued = false
     (lookedAt, isCommittedSince) = (now, isCommitUnderWay)
   }
 

@@ -23,6 +23,7 @@ struct Reads: Sendable {
   private var documents = [Queue<ReplicaID>](repeating: Queue(), count: Priority.allCases.count)
   private var documentsOnce = Queue<(waiter: LinkState.WaiterID, names: KeyNames, bytes: Int)>()
   private var bytesUnderWay = 0
+  private var summariesUnderWay = 0
   /// Whether a document has to be read while nothing else is under way. Until it is answered, nothing else begins.
   private(set) var isHoldingBack = false
   /// The values at whose documents the last connections broke, and that have had no answer since.
@@ -35,6 +36,16 @@ struct Reads: Sendable {
 
   /// Whether a value of a share waits for its turn.
   var isWaiting: Bool { queue.first != nil }
+
+  /// Whether summaries may be requested. Until the others are answered, more values may come that can be included.
+  var maySummarize: Bool {
+    summariesUnderWay == 0
+      || summariesUnderWay < LinkState.summariesUnderWay && queue.count >= LinkState.keysInOneRead
+  }
+
+  mutating func beginSummary() { summariesUnderWay += 1 }
+
+  mutating func endSummary() { summariesUnderWay -= 1 }
 
   /// Queues a value whose box is behind, or that the program asks for.
   mutating func append(_ id: ReplicaID) { queue.append(id) }

@@ -21,16 +21,25 @@ struct Subscriptions: Sendable {
   }
 
   static let channelsInOneRequest = 1_024
+  /// How long the channels after a subscription wait for others: shares are often made one after the other.
+  static let pause = Duration.milliseconds(10)
 
   private var listeners: [Name: [ReplicaID]] = [:]
   private(set) var confirmed: Set<Name> = []
   private var queue = Queue<Entry>()
+  /// How many subscriptions have no answer. Until then, more channels may come that the next one can include.
+  private var underWay = 0
+  /// When the next subscription may be sent.
+  private var mayBeginAt: Instant?
 
   /// Whether no replica listens to any channel.
   var isEmpty: Bool { listeners.isEmpty }
 
   /// Whether a request waits to be sent.
   var isWaiting: Bool { queue.first != nil }
+
+  /// When channels that wait for others are subscribed to; `nil`: none does.
+  var next: Instant? { isWaiting && underWay == 0 ? mayBeginAt : nil }
 
   /// The replicas that listen to a channel, the oldest first; `nil` if there is none.
   func listeners(of channel: Name) -> [ReplicaID]? { listeners[channel] }
@@ -75,19 +84,24 @@ struct Subscriptions: Sendable {
   }
 
   /// The connection is gone.
-  mutating func disconnect() { (confirmed, queue) = ([], Queue()) }
+  mutating func disconnect() { (confirmed, queue, underWay, mayBeginAt) = ([], Queue(), 0, nil) }
+
+  /// A subscription was answered.
+  mutating func answered() { underWay -= 1 }
 
   /// Takes the next request.
   ///
   /// - Parameter mayListen: Whether channels of values may be subscribed to yet.
-  mutating func next(mayListen: Bool) -> Request? {
+  mutating func next(mayListen: Bool, now: Instant) -> Request? {
     while let first = queue.first {
       switch first {
       case .subscribeInvalidations:
         _ = queue.popFirst()
         return .subscribeInvalidations
       case .subscribe:
-        guard mayListen else { return nil }
+        let isDue = underWay == 0 && mayBeginAt.map { $0 <= now } ?? true
+        guard mayListen, isDue || queue.count >= Self.channelsInOneRequest else { return nil }
+        (underWay, mayBeginAt) = (underWay + 1, now + Self.pause)
         return .subscribe(
           takeChannels {
             if case .subscribe(let channel) = $0 { channel } else { nil }
@@ -97,7 +111,9 @@ struct Subscriptions: Sendable {
         guard mayListen else { return nil }
         _ = queue.popFirst()
         let channels = suspects.filter { listeners[Name($0)] != nil }
-        if !channels.isEmpty { return .subscribe(channels) }
+        guard !channels.isEmpty else { continue }
+        underWay += 1
+        return .subscribe(channels)
       case .unsubscribe:
         return .unsubscribe(
           takeChannels {

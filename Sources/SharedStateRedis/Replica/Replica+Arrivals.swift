@@ -157,7 +157,7 @@ extension Replica {
       confirmed.content.document != nil && confirmed.left == nil && confirmed.meta?.revision == confirmed.revision
     let commit = isKnown ? confirmed.meta : nil
     let author = confirmed.isByWriter ? commit?.writer : nil
-    let error = error.written(by: author.flatMap { $0.hasPrefix(Meta.foreignMark) ? nil : $0 })
+    let error = error.written(by: author.flatMap { commit?.isForeign ?? false ? nil : $0 })
     shown.markUnreadable(error)
     guard reports.noteUnreadable(confirmed.content) else { return [] }
     let lastCommit = commit.map { LastCommit(revision: $0.revision, writer: $0.writer) }
@@ -210,7 +210,8 @@ extension Replica {
     case .oversized, .otherType: return false
     case .document, .absent: break
     }
-    if held.meta == nil, stored.meta == nil { return evictions == 0 }
+    // A service that finds nothing, and has never held anything, has nothing to lose.
+    if held.meta == nil, stored.meta == nil { return evictions == 0 && stored.content != .absent }
     let isGone = stored.content == .absent && stored.meta?.kind != .deleted
     guard stored.meta == nil || isGone, held.restorable != nil else { return false }
     return vitals == held.sighting
@@ -235,9 +236,18 @@ extension Replica {
     return act(on: verdict, stored, vitals)
   }
 
+  private func isOlderThanGone(_ stored: StoredValue) -> Bool {
+    guard held.restorable == nil, let meta = stored.meta, stored.document != nil, confirmed.content == .absent,
+      meta.revision < confirmed.revision
+    else { return false }
+    return confirmed.meta.map { !meta.lineage.covers($0.version) } ?? true
+  }
+
   /// The verdict as the key's policy and the server's permissions allow it.
   private func adapted(_ verdict: Verdict, to stored: StoredValue) -> Verdict {
     let mayRestore = policy.dataLoss == .reseed && circumstances.mayRestore
+    // A later version is gone for good. The older one that another service has restored gets a revision above it.
+    if verdict == .follow, mayRestore, isOlderThanGone(stored) { return adapted(.adopt, to: stored) }
     if !mending.isPermitted {
       switch verdict {
       case .restore, .giveBack, .wait(.antiEntropy): return .leave
@@ -360,7 +370,7 @@ extension Replica {
   /// Whether the confirmed state equals the one before it, so that there is nothing to show.
   private func changesNothing(after content: StoredValue.Content) -> Bool {
     // A tombstone that replaces a lost one, where nothing was stored, deletes nothing.
-    let isReplaced = content == .absent && confirmed.meta?.writer.hasPrefix(Meta.foreignMark) ?? false
+    let isReplaced = content == .absent && confirmed.meta?.isForeign ?? false
     let isYielding =
       hasPendingChange && confirmed.meta?.kind == .deleted && shown.baseRevision != .none && !isReplaced
     return content == confirmed.content && !isYielding

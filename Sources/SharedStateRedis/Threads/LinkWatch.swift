@@ -319,7 +319,7 @@ extension RedisStore {
       revision = stored.meta?.revision.rawValue ?? 0
       writtenAt = stored.meta.map { Date(timeIntervalSince1970: Double($0.revision.rawValue) / 1_000_000) }
       writtenBy = stored.meta?.writer
-      isForeign = stored.meta?.writer.hasPrefix(Meta.foreignMark) ?? true
+      isForeign = stored.meta?.isForeign ?? true
       size = stored.content == .absent ? nil : StoredSummary(of: stored).length
     }
   }

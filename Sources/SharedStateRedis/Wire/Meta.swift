@@ -23,6 +23,9 @@ package struct Meta: Hashable, Sendable {
   /// no slash, so no service can have such a name.
   static let foreignMark = "foreign/"
 
+  /// Whether it describes a foreign edit.
+  var isForeign: Bool { writer.hasPrefix(Self.foreignMark) }
+
   /// - Parameter lineage: `nil` if the writer knows no lines.
   package init(
     revision: Revision,

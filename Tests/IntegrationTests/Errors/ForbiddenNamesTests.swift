@@ -134,15 +134,18 @@ struct ForbiddenNamesTests {
     #expect(isForbidden(error))
   }
 
-  @Test("without TYPE and EXISTS, present values are read, and an absent one says why it is unknown")
+  @Test("without TYPE and EXISTS, values are read, and one that is no string says why it is unknown")
   func withoutTypes() async throws {
     let backend = try ServerBackend(configuration: ["user default on nopass ~* &* +@all -type -exists"])
     try backend.set("there", "7")
+    try backend.setList("list")
     let store = try backend.store()
     @Shared(.redis("there", store: store)) var there = 1
     @Shared(.redis("absent", store: store)) var absent = 1
+    @Shared(.redis("list", store: store)) var list = 1
     try await $there.becomes(7)
-    try await $absent.status { self.isForbidden($0.loadError) }
+    try await $absent.load()
+    try await $list.status { self.isForbidden($0.loadError) }
     #expect($there.loadError == nil)
   }
 

@@ -7,6 +7,7 @@ final class Way: Sendable {
   private let keys = Atomic(0)
   private let bytes = Atomic(0)
   private let commits = Atomic(0)
+  private let sent = Atomic(0)
   private let gate = Mutex<Gate?>(nil)
 
   /// The number of values that were read or compared.
@@ -17,6 +18,9 @@ final class Way: Sendable {
 
   /// The number of commits that were sent.
   var commitsSent: Int { commits.load(ordering: .relaxed) }
+
+  /// The number of requests that were sent, except pings.
+  var requestsSent: Int { sent.load(ordering: .relaxed) }
 
   /// Prevents new connections of the service. The caller cuts its open connections afterwards.
   func close() { isClosed.store(true, ordering: .sequentiallyConsistent) }
@@ -48,6 +52,8 @@ final class Way: Sendable {
   fileprivate func count(_ requests: [RedisRequest]) {
     for request in requests {
       if case .commit = request.command { commits.add(1, ordering: .relaxed) }
+      if case .ping = request.command { continue }
+      sent.add(1, ordering: .relaxed)
     }
   }
 }

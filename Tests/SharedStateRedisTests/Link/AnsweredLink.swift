@@ -145,7 +145,7 @@ struct AnsweredLink {
   static func usual(_ command: RedisRequest.Command) -> RedisReply {
     switch command {
     case .read(let names): .values(names.map { _ in StoredValue(meta: nil, content: .absent) })
-    case .summarize(let names): .summaries(names.map { _ in StoredSummary(meta: nil, length: 0) })
+    case .summarize(let names, _): .summaries(names.map { _ in StoredSummary(meta: nil, length: 0) })
     case .subscribe: .subscribed
     case .unsubscribe: .unsubscribed
     case .secret: .secret(nil)

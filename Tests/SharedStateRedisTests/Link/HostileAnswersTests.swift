@@ -96,7 +96,7 @@ struct HostileAnswersTests {
       case .vitals: return .vitals(Vitals(era: Era(1), evictions: hostility.evicts ? UInt64(count) : 0))
       case .read(let names):
         return .values(names.map { _ in isHostile ? hostility.reading.value(count) : Stored.present.value(count) })
-      case .summarize(let names):
+      case .summarize(let names, _):
         return .summaries(names.map { _ in StoredSummary(of: hostility.reading.value(count)) })
       case .commit: return hostility.commit.reply(hostility.conflicting, count)
       case .restore: return hostility.restore.reply(hostility.conflicting, count)
@@ -154,7 +154,7 @@ struct HostileAnswersTests {
       var answered = AnsweredLink(settling: link) { command, count in
         switch command {
         case .read(let names): .values(names.map { _ in Stored.present.value(count) })
-        case .summarize(let names): .summaries(names.map { _ in StoredSummary(of: Stored.present.value(count)) })
+        case .summarize(let names, _): .summaries(names.map { _ in StoredSummary(of: Stored.present.value(count)) })
         case .commit, .restore: answer.reply(.present, count)
         default: nil
         }

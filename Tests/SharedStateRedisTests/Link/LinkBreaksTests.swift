@@ -37,7 +37,7 @@ struct LinkBreaksTests {
     private func answer(_ command: RedisRequest.Command) throws(RedisSharedStateError) -> RedisReply? {
       switch command {
       case .read(let names): return .values(names.map { stored[$0.value] ?? .nothing })
-      case .summarize(let names): return .summaries(names.map { StoredSummary(of: stored[$0.value] ?? .nothing) })
+      case .summarize(let names, _): return .summaries(names.map { StoredSummary(of: stored[$0.value] ?? .nothing) })
       case .commit(let commit):
         sent[commit.names.value, default: 0] += 1
         guard !poison.contains(commit.names.value) else {

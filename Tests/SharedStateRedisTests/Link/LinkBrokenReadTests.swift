@@ -15,7 +15,7 @@ struct LinkBrokenReadTests {
 
     func answer(_ command: RedisRequest.Command) throws(RedisSharedStateError) -> RedisReply? {
       switch command {
-      case .summarize(let names): return .summaries(names.map { _ in StoredSummary(of: Self.stored) })
+      case .summarize(let names, _): return .summaries(names.map { _ in StoredSummary(of: Self.stored) })
       case .read(let names):
         if names.count > limit || names.contains(where: { poison.contains($0.value) }) {
           breaks += 1

@@ -25,7 +25,7 @@ struct LinkSetbackTests {
     switch command {
     case .commit, .restore: .commit(.conflict(stored))
     case .read(let names): .values(names.map { _ in stored })
-    case .summarize(let names): .summaries(names.map { _ in StoredSummary(of: stored) })
+    case .summarize(let names, _): .summaries(names.map { _ in StoredSummary(of: stored) })
     default: nil
     }
   }
@@ -162,7 +162,7 @@ struct LinkSetbackTests {
     var (exchange, _) = try exchange { command, _ in
       switch command {
       case .read(let names): return .values(names.map { _ in foreign })
-      case .summarize(let names): return .summaries(names.map { _ in StoredSummary(of: foreign) })
+      case .summarize(let names, _): return .summaries(names.map { _ in StoredSummary(of: foreign) })
       case .commit:
         revision += 1
         return .commit(.committed(revision: Revision(revision), parent: .none))
@@ -191,7 +191,7 @@ struct LinkSetbackTests {
     var (exchange, id) = try exchange { command, _ in
       switch command {
       case .read(let names): return .values(names.map { _ in stored() })
-      case .summarize(let names): return .summaries(names.map { _ in StoredSummary(of: stored()) })
+      case .summarize(let names, _): return .summaries(names.map { _ in StoredSummary(of: stored()) })
       case .commit:
         revision += 1
         return .commit(.committed(revision: Revision(revision), parent: Revision(revision - 1)))
@@ -225,7 +225,7 @@ struct LinkSetbackTests {
     func answer(_ command: RedisRequest.Command) -> RedisReply? {
       switch command {
       case .read(let names): return .values(names.map { _ in stored })
-      case .summarize(let names): return .summaries(names.map { _ in StoredSummary(of: stored) })
+      case .summarize(let names, _): return .summaries(names.map { _ in StoredSummary(of: stored) })
       case .vitals: return .vitals(Vitals(era: Era(1), evictions: evictions))
       case .restore(let restore):
         restores += 1
@@ -316,7 +316,7 @@ struct LinkSetbackTests {
     for number in 0..<1_000 { _ = try link.join("key\(number)") }
     var exchange = AnsweredLink(link) { command, _ in
       switch command {
-      case .summarize(let names) where names.contains { $0.value == "key617" }:
+      case .summarize(let names, _) where names.contains { $0.value == "key617" }:
         .failure(.permissionDenied(operation: "MGET"))
       default: nil
       }
@@ -338,7 +338,9 @@ struct LinkSetbackTests {
     for number in 0..<100 { _ = try link.join("key\(number)") }
     var exchange = AnsweredLink(link) { command, _ in
       switch command {
+      case .summarize(let names, _): .summaries(names.map { _ in StoredSummary(of: Self.value(5)) })
       case .read(let names) where names.contains { $0.value == "key17" }: .failure(.permissionDenied(operation: "MGET"))
+      case .read(let names): .values(names.map { _ in Self.value(5) })
       default: nil
       }
     }

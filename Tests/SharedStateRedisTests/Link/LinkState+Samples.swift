@@ -14,6 +14,7 @@ extension LinkState {
         operationTimeout: .seconds(10),
         writer: "test@host/1/n",
         nonce: "n",
+        smallDocument: 1_024,
         restsWhenUnused: restsWhenUnused
       ),
       seed: 1
@@ -57,7 +58,7 @@ extension LinkState {
         case .read(let names):
           read += names.map(\.value)
           reply = .values(names.map { _ in stored })
-        case .summarize(let names):
+        case .summarize(let names, _):
           reply = .summaries(names.map { _ in StoredSummary(of: stored, listeners: listeners) })
         case .ping, .role: reply = .pong
         case .secret: reply = .secret(nil)

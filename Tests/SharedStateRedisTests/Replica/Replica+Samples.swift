@@ -64,6 +64,13 @@ extension ChangeMessage {
   static func deleted(_ revision: UInt64) -> Self { make(revision, .deleted) }
   static func byReference(_ revision: UInt64) -> Self { make(revision, .reference) }
 
+  /// The announcement of an adopted edit.
+  static func adopted(_ revision: UInt64, _ text: String) -> Self {
+    var message = set(revision, text)
+    message.meta.writer = Meta.foreignMark + message.meta.writer
+    return message
+  }
+
   private static func make(_ revision: UInt64, _ content: Content) -> Self {
     Self(revision: Revision(revision), parent: Revision(revision - 1), writer: "other", content: content)
   }

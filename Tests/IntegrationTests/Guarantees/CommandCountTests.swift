@@ -1,0 +1,91 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateRedisTesting
+import Testing
+
+/// Counts do not depend on the machine, so that a design that asks more shows here at once.
+@Suite("Bounded: the commands that a server runs", .timeLimit(.minutes(5)), .endsStores)
+struct CommandCountTests {
+  private typealias Document = String
+
+  private static let names = (0..<1_000).map { "value:\($0)" }
+
+  /// A document of 1 KiB.
+  private static func document(_ number: Int) -> Document {
+    String(repeating: "x", count: 1_014) + String(format: "%08d", number)
+  }
+
+  private func store(
+    _ label: String,
+    _ namespace: String,
+    on backend: ServerBackend,
+    _ way: Way = Way()
+  ) throws -> RedisStore {
+    try backend.store(label, way: way) {
+      $0.namespace = namespace
+      // Neither comparing nor keeping alive is what is counted here.
+      $0.antiEntropyInterval = .seconds(86_400)
+      $0.keepAliveInterval = .seconds(3_600)
+    }
+  }
+
+  private func share(_ names: some Sequence<String>, in store: RedisStore) async throws -> [Shared<Document>] {
+    let shares = names.map { Shared<Document>(wrappedValue: "", .redis($0, store: store)) }
+    for share in shares { try await share.status { !$0.isLoading } }
+    return shares
+  }
+
+  /// Changes every value of one service, and waits until all others show it.
+  private func change(_ shares: [Shared<Document>], _ others: [[Shared<Document>]], to number: Int) async throws {
+    let document = Self.document(number)
+    for share in shares { share.withLock { $0 = document } }
+    for others in others { for share in others { try await share.becomes(document) } }
+  }
+
+  @Test("stay few when a thousand values of ten services change, start included", arguments: ["", "shop:"])
+  func fanOut(namespace: String) async throws {
+    let backend = try ServerBackend()
+    let before = try backend.commands
+    let stores = try (0..<10).map { try store("service\($0)", namespace, on: backend) }
+    var shares: [[Shared<Document>]] = []
+    for store in stores { shares.append(try await share(Self.names, in: store)) }
+    try await change(shares[0], Array(shares.dropFirst()), to: 1)
+    try await stores[0].flush(within: patience)
+    #expect(try backend.commands - before <= 25_000)
+  }
+
+  @Test("are none in a service that hears of a change, or few without a namespace", arguments: ["", "shop:"])
+  func heardChanges(namespace: String) async throws {
+    let changes = 400
+    let backend = try ServerBackend()
+    let ways = (0..<4).map { _ in Way() }
+    var shares: [[Shared<Document>]] = []
+    for (number, way) in ways.enumerated() {
+      let store = try store("service\(number)", namespace, on: backend, way)
+      shares.append(try await share(Self.names.prefix(changes), in: store))
+    }
+    let before = ways.map(\.requestsSent)
+    // One after the other, so that no service falls behind.
+    for index in 0..<changes {
+      try await change([shares[0][index]], shares.dropFirst().map { [$0[index]] }, to: 1)
+    }
+    for (way, before) in zip(ways, before).dropFirst() {
+      // None of these requests is more than two commands.
+      let perChange = Double(2 * (way.requestsSent - before)) / Double(changes)
+      #expect(perChange <= (namespace.isEmpty ? 0.05 : 0))
+    }
+  }
+
+  @Test("are little more than one for each new value", arguments: ["", "shop:"])
+  func creation(namespace: String) async throws {
+    let backend = try ServerBackend()
+    let store = try store("service", namespace, on: backend)
+    _ = try await share(["first"], in: store)
+    let before = try backend.commands
+    let names = (0..<5_000).map { "new:\($0)" }
+    let shares = try await share(names, in: store)
+    let perValue = Double(try backend.commands - before) / Double(shares.count)
+    #expect(perValue <= 1.5)
+  }
+}
