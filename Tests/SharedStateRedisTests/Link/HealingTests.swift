@@ -18,31 +18,41 @@ struct HealingTests {
       links[index].failed(epoch: links[index].session.epoch, error: .lost, now: start)
       _ = links[index].instruction(for: .writer, now: start + .seconds(60))
       links[index].connect(at: start)
-      links[index].answerOnce(at: start)
-      links[index].showAll()
     }
     var restored: Set<KeyNames> = []
     var refused = 0
-    var isOver = false
-    while !isOver {
+    func stored(_ names: KeyNames) -> StoredValue {
+      restored.contains(names) ? Self.value : StoredValue(meta: nil, content: .absent)
+    }
+    for pass in 0..<1_000 where restored.count < Self.names.count {
+      let now = start + Subscriptions.pause * pass
       var announced: [Restore] = []
-      isOver = true
       for index in links.indices {
-        for request in try links[index].someWork(for: .writer, now: start).requests {
-          guard case .restore(let restore) = request.command else { continue }
-          isOver = false
-          let isFirst = restored.insert(restore.names).inserted
-          if isFirst { announced.append(restore) } else { refused += 1 }
-          let reply = isFirst ? CommitReply.committed(revision: Revision(5), parent: .none) : .conflict(Self.value)
-          links[index].receive(.reply(id: request.id, .commit(reply)), on: .writer, at: start)
+        for purpose in ConnectionPurpose.allCases {
+          let work = links[index].work(for: purpose, epoch: links[index].session.epoch, now: now)
+          for request in work?.requests ?? [] {
+            let reply: RedisReply
+            switch request.command {
+            case .restore(let restore):
+              let isFirst = restored.insert(restore.names).inserted
+              if isFirst { announced.append(restore) } else { refused += 1 }
+              reply = .commit(isFirst ? .committed(revision: Revision(5), parent: .none) : .conflict(Self.value))
+            case .summarize(let names, _):
+              reply = .summaries(names.map { StoredSummary(of: stored($0), listeners: nil) })
+            case .read(let names): reply = .values(names.map(stored))
+            case .ping, .role: reply = .pong
+            case .secret: reply = .secret(nil)
+            default: reply = .subscribed
+            }
+            links[index].receive(.reply(id: request.id, reply), on: purpose, at: now)
+          }
         }
       }
       for index in links.indices {
         for restore in announced {
           let channel = restore.names.channel
           let payload = restore.message.payload(on: channel, provenBy: links[index].secrets.newest)
-          let message = RedisEvent.message(channel: channel, payload: payload)
-          links[index].receive(message, on: .subscriber, at: start)
+          links[index].receive(.message(channel: channel, payload: payload), on: .subscriber, at: now)
         }
       }
     }
@@ -58,8 +68,10 @@ struct HealingTests {
       _ = try link.join(names, name: names.value, valueType: "Int", policy: policy)
     }
     link.connect(at: start)
-    link.answerOnce(at: start, stored: Self.value)
-    link.showAll()
+    for pass in 0..<100 {
+      link.answerOnce(at: start + Subscriptions.pause * pass, stored: Self.value)
+      link.showAll()
+    }
     return link
   }
 }
