@@ -317,6 +317,10 @@ package struct Replica: Sendable {
   private mutating func nextCommit() -> [Action] {
     guard mayBeginCommit, !isPausing, !isCommitUnderWay else { return [] }
     if let job = inFlight {
+      if passesOverHeld(job) {
+        giveUp(job)
+        return resume(job.updates, .outcomeUnknown(name: name)) + nextCommit()
+      }
       guard isOutdated(job) else { return maySend(job) ? [.commit] : refuseUpdates() + waitUntilReadable() }
       giveUp(job)
       return putBack(job, nil) + nextCommit()
@@ -326,6 +330,16 @@ package struct Replica: Sendable {
     if !pending.updates.isEmpty, pending.verification == nil { return refused + [.commit] }
     guard pending.hasSnapshot else { return refused }
     return refused + (mayCommit ? [.commit] : waitUntilReadable())
+  }
+
+  /// Whether updates that are to be sent again would take effect on a version older than the held one: the server has
+  /// lost that, and has again the version that they expect.
+  private func passesOverHeld(_ job: Job) -> Bool {
+    guard case .updates = job.purpose, job.isInterrupted, let meta = held.meta, let repair = mending.repair,
+      repair.kind == .restore || repair.kind == .giveBack
+    else { return false }
+    return repair.stored.revision == job.expected && meta.revision > job.expected
+      && !job.hasMade(meta, writer: policy.writer)
   }
 
   /// Whether a commit that is not under way has to be made anew, on a new base or after something else.

@@ -169,6 +169,29 @@ struct ReplicaLossTests {
     #expect(replica.confirmed.state == .document(5, "a"))
   }
 
+  @Test("ExactlyOnceUpdates: an update is not sent again to a server that has lost a version newer than its base")
+  func updateOnALostVersion() {
+    for isHeard in [true, false] {
+      var replica = Replica.reading()
+      _ = replica.stored(.absent)
+      _ = replica.update(waiter: 1)
+      #expect(replica.beginsEncoding() == true)
+      _ = replica.encoded(.success(Data("b".utf8)), stamp: 0, operation: .number(1))
+      #expect(replica.takeWrite() != nil)
+      if isHeard { _ = replica.announced(.set(5, "a")) }
+      deliver(replica.disconnected(.lost), to: &replica, outcome: .shown)
+      replica.connected(Replica.Circumstances(runID: "2"))
+      _ = replica.subscribed()
+      let actions = replica.stored(.absent)
+      #expect(actions.contains(.resume([1], .outcomeUnknown(name: "flags"))) == isHeard)
+      if isHeard {
+        #expect(restored(&replica) == .document(Data("a".utf8)))
+      } else {
+        #expect(replica.takeWrite()?.operation == .number(1))
+      }
+    }
+  }
+
   @Test("an own commit that took effect and was lost since is no conflict", arguments: [true, false])
   func ownCommitLost(isUpdate: Bool) {
     var replica = Replica.live(at: 5, "a", conflict: .reject)
