@@ -99,23 +99,25 @@ struct ReplicaMessageTests {
     #expect(replica.takeWrite() == nil)
   }
 
-  @Test("PendingSurvives: a save that reports the discarded change lets go of the box")
-  func discarded() {
+  /// A replica whose change has yielded to a message.
+  private func discarding() -> Replica {
     var replica = Replica.live(at: 5, "a", conflict: .reject)
     _ = replica.changed()
     deliver(replica.announced(.set(6, "b"), vitals: .calm), to: &replica, outcome: .superseded)
     #expect(replica.beginsEncoding() == true)
     _ = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
+    return replica
+  }
+
+  @Test("PendingSurvives: a save that reports the discarded change lets go of the box")
+  func discarded() {
+    var replica = discarding()
     #expect(replica.save(waiter: 5, stamp: 1).contains(.settled))
   }
 
   @Test("makes a rejecting change yield at once")
   func rejection() {
-    var replica = Replica.live(at: 5, "a", conflict: .reject)
-    _ = replica.changed()
-    deliver(replica.announced(.set(6, "b"), vitals: .calm), to: &replica, outcome: .superseded)
-    #expect(replica.beginsEncoding() == true)
-    _ = replica.encoded(.success(Data("c".utf8)), stamp: 1, operation: .number(1))
+    var replica = discarding()
     #expect(!replica.hasPendingChange)
     #expect(replica.takeWrite() == nil)
   }
