@@ -175,6 +175,10 @@ MEMORY_TESTS = 'EvictionTests/(pressure|comingBackTogether)'
 # minutes.
 SLOW_CODE_TESTS = ManySlowValuesTests
 
+# Tests that count the commands of ten thousand shares. The counts are those of the ordinary run, and the shares take
+# minutes under the sanitizer.
+COUNT_TESTS = CommandCountTests
+
 # A world runs everything on one thread. Under the sanitizer, thousands of worlds take minutes, in which no other test
 # makes progress.
 WORLD_TESTS = TestWorldTests
@@ -187,7 +191,7 @@ SERVER_TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 THREAD_OPTIONS = TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer-suppressions.txt
 THREAD_TESTS = scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build \
 	--skip $(EXIT_TESTS) --skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS) \
-	--skip $(WORLD_TESTS)
+	--skip $(WORLD_TESTS) --skip $(COUNT_TESTS)
 
 check-threads: check-build
 	@scripts/require hiredis redis-server

@@ -66,14 +66,18 @@ struct CommandCountTests {
       shares.append(try await share(Self.names.prefix(changes), in: store))
     }
     let before = ways.map(\.requestsSent)
+    let start = ContinuousClock.now
     // One after the other, so that no service falls behind.
     for index in 0..<changes {
       try await change([shares[0][index]], shares.dropFirst().map { [$0[index]] }, to: 1)
     }
+    // Without a namespace, the values that have changed are watched again together, once a second: so a busy machine
+    // takes more requests for as many changes.
+    let seconds = Double((ContinuousClock.now - start).components.seconds + 1)
+    let most = namespace.isEmpty ? 0.05 * Double(changes) + 2 * seconds : 0
     for (way, before) in zip(ways, before).dropFirst() {
       // None of these requests is more than two commands.
-      let perChange = Double(2 * (way.requestsSent - before)) / Double(changes)
-      #expect(perChange <= (namespace.isEmpty ? 0.05 : 0))
+      #expect(Double(2 * (way.requestsSent - before)) <= most)
     }
   }
 
