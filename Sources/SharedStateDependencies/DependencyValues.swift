@@ -58,6 +58,11 @@ public struct DependencyValues: Sendable {
     }
   }
 
+  /// The innermost override of a dependency; `nil`: there is none. Takes no lock, unlike a default.
+  package func override<Key: TestDependencyKey>(of key: Key.Type) -> Key.Value? {
+    overrides[ObjectIdentifier(key)]?.value(of: key)
+  }
+
   /// The context, which selects the defaults.
   public var context: DependencyContext {
     get { (cache ?? .current).context(or: contextOverride) }

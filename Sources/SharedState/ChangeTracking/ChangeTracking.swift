@@ -75,7 +75,8 @@ final class DependencyTracking: Sendable {
 extension DependencyValues {
   /// Tracks the changes that are made with these dependencies.
   var tracking: DependencyTracking? {
-    get { self[TrackingKey.self] }
+    // Only an override tracks, and every thread of a test asks for it with each change.
+    get { override(of: TrackingKey.self) ?? nil }
     set { self[TrackingKey.self] = newValue }
   }
 
