@@ -209,7 +209,7 @@ public final class RedisStore: Sendable {
 
   private func wait(for waiters: [LinkState.WaiterID], _ countdown: Countdown, within timeout: Duration) async throws {
     guard !waiters.isEmpty else { return }
-    // The writer's thread watches the deadline, unless it is busy connecting. A timer would wake two more threads.
+    // The link's thread watches the deadline, unless it is busy connecting. A timer would wake two more threads.
     let timer =
       isInTouch
       ? nil

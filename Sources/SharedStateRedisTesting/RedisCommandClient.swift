@@ -27,7 +27,7 @@ package struct RedisCommandClient: Sendable {
     var replies: [RedisServerReply] = []
     let handle: RedisStream.Handler = { (reply) throws(RedisSharedStateError) in replies.append(.init(reply)) }
     while replies.count < commands.count {
-      guard Instant.now < deadline, try !stream.receive(until: deadline, waker: nil, handle).isEmpty else {
+      guard Instant.now < deadline, try stream.receive(until: deadline, handle) else {
         throw RedisSharedStateError.timedOut(operation: "a command of a test")
       }
     }

@@ -18,11 +18,10 @@ package final class EndlessTransport: Transport {
 
   package func write(_ bytes: UnsafeRawBufferPointer) -> Int { bytes.count }
 
-  package func wait(for wanted: Readiness, waker: Waker?, until deadline: Instant) -> Readiness {
-    guard let waker, waker.isWoken else { return wanted }
-    waker.clear()
-    return wanted.union(.woken)
-  }
+  /// There is no socket, and nobody has to wait.
+  package let descriptor: CInt = -1
+
+  package func wait(for wanted: Readiness, until deadline: Instant) -> Readiness { wanted }
 
   package func close() {}
 }

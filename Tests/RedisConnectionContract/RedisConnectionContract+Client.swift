@@ -193,7 +193,7 @@ extension RedisConnectionContract {
     private func receive(until promise: String, _ isKept: () -> Bool) throws {
       let deadline = Instant.now + .seconds(10)
       while !isKept() {
-        for event in try connection.receive(until: deadline) {
+        for event in try connection.receive(until: deadline, waker: waker) {
           switch event {
           case .reply(let id, let reply):
             guard replies.updateValue(reply, forKey: id) == nil, id <= lastRequest else {

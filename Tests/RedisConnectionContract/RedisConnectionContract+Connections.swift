@@ -36,7 +36,7 @@ extension RedisConnectionContract {
       let deadline = Instant.now + .milliseconds(20)
       // A wake-up that is left over may end a receive early.
       while .now < deadline {
-        let events = try client.connection.receive(until: deadline)
+        let events = try client.connection.receive(until: deadline, waker: client.waker)
         try expect(events.isEmpty, "nothing was asked for, but there came \(events)")
       }
     },
@@ -46,7 +46,9 @@ extension RedisConnectionContract {
       try client.connection.send([RedisRequest(id: 1, command: .ping)])
       let patience = Instant.now + .seconds(10)
       var events: [RedisEvent] = []
-      while events.isEmpty, .now < patience { events = try client.connection.receive(until: .now - .seconds(1)) }
+      while events.isEmpty, .now < patience {
+        events = try client.connection.receive(until: .now - .seconds(1), waker: client.waker)
+      }
       guard case .reply(1, .pong)? = events.first else { throw Violation("the ping is answered with \(events)") }
     },
 
@@ -54,10 +56,16 @@ extension RedisConnectionContract {
       let client = try scene.connect(.subscriber)
       let deadline = Instant.now + .seconds(60)
       client.waker.wake()
-      try expect(client.connection.receive(until: deadline).isEmpty, "a waker that was woken brings no events")
+      try expect(
+        client.connection.receive(until: deadline, waker: client.waker).isEmpty,
+        "a waker that was woken brings no events"
+      )
       let waker = client.waker
       Thread.detachNewThread { waker.wake() }
-      try expect(client.connection.receive(until: deadline).isEmpty, "a waker that is woken brings no events")
+      try expect(
+        client.connection.receive(until: deadline, waker: client.waker).isEmpty,
+        "a waker that is woken brings no events"
+      )
       try expect(.now < deadline, "waking did not end the wait")
       try client.ping()
     },

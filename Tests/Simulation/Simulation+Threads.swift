@@ -21,7 +21,7 @@ extension Simulation {
     guard thread.tasks.isEmpty else { return perform(thread.tasks.removeFirst(), by: thread, in: service) }
     switch thread.step {
     case .perform:
-      decide(thread, after: .performed([], isDone: true), in: service)
+      decide(thread, after: .performed([]), in: service)
     case .wait:
       thread.isWoken = false
       decide(thread, after: .nothing, in: service)

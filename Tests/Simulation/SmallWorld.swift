@@ -312,7 +312,7 @@ struct SmallWorld {
     while true {
       switch services[index].next(purpose, after: report, now: now) {
       case .perform(let effects):
-        report = .performed(effects.compactMap { perform($0, in: index) }, isDone: true)
+        report = .performed(effects.compactMap { perform($0, in: index) })
       case .connect:
         if let id = try? server.connect(name: "\(index)", purpose: purpose, waker: Self.waker) {
           services[index].wires[purpose] = Wire(id: id)

@@ -4,7 +4,8 @@ import SharedStateRedis
 // The benchmarks; see README.md. They start themselves as another process with the first commands.
 let arguments = Array(CommandLine.arguments.dropFirst())
 let options = [
-  "--local", "--store", "--documents", "--latency", "--throughput", "--herd", "--fan-out", "--deliveries", "--fleet", "--repair",
+  "--local", "--store", "--documents", "--latency", "--throughput", "--herd", "--fan-out", "--deliveries", "--fleet",
+  "--repair",
   "--quick",
 ]
 switch arguments.first {
@@ -64,7 +65,10 @@ case _ where Set(arguments).isSubset(of: options):
   }
   if parts.isEmpty || parts.contains("--deliveries") {
     let deliveries = DeliveriesBenchmark(isQuick: isQuick)
-    table.append("1,000 changes of 1 KiB in ten services of this process, for each delivery", try await deliveries.run())
+    table.append(
+      "1,000 changes of 1 KiB in ten services of this process, for each delivery",
+      try await deliveries.run()
+    )
   }
   if parts.isEmpty || parts.contains("--fleet") {
     table.append("Fleets on one server", try await FleetBenchmark(isQuick: isQuick).run())

@@ -8,7 +8,6 @@ package final class HiredisConnection: RedisConnection {
   private let user: String
   /// Whether the server does not let the user ask what it may access.
   private var hidesRights = false
-  private let waker: Waker
   let encoder: RequestEncoder
 
   /// Whether summarized values are tracked; values that scripts read are not.
@@ -40,7 +39,6 @@ package final class HiredisConnection: RedisConnection {
     stream: RedisStream,
     purpose: ConnectionPurpose,
     user: String = "default",
-    waker: Waker,
     digests: ScriptDigests,
     facts: ServerFacts
   ) {
@@ -48,7 +46,6 @@ package final class HiredisConnection: RedisConnection {
     self.stream = stream
     self.facts = facts
     self.purpose = purpose
-    self.waker = waker
     encoder = RequestEncoder(formatter: stream.formatter, digests: digests)
     stream.bound = purpose == .subscriber ? .push : .word
   }
@@ -71,16 +68,13 @@ package final class HiredisConnection: RedisConnection {
     try stream.flush()
   }
 
-  package func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
+  package var interest: Interest { events.isEmpty ? stream.interest : .arrived }
+
+  package func receive() throws(RedisSharedStateError) -> [RedisEvent] {
     defer { events.removeAll() }
-    hasHeard = !events.isEmpty
-    guard events.isEmpty else { return events }
-    var readiness: Readiness
-    repeat {
-      readiness = try stream.receive(until: deadline, waker: waker, handle)
-      if stream.receivedBytes - heardBytes >= Self.heardPiece { hear() }
-      // A part of a reply is no reason to return; the deadline or a wake-up is.
-    } while events.isEmpty && !readiness.contains(.woken) && Instant.now < deadline
+    hasHeard = false
+    try stream.receive(handle)
+    if stream.receivedBytes - heardBytes >= Self.heardPiece { hear() }
     return events
   }
 

@@ -13,7 +13,7 @@ package struct HiredisConnector: RedisConnector {
     waker: Waker,
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
-    // The waker is not watched here, and so keeps a wake-up for the first `receive`: a wake-up does not say whether it
+    // The waker is not watched here, and so keeps a wake-up for the first wait on the connection: a wake-up does not say whether it
     // is about stopping or about ordinary work, and ordinary work must not end an attempt. Its descriptor is made now,
     // so that a lack of descriptors is noticed before the handshake, not after it.
     _ = try waker.descriptor
@@ -32,7 +32,6 @@ package struct HiredisConnector: RedisConnector {
       stream: stream,
       purpose: purpose,
       user: configuration.credentials?.user ?? "default",
-      waker: waker,
       digests: handshake.digests,
       facts: facts
     )
@@ -59,7 +58,7 @@ package struct HiredisConnector: RedisConnector {
     }
     while !handshake.isDone {
       // The deadline is checked even when data arrives: a server that keeps sending must not extend it.
-      guard Instant.now < deadline, try !receive(from: stream, until: deadline, handle).isEmpty else {
+      guard Instant.now < deadline, try receive(from: stream, until: deadline, handle) else {
         throw .timedOut(operation: "the handshake")
       }
     }
@@ -70,9 +69,9 @@ package struct HiredisConnector: RedisConnector {
     from stream: RedisStream,
     until deadline: Instant,
     _ handle: RedisStream.Handler
-  ) throws(RedisSharedStateError) -> Readiness {
+  ) throws(RedisSharedStateError) -> Bool {
     do throws(RedisSharedStateError) {
-      return try stream.receive(until: deadline, waker: nil, handle)
+      return try stream.receive(until: deadline, handle)
     } catch {
       guard case .disconnected(let reason) = error.cause, stream.receivedBytes == 0 else { throw error }
       // A server that expects TLS closes the connection without an answer.

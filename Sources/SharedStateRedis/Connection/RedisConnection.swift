@@ -2,26 +2,28 @@ package import Foundation
 
 /// One connection to one server: takes batches of typed requests, and returns typed replies and pushed messages.
 ///
-/// A connection is used by one thread at a time, and only its ``Waker`` may be used from anywhere: see
-/// ``OpenConnection``. Once a method has thrown, the connection can only be closed.
+/// A connection is used by one thread at a time, and only the ``Waker`` that it was opened with may be used from
+/// anywhere: see ``OpenConnection``. No method waits. Once a method has thrown, the connection can only be closed.
 package protocol RedisConnection: AnyObject {
   /// The facts that the server reported while the connection was opened.
   var facts: ServerFacts { get }
 
-  /// Starts sending a batch of requests, in one write where possible.
-  ///
-  /// Returns without waiting. ``receive(until:)`` sends the data that the server does not accept at once.
+  /// What has to happen before ``receive()`` has anything to do.
+  var interest: Interest { get }
+
+  /// Starts sending a batch of requests, in one write where possible. ``receive()`` sends the data that the server does
+  /// not accept at once.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   func send(_ requests: [RedisRequest]) throws(RedisSharedStateError)
 
-  /// Waits until something has arrived, the waker was woken, or the deadline has passed, and returns the events so far.
+  /// Returns the events that have arrived, if any, and sends what could not be sent before.
   ///
   /// Messages keep their order. Replies keep the order of their requests, except that a request that needs a second
   /// round trip (for an unknown script, or for the type of a key) is answered later.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/protocolViolation``.
-  func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent]
+  func receive() throws(RedisSharedStateError) -> [RedisEvent]
 
-  /// Whether the last ``receive(until:)`` has received a complete reply or message, or a large part of one. A few bytes
+  /// Whether the last ``receive()`` has received a complete reply or message, or a large part of one. A few bytes
   /// do not show that a server makes progress.
   var hasHeard: Bool { get }
 
@@ -29,12 +31,22 @@ package protocol RedisConnection: AnyObject {
   func close()
 }
 
+/// What a thread waits for before it lets a connection receive.
+package enum Interest: Sendable {
+  /// Nothing: something has arrived already.
+  case arrived
+  /// The socket with this descriptor is ready for one of these operations.
+  case socket(CInt, Readiness)
+  /// A wake-up of the connection's waker, or this time.
+  case wakeUp(by: Instant?)
+}
+
 /// Opens connections to one server.
 package protocol RedisConnector: Sendable {
   /// Opens a connection that is ready for use: authenticated, named, on its database, and to a primary.
   ///
   /// Blocks the calling thread until then, but no longer than until the deadline. A wake-up in the meantime does not
-  /// end the wait, and is kept for the connection's first ``RedisConnection/receive(until:)``.
+  /// end the wait, and is kept for the first wait on the connection.
   /// - Throws: ``RedisSharedStateError``: the server cannot be reached, refuses the credentials or an operation, or is
   ///   no primary.
   func connect(

@@ -34,7 +34,7 @@ package final class RedisStream {
     buffer.deallocate()
   }
 
-  /// Sends as much as the transport accepts, without waiting. ``receive(until:waker:_:)`` sends the rest.
+  /// Sends as much as the transport accepts, without waiting. ``receive(_:)`` sends the rest.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   package func flush() throws(RedisSharedStateError) {
     while !formatter.isEmpty {
@@ -44,28 +44,31 @@ package final class RedisStream {
     }
   }
 
-  /// Waits until something arrives, the waker is woken, or the deadline has passed; handles the replies that have
-  /// arrived, and returns what ended the wait. Empty: the deadline.
+  /// What has to happen before ``receive(_:)`` has anything to do.
+  package var interest: Interest {
+    // What is left of a full buffer is probably there already.
+    expectsMore ? .arrived : .socket(transport.descriptor, wanted)
+  }
+
+  private var wanted: Readiness { formatter.isEmpty ? .readable : [.readable, .writable] }
+
+  /// Waits until something arrives or the deadline has passed, and handles the replies that have arrived. The method
+  /// returns after each piece that arrives, so that the caller can check the clock in between.
   ///
-  /// Unsent commands are sent as soon as the transport accepts them, even while replies are read, so that neither side
-  /// waits for ever for the other to read. The handler may add commands. The method returns after each piece that
-  /// arrives, so that a caller that waits for more can check the clock in between.
+  /// - Returns: Whether anything happened before the deadline.
+  /// - Throws: The errors of ``receive(_:)``.
+  package func receive(until deadline: Instant, _ handle: Handler) throws(RedisSharedStateError) -> Bool {
+    if !expectsMore, try transport.wait(for: wanted, until: deadline).isEmpty { return false }
+    try receive(handle)
+    return true
+  }
+
+  /// Handles the replies that have arrived, and sends the unsent commands that the transport accepts: even while
+  /// replies are read, so that neither side waits for ever for the other to read. The handler may add commands.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/protocolViolation``.
-  package func receive(
-    until deadline: Instant,
-    waker: Waker?,
-    _ handle: Handler
-  ) throws(RedisSharedStateError) -> Readiness {
-    // More data is probably there. Checking the waker takes no system call.
-    if expectsMore, !(waker?.isWoken ?? false), try read(handle) > 0 {
-      try flush()
-      return .readable
-    }
-    let wanted: Readiness = formatter.isEmpty ? .readable : [.readable, .writable]
-    let readiness = try transport.wait(for: wanted, waker: waker, until: deadline)
+  package func receive(_ handle: Handler) throws(RedisSharedStateError) {
     // Reading comes first, so that the last words of a server before it closes the connection are handled.
-    if readiness.contains(.readable) { try read(handle) }
-    guard !readiness.isEmpty else { return readiness }
+    try read(handle)
     do throws(RedisSharedStateError) {
       try flush()
     } catch {
@@ -73,11 +76,9 @@ package final class RedisStream {
       try read(handle)
       throw error
     }
-    return readiness
   }
 
-  @discardableResult
-  private func read(_ handle: Handler) throws(RedisSharedStateError) -> Int {
+  private func read(_ handle: Handler) throws(RedisSharedStateError) {
     let count = try transport.read(into: buffer)
     expectsMore = count == buffer.count
     receivedBytes += count
@@ -88,6 +89,5 @@ package final class RedisStream {
       while let reply = try parser.next() { try handle(reply) }
       position = end
     }
-    return count
   }
 }

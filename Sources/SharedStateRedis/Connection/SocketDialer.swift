@@ -70,7 +70,7 @@ package struct SocketDialer: Sendable {
     setOptions(of: transport.descriptor)
     if connect(transport.descriptor, address.ai_addr, address.ai_addrlen) != 0 {
       guard errno == EINPROGRESS || errno == EINTR else { throw Self.unreachable(errno) }
-      guard try !transport.wait(for: .writable, waker: nil, until: deadline).isEmpty else {
+      guard try !transport.wait(for: .writable, until: deadline).isEmpty else {
         throw .timedOut(operation: "connecting")
       }
       var code: CInt = 0

@@ -2,8 +2,11 @@ import Glibc
 
 /// Carries the bytes of one connection, and owns its file descriptor. TLS would be another conforming type.
 ///
-/// It belongs to the thread that opened it. Only ``wait(for:waker:until:)`` blocks.
+/// Only ``wait(for:until:)`` blocks.
 package protocol Transport: AnyObject {
+  /// Becomes readable or writable with the transport; negative once closed.
+  var descriptor: CInt { get }
+
   /// Reads the bytes that have arrived, at most as many as fit; 0: none have arrived yet.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``, also when the other side has closed.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisSharedStateError) -> Int
@@ -12,17 +15,12 @@ package protocol Transport: AnyObject {
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   func write(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) -> Int
 
-  /// Blocks until one of the wanted operations is possible, the waker was woken, or the deadline has passed, and
-  /// returns which; empty: the deadline. A waker that was woken is cleared.
+  /// Blocks until one of the wanted operations is possible, or the deadline has passed, and returns which; empty: the
+  /// deadline.
   ///
   /// A broken connection is readable and writable, so that the next attempt reports the reason.
-  /// - Throws: ``RedisSharedStateError/Code/unreachable`` and ``RedisSharedStateError/Code/disconnected``: the
-  ///   system lacks the resources to wait.
-  func wait(
-    for wanted: Readiness,
-    waker: Waker?,
-    until deadline: Instant
-  ) throws(RedisSharedStateError) -> Readiness
+  /// - Throws: ``RedisSharedStateError/Code/disconnected``: the system lacks the resources to wait.
+  func wait(for wanted: Readiness, until deadline: Instant) throws(RedisSharedStateError) -> Readiness
 
   /// Closes the descriptor. Closing twice does nothing.
   func close()
@@ -42,28 +40,32 @@ package struct Readiness: OptionSet, Sendable {
   package static let readable = Readiness(rawValue: 1)
   /// Bytes can be written.
   static let writable = Readiness(rawValue: 2)
-  /// The waker was woken.
-  package static let woken = Readiness(rawValue: 4)
+
+  /// As `poll` expects it.
+  var events: Int16 {
+    Int16((contains(.readable) ? CInt(POLLIN) : 0) | (contains(.writable) ? CInt(POLLOUT) : 0))
+  }
+
+  /// - Parameter happened: As `poll` returns it.
+  init(happened: Int16) {
+    self = []
+    let isBroken = CInt(happened) & CInt(POLLERR | POLLHUP | POLLNVAL) != 0
+    if isBroken || CInt(happened) & CInt(POLLIN) != 0 { insert(.readable) }
+    if isBroken || CInt(happened) & CInt(POLLOUT) != 0 { insert(.writable) }
+  }
 }
 
 /// A connected, non-blocking socket: TCP or Unix.
 package final class SocketTransport: Transport {
   /// Negative once closed.
   package private(set) var descriptor: CInt
-  /// The socket and the waker, side by side as `poll` requires, and allocated only once.
-  private let watched: UnsafeMutablePointer<pollfd>
 
   /// Takes over a connected, non-blocking descriptor.
   package init(descriptor: CInt) {
     self.descriptor = descriptor
-    watched = .allocate(capacity: 2)
-    watched.initialize(repeating: pollfd(), count: 2)
   }
 
-  deinit {
-    close()
-    watched.deallocate()
-  }
+  deinit { close() }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisSharedStateError) -> Int {
     while true {
@@ -89,34 +91,14 @@ package final class SocketTransport: Transport {
 
   package func wait(
     for wanted: Readiness,
-    waker: Waker?,
     until deadline: Instant
   ) throws(RedisSharedStateError) -> Readiness {
-    var events: CInt = 0
-    if wanted.contains(.readable) { events |= POLLIN }
-    if wanted.contains(.writable) { events |= POLLOUT }
-    watched[0] = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-    // `poll` ignores a negative descriptor.
-    watched[1] = pollfd(fd: try waker?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
-    while true {
-      let count = poll(watched, 2, deadline.pollTimeout())
-      if count == 0 { return [] }
-      guard count > 0 else {
-        let code = errno
-        guard code == EINTR else { throw .disconnected(reason: Self.text(of: code)) }
-        continue
-      }
-      var readiness: Readiness = []
-      let happened = CInt(watched[0].revents)
-      let broken = happened & (POLLERR | POLLHUP | POLLNVAL) != 0
-      if broken || happened & POLLIN != 0 { readiness.insert(.readable) }
-      if broken || happened & POLLOUT != 0 { readiness.insert(.writable) }
-      if watched[1].revents != 0, let waker {
-        waker.clear()
-        readiness.insert(.woken)
-      }
-      return readiness
+    var watched = pollfd(fd: descriptor, events: wanted.events, revents: 0)
+    while poll(&watched, 1, deadline.pollTimeout()) < 0 {
+      let code = errno
+      guard code == EINTR else { throw .disconnected(reason: Self.text(of: code)) }
     }
+    return Readiness(happened: watched.revents)
   }
 
   package func close() {

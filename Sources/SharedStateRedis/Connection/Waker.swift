@@ -63,6 +63,11 @@ package final class Waker: Sendable {
 
   /// Forgets the wake-ups so far. Look for their reasons only afterwards.
   package func clear() {
+    // A wake-up that is under way may still write to the descriptor. Then a wait ends once too often.
+    if isWoken { drain() }
+  }
+
+  private func drain() {
     let event = event.load(ordering: .relaxed)
     var count: eventfd_t = 0
     // Emptied before the flag is cleared: a wake-up in between writes nothing, and the caller looks for its reason
@@ -73,10 +78,15 @@ package final class Waker: Sendable {
 
   /// Blocks until a wake-up or the deadline, then forgets the wake-ups so far.
   package func wait(until deadline: Instant) {
+    sleep(until: deadline)
+    drain()
+  }
+
+  private func sleep(until deadline: Instant) {
     let event = event.load(ordering: .relaxed)
     if event >= 0 {
-      var watched = pollfd(fd: event, events: Int16(POLLIN), revents: 0)
       // An interruption by a signal looks like a wake-up, which does no harm.
+      var watched = pollfd(fd: event, events: Int16(POLLIN), revents: 0)
       _ = poll(&watched, 1, deadline.pollTimeout())
     } else {
       let date = Date(timeIntervalSinceNow: Instant.now.duration(to: deadline) / .seconds(1))
@@ -84,7 +94,56 @@ package final class Waker: Sendable {
       while !isWoken, condition.wait(until: date) {}
       condition.unlock()
     }
-    clear()
+  }
+
+  /// Blocks until one of the two connections has something to receive, there is a wake-up, or the deadline has passed.
+  /// The wake-ups so far are not forgotten.
+  ///
+  /// - Parameter interests: What the connections wait for; `nil`: there is no connection.
+  /// - Returns: Which connections have something to receive.
+  /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/disconnected``: the system lacks
+  ///   the resources to wait.
+  package func wait(
+    for interests: PerConnection<Interest?>,
+    until deadline: Instant
+  ) throws(RedisSharedStateError) -> PerConnection<Bool> {
+    var deadline = deadline
+    var arrived = PerConnection { _ in false }
+    // Both sockets and the waker.
+    var watched = (pollfd(), pollfd(), pollfd(fd: -1, events: Int16(POLLIN), revents: 0))
+    var hasSocket = false
+    (watched.0.fd, watched.1.fd) = (-1, -1)
+    for purpose in ConnectionPurpose.allCases {
+      switch interests[purpose] {
+      case nil: break
+      case .arrived: arrived[purpose] = true
+      case .wakeUp(let by): deadline = min(deadline, by ?? deadline)
+      case .socket(let descriptor, let wanted):
+        hasSocket = true
+        let socket = pollfd(fd: descriptor, events: wanted.events, revents: 0)
+        if purpose == .writer { watched.0 = socket } else { watched.1 = socket }
+      }
+    }
+    let isReady = arrived[.writer] || arrived[.subscriber] || isWoken
+    guard hasSocket else {
+      if !isReady { sleep(until: deadline) }
+      return arrived
+    }
+    watched.2.fd = try descriptor
+    let count = withUnsafeMutablePointer(to: &watched) {
+      $0.withMemoryRebound(to: pollfd.self, capacity: 3) { poll($0, 3, isReady ? 0 : deadline.pollTimeout()) }
+    }
+    // After an interruption by a signal, nothing has arrived, and the caller waits again.
+    if count < 0, errno != EINTR { throw .disconnected(reason: SocketTransport.text(of: errno)) }
+    guard count > 0 else { return arrived }
+    if watched.0.revents != 0 { arrived[.writer] = true }
+    if watched.1.revents != 0 { arrived[.subscriber] = true }
+    // What a wake-up has written after it was forgotten.
+    if watched.2.revents != 0, !isWoken {
+      var count: eventfd_t = 0
+      eventfd_read(watched.2.fd, &count)
+    }
+    return arrived
   }
 
   /// Waits as a task in a test's world; the wake-ups so far are not forgotten.

@@ -2,15 +2,13 @@
 final class InProcessConnection: RedisConnection {
   private let server: InProcessRedis
   private let id: Int
-  private let waker: Waker
   let facts: ServerFacts
   /// Always `false`, because nothing arrives in parts.
   let hasHeard = false
 
-  init(server: InProcessRedis, id: Int, waker: Waker) {
+  init(server: InProcessRedis, id: Int) {
     self.server = server
     self.id = id
-    self.waker = waker
     facts = server.perform { $0.facts(for: id) }
   }
 
@@ -23,14 +21,10 @@ final class InProcessConnection: RedisConnection {
     try server.perform { server throws(RedisSharedStateError) in try server.send(requests, from: id) }
   }
 
-  func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
-    if hasOutput {
-      // Cleared before the output is taken, so that later output wakes again.
-      waker.clear()
-    } else {
-      waker.wait(until: min(deadline, nextExpiry ?? deadline))
-    }
-    return try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) }
+  var interest: Interest { hasOutput ? .arrived : .wakeUp(by: nextExpiry) }
+
+  func receive() throws(RedisSharedStateError) -> [RedisEvent] {
+    try server.perform { server throws(RedisSharedStateError) in try server.takeOutput(for: id) }
   }
 
   /// Whether output has arrived, or the connection is down.
@@ -79,6 +73,6 @@ package struct InProcessConnector: RedisConnector {
     let id = try server.perform { server throws(RedisSharedStateError) in
       try server.connect(name: client, purpose: purpose, waker: waker)
     }
-    return id.map { InProcessConnection(server: server, id: $0, waker: waker) }
+    return id.map { InProcessConnection(server: server, id: $0) }
   }
 }

@@ -138,6 +138,6 @@ struct Connections: Sendable {
     return ends[purpose].isWaiting
   }
 
-  /// Whether the writer's thread looks at the deadlines at this moment or earlier.
+  /// Whether the writer's role looks at the deadlines at this moment or earlier.
   func looks(by deadline: Instant) -> Bool { ends[.writer].waitsUntil.map { $0 <= deadline } ?? false }
 }

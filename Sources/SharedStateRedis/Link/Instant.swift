@@ -17,6 +17,8 @@ package struct Instant: Comparable, Hashable, Sendable {
 
   /// A moment before the start of every clock.
   static let past = Instant(elapsed: .seconds(-1))
+  /// Later than all others.
+  static let never = Instant(elapsed: .seconds(1 << 40))
 
   /// The same moment on the schedule of a test's world.
   var onSchedule: Duration { elapsed }

@@ -187,6 +187,7 @@ extension LinkState {
     var error: RedisSharedStateError?
     switch reply {
     case .committed:
+      committedUntracked(id, now: now)
       switch repair {
       case .edit: error = conflicted(id, with: nil, now: now)
       case .loss:

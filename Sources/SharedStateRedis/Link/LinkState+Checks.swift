@@ -6,8 +6,8 @@ import SharedState
 /// An invalidation says that some client has written a key. In most cases a message explains it: both come from the
 /// same server at the same moment. Then one service has to check whether an edit hides behind the invalidation: the one
 /// that made the change. The others only see to it that the next write is reported. If the author is gone, anti-entropy
-/// finds the edit. A write that no message explains is checked immediately. Checks are collected for a moment and sent in one batch at a time, with a pause after it that grows
-/// with the size of the answer. Values written here wait in a queue of their own, so that a service that writes much
+/// finds the edit. A write that no message explains is checked immediately. Checks are collected for a moment and sent in
+/// one batch at a time, with a pause after it that grows with the size of the answer. Values written here wait in a queue of their own, so that a service that writes much
 /// soon learns of edits to the others.
 extension LinkState {
   /// Some client has written keys; `nil` if any key may have been written.
@@ -61,6 +61,13 @@ extension LinkState {
     guard !reportsEachWrite, members[id]?.looks.queueWatch() ?? false else { return }
     let pause = Checks.watchPause * Double.random(in: 0.75..<1.25, using: &random)
     if checks.watch(id, at: now + pause) { wake(.writer) }
+  }
+
+  /// A change of this service has taken effect. If the value is not tracked at the moment, as shortly after a change of
+  /// another service, nothing reports an edit that follows, and nobody but the author looks for one.
+  mutating func committedUntracked(_ id: ReplicaID, now: Instant) {
+    guard tracking.state == .on, members[id]?.looks.isWatchQueued ?? false else { return }
+    checkOwn(id, now: now)
   }
 
   private mutating func takeWatches(into work: inout Work, now: Instant) {

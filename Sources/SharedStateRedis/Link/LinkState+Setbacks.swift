@@ -191,7 +191,7 @@ extension LinkState {
     now: Instant
   ) {
     setbacks.pause(setback, for: key, until: now + pause)
-    // The writer's thread watches the deadlines.
+    // The writer's role watches the deadlines.
     wake(.writer)
   }
 

@@ -214,7 +214,7 @@ extension LinkState {
     end(waiter, breaking ?? reason ?? .timedOut(operation: known.operation))
   }
 
-  /// Makes the writer's thread watch a deadline. It need not be woken if it looks earlier anyway.
+  /// Makes the thread watch a deadline. It need not be woken if it looks earlier anyway.
   private mutating func watch(_ deadline: Instant) {
     if !connections.looks(by: deadline) { wake(.writer) }
   }

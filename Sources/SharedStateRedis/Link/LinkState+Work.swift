@@ -122,7 +122,7 @@ extension LinkState {
     commits.endEncoding(bytes: size)
   }
 
-  /// Wakes the writer's thread for a commit that may have waited for room, because nothing else does.
+  /// Wakes the thread for a commit that may have waited for room, because nothing else does.
   private mutating func wakeIfThereIsRoom() {
     if commits.isWaiting && commits.hasRoom || breaks.queue.first != nil { wake(.writer) }
   }

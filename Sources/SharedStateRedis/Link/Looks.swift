@@ -17,7 +17,8 @@ struct Looks: Sendable {
   private(set) var isReadQueued = false
   private var queuedCheck: Check?
   private var isOwnCheckQueued = false
-  private var isWatchQueued = false
+  /// Whether it waits to be tracked again.
+  private(set) var isWatchQueued = false
   private var queuedSummary: Check?
   /// The size, in bytes, of the document that is queued for reading.
   private(set) var queuedDocument: Int?

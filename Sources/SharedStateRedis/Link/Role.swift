@@ -1,11 +1,11 @@
-/// The work for one of the two connections of a link, as a pure value: the loop of the thread that does it.
+/// The work for one of the two connections of a link, as a pure value: the thread of the link has both roles.
 ///
-/// A thread takes the role, asks for the next step, takes that step without the lock, and reports the result before it
-/// asks again. It performs the resulting effects itself, one by one: most of them take microseconds, and handing each to
-/// another thread would take longer. When an effect takes too long, the role goes to a new thread, which continues from
-/// the state kept here. The old thread only finishes that effect, and others that have come up for the same owner
-/// meanwhile, and then ends. This is the leader and followers pattern, combined with the way Go's scheduler retakes a
-/// processor from a thread that is in a system call.
+/// It asks a role for the next step, takes that step without the lock, and reports the result before it asks again. It
+/// performs the resulting effects itself, one by one: most of them take microseconds, and handing each to another thread
+/// would take longer. When an effect takes too long, the roles go to a new thread, which continues from the state kept
+/// here. The old thread only finishes that effect, and others that have come up for the same owner meanwhile, and then
+/// ends. This is the leader and followers pattern, combined with the way Go's scheduler retakes a processor from a
+/// thread that is in a system call.
 package struct Role<Connection> {
   /// What the thread does without the lock.
   package enum Step {
@@ -25,8 +25,8 @@ package struct Role<Connection> {
   package enum Report {
     /// The thread has waited, or closed the connection, or has just got the role.
     case nothing
-    /// Effects were performed: all, or some whose outcomes ought not to wait for the others.
-    case performed([LinkState.Effect.Outcome], isDone: Bool)
+    /// The effects were performed; some may have been postponed.
+    case performed([LinkState.Effect.Outcome])
     case opened(Connection, ServerFacts)
     /// The connection could not be opened, or broke.
     case failed(RedisSharedStateError)
@@ -101,8 +101,8 @@ package struct Role<Connection> {
   private mutating func note(_ report: Report, in link: inout LinkState, now: Instant) {
     switch report {
     case .nothing: break
-    case .performed(let outcomes, let isDone):
-      isPerforming = !isDone
+    case .performed(let outcomes):
+      isPerforming = false
       for outcome in outcomes { note(outcome, in: &link, now: now) }
     case .opened(let connection, let facts):
       self.connection = connection

@@ -32,7 +32,7 @@ extension Link {
     case .resume(_, let error, _, let callbacks):
       for callback in callbacks { callback(error.map(Result.failure) ?? .success(nil)) }
     case .answer(_, let stored, let callback): callback(.success(stored))
-    case .wake(let purpose): wakers[purpose].wake()
+    case .wake(let purpose): wake(purpose)
     case .statusChanged(let session, let number): onStatusChange(session, number)
     case .sessionChanged(let session): watch.sessionChanged(session)
     case .incident(let name, let incident): watch.happened(incident, to: name)

@@ -1,52 +1,53 @@
+import SharedStateDependencies
 import Synchronization
 
-/// The jobs of one role, which its thread runs one by one.
+/// The jobs of a link, which its thread runs one by one.
 ///
-/// The list has a lock of its own, so that its thread competes with callers that change values for the link's lock only
+/// The list has a lock of its own, so that the thread competes with callers that change values for the link's lock only
 /// once for each batch of jobs. Where both locks are taken, the link's comes first.
 final class JobList: Sendable {
   enum Next: Sendable {
     case job(Job)
-    /// Outcomes for the state machines, to be reported before the jobs that follow from them. `isDone`: no job is left.
-    case report([Job.Outcome], isDone: Bool)
+    /// Outcomes for the state machines, to be reported before the jobs that follow from them. The rest has to wait,
+    /// because the jobs have kept the thread from everything else for long enough.
+    case report([Job.Outcome], rest: [Job])
     /// Another thread has taken over the list. The outcome of the last job is not in it.
     case lost
   }
 
-  /// Which jobs take too long.
-  enum Delay: Sendable {
-    case none
-    /// The job that the thread is running.
-    case ofOne
-    /// All jobs together, so that other work waits for them, but no single one.
-    case ofMany
-  }
+  /// How long jobs may keep the thread from everything else, as long as no single one takes longer.
+  static let slice = Duration.milliseconds(5)
 
   private struct Running: Sendable {
     let owner: Job.Owner?
-    /// How many ticks have found this job running.
+    /// How many ticks in a row have found this job running.
     var ticks = 0
+    /// How long its thread had waited for a processor at the first of these ticks.
+    var runDelay: Duration?
   }
 
   private struct State {
     /// The number of the thread that has the list.
     var turn: UInt64?
+    var thread: SystemThread?
     /// Bounded by the jobs that one batch of replies leads to.
     var jobs = Queue<Job>()
     var outcomes: [Job.Outcome] = []
     var running: Running?
-    /// How many ticks have found a job running since the last report.
-    var ticks = 0
-    /// How many ticks have found a job running since the list was last empty, on whichever threads: many slow jobs, one
-    /// after the other, hold up other work as well.
-    var ticksOfAll = 0
+    /// When the present slice ends; `nil`: no job has run since the last report.
+    var sliceEnd: Instant?
   }
 
   private let state = Mutex(State())
 
   /// Gives the list to its first thread, or to one that follows a thread that has ended.
   func begin(_ turn: UInt64) {
-    state.withLock { $0.turn = turn }
+    state.withLock { ($0.turn, $0.thread) = (turn, nil) }
+  }
+
+  /// The thread with this number is this one.
+  func enter(_ turn: UInt64, _ thread: SystemThread?) {
+    state.withLock { if $0.turn == turn { $0.thread = thread } }
   }
 
   /// Adds jobs.
@@ -60,47 +61,33 @@ final class JobList: Sendable {
   }
 
   /// The next step of a thread after a job.
-  func next(for turn: UInt64, after outcome: Job.Outcome?) -> Next {
+  func next(for turn: UInt64, after outcome: Job.Outcome?, now: Instant) -> Next {
     state.withLock { state in
       guard state.turn == turn else { return .lost }
       state.running = nil
       if let outcome { state.outcomes.append(outcome) }
-      // Outcomes are reported early, so that their waiters do not wait for many other slow jobs.
-      let isSlow = state.ticks > 0 && !state.outcomes.isEmpty
-      guard !isSlow, let job = state.jobs.popFirst() else {
-        defer { (state.outcomes, state.ticks) = ([], 0) }
-        let isDone = state.jobs.first == nil
-        if isDone { state.ticksOfAll = 0 }
-        return .report(state.outcomes, isDone: isDone)
+      let sliceEnd = state.sliceEnd ?? now + Self.slice
+      guard now < sliceEnd, let job = state.jobs.popFirst() else {
+        defer { (state.outcomes, state.sliceEnd, state.jobs) = ([], nil, Queue()) }
+        return .report(state.outcomes, rest: state.jobs.all)
       }
-      state.running = Running(owner: job.owner)
+      (state.running, state.sliceEnd) = (Running(owner: job.owner), sliceEnd)
       return .job(job)
     }
   }
 
-  /// Notes that time has passed, and returns which jobs take too long; `nil`: the thread is not running a job.
-  func tick() -> Delay? {
+  /// Notes that time has passed, and returns whether the job that the thread is running takes too long; `nil`: it is not
+  /// running one. Time in which the thread waited for a processor does not count.
+  func tick(runDelay: (SystemThread) -> Duration? = \.runDelay) -> Bool? {
     state.withLock { state in
-      guard let ticks = state.running?.ticks else { return nil }
-      state.running?.ticks = ticks + 1
-      state.ticks += 1
-      state.ticksOfAll += 1
-      if ticks + 1 > JobWatch.patience { return .ofOne }
-      return state.ticksOfAll > JobWatch.patience && state.jobs.first != nil ? .ofMany : Delay.none
-    }
-  }
-
-  /// Takes away the waiting jobs, when jobs take too long together. The jobs of the owner whose job is running stay:
-  /// the same thread runs them, in order.
-  func takeRest() -> [Job] {
-    state.withLock { state in
-      let own = state.running?.owner
-      var (kept, rest) = (Queue<Job>(), [Job]())
-      while let job = state.jobs.popFirst() {
-        if job.owner == nil || job.owner == own { kept.append(job) } else { rest.append(job) }
+      guard let running = state.running else { return nil }
+      let runDelay = state.thread.flatMap(runDelay)
+      if let runDelay, let before = running.runDelay, runDelay - before > JobWatch.tick * running.ticks / 2 {
+        state.running?.ticks = 0
       }
-      state.jobs = kept
-      return rest
+      if state.running?.ticks == 0 { state.running?.runDelay = runDelay }
+      state.running?.ticks += 1
+      return state.running?.ticks ?? 0 > JobWatch.patience
     }
   }
 
@@ -118,7 +105,7 @@ final class JobList: Sendable {
     try state.withLock { state throws(Failure) in
       guard let running = state.running else { return nil }
       try start()
-      (state.running, state.turn) = (nil, turn)
+      (state.running, state.sliceEnd, state.turn, state.thread) = (nil, nil, turn, nil)
       guard let owner = running.owner else { return (nil, []) }
       var (its, others) = ([Job](), Queue<Job>())
       while let job = state.jobs.popFirst() {

@@ -14,7 +14,7 @@ final class JobWatch: Sendable {
   /// The number of ticks without any job after which a link is not watched any more.
   static let lingering = 10
   /// Shorter than a delay that anybody would notice, and longer than most code takes.
-  private static let tick = Duration.milliseconds(10)
+  static let tick = Duration.milliseconds(10)
   /// In seconds.
   private static let pauseAfterRefusal = 0.1
 

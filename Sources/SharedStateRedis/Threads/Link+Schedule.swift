@@ -1,44 +1,61 @@
 import SharedStateDependencies
 
-/// The roles in a test's world: tasks that do what the threads do, one step at a time. Between steps, the schedule
-/// decides which task runs next. Data takes time to travel in both directions.
+/// The thread in a test's world: a task that does what the thread does. Whenever it waits, the schedule decides which
+/// task runs next. Data takes time to travel in both directions.
 extension Link {
   /// In microseconds.
   private static let longestTravel: UInt64 = 1_000
 
-  /// The body of a task that has a role. Runs until the role or the schedule ends.
-  func run(_ purpose: ConnectionPurpose, _ turn: UInt64, on schedule: any Schedule) async {
-    let waker = wakers[purpose]
-    var report = Report.nothing
+  /// The body of the task that has both roles. Runs until the task or the schedule ends.
+  func run(_ turn: UInt64, on schedule: any Schedule) async {
+    var waits = PerConnection { _ in Wait.none }
     while !schedule.hasEnded {
-      switch decide(purpose, after: report) {
-      case .perform:
-        // Nothing takes the role away, because no watch looks for slow code here.
-        report = performJobs(of: purpose, turn) ?? .nothing
-      case .wait(let until):
-        await waker.wait(until: until)
-        waker.clear()
-        report = .nothing
-      case .connect:
-        report = await connect(purpose, waker, on: schedule)
-      case .exchange(let open, let requests, let until):
-        report = await exchange(requests, on: open, waker, until: until, schedule)
-      case .close(let open):
-        open.connection.close()
-        report = .nothing
-      case .end:
-        return
+      for purpose in [ConnectionPurpose.subscriber, .writer] {
+        guard let report = report(of: waits[purpose]) else { continue }
+        guard let wait = await proceed(purpose, after: report, turn, on: schedule) else { return }
+        waits[purpose] = wait
       }
+      if !schedule.hasEnded { await sleep(&waits, on: schedule) }
     }
     // Resumes all waiters with an error.
     stop()
   }
 
-  private func connect(
+  /// Takes the steps of a role until it waits; `nil`: the task ends.
+  private func proceed(
     _ purpose: ConnectionPurpose,
-    _ waker: Waker,
+    after report: Report,
+    _ turn: UInt64,
     on schedule: any Schedule
-  ) async -> Report {
+  ) async -> Wait? {
+    var report = report
+    while true {
+      switch decide(purpose, after: report) {
+      case .perform:
+        // Nothing takes the roles away, because no watch looks for slow code here, and no time passes meanwhile.
+        report = performJobs(turn) ?? .nothing
+      case .connect:
+        report = await connect(purpose, on: schedule)
+      case .exchange(let open, let requests, let until):
+        do throws(RedisSharedStateError) {
+          if !requests.isEmpty {
+            await travel(on: schedule)
+            try open.connection.send(requests)
+          }
+          return Wait(connection: open.connection, until: until)
+        } catch {
+          report = .failed(error)
+        }
+      case .close(let open):
+        open.connection.close()
+        report = .nothing
+      case .wait(let until): return Wait(until: until)
+      case .end: return endThread() ? nil : Wait(until: .never)
+      }
+    }
+  }
+
+  private func connect(_ purpose: ConnectionPurpose, on schedule: any Schedule) async -> Report {
     guard let connector = connector as? InProcessConnector else { return .nothing }
     let deadline = Instant.now + connectTimeout
     await travel(on: schedule)
@@ -50,33 +67,29 @@ extension Link {
           return .opened(OpenConnection(connection: connection), connection.facts)
         }
         guard .now < deadline, !schedule.hasEnded else { throw .timedOut(operation: "connect") }
-        await waker.wait(until: min(deadline, (purpose == .writer ? expireWaiters() : nil) ?? deadline))
+        await waker.wait(until: min(deadline, expireWaiters() ?? deadline))
       }
     } catch {
       return .failed(error)
     }
   }
 
-  private func exchange(
-    _ requests: [RedisRequest],
-    on open: OpenConnection,
-    _ waker: Waker,
-    until deadline: Instant,
-    _ schedule: any Schedule
-  ) async -> Report {
-    guard let connection = open.connection as? InProcessConnection else { return .nothing }
-    do throws(RedisSharedStateError) {
-      if !requests.isEmpty {
-        await travel(on: schedule)
-        try connection.send(requests)
-      }
-      if !connection.hasOutput { await waker.wait(until: min(deadline, connection.nextExpiry ?? deadline)) }
-      if connection.hasOutput { await travel(on: schedule) }
-      let events = try connection.receive(until: .past)
-      return .arrived(events, hasHeard: connection.hasHeard)
-    } catch {
-      return .failed(error)
-    }
+  /// Sleeps until a role has something to do.
+  private func sleep(_ waits: inout PerConnection<Wait>, on schedule: any Schedule) async {
+    var deadline = end(of: waits)
+    for case .wakeUp(let by?)? in interests(waits).values { deadline = min(deadline, by) }
+    if !arrivals(waits).values.contains(true) { await waker.wait(until: deadline) }
+    if arrivals(waits).values.contains(true) { await travel(on: schedule) }
+    note(arrivals(waits), in: &waits)
+  }
+
+  private func arrivals(_ waits: PerConnection<Wait>) -> PerConnection<Bool> {
+    let interests = interests(waits)
+    return PerConnection { if case .arrived? = interests[$0] { true } else { false } }
+  }
+
+  private func interests(_ waits: PerConnection<Wait>) -> PerConnection<Interest?> {
+    PerConnection { waits[$0].connection?.interest }
   }
 
   /// Waits for a time that the seed determines.

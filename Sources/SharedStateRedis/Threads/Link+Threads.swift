@@ -1,85 +1,171 @@
 import SharedStateDependencies
 import Synchronization
 
-/// The threads: each asks for its next step, performs it, and reports the result.
+/// The thread: asks each role for its next step, performs it, reports the result, and sleeps when both roles wait.
 extension Link {
   typealias Step = Role<OpenConnection>.Step
   typealias Report = Role<OpenConnection>.Report
 
-  func startThreads(_ guarded: inout Guarded) {
+  /// What a role waits for, and what has ended the wait.
+  struct Wait {
+    /// `nil`: nothing but a wake-up.
+    var connection: (any RedisConnection)?
+    var until: Instant
+    /// Whether something has arrived on the connection.
+    var hasArrived = false
+    /// Whether the role was woken, or has waited for long enough.
+    var isOver = false
+    /// Why the system does not wait for the connection.
+    var failure: RedisSharedStateError?
+
+    /// A new thread has waited for nothing.
+    static var none: Wait { Wait(until: .past, isOver: true) }
+  }
+
+  func startThread(_ guarded: inout Guarded, _ todo: inout Todo) {
     guard guarded.lacksThread, guarded.state.mayStartThread(now: .now) else { return }
-    for purpose in ConnectionPurpose.allCases where guarded.roles[purpose].begin(in: guarded.state) {
+    let begun = ConnectionPurpose.allCases.filter { guarded.roles[$0].begin(in: guarded.state) }
+    // It was about to end.
+    guard !guarded.hasThread else { return (todo.wakesWriter, todo.wakesSubscriber) = (true, true) }
+    do throws(ThreadStarter.Refusal) {
       guarded.lastTurn += 1
-      do throws(ThreadStarter.Refusal) {
-        try startThread(purpose, guarded.lastTurn, guarded.state.configuration)
-        jobs[purpose].begin(guarded.lastTurn)
-      } catch {
-        guarded.roles[purpose].refused(error.reason, in: &guarded.state, now: .now)
-      }
+      try startThread(guarded.lastTurn, guarded.state.configuration)
+      jobs.begin(guarded.lastTurn)
+      guarded.hasThread = true
+    } catch {
+      for purpose in begun { guarded.roles[purpose].refused(error.reason, in: &guarded.state, now: .now) }
     }
   }
 
   /// The new thread waits for the lock of the link, which the caller holds.
   private func startThread(
-    _ purpose: ConnectionPurpose,
     _ turn: UInt64,
     _ configuration: LinkState.Configuration
   ) throws(ThreadStarter.Refusal) {
     if let schedule {
       // Only the part of the writer's name in front of "@" is the same in every process.
       let label = configuration.writer.prefix { $0 != "@" }
-      return schedule.start("\(purpose.rawValue) of \(label)") { [self] in
-        await run(purpose, turn, on: schedule)
-      }
+      return schedule.start("link of \(label)") { [self] in await run(turn, on: schedule) }
     }
-    try threads.start("redis-\(purpose.rawValue)", stackSize: Self.stackSize) { [self] in run(purpose, turn) }
+    // Decoding a deeply nested document recurses; half a megabyte overflows before the decoder stops.
+    try threads.start("redis-link", stackSize: 2 << 20) { [self] in run(turn) }
   }
 
-  private func startHelper(_ guarded: inout Guarded) throws(ThreadStarter.Refusal) {
-    try threads.start("redis-helper", stackSize: Self.stackSize) { [self] in performLate(nil, of: nil, isHelper: true) }
-    guarded.backlog.beginHelper()
+  /// The body of the thread. Runs until the thread ends or loses the roles. What it has not passed to a role by then
+  /// would be lost, so it receives nothing before that role's turn.
+  private func run(_ turn: UInt64) {
+    jobs.enter(turn, .current)
+    var waits = PerConnection { _ in Wait.none }
+    while true {
+      // While a connection is opened, nothing else looks at the deadlines.
+      var deadlines: DeadlineWatch?
+      defer { deadlines?.end() }
+      // What has arrived comes before what is to be sent.
+      for purpose in [ConnectionPurpose.subscriber, .writer] {
+        guard let report = report(of: waits[purpose]) else { continue }
+        guard let wait = proceed(purpose, after: report, turn, &deadlines) else { return }
+        waits[purpose] = wait
+      }
+      if guarded.withLock(\.hasPostponed) {
+        guard performPostponed(turn) else { return }
+        // Performs what follows from it.
+        waits[.writer].until = .past
+      }
+      sleep(&waits)
+    }
   }
 
-  /// Decoding a deeply nested document recurses; half a megabyte overflows before the decoder stops.
-  private static let stackSize = 2 << 20
+  /// Whether the thread ends.
+  func endThread() -> Bool { guarded.withLock { $0.endThread() } }
 
-  /// The body of a thread that has a role. Runs until the thread ends or loses the role.
-  private func run(_ purpose: ConnectionPurpose, _ turn: UInt64) {
-    let waker = wakers[purpose]
-    var report = Report.nothing
+  /// Takes the steps of a role until it waits; `nil`: the thread ends, or has lost its roles.
+  private func proceed(
+    _ purpose: ConnectionPurpose,
+    after report: Report,
+    _ turn: UInt64,
+    _ deadlines: inout DeadlineWatch?
+  ) -> Wait? {
+    var report = report
     while true {
       switch decide(purpose, after: report) {
       case .perform:
-        guard let performed = performJobs(of: purpose, turn) else { return }
+        guard let performed = performJobs(turn) else { return nil }
         report = performed
-      case .wait(let until):
-        waker.wait(until: until)
+      case .connect where guarded.withLock(\.hasPostponed):
+        guard performPostponed(turn) else { return nil }
         report = .nothing
       case .connect:
-        report = connect(purpose, waker)
+        report = connect(purpose, &deadlines)
       case .exchange(let open, let requests, let until):
-        report = exchange(requests, on: open, until: until)
+        do throws(RedisSharedStateError) {
+          if !requests.isEmpty { try open.connection.send(requests) }
+          return Wait(connection: open.connection, until: until)
+        } catch {
+          report = .failed(error)
+        }
       case .close(let open):
         open.connection.close()
         report = .nothing
-      case .end:
-        return
+      case .wait(let until): return Wait(until: until)
+      case .end: return endThread() ? nil : Wait(until: .never)
       }
     }
   }
 
-  /// Runs jobs until there is something to report; `nil`: the thread has lost its role during one of them, and has done
+  /// Sleeps until a role has something to do.
+  private func sleep(_ waits: inout PerConnection<Wait>) {
+    do throws(RedisSharedStateError) {
+      let interests = PerConnection { waits[$0].connection?.interest }
+      note(try waker.wait(for: interests, until: end(of: waits)), in: &waits)
+    } catch {
+      for purpose in ConnectionPurpose.allCases { waits[purpose].failure = error }
+    }
+  }
+
+  /// Until when both roles wait.
+  func end(of waits: PerConnection<Wait>) -> Instant {
+    // The thread itself may have noted a wake-up.
+    guard wakes.load(ordering: .sequentiallyConsistent) == 0 else { return .past }
+    return min(waits[.writer].until, waits[.subscriber].until)
+  }
+
+  /// Notes which waits are over.
+  func note(_ arrived: PerConnection<Bool>, in waits: inout PerConnection<Wait>) {
+    waker.clear()
+    let (woken, now) = (takeWakes(), Instant.now)
+    for purpose in ConnectionPurpose.allCases {
+      waits[purpose].hasArrived = arrived[purpose]
+      waits[purpose].isOver = woken[purpose] || waits[purpose].until <= now
+    }
+  }
+
+  /// The report of a role that has waited; `nil`: it goes on waiting, because nothing has arrived that it could use yet.
+  func report(of wait: Wait) -> Report? {
+    guard let connection = wait.connection else { return wait.isOver ? .nothing : nil }
+    if let failure = wait.failure { return .failed(failure) }
+    guard wait.hasArrived else { return wait.isOver ? .arrived([], hasHeard: false) : nil }
+    do throws(RedisSharedStateError) {
+      let events = try connection.receive()
+      let hasHeard = connection.hasHeard
+      return wait.isOver || hasHeard || !events.isEmpty ? .arrived(events, hasHeard: hasHeard) : nil
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  /// Runs jobs until there is something to report; `nil`: the thread has lost its roles during one of them, and has done
   /// what remains for it to do.
-  func performJobs(of purpose: ConnectionPurpose, _ turn: UInt64) -> Report? {
-    let list = jobs[purpose]
+  func performJobs(_ turn: UInt64) -> Report? {
     var (outcome, owner): (Job.Outcome?, Job.Owner?) = (nil, nil)
     while true {
       // The references of a job are released before the next one, so that a waiting thread keeps nothing alive.
-      switch list.next(for: turn, after: outcome) {
+      switch jobs.next(for: turn, after: outcome, now: .now) {
       case .job(let job):
         owner = job.owner
         outcome = perform(job)
-      case .report(let outcomes, let isDone): return .performed(outcomes, isDone: isDone)
+      case .report(let outcomes, let rest):
+        if !rest.isEmpty { postpone(rest) }
+        return .performed(outcomes)
       case .lost:
         performLate(outcome, of: owner)
         return nil
@@ -87,29 +173,49 @@ extension Link {
     }
   }
 
-  /// The rest of a thread that has lost its role during a job, or the body of a helper, which never had a role. Runs
-  /// the jobs of one owner; a helper goes on with other owners.
-  private func performLate(_ outcome: Job.Outcome?, of owner: Job.Owner?, isHelper: Bool = false) {
-    var (outcome, owner) = (outcome, owner)
-    while let (job, next) = nextLate(after: outcome, of: owner, isHelper: isHelper) {
-      owner = next
-      outcome = perform(job)
+  private func postpone(_ jobs: [Job]) {
+    // The dropped jobs are released after the lock.
+    let (rest, _) = guarded.withLock { $0.postpone(jobs) }
+    for job in rest { _ = perform(job) }
+  }
+
+  /// Runs postponed jobs for a moment. Returns whether the thread still has its roles.
+  func performPostponed(_ turn: UInt64) -> Bool {
+    let end = Instant.now + JobList.slice
+    var outcomes: [Job.Outcome] = []
+    while true {
+      let mayGoOn = Instant.now < end
+      let (next, todo, needsWatch) = guarded.withLock { guarded in
+        var todo = Todo()
+        for outcome in outcomes { guarded.note(outcome, &todo) }
+        return (mayGoOn ? guarded.nextPostponedJob() : nil, todo, schedule == nil && guarded.beginWatch())
+      }
+      wake(todo)
+      if needsWatch { JobWatch.shared.add(self) }
+      guard let (job, _) = next else { return true }
+      _ = jobs.append([job])
+      guard case .performed(let more)? = performJobs(turn) else { return false }
+      outcomes = more
     }
   }
 
-  private func connect(_ purpose: ConnectionPurpose, _ waker: Waker) -> Report {
-    var (watch, timeout) = (DeadlineWatch?.none, connectTimeout)
-    if purpose == .writer {
+  /// The rest of a thread that has lost its roles during a job: runs the other jobs of its owner.
+  private func performLate(_ outcome: Job.Outcome?, of owner: Job.Owner?) {
+    var outcome = outcome
+    while let job = nextLate(after: outcome, of: owner) { outcome = perform(job) }
+  }
+
+  private func connect(_ purpose: ConnectionPurpose, _ deadlines: inout DeadlineWatch?) -> Report {
+    var timeout = connectTimeout
+    if deadlines == nil {
       do throws(ThreadStarter.Refusal) {
-        // Replaces the writer's thread, which watches the deadlines when it is not connecting.
-        watch = try DeadlineWatch(on: threads) { [self] in expireWaiters() }
+        deadlines = try DeadlineWatch(on: threads) { [self] in expireWaiters() }
       } catch {
-        self.watch.threadRefused("redis-deadlines", error)
-        // Without it, the writer's thread has to look at the deadlines between attempts.
+        watch.threadRefused("redis-deadlines", error)
+        // Without it, this thread has to look at the deadlines between attempts.
         timeout = min(timeout, DeadlineWatch.longestPause)
       }
     }
-    defer { watch?.end() }
     do throws(RedisSharedStateError) {
       let connection = try connector.connect(purpose: purpose, waker: waker, deadline: .now + timeout)
       return .opened(OpenConnection(connection: connection), connection.facts)
@@ -126,20 +232,6 @@ extension Link {
     }
   }
 
-  private func exchange(
-    _ requests: [RedisRequest],
-    on open: OpenConnection,
-    until deadline: Instant
-  ) -> Report {
-    do throws(RedisSharedStateError) {
-      if !requests.isEmpty { try open.connection.send(requests) }
-      let events = try open.connection.receive(until: deadline)
-      return .arrived(events, hasHeard: open.connection.hasHeard)
-    } catch {
-      return .failed(error)
-    }
-  }
-
   // MARK: What is next
 
   func decide(_ purpose: ConnectionPurpose, after report: Report) -> Step {
@@ -147,43 +239,41 @@ extension Link {
     let (step, todo, needsWatch) = guarded.withLock { guarded -> (Step, Todo, Bool) in
       var todo = Todo()
       for id in departed { guarded.state.leave(id) }
-      // One of the two threads may have been refused.
-      startThreads(&guarded)
+      startThread(&guarded, &todo)
+      var report = report
+      // The subscriber may report what was left of the writer's jobs by another thread.
+      if purpose == .subscriber, case .performed(let outcomes) = report {
+        for outcome in outcomes { guarded.note(outcome, &todo) }
+        report = .performed([])
+      }
       let step = nextStep(for: purpose, after: report, &guarded, &todo)
       guard case .perform = step else { return (step, todo, false) }
       return (step, todo, schedule == nil && guarded.beginWatch())
     }
-    wake(todo)
+    // The thread itself is awake.
+    if todo.wakesWriter { note(wakeOf: .writer) }
+    if todo.wakesSubscriber { note(wakeOf: .subscriber) }
     if needsWatch { JobWatch.shared.add(self) }
     return step
   }
 
-  /// The next job of a thread without a role, and the owner of that job.
-  private func nextLate(
-    after outcome: Job.Outcome?,
-    of owner: Job.Owner?,
-    isHelper: Bool
-  ) -> (Job, Job.Owner)? {
-    let (next, todo) = guarded.withLock { guarded -> ((Job, Job.Owner)?, Todo) in
+  /// The next job of a thread that has lost its roles.
+  private func nextLate(after outcome: Job.Outcome?, of owner: Job.Owner?) -> Job? {
+    // Without an owner, no code of the program was called, and there is nothing to set aside.
+    let (next, todo) = guarded.withLock { guarded -> (Job?, Todo) in
       var todo = Todo()
-      if let outcome { guarded.noteLate(outcome, &todo) }
-      // Without an owner, no code of the program was called, and there is nothing to set aside.
-      if let owner {
-        takeEffects(of: &guarded, into: &todo)
-        guarded.setAside(&todo, behind: owner)
-        // Jobs of other owners may be among them. They do not change the owner that this thread works for.
-        if let job = guarded.nextJob(ofSlow: owner) { return ((job, owner), todo) }
-      }
-      guard isHelper else { return (nil, todo) }
-      let next = guarded.nextJobOfBacklog()
-      if next == nil { guarded.backlog.endHelper() }
-      return (next, todo)
+      if let outcome { guarded.note(outcome, &todo) }
+      guard let owner else { return (nil, todo) }
+      takeEffects(of: &guarded, into: &todo)
+      guarded.setAside(&todo, behind: owner)
+      // Jobs of other owners may be among them. They do not change the owner that this thread works for.
+      return (guarded.nextJob(ofSlow: owner), todo)
     }
     wake(todo)
     return next
   }
 
-  /// The next step of the thread that has a role. Effects that only wake threads, or that are set aside, take no step.
+  /// The next step of a role. Effects that only wake the thread, or that are set aside, take no step.
   private func nextStep(
     for purpose: ConnectionPurpose,
     after report: Report,
@@ -196,87 +286,76 @@ extension Link {
       guard case .perform(let effects) = step else { return step }
       add(effects, of: guarded.state, to: &todo)
       guarded.setAside(&todo)
-      let hasJobs = jobs[purpose].append(todo.jobs)
+      let hasJobs = jobs.append(todo.jobs)
       todo.jobs = []
       if hasJobs { return .perform([]) }
-      report = .performed([], isDone: true)
+      report = .performed([])
     }
   }
 
-  /// Called at each tick: looks for jobs that take too long, alone or together, and hands the others to another thread.
-  /// Where that thread cannot be started, they stay where they are until the next tick.
+  /// Called at each tick: hands the roles to another thread if a job takes too long. Where that thread cannot be
+  /// started, they stay where they are until the next tick.
   ///
   /// - Returns: Whether to look again.
   func checkJobs() -> Bool {
-    let (isBusy, refused, todo) = guarded.withLock { guarded -> (Bool, RefusedThread?, Todo) in
-      var (todo, isBusy) = (Todo(), false)
-      var (refused, isHeldUp) = (RefusedThread?.none, false)
-      for purpose in ConnectionPurpose.allCases {
-        guard let delay = jobs[purpose].tick() else { continue }
-        isBusy = true
-        do throws(ThreadStarter.Refusal) {
-          switch delay {
-          case .none: break
-          case .ofMany:
-            if !guarded.backlog.hasHelper { try startHelper(&guarded) }
-            guarded.leaveToHelpers(jobs[purpose].takeRest(), &todo)
-          case .ofOne: try relieve(purpose, &guarded, &todo)
-          }
-        } catch {
-          refused = RefusedThread(name: "redis-\(delay == .ofMany ? "helper" : purpose.rawValue)", refusal: error)
-          isHeldUp = isHeldUp || delay == .ofOne
-        }
+    let (isBusy, refusal, todo) = guarded.withLock { guarded -> (Bool, ThreadStarter.Refusal?, Todo) in
+      var (todo, refusal) = (Todo(), ThreadStarter.Refusal?.none)
+      let isTooLong = jobs.tick()
+      do throws(ThreadStarter.Refusal) {
+        if isTooLong == true { try relieve(&guarded, &todo) }
+      } catch {
+        refusal = error
       }
-      if guarded.backlog.needsHelper() {
-        do throws(ThreadStarter.Refusal) {
-          try startHelper(&guarded)
-        } catch {
-          refused = RefusedThread(name: "redis-helper", refusal: error)
-        }
-      }
-      startThreads(&guarded)
-      guarded.noteHeldUp(by: isHeldUp ? refused?.refusal : nil, now: .now, &todo)
+      startThread(&guarded, &todo)
+      guarded.noteHeldUp(by: refusal, now: .now, &todo)
       // Nobody else performs them.
-      if !guarded.isServed { takeEffects(of: &guarded, into: &todo) }
-      isBusy = isBusy || guarded.lacksThread || !guarded.backlog.isEmpty
-      return (guarded.goesOnWatching(isBusy: isBusy), refused, todo)
+      if !guarded.hasThread || guarded.heldUp != nil { takeEffects(of: &guarded, into: &todo) }
+      let isBusy = isTooLong != nil || guarded.lacksThread
+      return (guarded.goesOnWatching(isBusy: isBusy), refusal, todo)
     }
-    if let refused { watch.threadRefused(refused.name, refused.refusal) }
+    if let refusal { watch.threadRefused("redis-link", refusal) }
     perform(todo)
     return isBusy
   }
 
-  /// Gives the role of a thread that a job keeps to a new thread.
-  private func relieve(
-    _ purpose: ConnectionPurpose,
-    _ guarded: inout Guarded,
-    _ todo: inout Todo
-  ) throws(ThreadStarter.Refusal) {
+  /// Gives the roles of the thread that a job keeps to a new thread.
+  private func relieve(_ guarded: inout Guarded, _ todo: inout Todo) throws(ThreadStarter.Refusal) {
     let turn = guarded.lastTurn + 1
     let configuration = guarded.state.configuration
-    let relieved = try jobs[purpose].relieve(by: turn) { () throws(ThreadStarter.Refusal) in
-      try startThread(purpose, turn, configuration)
+    let relieved = try jobs.relieve(by: turn) { () throws(ThreadStarter.Refusal) in
+      try startThread(turn, configuration)
     }
     guard let relieved else { return }
     guarded.lastTurn = turn
     guard let owner = relieved.owner else { return }
-    guarded.slow[owner, default: SlowOwner()].threads += 1
+    if guarded.served == owner {
+      // The job was a postponed one.
+      guarded.served = nil
+    } else {
+      guarded.slow[owner, default: SlowOwner()].threads += 1
+    }
     todo.jobs = relieved.jobs
     guarded.setAside(&todo)
-  }
-
-  /// A thread that the system has not started.
-  private struct RefusedThread {
-    let name: String
-    let refusal: ThreadStarter.Refusal
   }
 }
 
 extension Link.Guarded {
-  fileprivate mutating func noteLate(_ outcome: Job.Outcome, _ todo: inout Todo) {
+  /// Takes the outcome of a job, whichever role or thread has performed it.
+  fileprivate mutating func note(_ outcome: Job.Outcome, _ todo: inout Todo) {
     roles[.writer].note(outcome, in: &state, now: .now)
-    // The thread that has the role now sends the request.
+    // Its connection sends the request.
     if case .encoded = outcome { todo.wakesWriter = true }
+  }
+
+  /// Whether there are postponed jobs for the thread.
+  fileprivate var hasPostponed: Bool { served != nil || postponed.first != nil }
+
+  /// Whether the thread ends, because neither role is needed. Decided under the lock, so that the next caller that needs
+  /// the server starts a new thread.
+  fileprivate mutating func endThread() -> Bool {
+    guard !roles[.writer].isTaken, !roles[.subscriber].isTaken, !hasPostponed else { return false }
+    hasThread = false
+    return true
   }
 
   // MARK: The watch
@@ -287,10 +366,7 @@ extension Link.Guarded {
     return state.session.phase != .idle && state.session.phase != .stopped
   }
 
-  /// Whether any role has a thread.
-  fileprivate var isServed: Bool { roles[.writer].isTaken || roles[.subscriber].isTaken }
-
-  /// Notes whether a job keeps a role because no other thread can be started. After a second, the values say so.
+  /// Notes whether a job keeps the roles because no other thread can be started. After a second, the values say so.
   fileprivate mutating func noteHeldUp(by refusal: ThreadStarter.Refusal?, now: Instant, _ todo: inout Todo) {
     guard let refusal else {
       if heldUp.take()?.isTold == true { state.heldUp(by: nil) }

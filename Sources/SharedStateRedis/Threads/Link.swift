@@ -3,7 +3,7 @@ import SharedState
 package import SharedStateDependencies
 import Synchronization
 
-/// The shell around ``LinkState``: holds its lock, performs its effects, and runs its threads.
+/// The shell around ``LinkState``: holds its lock, performs its effects, and runs its thread.
 ///
 /// The lock guards the state machines and is held for their decisions only. Encoding, decoding, showing a value, and
 /// resuming waiters happen after it was released: see ``Job``.
@@ -11,17 +11,20 @@ package final class Link: Sendable {
   struct Guarded {
     var state: LinkState
     var roles = PerConnection { Role<OpenConnection>($0) }
-    /// Owners whose code kept a thread for so long that another one took over its role, or whose jobs wait for a
-    /// helper.
+    /// Whether a thread has both roles.
+    var hasThread = false
+    /// Owners whose code kept the thread for so long that another one took over its roles, or whose jobs are postponed.
     var slow: [Job.Owner: SlowOwner] = [:]
-    var backlog = Backlog()
+    /// The owners whose jobs are postponed, and the one that had its turn last.
+    var postponed = Queue<Job.Owner>()
+    var served: Job.Owner?
     /// Numbers the threads.
     var lastTurn: UInt64 = 0
     /// How many batches of jobs there were.
     var batches: UInt64 = 0
     /// What ``JobWatch`` has seen of them; `nil`: it does not watch.
     var watched: (batches: UInt64, idleTicks: Int)?
-    /// Since when a job has kept a role because no other thread could be started, and whether the values say so.
+    /// Since when a job has kept the roles because no other thread could be started, and whether the values say so.
     var heldUp: (since: Instant, isTold: Bool)?
   }
 
@@ -33,12 +36,14 @@ package final class Link: Sendable {
   /// Whether a change has ever been given up; written with `guarded` held.
   private let hasGivenUp = Atomic(false)
 
-  let jobs = PerConnection { _ in JobList() }
+  let jobs = JobList()
   let connector: any RedisConnector
   let connectTimeout: Duration
-  let wakers: PerConnection<Waker>
+  let waker: Waker
+  /// The connections that the thread has to look at, one bit for each, because of a wake-up.
+  let wakes = Atomic<UInt8>(0)
   let threads: ThreadStarter
-  /// Replaces the threads in a test's world.
+  /// Replaces the thread in a test's world.
   let schedule: (any Schedule)?
   let watch: LinkWatch
   let onStatusChange: @Sendable (_ session: Session, _ number: UInt64) -> Void
@@ -61,7 +66,7 @@ package final class Link: Sendable {
     // A connection to another process blocks a thread, which a schedule cannot do.
     let schedule = connector is InProcessConnector ? Schedules.current : nil
     self.schedule = schedule
-    wakers = PerConnection { _ in Waker(on: schedule) }
+    waker = Waker(on: schedule)
     guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: Schedules.randomNumber())))
   }
 
@@ -105,7 +110,7 @@ package final class Link: Sendable {
   /// Notes that the share of a replica is gone. May be called from anywhere.
   package func leave(_ id: LinkState.ReplicaID) {
     departures.withLock { $0.append(id) }
-    wakers[.writer].wake()
+    wake(.writer)
   }
 
   /// Notes that a share has changed since its last snapshot. Its box is held until the server has acknowledged the
@@ -300,7 +305,7 @@ package final class Link: Sendable {
       var todo = Todo()
       for id in departed { guarded.state.leave(id) }
       let result = body(&guarded)
-      startThreads(&guarded)
+      startThread(&guarded, &todo)
       takeEffects(of: &guarded, into: &todo)
       return (result, todo, schedule == nil && guarded.lacksThread && guarded.beginWatch())
     }
@@ -347,9 +352,30 @@ package final class Link: Sendable {
     if state.hasGivenUp { hasGivenUp.store(true, ordering: .releasing) }
   }
 
-  /// Called before the jobs run, which may take long: a thread with something to send must not wait for a decoder.
+  /// Called before the jobs run, which may take long: the thread must not wait for a decoder if it has something to send.
   func wake(_ todo: Todo) {
-    if todo.wakesWriter { wakers[.writer].wake() }
-    if todo.wakesSubscriber { wakers[.subscriber].wake() }
+    if todo.wakesWriter { wake(.writer) }
+    if todo.wakesSubscriber { wake(.subscriber) }
   }
+
+  /// Has the thread look at a connection.
+  func wake(_ purpose: ConnectionPurpose) {
+    note(wakeOf: purpose)
+    waker.wake()
+  }
+
+  /// Has the thread look at a connection before it sleeps.
+  func note(wakeOf purpose: ConnectionPurpose) {
+    wakes.bitwiseOr(purpose.bit, ordering: .sequentiallyConsistent)
+  }
+
+  /// The connections that were woken since the last call.
+  func takeWakes() -> PerConnection<Bool> {
+    let bits = wakes.exchange(0, ordering: .sequentiallyConsistent)
+    return PerConnection { bits & $0.bit != 0 }
+  }
+}
+
+extension ConnectionPurpose {
+  fileprivate var bit: UInt8 { self == .writer ? 1 : 2 }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import SharedStateRedis
 import SharedStateRedisTesting
 
@@ -96,7 +97,7 @@ final class ConnectionDriver {
 
   private func receive(_ handle: (UInt64, RedisReply) -> Void) throws {
     let deadline = Instant.now.advanced(by: .seconds(60))
-    let events = try connection.receive(until: deadline)
+    let events = try connection.receive(until: deadline, waker: waker)
     guard !events.isEmpty || Instant.now < deadline else { throw NoAnswer() }
     for event in events {
       switch event {

@@ -1,4 +1,5 @@
 import Foundation
+import RedisConnectionContract
 import SharedStateRedis
 import SharedStateRedisTesting
 import Testing
@@ -95,7 +96,7 @@ struct ConnectionFailureTests {
     waker.wake()
     let connection = try HiredisConnector(configuration: RedisConfiguration(url: server.url))
       .connect(purpose: .writer, waker: waker, deadline: .now.advanced(by: .seconds(20)))
-    #expect(try connection.receive(until: .now.advanced(by: .seconds(60))).isEmpty)
+    #expect(try connection.receive(until: .now.advanced(by: .seconds(60)), waker: waker).isEmpty)
     connection.close()
     connection.close()
   }

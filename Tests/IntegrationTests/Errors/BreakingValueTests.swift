@@ -89,9 +89,9 @@ struct BreakingValueTests {
       try base.send(requests)
     }
 
-    func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
-      try base.receive(until: deadline)
-    }
+    var interest: Interest { base.interest }
+
+    func receive() throws(RedisSharedStateError) -> [RedisEvent] { try base.receive() }
 
     func close() { base.close() }
   }

@@ -83,14 +83,13 @@ private final class Pace: Sendable {
   let name = UUID().uuidString
   private let steps = Atomic(0)
   private let hasBegun = DispatchSemaphore(value: 0)
-  private let isQuickEncoded = DispatchSemaphore(value: 0)
   private let quick = Mutex<Int?>(nil)
 
   init() {
     Self.all.withLock { $0[name] = self }
   }
 
-  /// The number of steps that the connection's threads had begun when the quick value was encoded; `nil` before that.
+  /// The number of steps that had begun when the quick value was encoded; `nil` before that.
   var begunBeforeQuick: Int? { quick.withLock { $0 } }
 
   /// Changes a quick value once the first step has begun. This has its own thread, because other tests may occupy the
@@ -106,7 +105,6 @@ private final class Pace: Sendable {
     guard let pace = all.withLock({ $0[name] }) else { return }
     let begun = pace.steps.load(ordering: .relaxed)
     pace.quick.withLock { $0 = $0 ?? begun }
-    pace.isQuickEncoded.signal()
   }
 
   /// Ends the pace: further steps take no time.
@@ -117,16 +115,9 @@ private final class Pace: Sendable {
   static func step(of name: String) {
     guard let pace = all.withLock({ $0[name] }) else { return }
     pace.hasBegun.signal()
-    // A helper's step waits until the quick value is encoded, so that no helper overtakes it by chance. Helpers' steps
-    // are not counted, because more and more helpers start while these wait.
-    if Thread.current.name == "redis-helper" {
-      pace.isQuickEncoded.waitInTime()
-      pace.isQuickEncoded.signal()
-    } else {
-      pace.steps.add(1, ordering: .relaxed)
-      let end = processorTime + moment
-      while processorTime < end {}
-    }
+    pace.steps.add(1, ordering: .relaxed)
+    let end = processorTime + moment
+    while processorTime < end {}
   }
 
   /// The processor time of the calling thread, in nanoseconds.

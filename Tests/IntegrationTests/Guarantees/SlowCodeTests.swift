@@ -99,6 +99,38 @@ struct SlowCodeTests {
     try await $slow.value { $0.number == 2 }
   }
 
+  @Test("a reply that arrives at the same moment as a value whose decoding is slow is not lost")
+  func replyBesideSlowDecoding() async throws {
+    let name = UUID().uuidString
+    defer { Gated.forget(name) }
+    let backend = FakeBackend()
+    let (writersWay, readersWay) = (Way(), Way())
+    let writer = try backend.patientStore("writer", way: writersWay)
+    let reader = try backend.patientStore("reader", way: readersWay)
+    @Shared(.redis("slow", store: writer)) var slowWritten = Gated(gates: "none")
+    @Shared(.redis("slow", store: reader)) var slow = Gated(gates: "none")
+    @Shared(.redis("quick", store: reader)) var quick = 0
+    for share in [$slowWritten, $slow] { try await share.load() }
+    try await $quick.load()
+    let gate = Gated.closeDecoding(name)
+    defer { gate.open() }
+    // The message and the reply are there when the paused server goes on, and the message comes first.
+    backend.pause()
+    $slowWritten.withLock { $0 = Gated(number: 1, gates: name) }
+    let saving = Task { [share = $quick] in
+      share.withLock { $0 = 1 }
+      try await share.save()
+    }
+    try await eventually("both commits are sent") { writersWay.commitsSent == 1 && readersWay.commitsSent == 1 }
+    backend.resume()
+    try await gate.isReached()
+    try await saving.value
+    #expect(readersWay.commitsSent == 1)
+    #expect(slow.number == 0)
+    gate.open()
+    try await $slow.value { $0.number == 1 }
+  }
+
   @Test("a slow check delays no other value", arguments: BackendKind.allCases)
   func slowCheck(kind: BackendKind) async throws {
     let backend = try kind.make()

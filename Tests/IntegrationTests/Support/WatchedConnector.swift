@@ -27,7 +27,7 @@ final class Way: Sendable {
 
   func open() { isClosed.store(false, ordering: .sequentiallyConsistent) }
 
-  /// Stops the subscriber's thread from listening until the gate is open.
+  /// Stops the thread of the link when something arrives for the subscriber, until the gate is open.
   func stopListening(at gate: Gate) { self.gate.withLock { $0 = gate } }
 
   fileprivate func listen(for purpose: ConnectionPurpose) {
@@ -93,9 +93,11 @@ private final class WatchedConnection: RedisConnection {
     try base.send(requests)
   }
 
-  func receive(until deadline: Instant) throws(RedisSharedStateError) -> [RedisEvent] {
+  var interest: Interest { base.interest }
+
+  func receive() throws(RedisSharedStateError) -> [RedisEvent] {
     way.listen(for: purpose)
-    let events = try base.receive(until: deadline)
+    let events = try base.receive()
     way.count(events)
     return events
   }

@@ -305,7 +305,6 @@ struct HiredisConnectionTests {
     let connection = HiredisConnection(
       stream: RedisStream(transport: transport),
       purpose: .writer,
-      waker: waker,
       digests: ScriptDigests(),
       facts: ServerFacts()
     )
@@ -313,7 +312,7 @@ struct HiredisConnectionTests {
     transport.says("*2\r\n$500000000\r\n")
     #expect(try connection.receive(until: .now + .milliseconds(1)).isEmpty)
     waker.wake()
-    #expect(try connection.receive(until: soon).isEmpty)
+    #expect(try connection.receive(until: soon, waker: waker).isEmpty)
     #expect(!waker.isWoken)
   }
 
@@ -345,17 +344,16 @@ struct HiredisConnectionTests {
 
   @Test func aWakeUpEndsAWaitAndIsForgotten() throws {
     let waker = Waker()
-    let connection = peer.connection(waker: waker)
+    let connection = peer.connection()
     waker.wake()
     waker.wake()
-    #expect(try connection.receive(until: soon).isEmpty)
+    #expect(try connection.receive(until: soon, waker: waker).isEmpty)
     var watched = pollfd(fd: try waker.descriptor, events: Int16(POLLIN), revents: 0)
     #expect(poll(&watched, 1, 0) == 0)
   }
 
   @Test func aPartOfAReplyDoesNotEndAWait() throws {
-    let waker = Waker()
-    let connection = peer.connection(waker: waker)
+    let connection = peer.connection()
     try connection.send([RedisRequest(id: 1, command: .ping)])
     peer.say("+PO")
     #expect(try connection.receive(until: .now).isEmpty)

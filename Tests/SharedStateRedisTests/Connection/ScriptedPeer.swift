@@ -17,15 +17,11 @@ final class ScriptedPeer: Sendable {
   }
 
   /// Makes the connection, which owns its end.
-  func connection(
-    _ purpose: ConnectionPurpose = .writer,
-    waker: Waker = Waker()
-  ) -> HiredisConnection {
+  func connection(_ purpose: ConnectionPurpose = .writer) -> HiredisConnection {
     _ = fcntl(ours, F_SETFL, fcntl(ours, F_GETFL) | O_NONBLOCK)
     return HiredisConnection(
       stream: RedisStream(transport: SocketTransport(descriptor: ours)),
       purpose: purpose,
-      waker: waker,
       digests: ScriptDigests(commit: "digest", restore: "digest"),
       facts: ServerFacts()
     )

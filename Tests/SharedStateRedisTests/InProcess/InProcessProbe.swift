@@ -35,7 +35,7 @@ final class InProcessProbe {
   }
 
   func events() throws -> [RedisEvent] {
-    try connection.receive(until: .now)
+    try connection.receive()
   }
 
   /// Returns the numbers of the requests that were answered.

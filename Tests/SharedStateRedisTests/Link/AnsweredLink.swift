@@ -72,7 +72,7 @@ struct AnsweredLink {
     while true {
       switch roles[purpose].next(after: report, in: &link, now: now) {
       case .perform(let effects):
-        report = .performed(effects.compactMap { perform($0) }, isDone: true)
+        report = .performed(effects.compactMap { perform($0) })
       case .connect:
         breaks[purpose] = nil
         report = .opened(purpose, facts)

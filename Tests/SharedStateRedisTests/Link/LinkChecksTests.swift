@@ -366,6 +366,20 @@ struct LinkChecksTests {
     #expect(Array(link.members.elements).first?.replica.held.revision ?? .none >= Revision(90))
   }
 
+  @Test("ForeignEditsSeen: the author of a change looks at a value that is not tracked again yet")
+  func changeWhileUntracked() throws {
+    var link = try tracking(["a"], showing: Self.large, listeners: 1_000_000)
+    change(8, to: &link, at: start)
+    let id = try #require(Array(link.members.ids).first)
+    link.changed(id)
+    let request = link.send(id, Self.large.text, stamp: 1, at: start)
+    let reply = RedisReply.commit(.committed(revision: Revision(9), parent: Revision(8)))
+    link.arrived([.reply(id: request, reply)], on: .writer, epoch: link.session.epoch, now: start)
+    let stored = StoredValue.document(9, Self.large.text)
+    let looks = try link.looks(at: start + .milliseconds(60), stored: stored, listeners: 1_000_000)
+    #expect(looks == Looks(summarized: ["a"], read: ["a"]))
+  }
+
   @Test("ForeignEditsSeen: a message explains the write before it, and no later one")
   func laterEdit() throws {
     var link = try tracking(["a"], showing: Self.large, listeners: 1_000_000)

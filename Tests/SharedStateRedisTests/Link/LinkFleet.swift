@@ -111,7 +111,7 @@ struct LinkFleet {
     while true {
       switch services[index].next(purpose, after: report, now: now) {
       case .perform(let effects):
-        report = .performed(effects.compactMap { perform($0, in: index) }, isDone: true)
+        report = .performed(effects.compactMap { perform($0, in: index) })
       case .connect:
         guard let connection = try server.connect(name: "\(index)", purpose: purpose, waker: Waker()) else { return }
         services[index].connections[purpose] = connection

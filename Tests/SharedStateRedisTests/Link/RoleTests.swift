@@ -59,7 +59,7 @@ struct RoleTests {
       let outcomes = effects.compactMap { effect -> Job.Outcome? in
         if case .show(let id, let delivery, _) = effect { .shown(id, delivery, .shown) } else { nil }
       }
-      return nextAfterEffects(purpose, after: .performed(outcomes, isDone: true))
+      return nextAfterEffects(purpose, after: .performed(outcomes))
     }
 
     /// Opens both connections.
@@ -98,13 +98,13 @@ struct RoleTests {
     var threads = try Threads()
     #expect(threads.begin().isEmpty)
     #expect(threads.next(.writer) == "perform: status sessionChanged statusChanged wake wake")
-    #expect(threads.next(.writer, after: .performed([], isDone: true)) == "connect")
+    #expect(threads.next(.writer, after: .performed([])) == "connect")
     #expect(threads.next(.subscriber) == "connect")
     #expect(threads.next(.writer, after: .opened("w", ServerFacts())) == "exchange on w: ")
     #expect(threads.until == threads.now + .seconds(10))
     let opened = threads.next(.subscriber, after: .opened("s", ServerFacts()))
     #expect(opened == "perform: vitalsRefused trackingRefused sessionChanged statusChanged wake")
-    #expect(threads.next(.subscriber, after: .performed([], isDone: true)) == "exchange on s: subscribe")
+    #expect(threads.next(.subscriber, after: .performed([])) == "exchange on s: subscribe")
     #expect(threads.until == threads.now + .seconds(5))
     let arrived = [RedisEvent.reply(id: 1, .subscribed)]
     #expect(threads.next(.subscriber, after: .arrived(arrived, hasHeard: true)) == "exchange on s: ")
@@ -116,17 +116,8 @@ struct RoleTests {
     var threads = try Threads()
     threads.change()
     #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
-    #expect(threads.next(.writer, after: .performed([threads.encoded], isDone: true)) == "exchange on writer: commit")
+    #expect(threads.next(.writer, after: .performed([threads.encoded])) == "exchange on writer: commit")
     #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on writer: ")
-  }
-
-  @Test("outcomes are passed on before the remaining effects are performed, and those before anything is sent")
-  func reportsEarly() throws {
-    var threads = try Threads()
-    threads.change()
-    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
-    #expect(threads.next(.writer, after: .performed([threads.encoded], isDone: false)) == "perform: ")
-    #expect(threads.next(.writer, after: .performed([], isDone: true)) == "exchange on writer: commit")
   }
 
   @Test("the thread that takes over the role finishes the effects, and goes on with the same connection")
@@ -135,7 +126,7 @@ struct RoleTests {
     threads.change()
     #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
     #expect(threads.next(.writer) == "perform: ")
-    #expect(threads.next(.writer, after: .performed([], isDone: true)) == "exchange on writer: ")
+    #expect(threads.next(.writer, after: .performed([])) == "exchange on writer: ")
     // The thread that has lost the role is done with its job.
     threads.roles[.writer].note(threads.encoded, in: &threads.link, now: threads.now)
     #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on writer: commit")
@@ -156,9 +147,9 @@ struct RoleTests {
     #expect(threads.until == until)
     threads.now = until
     #expect(threads.next(.writer) == "perform: wake")
-    #expect(threads.next(.writer, after: .performed([], isDone: true)) == "connect")
+    #expect(threads.next(.writer, after: .performed([])) == "connect")
     #expect(threads.next(.writer, after: .failed(broken)).hasPrefix("perform"))
-    #expect(threads.nextAfterEffects(.writer, after: .performed([], isDone: true)) == "wait")
+    #expect(threads.nextAfterEffects(.writer, after: .performed([])) == "wait")
     // The other thread has not begun to connect.
     #expect(threads.next(.subscriber) == "wait")
   }
@@ -168,10 +159,11 @@ struct RoleTests {
     var threads = try Threads()
     threads.change()
     #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
-    #expect(threads.next(.writer, after: .performed([threads.encoded], isDone: false)) == "perform: ")
+    #expect(threads.next(.writer, after: .performed([])) == "exchange on writer: ")
+    threads.roles[.writer].note(threads.encoded, in: &threads.link, now: threads.now)
+    #expect(threads.roles[.writer].requests.count == 1)
     #expect(threads.nextAfterEffects(.subscriber, after: .failed(broken)) == "close subscriber")
-    #expect(threads.nextAfterEffects(.writer, after: .performed([], isDone: true)) == "exchange on writer: commit")
-    #expect(threads.next(.writer, after: .failed(broken)) == "close writer")
+    #expect(threads.nextAfterEffects(.writer, after: .arrived([], hasHeard: false)) == "close writer")
     threads.now += .seconds(60)
     threads.connect()
     #expect(threads.roles[.writer].requests.isEmpty)

@@ -7,12 +7,14 @@ import Testing
 struct JobListTests {
   private final class Nothing {}
 
+  private let now = Instant.now
+
   /// A list with one job for each of these values. Thread 1 is doing the first job.
   private func list(of values: LinkState.ReplicaID...) -> JobList {
     let list = JobList()
     list.begin(1)
     #expect(list.append(values.map { .settled($0, Kept(Nothing())) }))
-    _ = list.next(for: 1, after: nil)
+    _ = list.next(for: 1, after: nil, now: now)
     return list
   }
 
@@ -23,13 +25,28 @@ struct JobListTests {
   @Test("a job that is seen twice takes too long, and takes the other jobs of its value with it")
   func one() {
     let list = list(of: 1, 2, 1)
-    #expect(list.tick() == JobList.Delay.none)
-    #expect(list.tick() == .ofOne)
+    #expect(list.tick() == false)
+    #expect(list.tick() == true)
     let relieved = list.relieve(by: 2) {}
     #expect(relieved?.owner == .value(1) && relieved?.jobs.map(\.owner) == [.value(1)])
-    #expect(owner(of: list.next(for: 1, after: nil)) == nil)
+    #expect(owner(of: list.next(for: 1, after: nil, now: now)) == nil)
     list.begin(2)
-    #expect(owner(of: list.next(for: 2, after: nil)) == .value(2))
+    #expect(owner(of: list.next(for: 2, after: nil, now: now)) == .value(2))
+  }
+
+  @Test("a job whose thread waits for a processor does not take too long, and one that blocks or computes does")
+  func waitsForAProcessor() throws {
+    let list = list(of: 1)
+    let thread = try #require(SystemThread.current as SystemThread?)
+    #expect(thread.runDelay != nil)
+    list.enter(1, thread)
+    var delay = Duration.zero
+    for _ in 0..<20 {
+      #expect(list.tick { _ in delay } == false)
+      delay += JobWatch.tick
+    }
+    #expect(list.tick { _ in delay } == false)
+    #expect(list.tick { _ in delay } == true)
   }
 
   @Test("the list stays with its thread when no other thread can be started")
@@ -40,73 +57,57 @@ struct JobListTests {
     #expect(throws: refusal) {
       try list.relieve(by: 2) { () throws(ThreadStarter.Refusal) in throw refusal }
     }
-    #expect(list.tick() == .ofOne)
-    guard case .report(let outcomes, false) = list.next(for: 1, after: .locked(1)), outcomes.count == 1 else {
+    #expect(list.tick() == true)
+    #expect(owner(of: list.next(for: 1, after: .locked(1), now: now)) == .value(2))
+    guard case .report(let outcomes, let rest) = list.next(for: 1, after: nil, now: now) else {
       Issue.record("The thread has lost its list.")
       return
     }
-    #expect(owner(of: list.next(for: 1, after: nil)) == .value(2))
+    #expect(outcomes.count == 1 && rest.isEmpty)
   }
 
   @Test("the next thread reports the outcomes of jobs before the slow one, even if no job is left")
   func outcomes() {
     let list = list(of: 1, 2)
-    #expect(owner(of: list.next(for: 1, after: .locked(1))) == .value(2))
+    #expect(owner(of: list.next(for: 1, after: .locked(1), now: now)) == .value(2))
     for _ in 0..<2 { _ = list.tick() }
     #expect(list.relieve(by: 2) {}?.owner == .value(2))
     list.begin(2)
     #expect(list.append([]))
-    guard case .report(let outcomes, true) = list.next(for: 2, after: nil), case .locked(1)? = outcomes.first else {
+    guard case .report(let outcomes, _) = list.next(for: 2, after: nil, now: now), case .locked(1)? = outcomes.first
+    else {
       Issue.record("The outcome is not reported.")
       return
     }
     #expect(!list.append([]))
   }
 
-  @Test("if many jobs are each seen once, the waiting ones are taken away, except those of the same value")
+  @Test("when jobs together have taken a moment, the rest is postponed, and the next jobs get a moment of their own")
   func many() {
-    let list = list(of: 1, 2, 3, 2, 1)
-    #expect(list.tick() == JobList.Delay.none)
-    #expect(owner(of: list.next(for: 1, after: nil)) == .value(2))
-    #expect(list.tick() == .ofMany)
-    #expect(list.takeRest().map(\.owner) == [.value(3), .value(1)])
-    #expect(owner(of: list.next(for: 1, after: nil)) == .value(2))
-    #expect(owner(of: list.next(for: 1, after: nil)) == nil)
-    // New jobs get the full time again.
-    #expect(list.append([.settled(4, nil), .wake(.writer)]))
-    #expect(owner(of: list.next(for: 1, after: nil)) == .value(4))
-    #expect(list.tick() == JobList.Delay.none)
-    #expect(list.takeRest().isEmpty)
-  }
-
-  @Test("if one job after another takes too long, the waiting ones are taken away when the second is seen")
-  func manyTooLong() {
-    let list = list(of: 1, 2, 3)
-    #expect(list.tick() == JobList.Delay.none)
-    #expect(list.tick() == .ofOne)
-    #expect(list.relieve(by: 2) {}?.owner == .value(1))
-    list.begin(2)
-    #expect(owner(of: list.next(for: 2, after: nil)) == .value(2))
-    #expect(list.tick() == .ofMany)
-    #expect(list.takeRest().map(\.owner) == [.value(3)])
-  }
-
-  @Test("there are few helpers while they make progress, and one more each time that they do not")
-  func helpers() {
-    var backlog = Backlog()
-    let none = backlog.needsHelper()
-    #expect(!none)
-    for number in 0..<100 { backlog.append(.value(UInt64(number))) }
-    for _ in 0..<Backlog.maximumHelpers {
-      _ = backlog.popFirst()
-      let isNeeded = backlog.needsHelper()
-      #expect(isNeeded)
-      backlog.beginHelper()
+    let list = list(of: 1, 2, 3, 2)
+    #expect(owner(of: list.next(for: 1, after: nil, now: now)) == .value(2))
+    let later = now + JobList.slice
+    guard case .report(let outcomes, let rest) = list.next(for: 1, after: .locked(2), now: later) else {
+      Issue.record("The thread goes on.")
+      return
     }
-    _ = backlog.popFirst()
-    let isNeededWhileTheyGetOn = backlog.needsHelper()
-    #expect(!isNeededWhileTheyGetOn)
-    let isNeededWhenTheyAreStuck = backlog.needsHelper()
-    #expect(isNeededWhenTheyAreStuck)
+    #expect(outcomes.count == 1 && rest.map(\.owner) == [.value(3), .value(2)])
+    #expect(list.append([.settled(4, nil)]))
+    #expect(owner(of: list.next(for: 1, after: nil, now: later)) == .value(4))
+    #expect(list.tick() == false)
+  }
+
+  @Test("postponed jobs stay in order, and later ones of the same value wait behind them")
+  func postponed() {
+    var guarded = Link.Guarded(state: LinkState.make())
+    let (rest, dropped) = guarded.postpone([.settled(1, nil), .wake(.writer), .settled(2, nil), .settled(1, nil)])
+    #expect(rest.count == 1 && dropped.isEmpty)
+    var todo = Todo(jobs: [.settled(3, nil), .settled(2, nil)])
+    guarded.setAside(&todo)
+    #expect(todo.jobs.map(\.owner) == [.value(3)])
+    var owners: [Job.Owner] = []
+    while let (_, owner) = guarded.nextPostponedJob() { owners.append(owner) }
+    #expect(owners == [.value(1), .value(1), .value(2), .value(2)])
+    #expect(guarded.slow.isEmpty)
   }
 }

@@ -165,7 +165,7 @@ struct TestWorldTests {
 
   @Test("A world whose links go on for ever ends with its time, and names the waiting tasks")
   func timeLimit() async {
-    let waiting = ["within 3600.0 seconds", "the body of the test", "writer of north", "subscriber of north"]
+    let waiting = ["within 3600.0 seconds", "the body of the test", "link of north"]
     await expectError(containing: waiting) { _ in
       let north = Shop.service(on: InProcessRedis(), "north")
       for await stock in north.state.$stock.updates where stock.count == 0 { return }
