@@ -5,9 +5,9 @@ import Synchronization
 
 /// The threads that tell observers of changes that came from elsewhere. Nothing else depends on them.
 ///
-/// The observers of one value are told by one thread at a time, and those of another value do not wait for them. A
-/// thread is started when there is a delivery and all others are busy, up to ``maximumCount``, and ends when it has had
-/// nothing to do for a second.
+/// The observers of one value are notified by one thread at a time. One thread notifies all, until an observer blocks:
+/// whenever no delivery has begun for 50 ms although some wait, another thread is started, up to
+/// ``maximumCount``. A thread ends when it has had nothing to do for a second.
 package final class DeliveryThreads: Sendable {
   /// Weak, because a box that is no longer held has no observers.
   private struct Entry: Sendable {
@@ -30,6 +30,10 @@ package final class DeliveryThreads: Sendable {
     var idle = 0
     var nextThread = 0
     var underWay: [Int: Delivery] = [:]
+    /// How many deliveries have begun.
+    var begun: UInt64 = 0
+    /// Whether a look is scheduled that starts another thread unless a delivery has begun by then.
+    var isGrowthPlanned = false
     /// Whether a check of the deliveries under way is scheduled.
     var isWatched = false
     /// Whether the system has refused the last thread, so that another attempt is scheduled.
@@ -39,6 +43,7 @@ package final class DeliveryThreads: Sendable {
       guard taken < waiting.count else { return nil }
       let entry = waiting[taken]
       taken += 1
+      begun += 1
       if taken >= 1_024 || taken == waiting.count {
         waiting.removeFirst(taken)
         taken = 0
@@ -48,12 +53,15 @@ package final class DeliveryThreads: Sendable {
   }
 
   private enum Call {
-    case start, wake, none
+    case start, wake
+    case grow(unlessBegun: UInt64)
+    case none
   }
 
   /// How many observers may block before others have to wait for them.
   static let maximumCount = 16
   private static let patience = Duration.seconds(1)
+  private static let secondsUntilGrowth = 0.05
   private static let idleSeconds = 1.0
   private static let secondsAfterRefusal = 0.1
 
@@ -88,14 +96,34 @@ package final class DeliveryThreads: Sendable {
         state.idle -= 1
         return .wake
       }
-      guard state.threads < Self.maximumCount else { return .none }
-      state.threads += 1
-      return .start
+      guard state.threads > 0 else {
+        state.threads = 1
+        return .start
+      }
+      guard state.threads < Self.maximumCount, !state.isGrowthPlanned else { return .none }
+      state.isGrowthPlanned = true
+      return .grow(unlessBegun: state.begun)
     }
     switch call {
     case .wake: wake.signal()
     case .start: startThread()
+    case .grow(let begun): grow(unlessBegun: begun)
     case .none: break
+    }
+  }
+
+  private func grow(unlessBegun begun: UInt64) {
+    watch.asyncAfter(deadline: .now() + Self.secondsUntilGrowth) { [self] in
+      let (isStalled, next) = state.withLock { state -> (Bool, UInt64?) in
+        state.isGrowthPlanned = false
+        guard state.taken < state.waiting.count, state.threads < Self.maximumCount else { return (false, nil) }
+        let isStalled = state.begun == begun && state.threads > 0 && state.idle == 0
+        if isStalled { state.threads += 1 }
+        state.isGrowthPlanned = true
+        return (isStalled, state.begun)
+      }
+      if isStalled { startThread() }
+      if let next { grow(unlessBegun: next) }
     }
   }
 

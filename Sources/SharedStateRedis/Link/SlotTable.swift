@@ -48,7 +48,9 @@ package struct SlotTable<Element> {
   package subscript(id: UInt64) -> Element? {
     _read {
       if let index = index(of: id) {
-        yield slots[index]
+        // An array's own subscript copies the element.
+        let span = slots.span
+        yield span[index]
       } else {
         yield nil
       }

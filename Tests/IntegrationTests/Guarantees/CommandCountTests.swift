@@ -1,11 +1,18 @@
 import Foundation
 import SharedState
+import SharedStateDependencies
 import SharedStateRedis
 import SharedStateRedisTesting
+import Synchronization
 import Testing
 
+/// The number of threads that were started.
+private final class Started: Sendable {
+  let count = Atomic(0)
+}
+
 /// Counts do not depend on the machine, so that a design that asks more shows here at once.
-@Suite("Bounded: the commands that a server runs", .timeLimit(.minutes(5)), .endsStores)
+@Suite("Bounded: the commands that a server runs, and the threads that are started", .timeLimit(.minutes(5)), .endsStores)
 struct CommandCountTests {
   private typealias Document = String
 
@@ -20,9 +27,10 @@ struct CommandCountTests {
     _ label: String,
     _ namespace: String,
     on backend: ServerBackend,
-    _ way: Way = Way()
+    _ way: Way = Way(),
+    threads: ThreadStarter = .system
   ) throws -> RedisStore {
-    try backend.store(label, way: way) {
+    try backend.store(label, way: way, threads: threads) {
       $0.namespace = namespace
       // Neither comparing nor keeping alive is what is counted here.
       $0.antiEntropyInterval = .seconds(86_400)
@@ -47,12 +55,19 @@ struct CommandCountTests {
   func fanOut(namespace: String) async throws {
     let backend = try ServerBackend()
     let before = try backend.commands
-    let stores = try (0..<10).map { try store("service\($0)", namespace, on: backend) }
+    let started = Started()
+    let threads = ThreadStarter { _ in
+      started.count.add(1, ordering: .relaxed)
+      return false
+    }
+    let stores = try (0..<10).map { try store("service\($0)", namespace, on: backend, threads: threads) }
     var shares: [[Shared<Document>]] = []
     for store in stores { shares.append(try await share(Self.names, in: store)) }
     try await change(shares[0], Array(shares.dropFirst()), to: 1)
     try await stores[0].flush(within: patience)
     #expect(try backend.commands - before <= 25_000)
+    // For each store one that serves it, one that watches deadlines while it connects, and one that notifies observers.
+    #expect(started.count.load(ordering: .relaxed) <= 40)
   }
 
   @Test("are none in a service that hears of a change, or few without a namespace", arguments: ["", "shop:"])

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Metrics
+import SharedStateDependencies
 import SharedStateRedis
 import SharedStateRedisTesting
 import Synchronization
@@ -60,6 +61,7 @@ extension Backend {
     logger: Logger = quiet,
     metrics: (any MetricsFactory)? = nil,
     way: Way = Way(),
+    threads: ThreadStarter = .system,
     configure: (inout RedisConfiguration) -> Void = { _ in }
   ) throws -> RedisStore {
     var configuration = try configuration()
@@ -70,7 +72,8 @@ extension Backend {
       configuration: configuration,
       isInProcess: isInProcess,
       logger: logger,
-      metrics: metrics
+      metrics: metrics,
+      threads: threads
     ).endingWithTest
   }
 
