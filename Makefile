@@ -80,7 +80,7 @@ mutations:
 
 bench:
 	@scripts/require hiredis redis-server
-	cd Benchmarks && swift run -c release bench
+	cd Benchmarks && swift run -c release bench --report
 
 docs:
 	@scripts/require hiredis

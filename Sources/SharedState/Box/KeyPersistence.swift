@@ -277,10 +277,11 @@ final class KeyPersistence<Key: SharedReaderKey>: BoxPersistence {
     guard isFirst else { return }
     KeyTasks.$current.withValue(tasks) {
       afterSaves { [weak self] in
-        // A change that could not be saved stays, and replaces what is stored once it can be saved.
+        // A change that could not be saved stays, and replaces what is stored once it can be saved. Of a key that does
+        // not save in tasks, only a save that is tried again replaces it.
         let isUnsaved = self?.state.withLock { state in
           state.isReloadPending = false
-          return state.unsaved != nil
+          return state.unsaved != nil && (state.savesInTasks || state.isRetryScheduled)
         }
         if isUnsaved == false { self?.beginLoad(context: .userInitiated) { _ in } }
       }

@@ -56,6 +56,16 @@ package protocol RedisConnector: Sendable {
   ) throws(RedisSharedStateError) -> any RedisConnection
 }
 
+/// A connector whose connections need no thread, so that a test's world can run them on its schedule.
+package protocol ScheduledConnector: RedisConnector {
+  /// Connects without waiting; `nil`: not now. The waker is woken when it is worth another attempt.
+  /// - Throws: The errors of ``RedisConnector/connect(purpose:waker:deadline:)``.
+  func open(_ purpose: ConnectionPurpose, _ waker: Waker) throws(RedisSharedStateError) -> (any RedisConnection)?
+
+  /// The waker is not woken any more.
+  func stopConnecting(_ waker: Waker)
+}
+
 /// The purpose of a connection; also the last part of its name in CLIENT LIST.
 package enum ConnectionPurpose: String, Hashable, Sendable, CaseIterable {
   case writer
@@ -129,205 +139,6 @@ package enum RedisReply: Sendable {
   case failure(RedisSharedStateError)
 }
 
-/// What is known about a stored value without its document. Its parts are read one after the other.
-package struct StoredSummary: Hashable, Sendable {
-  package var meta: Meta?
-  /// The size of the document in bytes, 0 where there is none; `nil`: the key holds another Redis type.
-  package var length: Int?
-  /// How many connections listen to the channel of the value; `nil`: the server does not report it, or was not asked.
-  package var listeners: Int?
-
-  /// Whether nothing is stored, and nothing is missing either. An empty document, which no encoder makes, counts as
-  /// nothing where there is no meta.
-  package var isAbsent: Bool { length == 0 && meta?.kind != .set }
-
-  package init(meta: Meta?, length: Int?, listeners: Int? = nil) {
-    (self.meta, self.length, self.listeners) = (meta, length, listeners)
-  }
-
-  /// The summary of a known value.
-  package init(of stored: StoredValue, listeners: Int? = nil) {
-    let length: Int? =
-      switch stored.content {
-      case .absent: 0
-      case .document(let document): document.count
-      case .oversized(let bytes): bytes
-      case .otherType: nil
-      }
-    self.init(meta: stored.meta, length: length, listeners: listeners)
-  }
-}
-
-/// The value that is stored under a name, and its meta.
-package struct StoredValue: Hashable, Sendable {
-  package enum Content: Hashable, Sendable {
-    case absent
-    case document(Data)
-    /// A document that is too large to be read, and its size in bytes.
-    case oversized(Int)
-    /// The key holds another Redis type, with this name.
-    case otherType(String)
-
-    package var document: Data? { if case .document(let document) = self { document } else { nil } }
-
-    /// The size of the document, in bytes.
-    package var size: Int { document?.count ?? 0 }
-  }
-
-  /// `nil` when this library has not written the value, or its meta is malformed.
-  package var meta: Meta?
-  package var content: Content
-
-  package init(meta: Meta?, content: Content) {
-    self.meta = meta
-    self.content = content
-  }
-
-  /// ``Revision/none`` for a value that another program has written.
-  package var revision: Revision { meta?.revision ?? .none }
-
-  package var document: Data? { content.document }
-
-  /// Whether the value is missing although its meta says that there is one.
-  package var isGone: Bool { content == .absent && meta?.kind == .set }
-}
-
-/// A change on its way into Redis.
-package struct Commit: Sendable {
-  package enum Content: Sendable {
-    /// The document. A large one is not sent with the announcement of the change, but has to be read.
-    case document(Data, isLarge: Bool)
-    /// Leaves a tombstone.
-    case deleted
-    /// Gives a revision to the stored document, which was written without one. A document of more bytes than the limit
-    /// is announced by reference.
-    case adopted(inlineLimit: Int)
-    /// Gives a revision to a deletion that was made without one. There must be no value.
-    case adoptedDeletion
-  }
-
-  package enum Condition: Hashable, Sendable {
-    /// Writes in any case.
-    case unconditional
-    /// Writes only if the stored revision is this one (``Revision/none``: there is no meta).
-    case revision(Revision)
-    /// Writes only if the stored revision is this one, and replaces a key of another type.
-    case replacing(Revision)
-
-    /// The revision that is expected to be stored.
-    package var expected: Revision {
-      switch self {
-      case .unconditional: .none
-      case .revision(let revision), .replacing(let revision): revision
-      }
-    }
-  }
-
-  /// Whether it gives a revision to what is stored, and leaves the value as it is.
-  var isAdoption: Bool {
-    switch content {
-    case .adopted, .adoptedDeletion: true
-    case .document, .deleted: false
-    }
-  }
-
-  package var names: KeyNames
-  package var content: Content
-  package var condition: Condition
-  /// The highest revision that the committing replica has ever seen.
-  package var floor: Revision
-  package var operation: Operation
-  /// The writer: label, host, process and nonce, without spaces.
-  package var writer: String
-  /// How long the value lives, in milliseconds; 0: for ever, or as long as another writer has set.
-  package var timeToLive: UInt64
-  /// The lineage of the expected version; `nil`: any.
-  package var seen: Lineage?
-  /// The lineage of the new version; `nil`: it names no lines.
-  package var lineage: Lineage.Draft?
-  /// The document that is expected, where there is no revision, or the revision does not identify it for certain.
-  package var basis: Data?
-  /// The newest known secret of the namespace, which is stored if there is none; `nil`: none is known.
-  package var secret: Secret?
-
-  package init(
-    names: KeyNames,
-    content: Content,
-    condition: Condition,
-    floor: Revision,
-    operation: Operation,
-    writer: String,
-    timeToLive: UInt64 = 0,
-    seen: Lineage? = nil,
-    lineage: Lineage.Draft? = nil,
-    basis: Data? = nil,
-    secret: Secret? = nil
-  ) {
-    self.secret = secret
-    self.names = names
-    self.content = content
-    self.condition = condition
-    self.floor = floor
-    self.operation = operation
-    self.writer = writer
-    self.timeToLive = timeToLive
-    self.seen = seen
-    self.lineage = lineage
-    self.basis = basis
-  }
-}
-
-/// A state that the server has lost and gets back, with its original revision, parent and writer.
-///
-/// It takes effect only where exactly the expected state is stored. It makes no new revision, so any number of services
-/// may restore at once, in any order.
-package struct Restore: Hashable, Sendable {
-  package var names: KeyNames
-  /// A document, or nothing.
-  package var content: StoredValue.Content
-  package var meta: Meta
-  /// Whether the document is announced by reference.
-  package var isLarge: Bool
-  /// The meta that is expected to be stored, usually none.
-  package var expected: Meta?
-  /// The document that is expected where there is no meta.
-  package var basis: Data?
-  /// The newest known secret of the namespace, which is stored if there is none; `nil`: none is known.
-  package var secret: Secret?
-
-  /// Whether it restores a value that does not expire, where nothing is expected to be stored.
-  var isLasting: Bool { meta.kind == .set && meta.expiry == 0 && expected == nil && basis == nil }
-
-  /// The announcement.
-  var message: ChangeMessage {
-    let content: ChangeMessage.Content =
-      switch self.content {
-      case .document where isLarge: .reference
-      case .document(let document): .document(document)
-      case .absent, .oversized, .otherType: .deleted
-      }
-    return ChangeMessage(meta: meta, content: content)
-  }
-
-  package init(
-    names: KeyNames,
-    content: StoredValue.Content,
-    meta: Meta,
-    isLarge: Bool,
-    expected: Meta? = nil,
-    basis: Data? = nil,
-    secret: Secret? = nil
-  ) {
-    self.secret = secret
-    self.names = names
-    self.content = content
-    self.meta = meta
-    self.isLarge = isLarge
-    self.expected = expected
-    self.basis = basis
-  }
-}
-
 /// The facts that a server reports about itself; `nil` where its access control does not allow asking.
 package struct ServerFacts: Hashable, Sendable {
   /// The number of this connection, for redirecting invalidations to it.
@@ -355,26 +166,5 @@ package struct ServerFacts: Hashable, Sendable {
     self.runID = runID
     self.vitals = vitals
     self.clock = clock
-  }
-}
-
-package enum CommitReply: Hashable, Sendable {
-  /// The commit took effect, now or in an earlier attempt; maybe a later step did not.
-  case committed(revision: Revision, parent: Revision, CommitShortfall? = nil)
-  /// The revision has moved on, and this value is stored now. `hasForgotten`: the operation may have been applied all
-  /// the same, because so many others have committed since, or the list of remembered operations is gone.
-  case conflict(StoredValue, hasForgotten: Bool = false)
-  /// The key holds another Redis type, and nothing was written.
-  case wrongType(String)
-}
-
-/// A step that has failed after a commit had taken effect: recording its revision, or announcing it.
-package struct CommitShortfall: Hashable, Sendable {
-  /// The Redis command that the server has refused.
-  package let command: String
-  package let error: RedisSharedStateError
-
-  package init(command: String, error: RedisSharedStateError) {
-    (self.command, self.error) = (command, error)
   }
 }

@@ -39,7 +39,7 @@ final class InProcessConnection: RedisConnection {
 }
 
 /// Opens connections to an ``InProcessRedis``.
-package struct InProcessConnector: RedisConnector {
+package struct InProcessConnector: ScheduledConnector {
   private let server: InProcessRedis
   private let client: String
 
@@ -66,10 +66,13 @@ package struct InProcessConnector: RedisConnector {
     throw .timedOut(operation: "connect")
   }
 
-  func stopConnecting(_ waker: Waker) { server.perform { $0.stopConnecting(waker) } }
+  package func stopConnecting(_ waker: Waker) { server.perform { $0.stopConnecting(waker) } }
 
   /// Connects at once. Returns `nil` while the server is paused; the waker is then woken on resume.
-  func open(_ purpose: ConnectionPurpose, _ waker: Waker) throws(RedisSharedStateError) -> InProcessConnection? {
+  package func open(
+    _ purpose: ConnectionPurpose,
+    _ waker: Waker
+  ) throws(RedisSharedStateError) -> (any RedisConnection)? {
     let id = try server.perform { server throws(RedisSharedStateError) in
       try server.connect(name: client, purpose: purpose, waker: waker)
     }

@@ -193,7 +193,7 @@ extension Replica {
       }
       // A version after the largest revision has a smaller one.
       let isLater = stored.revision >= job.expected || stored.revision != .none && job.expected == .largest
-      guard policy.conflict == .reject, isLater else { return actions + putBack(job, nil) }
+      guard policy.conflict.rollsBack, isLater else { return actions + putBack(job, nil) }
       return actions + rollBack(stamp: stamp, job.waiters, local: encoded, stored: stored.document)
     }
   }

@@ -92,7 +92,7 @@ extension Replica {
       expected: confirmed.expectedMeta,
       held: held.meta?.lineage,
       basis: confirmed.expectedMeta == nil ? confirmed.content.document : nil,
-      isMerged: policy.conflict != .lastWriteWins && unreadable == nil,
+      isMerged: policy.conflict.keepsOtherChanges && unreadable == nil,
       isReplacement: unreadable != nil
     )
   }

@@ -206,7 +206,7 @@ extension Replica {
 
   /// How the stored and the held history are reconciled.
   func fork(of repair: Mending.Repair) -> Fork {
-    Fork(stored: repair.stored, held: held, memory: evidence.memory, isMerged: policy.conflict == .merge)
+    Fork(stored: repair.stored, held: held, memory: evidence.memory, isMerged: policy.conflict.mergesHistories)
   }
 
   private func wholeOutcome(of repair: Mending.Repair) -> Fork.Outcome? {

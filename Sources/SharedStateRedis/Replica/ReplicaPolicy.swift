@@ -31,22 +31,3 @@ package struct ReplicaPolicy: Hashable, Sendable {
     self.writer = writer
   }
 }
-
-/// What happens to a local change when another client has changed the value at the same time.
-public enum ConflictPolicy: Hashable, Sendable, CaseIterable {
-  /// Both changes are kept if they are to different fields. If they are to the same field, the later commit wins.
-  /// Fields unknown to this service are never touched.
-  case merge
-  /// The later commit wins and replaces the whole value.
-  case lastWriteWins
-  /// The local change is rolled back, and `saveError` is a ``RedisSharedStateError/Code/conflict``.
-  case reject
-}
-
-/// What to do when a server has lost a version that it had acknowledged.
-public enum DataLossPolicy: Hashable, Sendable, CaseIterable {
-  /// The newest value that any live service has seen is written back with its revision.
-  case reseed
-  /// The server's state counts, even if it is older or empty.
-  case adoptServer
-}

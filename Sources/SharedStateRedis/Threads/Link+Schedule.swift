@@ -56,7 +56,7 @@ extension Link {
   }
 
   private func connect(_ purpose: ConnectionPurpose, on schedule: any Schedule) async -> Report {
-    guard let connector = connector as? InProcessConnector else { return .nothing }
+    guard let connector = connector as? any ScheduledConnector else { return .nothing }
     let deadline = Instant.now + connectTimeout
     await travel(on: schedule)
     defer { connector.stopConnecting(waker) }

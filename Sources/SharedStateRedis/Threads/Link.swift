@@ -64,7 +64,7 @@ package final class Link: Sendable {
     self.threads = threads
     self.onStatusChange = onStatusChange
     // A connection to another process blocks a thread, which a schedule cannot do.
-    let schedule = connector is InProcessConnector ? Schedules.current : nil
+    let schedule = connector is any ScheduledConnector ? Schedules.current : nil
     self.schedule = schedule
     waker = Waker(on: schedule)
     guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: Schedules.randomNumber())))

@@ -12,7 +12,11 @@ private final class Started: Sendable {
 }
 
 /// Counts do not depend on the machine, so that a design that asks more shows here at once.
-@Suite("Bounded: the commands that a server runs, and the threads that are started", .timeLimit(.minutes(5)), .endsStores)
+@Suite(
+  "Bounded: the commands that a server runs, and the threads that are started",
+  .timeLimit(.minutes(5)),
+  .endsStores
+)
 struct CommandCountTests {
   private typealias Document = String
 

@@ -1,0 +1,30 @@
+public import Foundation
+
+extension RedisStore {
+  /// What Redis stores about a value.
+  public struct Metadata: Hashable, Sendable {
+    /// Grows with every write by any writer. 0 as long as a value that something else has written has not been given a
+    /// revision by a service.
+    public let revision: UInt64
+    /// When the value got its revision, by the server's clock; `nil` without a revision.
+    public let writtenAt: Date?
+    /// The writer: label, host, process and nonce; `nil` without a revision.
+    public let writtenBy: String?
+    /// Whether the value was written, or deleted, by a program that does not know revisions. ``writtenBy`` then begins
+    /// with `foreign/` and names the service that gave the value its revision; without a revision it is `nil`.
+    ///
+    /// An edit of a value that has a revision is visible here once a service has noticed it.
+    public let isForeign: Bool
+    /// The size of the document in bytes; `nil` when the value was deleted, or the key holds another Redis type.
+    public let size: Int?
+
+    init?(_ stored: StoredValue?) {
+      guard let stored, stored.meta != nil || stored.content != .absent else { return nil }
+      revision = stored.meta?.revision.rawValue ?? 0
+      writtenAt = stored.meta.map { Date(timeIntervalSince1970: Double($0.revision.rawValue) / 1_000_000) }
+      writtenBy = stored.meta?.writer
+      isForeign = stored.meta?.isForeign ?? true
+      size = stored.content == .absent ? nil : StoredSummary(of: stored).length
+    }
+  }
+}

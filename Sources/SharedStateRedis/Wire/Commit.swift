@@ -1,0 +1,108 @@
+package import Foundation
+
+/// A change on its way into Redis.
+package struct Commit: Sendable {
+  package enum Content: Sendable {
+    /// The document. A large one is not sent with the announcement of the change, but has to be read.
+    case document(Data, isLarge: Bool)
+    /// Leaves a tombstone.
+    case deleted
+    /// Gives a revision to the stored document, which was written without one. A document of more bytes than the limit
+    /// is announced by reference.
+    case adopted(inlineLimit: Int)
+    /// Gives a revision to a deletion that was made without one. There must be no value.
+    case adoptedDeletion
+  }
+
+  package enum Condition: Hashable, Sendable {
+    /// Writes in any case.
+    case unconditional
+    /// Writes only if the stored revision is this one (``Revision/none``: there is no meta).
+    case revision(Revision)
+    /// Writes only if the stored revision is this one, and replaces a key of another type.
+    case replacing(Revision)
+
+    /// The revision that is expected to be stored.
+    package var expected: Revision {
+      switch self {
+      case .unconditional: .none
+      case .revision(let revision), .replacing(let revision): revision
+      }
+    }
+  }
+
+  /// Whether it gives a revision to what is stored, and leaves the value as it is.
+  var isAdoption: Bool {
+    switch content {
+    case .adopted, .adoptedDeletion: true
+    case .document, .deleted: false
+    }
+  }
+
+  package var names: KeyNames
+  package var content: Content
+  package var condition: Condition
+  /// The highest revision that the committing replica has ever seen.
+  package var floor: Revision
+  package var operation: Operation
+  /// The writer: label, host, process and nonce, without spaces.
+  package var writer: String
+  /// How long the value lives, in milliseconds; 0: for ever, or as long as another writer has set.
+  package var timeToLive: UInt64
+  /// The lineage of the expected version; `nil`: any.
+  package var seen: Lineage?
+  /// The lineage of the new version; `nil`: it names no lines.
+  package var lineage: Lineage.Draft?
+  /// The document that is expected, where there is no revision, or the revision does not identify it for certain.
+  package var basis: Data?
+  /// The newest known secret of the namespace, which is stored if there is none; `nil`: none is known.
+  package var secret: Secret?
+
+  package init(
+    names: KeyNames,
+    content: Content,
+    condition: Condition,
+    floor: Revision,
+    operation: Operation,
+    writer: String,
+    timeToLive: UInt64 = 0,
+    seen: Lineage? = nil,
+    lineage: Lineage.Draft? = nil,
+    basis: Data? = nil,
+    secret: Secret? = nil
+  ) {
+    self.secret = secret
+    self.names = names
+    self.content = content
+    self.condition = condition
+    self.floor = floor
+    self.operation = operation
+    self.writer = writer
+    self.timeToLive = timeToLive
+    self.seen = seen
+    self.lineage = lineage
+    self.basis = basis
+  }
+}
+
+/// What has become of a commit or a restore.
+package enum CommitReply: Hashable, Sendable {
+  /// The commit took effect, now or in an earlier attempt; maybe a later step did not.
+  case committed(revision: Revision, parent: Revision, CommitShortfall? = nil)
+  /// The revision has moved on, and this value is stored now. `hasForgotten`: the operation may have been applied all
+  /// the same, because so many others have committed since, or the list of remembered operations is gone.
+  case conflict(StoredValue, hasForgotten: Bool = false)
+  /// The key holds another Redis type, and nothing was written.
+  case wrongType(String)
+}
+
+/// A step that has failed after a commit had taken effect: recording its revision, or announcing it.
+package struct CommitShortfall: Hashable, Sendable {
+  /// The Redis command that the server has refused.
+  package let command: String
+  package let error: RedisSharedStateError
+
+  package init(command: String, error: RedisSharedStateError) {
+    (self.command, self.error) = (command, error)
+  }
+}

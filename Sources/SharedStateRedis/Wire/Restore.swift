@@ -1,0 +1,52 @@
+package import Foundation
+
+/// A state that the server has lost and gets back, with its original revision, parent and writer.
+///
+/// It takes effect only where exactly the expected state is stored. It makes no new revision, so any number of services
+/// may restore at once, in any order.
+package struct Restore: Hashable, Sendable {
+  package var names: KeyNames
+  /// A document, or nothing.
+  package var content: StoredValue.Content
+  package var meta: Meta
+  /// Whether the document is announced by reference.
+  package var isLarge: Bool
+  /// The meta that is expected to be stored, usually none.
+  package var expected: Meta?
+  /// The document that is expected where there is no meta.
+  package var basis: Data?
+  /// The newest known secret of the namespace, which is stored if there is none; `nil`: none is known.
+  package var secret: Secret?
+
+  /// Whether it restores a value that does not expire, where nothing is expected to be stored.
+  var isLasting: Bool { meta.kind == .set && meta.expiry == 0 && expected == nil && basis == nil }
+
+  /// The announcement.
+  var message: ChangeMessage {
+    let content: ChangeMessage.Content =
+      switch self.content {
+      case .document where isLarge: .reference
+      case .document(let document): .document(document)
+      case .absent, .oversized, .otherType: .deleted
+      }
+    return ChangeMessage(meta: meta, content: content)
+  }
+
+  package init(
+    names: KeyNames,
+    content: StoredValue.Content,
+    meta: Meta,
+    isLarge: Bool,
+    expected: Meta? = nil,
+    basis: Data? = nil,
+    secret: Secret? = nil
+  ) {
+    self.secret = secret
+    self.names = names
+    self.content = content
+    self.meta = meta
+    self.isLarge = isLarge
+    self.expected = expected
+    self.basis = basis
+  }
+}

@@ -1,0 +1,5 @@
+#if THREAD_SANITIZER
+  import SharedStateDependencies
+
+  typealias Mutex<Value> = ThreadSanitizerMutex<Value>
+#endif
