@@ -8,6 +8,8 @@ enum BenchmarkError: Error {
   case lastValueMissing(expected: Int, seen: Int?)
   /// The server does not have all values.
   case valuesMissing
+  /// A checkout cannot be built, or its benchmarks fail.
+  case checkoutFailed(String)
   /// The library does not accept Foundation's own coders.
   case codersRefused
 }

@@ -98,6 +98,16 @@ struct Samples {
     values += others.values
   }
 
+  /// The part of the samples, in percent, that is at most as large as each of 200 of them, in microseconds.
+  var distribution: [(x: Double, y: Double)] {
+    let sorted = values.sorted()
+    guard !sorted.isEmpty else { return [] }
+    return (0...200).map { step in
+      let index = min(sorted.count - 1, sorted.count * step / 200)
+      return (Double(sorted[index]) / 1_000, Double(step) / 2)
+    }
+  }
+
   /// In microseconds; `nil` when there are no samples.
   func percentile(_ percent: Int) -> Double? {
     guard !values.isEmpty else { return nil }

@@ -6,12 +6,13 @@ struct CapturedCommit {
   private let name: String
   private let arguments: [[UInt8]]
 
-  /// The indices of the expected revision, the number of the operation and the document. The arguments are: EVALSHA,
-  /// digest, 3, three keys, channel, expected, floor, writer, nonce, number, kind, document, time to live, expected
-  /// lineage, and the two texts of the new lineage.
-  private static let expected = 7
-  private static let number = 11
-  private static let document = 13
+  /// The indices of the channel, the expected revision, the number of the operation and the document. The arguments
+  /// are: EVALSHA, digest, 4, four keys, channel, expected, floor, writer, nonce, number, kind, document, time to live,
+  /// expected lineage, the two texts of the new lineage, the secret, and the digest of the document.
+  private static let channel = 7
+  private static let expected = 8
+  private static let number = 12
+  private static let document = 14
 
   /// Commits twice, and keeps the second commit, which has a revision as its floor.
   init(of share: Shared<Tick>, name: String, store: RedisStore, server: BareRedis) async throws {
@@ -27,23 +28,24 @@ struct CapturedCommit {
     }
     self.name = name
     arguments = commits[1]
-    guard arguments.count == Self.document + 5 else { throw BenchmarkError.notCaptured }
+    guard arguments.count == Self.document + 7 else { throw BenchmarkError.notCaptured }
   }
 
-  /// The same commit of another value.
-  func command(for other: String) -> BareCommand {
+  /// The same commit of another value, with this document if there is one.
+  func command(for other: String, document: [UInt8]? = nil) -> BareCommand {
     BareCommand(
       arguments.enumerated().map { index, argument in
         // Unconditional, because the floor does not know the stored revision.
         if index == Self.expected { return [UInt8(ascii: "*")] }
-        guard (3...6).contains(index) else { return argument }
+        if index == Self.document, let document { return document }
+        guard (3...Self.channel).contains(index) else { return argument }
         return Array(String(decoding: argument, as: UTF8.self).replacing(name, with: other).utf8)
       }
     )
   }
 
   func channel(of other: String) -> String {
-    String(decoding: arguments[6], as: UTF8.self).replacing(name, with: other)
+    String(decoding: arguments[Self.channel], as: UTF8.self).replacing(name, with: other)
   }
 
   static func set(number: Int, in command: BareCommand) {

@@ -33,7 +33,7 @@ struct LatencyBenchmark {
   private var rounds: Int { isQuick ? 2 : 10 }
   private var writesInOneRound: Int { isQuick ? 100 : 500 }
 
-  func run() async throws -> [(String, [Row])] {
+  func run() async throws -> (rows: [(String, [Row])], plot: Plot) {
     let share = Shared(wrappedValue: Tick(), .redis(Self.name, store: scene.store))
     try await share.load()
     let captured = try await CapturedCommit(of: share, name: Self.name, store: scene.store, server: scene.connect())
@@ -59,7 +59,29 @@ struct LatencyBenchmark {
     try floor.write(Tick(phase: Tick.end, sequence: last, sentAt: 0))
     let report = observer.report()
     guard report.last == last else { throw BenchmarkError.lastValueMissing(expected: last, seen: report.last) }
-    return rows(library, report, bare, floorObserver.report())
+    let floorReport = floorObserver.report()
+    return (rows(library, report, bare, floorReport), plot(library, report, bare, floorReport))
+  }
+
+  private func plot(
+    _ library: Written,
+    _ seen: ObserverProcess.Report,
+    _ floor: Written,
+    _ floorSeen: ObserverProcess.Report
+  ) -> Plot {
+    let paced = Phase.paced.rawValue
+    let lines: [(name: String, samples: Samples?, isFloor: Bool)] = [
+      ("seen in another process", seen.latencies[paced], false),
+      ("seen, bare C", floorSeen.latencies[paced], true),
+      ("acknowledged, save()", library.acknowledged[.pacedSave], false),
+      ("acknowledged, bare C", floor.acknowledged[.paced], true),
+    ]
+    return Plot(
+      title: "Latency of one change at a time",
+      x: Plot.Axis(label: "µs", isLogarithmic: true, ticks: [50, 100, 200, 500, 1_000, 2_000]),
+      y: Plot.Axis(label: "% of the changes", isLogarithmic: false, ticks: [0, 25, 50, 75, 100]),
+      series: lines.map { Plot.Series(name: $0.name, points: $0.samples?.distribution ?? [], isFloor: $0.isFloor) }
+    )
   }
 
   // MARK: Writing

@@ -95,6 +95,59 @@ struct ThroughputBenchmark {
     ]
   }
 
+  // MARK: Documents of several sizes
+
+  /// How many documents of a size are stored each second, by the library and by a bare pipeline.
+  struct Sizes {
+    var library: [(x: Double, y: Double)] = []
+    var floor: [(x: Double, y: Double)] = []
+  }
+
+  func sizes() async throws -> ([Row], Sizes) {
+    var (rows, sizes) = ([Row](), Sizes())
+    let tick = Shared(wrappedValue: Tick(), .redis("bench:captured-size", store: scene.store))
+    try await tick.load()
+    let captured = try await CapturedCommit(
+      of: tick,
+      name: "bench:captured-size",
+      store: scene.store,
+      server: scene.connect()
+    )
+    for bytes in [16, 64, 256, 1_024, 4_096, 16_384, 65_536] {
+      let count = min(2_000, (16 << 20) / bytes)
+      let names = (0..<count).map { "size\(bytes):\($0)" }
+      let shares = names.map { Shared(wrappedValue: "", .redis("bench:\($0)", store: scene.store)) }
+      for share in shares { try await share.load() }
+      let pipeline = Pipeline(
+        redis: try scene.connect(),
+        commands: names.map { name in
+          let document = Array(#""\#(String(repeating: "x", count: bytes - 2))""#.utf8)
+          return captured.command(for: "floor:\(name)", document: document)
+        }
+      )
+      var (library, floor) = ([Double](), [Double]())
+      for repetition in 0...repetitions {
+        let text = String(repeating: "x", count: bytes - 3) + "\(repetition)"
+        let start = monotonicNanoseconds()
+        for share in shares { share.withLock { $0 = text } }
+        try await scene.store.flush(within: .seconds(30))
+        let seconds = Double(monotonicNanoseconds() - start) / 1e9
+        let bare = try await pipeline.run(rounds: 1, window: 512, step: 512)
+        // The first repetition makes the keys.
+        guard repetition > 0 else { continue }
+        library.append(Double(count) / seconds)
+        floor.append(bare)
+      }
+      let (figure, bare) = (median(library), median(floor))
+      sizes.library.append((Double(bytes), figure))
+      sizes.floor.append((Double(bytes), bare))
+      let note = bytes > 8_192 ? "the floor announces whole documents, the library references" : ""
+      let name = "documents of \(bytes) bytes"
+      rows.append(Row(name: name, figure: figure, floor: bare, unit: "per second", note: note))
+    }
+    return (rows, sizes)
+  }
+
   private func push(_ shares: [Shared<Item>], rounds: Int) async throws {
     for _ in 0..<rounds {
       for share in shares { share.withLock { $0.changes &+= 1 } }

@@ -84,6 +84,25 @@ struct Table {
     }
   }
 
+  /// The table in Markdown.
+  var markdown: String {
+    sections.map { section in
+      let rows = section.rows.map { "| " + $0.cells.joined(separator: " | ") + " |" }
+      let head = ["## \(section.heading)", "", "| | figure | floor | unit | ratio | target | | |"]
+      return (head + ["| --- | ---: | ---: | --- | ---: | --- | --- | --- |"] + rows + [""]).joined(separator: "\n")
+    }
+    .joined(separator: "\n")
+  }
+
+  /// Prints heading, name and figure of each row, for programs.
+  func printFigures() {
+    for section in sections {
+      for row in section.rows {
+        Swift.print([section.heading, "\(row.name) \(row.note)", "\(row.figure)"].joined(separator: "\t"))
+      }
+    }
+  }
+
   private func line(_ cells: [String], _ widths: [Int]) -> String {
     var text = ""
     for (column, cell) in cells.enumerated() {
