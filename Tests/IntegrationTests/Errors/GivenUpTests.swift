@@ -40,7 +40,7 @@ struct GivenUpTests {
       let store = try backend.store("service\(round)")
       let number = Shared(wrappedValue: 0.5, .redis("number", store: store))
       number.withLock { $0 = .infinity }
-      // This polls, because the moment lies between two steps of the writer's thread, and no condition is that quick.
+      // This polls, because the moment lies between two steps of the link's thread, and no condition is that quick.
       let end = ContinuousClock.now + patience
       while store.pendingChanges > 0, ContinuousClock.now < end { await Task.yield() }
       await #expect(throws: Self.givenUp("number")) { try await store.flush(within: patience) }
