@@ -80,9 +80,12 @@ private final class Pace: Sendable {
   /// machine slows down the steps as much as the code that must not wait for them.
   private static let moment: UInt64 = 4_000_000
 
+  /// After so many steps all slow values are under way. Until then, the quick value might wait behind some of them.
+  private static let early = 300
+
   let name = UUID().uuidString
   private let steps = Atomic(0)
-  private let hasBegun = DispatchSemaphore(value: 0)
+  private let areUnderWay = DispatchSemaphore(value: 0)
   private let quick = Mutex<Int?>(nil)
 
   init() {
@@ -92,11 +95,11 @@ private final class Pace: Sendable {
   /// The number of steps that had begun when the quick value was encoded; `nil` before that.
   var begunBeforeQuick: Int? { quick.withLock { $0 } }
 
-  /// Changes a quick value once the first step has begun. This has its own thread, because other tests may occupy the
+  /// Changes a quick value once all slow ones are under way, and some steps are done. This has its own thread, because other tests may occupy the
   /// threads of tasks.
   func change(_ share: Shared<Quick>) {
     Thread.detachNewThread { [self] in
-      guard hasBegun.waitInTime() else { return }
+      guard areUnderWay.waitInTime() else { return }
       share.withLock { $0.number = 1 }
     }
   }
@@ -114,8 +117,8 @@ private final class Pace: Sendable {
 
   static func step(of name: String) {
     guard let pace = all.withLock({ $0[name] }) else { return }
-    pace.hasBegun.signal()
-    pace.steps.add(1, ordering: .relaxed)
+    let begun = pace.steps.wrappingAdd(1, ordering: .relaxed).newValue
+    if begun == early { pace.areUnderWay.signal() }
     let end = processorTime + moment
     while processorTime < end {}
   }
