@@ -6,8 +6,8 @@ import Synchronization
 /// The threads that tell observers of changes that came from elsewhere. Nothing else depends on them.
 ///
 /// The observers of one value are notified by one thread at a time. One thread notifies all, until an observer blocks:
-/// whenever no delivery has begun for 50 ms although some wait, another thread is started, up to
-/// ``maximumCount``. A thread ends when it has had nothing to do for a second.
+/// whenever no delivery has begun for 50 ms although some wait, another thread is started, up to ``maximumCount``. A thread
+/// ends when it has had nothing to do for a second.
 package final class DeliveryThreads: Sendable {
   /// Weak, because a box that is no longer held has no observers.
   private struct Entry: Sendable {

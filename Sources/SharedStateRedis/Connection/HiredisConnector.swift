@@ -13,9 +13,9 @@ package struct HiredisConnector: RedisConnector {
     waker: Waker,
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
-    // The waker is not watched here, and so keeps a wake-up for the first wait on the connection: a wake-up does not say whether it
-    // is about stopping or about ordinary work, and ordinary work must not end an attempt. Its descriptor is made now,
-    // so that a lack of descriptors is noticed before the handshake, not after it.
+    // The waker is not watched here, and so keeps a wake-up for the first wait on the connection: a wake-up does not say
+    // whether it is about stopping or about ordinary work, and ordinary work must not end an attempt. Its descriptor is
+    // made now, so that a lack of descriptors is noticed before the handshake, not after it.
     _ = try waker.descriptor
     let start = Instant.now
     let dialer = SocketDialer(

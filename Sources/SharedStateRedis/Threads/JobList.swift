@@ -76,12 +76,16 @@ final class JobList: Sendable {
     }
   }
 
+  /// The thread that is running a job; `nil`: there is none, or it is unknown.
+  var busyThread: SystemThread? { state.withLock { $0.running == nil ? nil : $0.thread } }
+
   /// Notes that time has passed, and returns whether the job that the thread is running takes too long; `nil`: it is not
   /// running one. Time in which the thread waited for a processor does not count.
-  func tick(runDelay: (SystemThread) -> Duration? = \.runDelay) -> Bool? {
+  ///
+  /// - Parameter runDelay: How long ``busyThread`` has waited for a processor, in total; `nil`: it is unknown.
+  func tick(runDelay: Duration? = nil) -> Bool? {
     state.withLock { state in
       guard let running = state.running else { return nil }
-      let runDelay = state.thread.flatMap(runDelay)
       if let runDelay, let before = running.runDelay, runDelay - before > JobWatch.tick * running.ticks / 2 {
         state.running?.ticks = 0
       }

@@ -77,19 +77,15 @@ extension Link {
   /// Sleeps until a role has something to do.
   private func sleep(_ waits: inout PerConnection<Wait>, on schedule: any Schedule) async {
     var deadline = end(of: waits)
-    for case .wakeUp(let by?)? in interests(waits).values { deadline = min(deadline, by) }
+    for case .wakeUp(let by?)? in interests(of: waits).values { deadline = min(deadline, by) }
     if !arrivals(waits).values.contains(true) { await waker.wait(until: deadline) }
     if arrivals(waits).values.contains(true) { await travel(on: schedule) }
     note(arrivals(waits), in: &waits)
   }
 
   private func arrivals(_ waits: PerConnection<Wait>) -> PerConnection<Bool> {
-    let interests = interests(waits)
+    let interests = interests(of: waits)
     return PerConnection { if case .arrived? = interests[$0] { true } else { false } }
-  }
-
-  private func interests(_ waits: PerConnection<Wait>) -> PerConnection<Interest?> {
-    PerConnection { waits[$0].connection?.interest }
   }
 
   /// Waits for a time that the seed determines.

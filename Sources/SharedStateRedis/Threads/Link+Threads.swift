@@ -29,8 +29,9 @@ extension Link {
     guard !guarded.hasThread else { return (todo.wakesWriter, todo.wakesSubscriber) = (true, true) }
     do throws(ThreadStarter.Refusal) {
       guarded.lastTurn += 1
-      try startThread(guarded.lastTurn, guarded.state.configuration)
+      // The thread enters the list at once.
       jobs.begin(guarded.lastTurn)
+      try startThread(guarded.lastTurn, guarded.state.configuration)
       guarded.hasThread = true
     } catch {
       for purpose in begun { guarded.roles[purpose].refused(error.reason, in: &guarded.state, now: .now) }
@@ -56,23 +57,25 @@ extension Link {
   private func run(_ turn: UInt64) {
     jobs.enter(turn, .current)
     var waits = PerConnection { _ in Wait.none }
-    while true {
-      // While a connection is opened, nothing else looks at the deadlines.
-      var deadlines: DeadlineWatch?
-      defer { deadlines?.end() }
-      // What has arrived comes before what is to be sent.
-      for purpose in [ConnectionPurpose.subscriber, .writer] {
-        guard let report = report(of: waits[purpose]) else { continue }
-        guard let wait = proceed(purpose, after: report, turn, &deadlines) else { return }
-        waits[purpose] = wait
-      }
-      if guarded.withLock(\.hasPostponed) {
-        guard performPostponed(turn) else { return }
-        // Performs what follows from it.
-        waits[.writer].until = .past
-      }
-      sleep(&waits)
+    while serve(&waits, turn) { sleep(&waits) }
+  }
+
+  /// Takes the steps of both roles until they wait, and runs postponed jobs for a moment. Returns whether the thread
+  /// goes on.
+  private func serve(_ waits: inout PerConnection<Wait>, _ turn: UInt64) -> Bool {
+    // While a connection is opened, nothing else looks at the deadlines.
+    var deadlines: DeadlineWatch?
+    defer { deadlines?.end() }
+    // What has arrived comes before what is to be sent.
+    for purpose in [ConnectionPurpose.subscriber, .writer] {
+      guard let report = report(of: waits[purpose]) else { continue }
+      guard let wait = proceed(purpose, after: report, turn, &deadlines) else { return false }
+      waits[purpose] = wait
     }
+    guard guarded.withLock(\.hasPostponed) else { return true }
+    // Performs what follows from the jobs.
+    waits[.writer].until = .past
+    return performPostponed(turn)
   }
 
   /// Whether the thread ends.
@@ -115,11 +118,15 @@ extension Link {
   /// Sleeps until a role has something to do.
   private func sleep(_ waits: inout PerConnection<Wait>) {
     do throws(RedisSharedStateError) {
-      let interests = PerConnection { waits[$0].connection?.interest }
-      note(try waker.wait(for: interests, until: end(of: waits)), in: &waits)
+      note(try waker.wait(for: interests(of: waits), until: end(of: waits)), in: &waits)
     } catch {
       for purpose in ConnectionPurpose.allCases { waits[purpose].failure = error }
     }
+  }
+
+  /// What the connections wait for.
+  func interests(of waits: PerConnection<Wait>) -> PerConnection<Interest?> {
+    PerConnection { waits[$0].connection?.interest }
   }
 
   /// Until when both roles wait.
@@ -192,8 +199,8 @@ extension Link {
       }
       wake(todo)
       if needsWatch { JobWatch.shared.add(self) }
-      guard let (job, _) = next else { return true }
-      _ = jobs.append([job])
+      guard let next else { return true }
+      _ = jobs.append([next])
       guard case .performed(let more)? = performJobs(turn) else { return false }
       outcomes = more
     }
@@ -298,9 +305,11 @@ extension Link {
   ///
   /// - Returns: Whether to look again.
   func checkJobs() -> Bool {
+    // Read from a file, so not under a lock.
+    let runDelay = jobs.busyThread?.runDelay
     let (isBusy, refusal, todo) = guarded.withLock { guarded -> (Bool, ThreadStarter.Refusal?, Todo) in
       var (todo, refusal) = (Todo(), ThreadStarter.Refusal?.none)
-      let isTooLong = jobs.tick()
+      let isTooLong = jobs.tick(runDelay: runDelay)
       do throws(ThreadStarter.Refusal) {
         if isTooLong == true { try relieve(&guarded, &todo) }
       } catch {

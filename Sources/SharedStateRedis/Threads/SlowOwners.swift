@@ -52,10 +52,10 @@ extension Link.Guarded {
   }
 
   /// The next postponed job: of the owner that had its turn last, or of the one that has waited longest.
-  mutating func nextPostponedJob() -> (Job, Job.Owner)? {
+  mutating func nextPostponedJob() -> Job? {
     if let owner = served.take(), let job = nextJob(ofSlow: owner) {
       served = owner
-      return (job, owner)
+      return job
     }
     while let owner = postponed.popFirst() {
       // A thread that has lost its role during a job of this owner runs the others, too, or has run them.
@@ -63,7 +63,7 @@ extension Link.Guarded {
       slow[owner]?.threads = 1
       guard let job = nextJob(ofSlow: owner) else { continue }
       served = owner
-      return (job, owner)
+      return job
     }
     return nil
   }
