@@ -31,6 +31,14 @@ struct CapturedCommit {
     guard arguments.count == Self.document + 7 else { throw BenchmarkError.notCaptured }
   }
 
+  /// Commits a value of its own.
+  init(by scene: Scene) async throws {
+    let name = "bench:captured"
+    let share = Shared(wrappedValue: Tick(), .redis(name, store: scene.store))
+    try await share.load()
+    try await self.init(of: share, name: name, store: scene.store, server: scene.connect())
+  }
+
   /// The same commit of another value, with this document if there is one.
   func command(for other: String, document: [UInt8]? = nil) -> BareCommand {
     BareCommand(

@@ -40,12 +40,7 @@ struct DeliveriesBenchmark {
 
   private func changing(_ namespace: String) async throws -> Figures {
     let server = try PrivateRedisServer(.tcp)
-    let stores = try (0..<services).map { number in
-      var configuration = try RedisConfiguration(url: server.url)
-      configuration.label = "service\(number)"
-      configuration.namespace = namespace
-      return RedisStore(configuration)
-    }
+    let stores = try Fleet.stores(services, on: server) { $0.namespace = namespace }
     let shares = stores.map { store in names.map { Shared(wrappedValue: "", .redis($0, store: store)) } }
     for share in shares.joined() { try await share.load() }
     var figures = Figures()

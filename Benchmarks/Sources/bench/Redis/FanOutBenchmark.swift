@@ -31,12 +31,7 @@ struct FanOutBenchmark {
 
   private func changing(_ length: Int, namespace: String) async throws -> Double {
     let server = try PrivateRedisServer(.tcp)
-    let stores = try (0..<services).map { number in
-      var configuration = try RedisConfiguration(url: server.url)
-      configuration.label = "service\(number)"
-      configuration.namespace = namespace
-      return RedisStore(configuration)
-    }
+    let stores = try Fleet.stores(services, on: server) { $0.namespace = namespace }
     let shares = stores.map { Shared(wrappedValue: "", .redis("value", store: $0)) }
     for share in shares { try await share.load() }
     let figure = try await cost(server) { number in

@@ -14,18 +14,27 @@ struct Fleet {
     on server: PrivateRedisServer,
     configure: (inout RedisConfiguration) -> Void
   ) async throws {
-    stores = try (0..<services).map { number in
-      var configuration = try RedisConfiguration(url: server.url)
-      configuration.label = "service\(number)"
-      configure(&configuration)
-      return RedisStore(configuration)
-    }
+    stores = try Self.stores(services, on: server, configure: configure)
     shares = stores.map { store in
       (0..<names).map { Shared(wrappedValue: 0, .redis("value:\($0)", store: store)) }
     }
     for share in shares[0] { share.withLock { $0 = 1 } }
     try await stores[0].flush(within: .seconds(60))
     for share in shares.joined() { await share.becomes(1) }
+  }
+
+  /// Services that share nothing yet.
+  static func stores(
+    _ count: Int,
+    on server: PrivateRedisServer,
+    configure: (inout RedisConfiguration) -> Void
+  ) throws -> [RedisStore] {
+    try (0..<count).map { number in
+      var configuration = try RedisConfiguration(url: server.url)
+      configuration.label = "service\(number)"
+      configure(&configuration)
+      return RedisStore(configuration)
+    }
   }
 
   /// Kills the server, and returns when all services have noticed.

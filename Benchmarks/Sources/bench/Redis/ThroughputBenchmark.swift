@@ -27,14 +27,7 @@ struct ThroughputBenchmark {
       Shared(wrappedValue: Item(), .redis("bench:item:\(index)", store: scene.store))
     }
     for share in shares { try await share.load() }
-    let tick = Shared(wrappedValue: Tick(), .redis("bench:captured", store: scene.store))
-    try await tick.load()
-    let captured = try await CapturedCommit(
-      of: tick,
-      name: "bench:captured",
-      store: scene.store,
-      server: scene.connect()
-    )
+    let captured = try await CapturedCommit(by: scene)
     let document = Array(try JSONEncoder().encode(Item()))
     let pipeline = Pipeline(
       redis: try scene.connect(),
@@ -105,14 +98,7 @@ struct ThroughputBenchmark {
 
   func sizes() async throws -> ([Row], Sizes) {
     var (rows, sizes) = ([Row](), Sizes())
-    let tick = Shared(wrappedValue: Tick(), .redis("bench:captured-size", store: scene.store))
-    try await tick.load()
-    let captured = try await CapturedCommit(
-      of: tick,
-      name: "bench:captured-size",
-      store: scene.store,
-      server: scene.connect()
-    )
+    let captured = try await CapturedCommit(by: scene)
     for bytes in [16, 64, 256, 1_024, 4_096, 16_384, 65_536] {
       let count = min(2_000, (16 << 20) / bytes)
       let names = (0..<count).map { "size\(bytes):\($0)" }
