@@ -98,7 +98,8 @@ package struct Role<Connection> {
     }
   }
 
-  private mutating func note(_ report: Report, in link: inout LinkState, now: Instant) {
+  /// Passes the result of the last step to the link.
+  package mutating func note(_ report: Report, in link: inout LinkState, now: Instant) {
     switch report {
     case .nothing: break
     case .performed(let outcomes):

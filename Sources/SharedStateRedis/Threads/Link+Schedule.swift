@@ -11,7 +11,7 @@ extension Link {
     var waits = PerConnection { _ in Wait.none }
     while !schedule.hasEnded {
       for purpose in [ConnectionPurpose.subscriber, .writer] {
-        guard let report = report(of: waits[purpose]) else { continue }
+        guard let report = report(of: purpose, &waits) else { continue }
         guard let wait = await proceed(purpose, after: report, turn, on: schedule) else { return }
         waits[purpose] = wait
       }

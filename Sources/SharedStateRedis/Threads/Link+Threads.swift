@@ -68,7 +68,7 @@ extension Link {
     defer { deadlines?.end() }
     // What has arrived comes before what is to be sent.
     for purpose in [ConnectionPurpose.subscriber, .writer] {
-      guard let report = report(of: waits[purpose]) else { continue }
+      guard let report = report(of: purpose, &waits) else { continue }
       guard let wait = proceed(purpose, after: report, turn, &deadlines) else { return false }
       waits[purpose] = wait
     }
@@ -147,7 +147,18 @@ extension Link {
   }
 
   /// The report of a role that has waited; `nil`: it goes on waiting, because nothing has arrived that it could use yet.
-  func report(of wait: Wait) -> Report? {
+  func report(of purpose: ConnectionPurpose, _ waits: inout PerConnection<Wait>) -> Report? {
+    let report = report(of: waits[purpose])
+    // The end of the subscriber's connection ends the writer's too, so the replies that have arrived there come first.
+    // Nothing is sent in between: it would be in doubt at once.
+    if case .failed? = report, purpose == .subscriber, let replies = self.report(of: waits[.writer]) {
+      (waits[.writer].hasArrived, waits[.writer].isOver) = (false, true)
+      guarded.withLock { $0.roles[.writer].note(replies, in: &$0.state, now: .now) }
+    }
+    return report
+  }
+
+  private func report(of wait: Wait) -> Report? {
     guard let connection = wait.connection else { return wait.isOver ? .nothing : nil }
     if let failure = wait.failure { return .failed(failure) }
     guard wait.hasArrived else { return wait.isOver ? .arrived([], hasHeard: false) : nil }

@@ -45,6 +45,86 @@ struct BreakingValueTests {
     #expect($poison.saveError == nil)
   }
 
+  @Test("a reply that has arrived counts, although the other connection has ended at the same moment")
+  func replyBesideEnd() async throws {
+    let (backend, way, ending) = (FakeBackend(), Way(), Ending())
+    let configuration = backend.configuration()
+    let store = RedisStore(
+      connector: WatchedConnector(
+        base: EndingConnector(base: backend.connector(configuration), ending: ending),
+        way: way
+      ),
+      configuration: configuration,
+      isInProcess: true,
+      logger: quiet
+    ).endingWithTest
+    @Shared(.redis("count", store: store)) var count = 0
+    try await $count.load()
+    for round in 1...3 {
+      ending.isDue.store(true, ordering: .sequentiallyConsistent)
+      $count.withLock { $0 = round }
+      try await store.flush(within: patience)
+      #expect(way.commitsSent == round)
+      let isStillDue = ending.isDue.load(ordering: .sequentiallyConsistent)
+      #expect(!isStillDue)
+      try await store.isUp()
+    }
+    #expect(backend.get("count") == "3")
+  }
+
+  /// The end of a subscriber's connection, at the moment when a reply to a commit has arrived for the writer.
+  private final class Ending: Sendable {
+    let isDue = Atomic(false)
+    let hasSentCommit = Atomic(false)
+
+    var isNow: Bool {
+      isDue.load(ordering: .sequentiallyConsistent) && hasSentCommit.load(ordering: .sequentiallyConsistent)
+    }
+  }
+
+  private struct EndingConnector: RedisConnector {
+    let base: any RedisConnector
+    let ending: Ending
+
+    func connect(
+      purpose: ConnectionPurpose,
+      waker: Waker,
+      deadline: Instant
+    ) throws(RedisSharedStateError) -> any RedisConnection {
+      EndingConnection(try base.connect(purpose: purpose, waker: waker, deadline: deadline), purpose, ending)
+    }
+  }
+
+  private final class EndingConnection: RedisConnection {
+    private let base: any RedisConnection
+    private let purpose: ConnectionPurpose
+    private let ending: Ending
+
+    init(_ base: any RedisConnection, _ purpose: ConnectionPurpose, _ ending: Ending) {
+      (self.base, self.purpose, self.ending) = (base, purpose, ending)
+    }
+
+    var hasHeard: Bool { base.hasHeard }
+    var facts: ServerFacts { base.facts }
+    var interest: Interest { purpose == .subscriber && ending.isNow ? .arrived : base.interest }
+
+    func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+      // The fake answers before this returns.
+      try base.send(requests)
+      guard requests.contains(where: { if case .commit = $0.command { true } else { false } }) else { return }
+      ending.hasSentCommit.store(true, ordering: .sequentiallyConsistent)
+    }
+
+    func receive() throws(RedisSharedStateError) -> [RedisEvent] {
+      guard purpose == .subscriber, ending.isNow else { return try base.receive() }
+      ending.isDue.store(false, ordering: .sequentiallyConsistent)
+      ending.hasSentCommit.store(false, ordering: .sequentiallyConsistent)
+      throw .disconnected(reason: "the test has closed it")
+    }
+
+    func close() { base.close() }
+  }
+
   /// A proxy between a service and its server that breaks the connection at one name.
   private final class Proxy: Sendable {
     let name: String
