@@ -37,11 +37,14 @@ struct ConflictsArticleTests {
     let other = Shared(wrappedValue: CheckoutConfig(), .redis("checkout:config", store: elsewhere))
     try await other.save()
     var draft: Data?
+    // The change is made before the store has read what the other service has saved.
+    server.pause()
     try await withDependencies {
       $0.defaultRedisStore = store
     } operation: {
       @Shared(.redis("checkout:config", options: .init(conflict: .reject))) var config = CheckoutConfig()
       $config.withLock { $0.maximumItems = 20 }
+      server.resume()
       do {
         try await $config.save()
       } catch let error as RedisSharedStateError where error.code == .conflict {
