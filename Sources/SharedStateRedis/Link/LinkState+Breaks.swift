@@ -4,8 +4,8 @@ import SharedState
 ///
 /// A server or a proxy may end the connection whenever it receives one certain value. A service that resends all
 /// commits at once would never get past that value. So a commit that was under way at two breaks in a row is sent
-/// alone, after all others. If the connection breaks at it again, it is the cause: that is reported, and the commit is
-/// sent again after growing pauses. If it is answered, it was most likely under way by chance.
+/// alone, after all others. If the connection breaks at it time and again, it is the cause: that is reported, and the
+/// commit is sent again after growing pauses. If it is answered, it was most likely under way by chance.
 extension LinkState {
   struct Breaks: Sendable {
     struct Culprit: Sendable {
@@ -18,6 +18,9 @@ extension LinkState {
 
     /// The number of breaks in a row after which a commit is sent alone.
     static let suspectAfter = 2
+    /// The number of breaks in a row after which a commit or a read that was alone is the cause. An operator who restarts
+    /// a server twice is none.
+    static let culpritAfter = 4
     /// How long the other commits and the suspects may keep each other waiting in turn.
     static let turn = Duration.milliseconds(100)
     /// The longest pause.
@@ -64,7 +67,7 @@ extension LinkState {
       forgetConnection()
       for id in ids { counts[id, default: 0] += 1 }
       owed.formUnion(ids)
-      guard ids.count == 1, let id = ids.first, isSuspect(id) else { return nil }
+      guard ids.count == 1, let id = ids.first, (counts[id] ?? 0) >= Self.culpritAfter else { return nil }
       owed.remove(id)
       let count = (culprits[id]?.count ?? 0) + 1
       let pause = min(pause * (1 << min(count - 1, 20)), Self.longestPause) * (0.5 + jitter / 2)

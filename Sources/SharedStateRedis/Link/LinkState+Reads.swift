@@ -230,7 +230,7 @@ extension LinkState {
     for id in ids { members[id]?.looks.readBroke() }
     reads.broke(at: ids, on: connections.facts(of: .writer)?.runID)
     guard ids.count == 1, let id = ids.first, commits.underWay == 0,
-      (members[id]?.looks.brokenReads ?? 0) >= Breaks.suspectAfter
+      (members[id]?.looks.brokenReads ?? 0) >= Breaks.culpritAfter
     else { return nil }
     reads.settle(id)
     return id

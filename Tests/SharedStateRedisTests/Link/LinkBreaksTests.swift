@@ -161,6 +161,18 @@ struct LinkBreaksTests {
     #expect(service.link.breaks.isEmpty)
   }
 
+  @Test("a commit that was alone at two breaks by chance is not taken for their cause")
+  func innocent() throws {
+    let server = Server()
+    var service = try server.service(["value"])
+    service.run(for: .seconds(1))
+    server.breakTwice(&service, at: ["value"])
+    service.run(for: .seconds(1)) { $0.link.pendingChanges == 0 }
+    #expect(server.stored["value"] != nil)
+    #expect(service.link.pendingChanges == 0)
+    #expect(service.saveErrors.isEmpty)
+  }
+
   @Test("a commit that has to be alone gets its turn, even if others never end", arguments: [1, 150])
   func turns(milliseconds: Int) throws {
     let names = (1...10).map { "value\($0)" }
