@@ -66,6 +66,8 @@ struct LivenessTests {
       try await store.isUp()
       try await $count.load()
     }
+    // Those of the new connection are sent by then.
+    try await backend.isIdle(for: 1)
     let pings = try backend.pings
     // With pings twice a second, no connection would ever be idle for as long.
     try await backend.isIdle(for: 3)

@@ -119,7 +119,8 @@ struct SlowCodeTests {
     $slowWritten.withLock { $0 = Gated(number: 1, gates: name) }
     let saving = Task { [share = $quick] in
       share.withLock { $0 = 1 }
-      try await share.save()
+      // A save that begins after the acknowledgement would commit once more.
+      try await reader.flush(within: patience)
     }
     try await eventually("both commits are sent") { writersWay.commitsSent == 1 && readersWay.commitsSent == 1 }
     backend.resume()
