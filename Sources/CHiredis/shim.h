@@ -10,7 +10,22 @@
 
 // Swift's own module of the C library leaves it out.
 #if defined(__linux__)
+#include <pthread.h>
 #include <sys/eventfd.h>
+
+// Declared by the C library only for programs that ask for extensions.
+extern int pthread_getattr_np(pthread_t, pthread_attr_t *);
+
+// Where the stack of this thread ends; NULL if the system does not tell.
+static inline void *shared_state_stack_end(void) {
+  pthread_attr_t attributes;
+  void *end = NULL;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes)) return NULL;
+  if (pthread_attr_getstack(&attributes, &end, &size)) end = NULL;
+  pthread_attr_destroy(&attributes);
+  return end;
+}
 #endif
 
 // How many elements and levels the arrays of a reply may have. The reader makes room for an array as soon as its length

@@ -150,8 +150,8 @@ public struct Shared<Value> {
   ///
   /// With a key whose store is shared with other processes, the closure runs on the newest value of the store, after
   /// all earlier changes that were made here. Its change takes effect exactly once, or not at all. When another process
-  /// was faster, the closure runs again, on the value that this process has stored. It runs on a thread of the store,
-  /// so keep it short: it must neither block nor use this value's shares. With every other key this is `withLock` and
+  /// was faster, the closure runs again, on the value that this process has stored. It runs on the
+  /// calling thread or on one of the store, so keep it short: it must neither block nor use this value's shares. With every other key this is `withLock` and
   /// then `save()`.
   ///
   /// ```swift

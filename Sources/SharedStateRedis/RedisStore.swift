@@ -10,7 +10,7 @@ import Synchronization
   import Musl
 #endif
 
-/// A Redis that keeps shared values: one pair of connections and one pair of threads for all values of a service.
+/// A Redis that keeps shared values: one pair of connections and one thread for all values of a service.
 ///
 /// It connects and reconnects by itself in the background; reading or changing a share never waits for it. A share
 /// keeps its store alive, and a store that is no longer used closes its connections.
@@ -83,6 +83,9 @@ public final class RedisStore: Sendable {
     )
   }
 
+  /// Whether the store's thread sleeps, so that a caller may send its own change.
+  package var lendsConnection: Bool { link.loan.isOffered }
+
   package init(
     connector: any RedisConnector,
     configuration: RedisConfiguration,
@@ -129,6 +132,8 @@ public final class RedisStore: Sendable {
         namespace: configuration.namespace,
         database: configuration.database,
         antiEntropy: configuration.antiEntropyInterval,
+        sendsOnCallersThread: configuration.sendsOnCallersThread,
+        quickEncoding: configuration.quickEncoding,
         restsWhenUnused: isInProcess
       ),
       watch: watch,

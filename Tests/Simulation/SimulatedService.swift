@@ -8,6 +8,8 @@ final class SimulatedService: CustomStringConvertible {
   /// An action that is decided but not yet done. It is a step of its own, so that other threads can run in between.
   enum Task {
     case encode(LinkState.ReplicaID, Replica.Encoding)
+    /// Send what a caller has encoded.
+    case send(SimulatedOutcome)
     case show(SimulatedBox, Replica.Delivery)
     case delivered(SimulatedBox, Replica.Delivery, Replica.DeliveryOutcome)
     case unlocked(SimulatedBox)
@@ -54,6 +56,12 @@ final class SimulatedService: CustomStringConvertible {
     var tasks: [Task] = []
     var outcomes: [SimulatedOutcome] = []
     var isWoken = false
+
+    /// Whether a caller may use its connection.
+    var isAsleep: Bool {
+      guard case .exchange(_, let requests, _) = step else { return false }
+      return requests.isEmpty && tasks.isEmpty
+    }
 
     init(_ purpose: ConnectionPurpose) {
       self.purpose = purpose
@@ -138,10 +146,20 @@ final class SimulatedService: CustomStringConvertible {
   static func nonce(_ index: Int) -> String { "n\(index)" }
 
   /// Like `Link.update`: makes a decision under the lock, and collects the resulting tasks.
-  func update<Result>(_ tasks: inout [Task], _ body: (inout LinkState) -> Result) -> Result {
-    let result = decide(body)
+  func update<Result>(
+    _ tasks: inout [Task],
+    sending id: LinkState.ReplicaID? = nil,
+    _ body: (inout LinkState) -> Result
+  ) -> Result {
+    let sender = thread(for: .writer).isAsleep ? id : nil
+    var direct: LinkState.Effect?
+    let result = decide { link in
+      if let sender { link.beginCall(of: sender) }
+      defer { if let sender { direct = link.endCall(of: sender) } }
+      return body(&link)
+    }
     for thread in threads where thread.role.begin(in: link) { thread.step = .perform([]) }
-    resolve(link.takeEffects(), into: &tasks)
+    resolve(link.takeEffects() + [direct].compactMap(\.self), into: &tasks)
     return result
   }
 

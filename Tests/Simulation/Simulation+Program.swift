@@ -124,7 +124,7 @@ extension Simulation {
     case .report(let box):
       guard let watch = box.watch else { return }
       caller.calls.insert(.endWatch(box, watch), at: 0)
-      service.update(&caller.tasks) { link in
+      service.update(&caller.tasks, sending: box.id) { link in
         box.isKept = true
         link.changed(box.id)
       }
@@ -134,7 +134,7 @@ extension Simulation {
     case .returned(let box, let stamp):
       box.returnedStamp = max(box.returnedStamp, stamp)
     case .save(let box):
-      service.update(&caller.tasks) { link in
+      service.update(&caller.tasks, sending: box.id) { link in
         guard let waiter = try? link.save(box.id, stamp: box.stamp, now: now) else { return failed("save() failed") }
         box.isKept = true
         service.promises[waiter] = .init(.applied(box, stamp: box.stamp), holding: box)
@@ -149,7 +149,7 @@ extension Simulation {
         service.promises[waiter] = .init(.applied(box, stamp: stamp), holding: box)
       }
     case .update(let box, let update):
-      service.update(&caller.tasks) { link in
+      service.update(&caller.tasks, sending: box.id) { link in
         guard let waiter = try? link.update(box.id, now: now) else { return failed("updateAtomically() failed") }
         service.updates[waiter] = update
         service.promises[waiter] = .init(.updated(update), holding: box)
@@ -187,8 +187,8 @@ extension Simulation {
     _ tasks: inout [SimulatedService.Task]
   ) {
     switch task {
-    case .encode:
-      failed("the program encodes what a thread of the link has to")
+    case .encode(let id, let encoding): tasks.insert(.send(encode(encoding, of: id, in: service)), at: 0)
+    case .send(let outcome): send(outcome, in: service, &tasks)
     case .show(let box, let delivery):
       guard let outcome = box.hasLeft ? .outdated : box.show(delivery) else {
         return note("service \(service.index) leaves \(box.name) \(SimulatedTrace.text(delivery))")

@@ -61,10 +61,7 @@ extension Simulation {
     in service: SimulatedService
   ) {
     thread.step = service.decide { link in
-      for (outcome, operation) in thread.outcomes {
-        if case .encoded(_, let encoded) = outcome, let operation { note(operation, of: encoded, link, service) }
-        thread.role.note(outcome, in: &link, now: now)
-      }
+      for outcome in thread.outcomes { note(outcome, of: thread, &link, service) }
       return thread.role.next(after: report, in: &link, now: now)
     }
     thread.outcomes = []
@@ -74,6 +71,36 @@ extension Simulation {
     case .exchange(_, let requests, _): service.register(requests)
     default: break
     }
+  }
+
+  private func note(
+    _ outcome: SimulatedOutcome,
+    of thread: SimulatedService.Thread,
+    _ link: inout LinkState,
+    _ service: SimulatedService
+  ) {
+    if case .encoded(_, let encoded, _) = outcome.outcome, let operation = outcome.operation {
+      note(operation, of: encoded, link, service)
+    }
+    thread.role.note(outcome.outcome, in: &link, now: now)
+  }
+
+  /// A caller sends its own change while the thread sleeps, or leaves it to the thread.
+  func send(_ outcome: SimulatedOutcome, in service: SimulatedService, _ tasks: inout [SimulatedService.Task]) {
+    let thread = service.thread(for: .writer)
+    service.decide { note(outcome, of: thread, &$0, service) }
+    service.register(thread.role.requests)
+    if !thread.isAsleep {
+      if case .encoded = outcome.outcome { thread.isWoken = true }
+    } else if let (connection, requests) = thread.role.takeRequests(in: service.link) {
+      note("service \(service.index) sends \(requests.count) requests itself")
+      if connection.isBroken {
+        service.decide { thread.role.note(.failed(.disconnected(reason: "simulated")), in: &$0, now: now) }
+      } else {
+        connection.append(requests)
+      }
+    }
+    service.resolve(service.link.takeEffects(), into: &tasks)
   }
 
   private func connect(
@@ -113,7 +140,7 @@ extension Simulation {
   }
 
   /// Like `RedisPersistence.encode`, and returns the true purpose of the commit as well.
-  private func encode(
+  func encode(
     _ encoding: Replica.Encoding,
     of id: LinkState.ReplicaID,
     in service: SimulatedService
@@ -122,7 +149,7 @@ extension Simulation {
       return (.encoded(id, Replica.Encoded(stamp: 0, result: .failure(.stopped))), nil)
     }
     let coder = SimulatedValue.coder(for: box.release)
-    if let fork = encoding.fork { return (.encoded(id, coder.merged(fork)), nil) }
+    if let fork = encoding.fork { return (.encoded(id, coder.merged(fork), isQuick: true), nil) }
     let initial = SimulatedValue(default: box.release)
     // Computed independently of the code under test.
     let isMerged = box.policy.conflict != .lastWriteWins && !encoding.isReplacement
@@ -140,7 +167,7 @@ extension Simulation {
         stored: encoding.stored,
         isMerged: isMerged
       )
-      return (.encoded(id, encoded), operation)
+      return (.encoded(id, encoded, isQuick: true), operation)
     }
     guard let (value, stamp, changes) = box.snapshot() else { return (.locked(id), nil) }
     let operation = SimulatedOperation(
@@ -152,7 +179,7 @@ extension Simulation {
     )
     let encoded = coder.documents(of: value, stamp: stamp, default: initial, encoding)
     note("service \(service.index) encodes \(box.name) \(value), stamp \(stamp)")
-    return (.encoded(id, encoded), operation)
+    return (.encoded(id, encoded, isQuick: true), operation)
   }
 
   /// Notes the purpose of the commit that this encoding leads to.

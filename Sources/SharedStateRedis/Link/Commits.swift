@@ -15,6 +15,9 @@ struct Commits: Sendable {
   /// Whether a replica waits for its turn.
   var isWaiting: Bool { queue.first != nil }
 
+  /// Whether no commit waits or is under way.
+  var isIdle: Bool { !isWaiting && underWay == 0 }
+
   /// Whether another commit, or an encoding, may begin.
   var hasRoom: Bool {
     underWay + encodings.count < Self.maximumUnderWay && bytesUnderWay + encodings.bytes < Self.maximumBytesUnderWay

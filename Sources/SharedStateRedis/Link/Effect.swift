@@ -40,7 +40,7 @@ extension LinkState.Effect {
   /// The result of an effect that the link has to know.
   package enum Outcome: Sendable {
     case shown(LinkState.ReplicaID, Replica.Delivery, Replica.DeliveryOutcome)
-    case encoded(LinkState.ReplicaID, Replica.Encoded)
+    case encoded(LinkState.ReplicaID, Replica.Encoded, isQuick: Bool = false)
     /// A closure of the program holds the lock of the value that was to be encoded.
     case locked(LinkState.ReplicaID)
   }

@@ -61,8 +61,8 @@ extension LinkState {
       if let at = subscriptions.next, tracking.state != .requested { deadline = min(deadline, at) }
       return deadline
     }
-    // The commits to be encoded have no deadline yet.
-    if !work.encodings.isEmpty { deadline = min(deadline, now + configuration.requestTimeout) }
+    // The commits that are encoded, or sent by callers, have no deadline yet.
+    deadline = min(deadline, now + configuration.requestTimeout)
     if let at = secrets.next, session.phase == .connected { deadline = min(deadline, at) }
     if let at = gracePeriods.nextEnd { deadline = min(deadline, at) }
     if let at = setbacks.nextRetry { deadline = min(deadline, at) }
@@ -83,17 +83,40 @@ extension LinkState {
   package mutating func encoded(
     _ id: ReplicaID,
     _ encoded: Replica.Encoded,
+    isQuick: Bool = false,
     now: Instant
   ) -> RedisRequest? {
     endEncoding(of: id)
+    members[id]?.encodesQuickly = isQuick
     let operation = Operation(writer: configuration.nonce, number: commits.takeOperation())
+    beginSending(id)
     apply(members[id]?.replica.encoded(encoded, operation: operation), to: id)
+    let hasCommit = endSending()
     defer { wakeIfThereIsRoom() }
     if !breaks.isEmpty, breaks.holdsBack(id, commitsUnderWay: commits.underWay) {
       queueCommit(of: id)
       return nil
     }
-    return commitRequest(for: id, now: now)
+    let request = commitRequest(for: id, now: now)
+    if hasCommit, request == nil { queueCommit(of: id) }
+    return request
+  }
+
+  /// The caller that changes a value next encodes and sends the commit itself, if nothing else is under way and that took
+  /// little time before.
+  mutating func beginCall(of id: ReplicaID) {
+    guard session.phase == .connected, commits.isIdle, breaks.isEmpty, !reads.isHoldingBack,
+      members[id]?.encodesQuickly ?? false, !(members[id]?.isCommitQueued ?? true)
+    else { return }
+    beginSending(id)
+  }
+
+  /// Returns the encoding for the caller to perform; `nil`: there is nothing to commit, or the thread does that.
+  mutating func endCall(of id: ReplicaID) -> Effect? {
+    guard endSending() else { return nil }
+    if let encoding = beginEncoding(of: id) { return effect(of: encoding, for: id) }
+    queueCommit(of: id)
+    return nil
   }
 
   /// One of the ``Work/encodings`` has to wait, because a closure of the program is using the value.

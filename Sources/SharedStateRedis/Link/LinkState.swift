@@ -56,6 +56,8 @@ package struct LinkState: Sendable {
     var looks = Looks()
     /// The expected size of the document that is being encoded, in bytes; `nil` if none is.
     var encodingSize: Int?
+    /// Whether its last encoding took so little time that a caller may encode it.
+    var encodesQuickly = false
     var repairs = Repairs()
 
     /// The name of the value, unless it lacks a change that was discarded without anybody's knowledge.
@@ -88,6 +90,8 @@ package struct LinkState: Sendable {
   var checks = Checks()
   var reads = Reads()
   var commits = Commits()
+  /// The value whose next commit is not queued, because it is sent at once.
+  private var sender: Sender?
   var setbacks = Setbacks()
   var gracePeriods = GracePeriods()
   var memories = Memories()
@@ -232,6 +236,26 @@ package struct LinkState: Sendable {
     outcome: Replica.DeliveryOutcome
   ) {
     apply(members[id]?.replica.delivered(delivery, outcome: outcome), to: id)
+  }
+
+  // MARK: Sending at once
+
+  private struct Sender: Sendable {
+    let id: ReplicaID
+    var hasCommit = false
+  }
+
+  /// Does not queue the next commit of a value.
+  mutating func beginSending(_ id: ReplicaID) { sender = Sender(id: id) }
+
+  /// Returns whether there is a commit of that value.
+  mutating func endSending() -> Bool { sender.take()?.hasCommit ?? false }
+
+  /// Whether a commit is not queued; it is taken afterwards.
+  mutating func isSent(atOnce id: ReplicaID) -> Bool {
+    guard sender?.id == id else { return false }
+    sender?.hasCommit = true
+    return true
   }
 
   // MARK: -

@@ -114,14 +114,23 @@ package struct Role<Connection> {
     }
   }
 
+  /// Takes the requests that a caller sends on the connection; `nil`: there are none, or it is about to be closed.
+  package mutating func takeRequests(in link: LinkState) -> (Connection, [RedisRequest])? {
+    guard let connection, !requests.isEmpty, link.session.phase == .connected, link.session.epoch == epoch else {
+      return nil
+    }
+    defer { requests = [] }
+    return (connection, requests)
+  }
+
   /// Passes the outcome of an effect to the link, whichever thread has performed it.
   package mutating func note(_ outcome: LinkState.Effect.Outcome, in link: inout LinkState, now: Instant) {
     switch outcome {
     case .shown(let id, let delivery, let outcome): link.delivered(delivery, to: id, outcome: outcome)
     case .locked(let id): link.locked(id)
-    case .encoded(let id, let encoded):
+    case .encoded(let id, let encoded, let isQuick):
       // The request is registered with the connection that is open now.
-      if let request = link.encoded(id, encoded, now: now) { requests.append(request) }
+      if let request = link.encoded(id, encoded, isQuick: isQuick, now: now) { requests.append(request) }
     }
   }
 

@@ -8,6 +8,8 @@ struct Todo: Sendable {
   var wakesSubscriber = false
   /// Jobs that are not to be done any more. They are released without the lock.
   var dropped: [Job] = []
+  /// The encoding of a commit that the caller sends itself.
+  var direct: Job?
 }
 
 extension Link {
@@ -23,10 +25,11 @@ extension Link {
       guard let attachment = reference?.attachment else {
         return .encoded(id, Replica.Encoded(stamp: 0, result: .failure(.stopped)))
       }
+      let began = Instant.now
       let encoded = attachment.encode(encoding, updates: updates) { [weak self] in
         self?.update { $0.state.unlocked(id) }
       }
-      return encoded.map { .encoded(id, $0) } ?? .locked(id)
+      return encoded.map { .encoded(id, $0, isQuick: .now - began < quickEncoding) } ?? .locked(id)
     case .status(_, let change, let reference, let number): reference.attachment?.show(change, number: number)
     case .settled: break
     case .resume(_, let error, _, let callbacks):

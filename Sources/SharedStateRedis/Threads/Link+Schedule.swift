@@ -78,7 +78,11 @@ extension Link {
   private func sleep(_ waits: inout PerConnection<Wait>, on schedule: any Schedule) async {
     var deadline = end(of: waits)
     for case .wakeUp(let by?)? in interests(of: waits).values { deadline = min(deadline, by) }
-    if !arrivals(waits).values.contains(true) { await waker.wait(until: deadline) }
+    if !arrivals(waits).values.contains(true) {
+      loan.offer()
+      await waker.wait(until: deadline)
+      loan.takeBack()
+    }
     if arrivals(waits).values.contains(true) { await travel(on: schedule) }
     note(arrivals(waits), in: &waits)
   }

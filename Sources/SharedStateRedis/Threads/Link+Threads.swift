@@ -118,7 +118,10 @@ extension Link {
   /// Sleeps until a role has something to do.
   private func sleep(_ waits: inout PerConnection<Wait>) {
     do throws(RedisSharedStateError) {
-      note(try waker.wait(for: interests(of: waits), until: end(of: waits)), in: &waits)
+      let (interests, end) = (interests(of: waits), end(of: waits))
+      loan.offer()
+      defer { loan.takeBack() }
+      note(try waker.wait(for: interests, until: end), in: &waits)
     } catch {
       for purpose in ConnectionPurpose.allCases { waits[purpose].failure = error }
     }
@@ -361,7 +364,7 @@ extension Link {
 
 extension Link.Guarded {
   /// Takes the outcome of a job, whichever role or thread has performed it.
-  fileprivate mutating func note(_ outcome: Job.Outcome, _ todo: inout Todo) {
+  mutating func note(_ outcome: Job.Outcome, _ todo: inout Todo) {
     roles[.writer].note(outcome, in: &state, now: .now)
     // Its connection sends the request.
     if case .encoded = outcome { todo.wakesWriter = true }

@@ -37,6 +37,9 @@ package final class Link: Sendable {
   private let hasGivenUp = Atomic(false)
 
   let jobs = JobList()
+  let loan = Loan()
+  private let sendsOnCallersThread: Bool
+  let quickEncoding: Duration
   let connector: any RedisConnector
   let connectTimeout: Duration
   let waker: Waker
@@ -62,6 +65,7 @@ package final class Link: Sendable {
     self.connectTimeout = connectTimeout
     self.watch = watch
     self.threads = threads
+    (sendsOnCallersThread, quickEncoding) = (configuration.sendsOnCallersThread, configuration.quickEncoding)
     self.onStatusChange = onStatusChange
     // A connection to another process blocks a thread, which a schedule cannot do.
     let schedule = connector is any ScheduledConnector ? Schedules.current : nil
@@ -117,7 +121,7 @@ package final class Link: Sendable {
   /// change.
   package func changed(_ id: LinkState.ReplicaID, keeping box: AnyObject) {
     let kept = Kept(box)
-    update { $0.state.changed(id, keeping: kept) }
+    update(sending: id) { $0.state.changed(id, keeping: kept) }
   }
 
   // MARK: Waiting
@@ -132,7 +136,7 @@ package final class Link: Sendable {
     completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
     let kept = Kept(box)
-    return begin(completion) { state throws(RedisSharedStateError) in
+    return begin(completion, sending: id) { state throws(RedisSharedStateError) in
       try state.save(
         id,
         stamp: stamp,
@@ -152,7 +156,7 @@ package final class Link: Sendable {
     within timeout: Duration?,
     completion: @escaping LinkState.WaiterCallback
   ) -> LinkState.WaiterID? {
-    begin(completion) { state throws(RedisSharedStateError) in
+    begin(completion, sending: id) { state throws(RedisSharedStateError) in
       try state.update(id, with: update, within: timeout, now: .now, callback: completion)
     }
   }
@@ -241,9 +245,10 @@ package final class Link: Sendable {
 
   private func begin(
     _ completion: @escaping LinkState.WaiterCallback,
+    sending id: LinkState.ReplicaID? = nil,
     _ body: (inout LinkState) throws(RedisSharedStateError) -> LinkState.WaiterID
   ) -> LinkState.WaiterID? {
-    let result = update { guarded in
+    let result = update(sending: id) { guarded in
       Result { () throws(RedisSharedStateError) in try body(&guarded.state) }
     }
     switch result {
@@ -292,19 +297,32 @@ package final class Link: Sendable {
   // MARK: Decisions
 
   /// Lets the state machines decide, then performs their effects on this thread, without the lock.
-  func update<Result: Sendable>(_ body: (inout Guarded) -> Result) -> Result {
-    let (result, todo) = decide(body)
+  ///
+  /// - Parameter id: The value whose commit this thread sends itself, if nothing is under way.
+  func update<Result: Sendable>(
+    sending id: LinkState.ReplicaID? = nil,
+    _ body: (inout Guarded) -> Result
+  ) -> Result {
+    let (result, todo) = decide(sending: id, body)
     perform(todo)
     return result
   }
 
   /// Lets the state machines decide, and returns their effects, which the caller performs.
-  private func decide<Result: Sendable>(_ body: (inout Guarded) -> Result) -> (Result, Todo) {
+  private func decide<Result: Sendable>(
+    sending id: LinkState.ReplicaID? = nil,
+    _ body: (inout Guarded) -> Result
+  ) -> (Result, Todo) {
     let departed = takeDepartures()
+    let sender = sendsOnCallersThread && loan.isOffered && CallerStack.hasRoom ? id : nil
     let (result, todo, needsWatch) = guarded.withLock { guarded -> (Result, Todo, Bool) in
       var todo = Todo()
       for id in departed { guarded.state.leave(id) }
+      if let sender, guarded.slow[.value(sender)] == nil {
+        guarded.state.beginCall(of: sender)
+      }
       let result = body(&guarded)
+      if let sender { todo.direct = guarded.state.endCall(of: sender) }
       startThread(&guarded, &todo)
       takeEffects(of: &guarded, into: &todo)
       return (result, todo, schedule == nil && guarded.lacksThread && guarded.beginWatch())
@@ -339,6 +357,46 @@ package final class Link: Sendable {
         more += todo.jobs
       }
       next = more
+    }
+    if let encoding = todo.direct { send(encoding) }
+  }
+
+  /// Encodes a change and sends it. If the thread has woken meanwhile, that sends it.
+  private func send(_ encoding: Job) {
+    guard let outcome = perform(encoding) else { return }
+    guard loan.borrow() else {
+      return perform(
+        guarded.withLock { guarded in
+          var todo = Todo()
+          guarded.note(outcome, &todo)
+          takeEffects(of: &guarded, into: &todo)
+          return todo
+        }
+      )
+    }
+    var (taken, todo) = guarded.withLock { guarded in
+      var todo = Todo()
+      guarded.roles[.writer].note(outcome, in: &guarded.state, now: .now)
+      takeEffects(of: &guarded, into: &todo)
+      return (guarded.roles[.writer].takeRequests(in: guarded.state), todo)
+    }
+    if let (open, requests) = taken { write(requests, to: open, &todo) }
+    loan.giveBack()
+    perform(todo)
+  }
+
+  /// Writes requests to the borrowed connection without blocking.
+  private func write(_ requests: [RedisRequest], to open: OpenConnection, _ todo: inout Todo) {
+    do throws(RedisSharedStateError) {
+      try open.connection.send(requests)
+      // The thread waits for something to read, and for nothing else.
+      if case .socket(_, .readable) = open.connection.interest { return }
+      todo.wakesWriter = true
+    } catch {
+      guarded.withLock { guarded in
+        guarded.roles[.writer].note(.failed(error), in: &guarded.state, now: .now)
+        takeEffects(of: &guarded, into: &todo)
+      }
     }
   }
 

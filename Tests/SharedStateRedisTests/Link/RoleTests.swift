@@ -101,7 +101,7 @@ struct RoleTests {
     #expect(threads.next(.writer, after: .performed([])) == "connect")
     #expect(threads.next(.subscriber) == "connect")
     #expect(threads.next(.writer, after: .opened("w", ServerFacts())) == "exchange on w: ")
-    #expect(threads.until == threads.now + .seconds(10))
+    #expect(threads.until == threads.now + .seconds(5))
     let opened = threads.next(.subscriber, after: .opened("s", ServerFacts()))
     #expect(opened == "perform: vitalsRefused trackingRefused sessionChanged statusChanged wake")
     #expect(threads.next(.subscriber, after: .performed([])) == "exchange on s: subscribe")

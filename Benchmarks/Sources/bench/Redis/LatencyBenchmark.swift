@@ -247,7 +247,7 @@ struct LatencyBenchmark {
       floorSeen.latencies[Phase.paced.rawValue],
       hasTarget: false
     )
-    let calls = rows("withLock alone, waking the writer", library.calls, nil, hasTarget: false)
+    let calls = rows("withLock alone, sent by the caller", library.calls, nil, hasTarget: false)
     let seenBackToBack = rows(
       "write to seen, by a loop over updates",
       seen.latencies[Phase.backToBack.rawValue],

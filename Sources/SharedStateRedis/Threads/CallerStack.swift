@@ -1,0 +1,30 @@
+internal import CHiredis
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Whether the present thread has room for the program's coders, which recurse for each level of a document.
+enum CallerStack {
+  /// As much as the link's own thread has. In bytes.
+  static let needed = 2 << 20
+
+  /// Where the end of a thread's stack is kept, because asking the system for it takes long on the main thread; `nil`: the
+  /// process has no place left for it.
+  private static let key: pthread_key_t? = {
+    var key = pthread_key_t()
+    return pthread_key_create(&key, nil) == 0 ? key : nil
+  }()
+
+  static var hasRoom: Bool {
+    guard let key else { return false }
+    let known = pthread_getspecific(key)
+    guard let end = known.map({ UnsafeMutableRawPointer($0) }) ?? shared_state_stack_end() else { return false }
+    if known == nil { pthread_setspecific(key, end) }
+    // The stack grows towards lower addresses.
+    var here: UInt8 = 0
+    return withUnsafeMutablePointer(to: &here) { UnsafeMutableRawPointer($0) - end >= needed }
+  }
+}

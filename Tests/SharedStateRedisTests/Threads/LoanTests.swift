@@ -1,0 +1,80 @@
+import SharedStateDependencies
+import Synchronization
+import Testing
+
+@testable import SharedStateRedis
+
+@Suite("The loan of a connection", .timeLimit(.minutes(5)))
+struct LoanTests {
+  private final class Connection: Sendable {
+    let loan = Loan()
+    let users = Atomic(0)
+    let collisions = Atomic(0)
+    let borrowed = Atomic(0)
+
+    func use() {
+      if users.add(1, ordering: .sequentiallyConsistent).newValue > 1 {
+        collisions.add(1, ordering: .sequentiallyConsistent)
+      }
+      users.subtract(1, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  @Test("lets one thread use it at a time: its owner while awake, or one borrower")
+  func exclusive() async {
+    let connection = Connection()
+    let enough = 1_000
+    await withTaskGroup { group in
+      for _ in 0..<3 {
+        group.addTask {
+          while connection.borrowed.load(ordering: .sequentiallyConsistent) < enough {
+            guard connection.loan.borrow() else { await Task.yield(); continue }
+            connection.use()
+            connection.loan.giveBack()
+            connection.borrowed.add(1, ordering: .sequentiallyConsistent)
+          }
+        }
+      }
+      group.addTask {
+        while connection.borrowed.load(ordering: .sequentiallyConsistent) < enough {
+          connection.loan.offer()
+          await Task.yield()
+          connection.loan.takeBack()
+          connection.use()
+        }
+      }
+    }
+    #expect(connection.collisions.load(ordering: .sequentiallyConsistent) == 0)
+  }
+
+  @Test("is refused while the owner is awake, and while it is lent")
+  func refused() {
+    let loan = Loan()
+    #expect(!loan.borrow())
+    loan.offer()
+    #expect(loan.isOffered)
+    #expect(loan.borrow())
+    #expect(!loan.isOffered)
+    #expect(!loan.borrow())
+    loan.giveBack()
+    #expect(loan.borrow())
+    loan.giveBack()
+    loan.takeBack()
+    #expect(!loan.borrow())
+  }
+
+  @Test("has room on a large stack, and none on a small one", arguments: [(512 << 10, false), (8 << 20, true)])
+  func stack(size: Int, hasRoom: Bool) async throws {
+    let found = try await withCheckedThrowingContinuation { continuation in
+      do {
+        try ThreadStarter.system.start("stack", stackSize: size) {
+          // The second answer comes from memory.
+          continuation.resume(returning: [CallerStack.hasRoom, CallerStack.hasRoom])
+        }
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+    #expect(found == [hasRoom, hasRoom])
+  }
+}
