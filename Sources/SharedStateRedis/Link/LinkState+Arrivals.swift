@@ -67,6 +67,7 @@ extension LinkState {
   ) {
     if case .commit(let id, _, let bytes) = request {
       commits.end(bytes: bytes)
+      setbacks.answered(Setback.Key(id, .commit))
       if !breaks.isEmpty {
         breaks.answered(id)
         if connections.hasServed { served(epoch: epoch) }

@@ -8,14 +8,6 @@ import SharedState
 /// commit is sent again after growing pauses. If it is answered, it was most likely under way by chance.
 extension LinkState {
   struct Breaks: Sendable {
-    struct Culprit: Sendable {
-      /// How often the connection broke while nothing else was under way.
-      var count = 0
-      var brokeAt: Instant
-      /// When it is sent again; `nil` if that is being done.
-      var retryAt: Instant?
-    }
-
     /// The number of breaks in a row after which a commit is sent alone.
     static let suspectAfter = 2
     /// The number of breaks in a row after which a commit or a read that was alone is the cause. An operator who restarts
@@ -23,8 +15,6 @@ extension LinkState {
     static let culpritAfter = 4
     /// How long the other commits and the suspects may keep each other waiting in turn.
     static let turn = Duration.milliseconds(100)
-    /// The longest pause.
-    static let longestPause = Duration.seconds(60)
     /// The error for the waiters of such a value.
     static let error = RedisSharedStateError.protocolViolation(
       reason: "it closes the connection each time this change is sent"
@@ -37,7 +27,6 @@ extension LinkState {
 
     /// For each value, at how many breaks in a row a commit of it was under way.
     private var counts: [ReplicaID: Int] = [:]
-    private(set) var culprits: [ReplicaID: Culprit] = [:]
     /// The values at whose commits the last connections broke, and that have had no answer since.
     private var owed: Set<ReplicaID> = []
     /// The suspects to be sent alone.
@@ -52,26 +41,18 @@ extension LinkState {
     var isEmpty: Bool { counts.isEmpty && alone == nil }
     /// Whether every owed answer has arrived. A commit that is pausing does not count.
     var isDone: Bool { owed.isEmpty }
-    var isPausing: Bool { culprits.values.contains { $0.retryAt != nil } }
-    var nextRetry: Instant? { culprits.isEmpty ? nil : culprits.values.compactMap(\.retryAt).min() }
 
     func isSuspect(_ id: ReplicaID) -> Bool { (counts[id] ?? 0) >= Self.suspectAfter }
 
-    func isPausing(_ id: ReplicaID) -> Bool { culprits[id]?.retryAt != nil }
-
     /// The connection broke while these commits were under way.
     ///
-    /// - Parameter pause: The first pause of a culprit.
     /// - Returns: The culprit, if there is one.
-    mutating func broke(at ids: [ReplicaID], pause: Duration, jitter: Double, now: Instant) -> ReplicaID? {
+    mutating func broke(at ids: [ReplicaID]) -> ReplicaID? {
       forgetConnection()
       for id in ids { counts[id, default: 0] += 1 }
       owed.formUnion(ids)
       guard ids.count == 1, let id = ids.first, (counts[id] ?? 0) >= Self.culpritAfter else { return nil }
       owed.remove(id)
-      let count = (culprits[id]?.count ?? 0) + 1
-      let pause = min(pause * (1 << min(count - 1, 20)), Self.longestPause) * (0.5 + jitter / 2)
-      culprits[id] = Culprit(count: count, brokeAt: now, retryAt: now + pause)
       return id
     }
 
@@ -86,7 +67,6 @@ extension LinkState {
     mutating func forget(_ id: ReplicaID) {
       guard !isEmpty else { return }
       counts[id] = nil
-      culprits[id] = nil
       owed.remove(id)
     }
 
@@ -118,28 +98,12 @@ extension LinkState {
       return at <= now
     }
 
-    /// Takes the values whose pause is over.
-    mutating func takeRetries(now: Instant) -> [ReplicaID] {
-      guard let next = nextRetry, next <= now else { return [] }
-      let due = culprits.filter { $0.value.retryAt.map { $0 <= now } ?? false }.keys.sorted()
-      for id in due { culprits[id]?.retryAt = nil }
-      return due
-    }
-
-    /// The program asks for a value: shortens its pause, but not below the longest pause between attempts to connect.
-    mutating func hurry(_ id: ReplicaID, pause: Duration) -> Bool {
-      guard let culprit = culprits[id], let retryAt = culprit.retryAt, culprit.brokeAt + pause < retryAt else {
-        return false
-      }
-      culprits[id]?.retryAt = culprit.brokeAt + pause
-      return true
-    }
   }
 
   /// Notes which commits were under way when the connection broke, before they are forgotten.
   ///
   /// - Returns: The value whose commit broke it, if that is known.
-  mutating func noteBreak(_ error: RedisSharedStateError, now: Instant) -> ReplicaID? {
+  mutating func noteBreak(_ error: RedisSharedStateError) -> ReplicaID? {
     // The server has answered that it is not a primary, so no commit broke the connection.
     guard error != .notPrimary else {
       breaks.forgetConnection()
@@ -149,8 +113,7 @@ extension LinkState {
     for case .commit(let id, _, _) in connections.unanswered(on: .writer) where members[id] != nil {
       ids.append(id)
     }
-    let jitter = Double.random(in: 0..<1, using: &random)
-    return breaks.broke(at: ids, pause: configuration.backoff.base * 10, jitter: jitter, now: now)
+    return breaks.broke(at: ids)
   }
 
   /// The server has answered a request as expected. The next failure counts as the first one again once the commits and

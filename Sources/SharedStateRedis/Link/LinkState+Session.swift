@@ -157,7 +157,7 @@ extension LinkState {
     }
     if session.refusal != nil { refuseWaiters() }
     let brokenRead = noteBrokenReads(error)
-    let culprit = noteBreak(error, now: now)
+    let culprit = noteBreak(error)
     forgetConnections()
     // A hundred thousand shares need not hear of every attempt that fails for the same reason.
     for id in known == error ? [] : members.ids {
@@ -166,8 +166,8 @@ extension LinkState {
       members[id]?.repairs = Repairs()
       apply(members[id]?.replica.disconnected(error), to: id)
     }
-    if let culprit { apply(members[culprit]?.replica.refused(Breaks.error, isUnread: false), to: culprit) }
-    if let brokenRead { readBreaks(brokenRead, now: now) }
+    if let culprit { refused(culprit, .commit, Breaks.error, breaksConnection: true, now: now) }
+    if let brokenRead { refused(brokenRead, .read, Breaks.readError, breaksConnection: true, now: now) }
     tellStatus()
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }

@@ -31,6 +31,11 @@ extension LinkState {
     static let pauseBeforeRepair = Duration.seconds(1)
     static let longestPauseBeforeRepair = Duration.seconds(60)
     static let memoryOfRepairs = Duration.seconds(60)
+
+    /// The pause after so many pauses: each is twice as long as the one before it.
+    static func pause(from first: Duration, after count: Int, to longest: Duration) -> Duration {
+      min(first * (1 << min(count, 20)), longest)
+    }
   }
 
   /// The repairs of a value in a row on this connection.
@@ -42,27 +47,24 @@ extension LinkState {
     var adoptedOver: Revision?
   }
 
-  /// The server refuses a request for a value until a person changes something.
+  /// The server refuses a request for a value until a person changes something, or the connection breaks at it. Only that
+  /// value has the error.
   mutating func refused(
     _ id: ReplicaID,
     _ kind: Setback.Kind,
     _ error: RedisSharedStateError,
+    breaksConnection: Bool = false,
     now: Instant
   ) {
     guard members[id] != nil else { return }
     pauseAfterRefusal(of: id, kind, now: now)
+    if breaksConnection { setbacks.keepAcrossConnections(Setback.Key(id, kind)) }
     apply(members[id]?.replica.refused(error, isUnread: kind != .commit), to: id)
   }
 
-  /// The connection breaks each time the document of a value is read. Only that value has the error.
-  mutating func readBreaks(_ id: ReplicaID, now: Instant) {
-    refused(id, .read, Breaks.readError, now: now)
-    setbacks.keepAcrossConnections(Setback.Key(id, .read))
-  }
-
-  /// Whether a value is not read for now, because the connection breaks at its document.
-  func isReadBreaking(_ id: ReplicaID) -> Bool {
-    setbacks[Setback.Key(id, .read)].map { $0.breaksConnection && $0.isPausing } ?? false
+  /// Whether a value is not requested for now, because the connection breaks at it.
+  func isBreaking(_ id: ReplicaID, _ kind: Setback.Kind) -> Bool {
+    setbacks[Setback.Key(id, kind)].map { $0.breaksConnection && $0.isPausing } ?? false
   }
 
   /// Pauses after a refusal that was reported to the waiters, or for which they go on waiting, because it passes.
@@ -74,12 +76,12 @@ extension LinkState {
     if setback.kind != kind { setback = Setback(kind, now: now) }
     let isPassing = kind == .commit && members[id]?.replica.refusal != nil
     let first = isPassing ? configuration.backoff.base : Self.pauseAfterRefusal
-    let pause = first * (1 << min(setback.refusals, 20))
     let longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * setbacks.count)
     let jitter = setback.isTold ? Double.random(in: 0.5..<1, using: &random) : 1
+    let pause = Patience.pause(from: first, after: setback.refusals, to: longest)
     setback.refusals += 1
     setback.toldAt = now
-    wait(min(pause, longest) * jitter, with: setback, for: key, now: now)
+    wait(pause * jitter, with: setback, for: key, now: now)
   }
 
   /// Counts a conflict: the stored value has made a request pointless.
@@ -119,7 +121,7 @@ extension LinkState {
   private mutating func pause(_ setback: Setback, _ key: Setback.Key, now: Instant) {
     let excess = max(setback.repetitions - Patience.repetitions, setback.count - Patience.newAnswers)
     guard excess >= 0 else { return setbacks.keep(setback, for: key) }
-    let pause = min(Patience.pause * (1 << min(excess, 20)), Patience.longestPause)
+    let pause = Patience.pause(from: Patience.pause, after: excess, to: Patience.longestPause)
     wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: key, now: now)
   }
 
@@ -140,7 +142,11 @@ extension LinkState {
     let excess = count - Patience.repairs
     guard excess >= 0 else { return }
     if excess == 0, let name = members[id]?.replica.name { emit(.losesAgain(name: name)) }
-    let pause = min(Patience.pauseBeforeRepair * (1 << min(excess, 20)), Patience.longestPauseBeforeRepair)
+    let pause = Patience.pause(
+      from: Patience.pauseBeforeRepair,
+      after: excess,
+      to: Patience.longestPauseBeforeRepair
+    )
     let setback = Setback(.repair, now: now)
     wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: Setback.Key(id, .repair), now: now)
   }
@@ -161,7 +167,6 @@ extension LinkState {
   /// The program asks for a value that is retried rarely: retries it sooner, but with a limit in case the program asks
   /// in a loop.
   mutating func hurry(_ id: ReplicaID) {
-    if !breaks.isEmpty, breaks.hurry(id, pause: configuration.backoff.cap) { wake(.writer) }
     guard !setbacks.isEmpty else { return }
     for kind in [Setback.Kind.read, .commit, .repair] {
       let key = Setback.Key(id, kind)
@@ -180,7 +185,6 @@ extension LinkState {
   }
 
   mutating func takeRetries(now: Instant) {
-    for id in breaks.takeRetries(now: now) { apply(members[id]?.replica.advance(), to: id) }
     while let key = setbacks.takeRetry(now: now) { tryAgain(key) }
   }
 
@@ -255,7 +259,6 @@ extension LinkState {
 
   /// Whether a commit is pausing.
   func isCommitPausing(_ id: ReplicaID) -> Bool {
-    if !breaks.isEmpty, breaks.isPausing(id) { return true }
     if setbacks[Setback.Key(id, .commit)]?.isPausing ?? false { return true }
     // A repair waits, unless the program has requested a write, which depends on it.
     return setbacks[Setback.Key(id, .repair)]?.isPausing ?? false && !(members[id]?.replica.isWanted ?? false)
@@ -267,7 +270,7 @@ extension LinkState {
   }
 
   /// Whether any value has a pause running.
-  var isPausing: Bool { setbacks.isPausing || breaks.isPausing }
+  var isPausing: Bool { setbacks.isPausing }
 
   /// Whether the server does not permit reading a value or its channel.
   func isForbidden(_ id: ReplicaID) -> Bool {

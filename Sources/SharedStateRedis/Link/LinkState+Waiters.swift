@@ -209,7 +209,7 @@ extension LinkState {
     }
     // The reason why the server does not answer says more than the fact that it does not.
     let breaking =
-      known.replica.flatMap { breaks.isPausing($0) ? Breaks.error : isReadBreaking($0) ? Breaks.readError : nil }
+      known.replica.flatMap { isBreaking($0, .commit) ? Breaks.error : isBreaking($0, .read) ? Breaks.readError : nil }
     let reason = session.phase == .connected ? replica?.refusal(of: waiter) : session.lastError
     end(waiter, breaking ?? reason ?? .timedOut(operation: known.operation))
   }

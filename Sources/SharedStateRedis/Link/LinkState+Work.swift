@@ -65,8 +65,7 @@ extension LinkState {
     deadline = min(deadline, now + configuration.requestTimeout)
     if let at = secrets.next, session.phase == .connected { deadline = min(deadline, at) }
     if let at = gracePeriods.nextEnd { deadline = min(deadline, at) }
-    if let at = setbacks.nextRetry { deadline = min(deadline, at) }
-    if let at = breaks.nextRetry, session.phase == .connected { deadline = min(deadline, at) }
+    if let at = setbacks.nextRetry, session.phase == .connected { deadline = min(deadline, at) }
     if let at = checks.next, session.phase == .connected { deadline = min(deadline, at) }
     if let at = waiters.earliestDeadline { deadline = min(deadline, at) }
     return deadline

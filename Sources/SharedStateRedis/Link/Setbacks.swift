@@ -59,6 +59,11 @@ struct Setbacks: Sendable {
   /// Keeps the present pause even if the connection ends, because the request has broken it.
   mutating func keepAcrossConnections(_ key: Setback.Key) { known[key]?.breaksConnection = true }
 
+  /// The server has answered the request, so the connection does not break at it.
+  mutating func answered(_ key: Setback.Key) {
+    if !known.isEmpty, known[key]?.breaksConnection ?? false { known[key] = nil }
+  }
+
   /// The connection is gone. The server that is reached next may have lost nothing, and no pause is left to wait for,
   /// except those before a request that breaks the connection.
   mutating func disconnect() {

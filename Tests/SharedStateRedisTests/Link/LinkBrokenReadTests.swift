@@ -137,6 +137,6 @@ struct LinkBrokenReadTests {
       _ = try link.someWork(for: .writer, now: now)
       link.failed(epoch: epoch, error: .disconnected(reason: "killed"), now: now)
     }
-    #expect(link.isReadBreaking(id) == isSameRun)
+    #expect(link.isBreaking(id, .read) == isSameRun)
   }
 }
