@@ -92,7 +92,7 @@ extension Simulation {
     service.register(thread.role.requests)
     if !thread.isAsleep {
       if case .encoded = outcome.outcome { thread.isWoken = true }
-    } else if let (connection, requests) = thread.role.takeRequests(in: service.link) {
+    } else if let (connection, requests) = thread.role.takeRequests(in: &service.link, now: now) {
       note("service \(service.index) sends \(requests.count) requests itself")
       if connection.isBroken {
         service.decide { thread.role.note(.failed(.disconnected(reason: "simulated")), in: &$0, now: now) }

@@ -67,7 +67,7 @@ extension LinkState {
   ) {
     if case .commit(let id, _, let bytes) = request {
       commits.end(bytes: bytes)
-      setbacks.answered(Setback.Key(id, .commit))
+      setbacks.acquit(Setback.Key(id, .commit))
       if !breaks.isEmpty {
         breaks.answered(id)
         if connections.hasServed { served(epoch: epoch) }
@@ -176,6 +176,10 @@ extension LinkState {
     }
     apply(actions, to: id)
     if let error { apply(members[id]?.replica.refused(error, isUnread: isReadAgain), to: id) }
+    // A commit that was given up is never answered.
+    guard !breaks.isEmpty, members[id]?.replica.hasNothingToCommit ?? false else { return }
+    breaks.forget(id)
+    setbacks.acquit(Setback.Key(id, .commit))
   }
 
   private mutating func committed(

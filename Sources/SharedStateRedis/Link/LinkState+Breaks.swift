@@ -126,7 +126,7 @@ extension LinkState {
   /// Queues a replica that has something to commit.
   mutating func queueCommit(of id: ReplicaID) {
     // When the pause is over, the replica asks to commit again.
-    guard !(members[id]?.isCommitQueued ?? true), !isCommitPausing(id), !isSent(atOnce: id) else { return }
+    guard !(members[id]?.isCommitQueued ?? true), !isCommitPausing(id), !takeAtOnce(id) else { return }
     members[id]?.isCommitQueued = true
     if breaks.isSuspect(id) { breaks.queue.append(id) } else { commits.append(id) }
     wake(.writer)

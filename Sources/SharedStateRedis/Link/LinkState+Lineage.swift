@@ -26,8 +26,17 @@ extension LinkState {
     // A message may have explained the write that the first value was to be checked for.
     let isChecking = checks.first(.checks).map { members[$0]?.looks.isCheckDue ?? false } ?? false
     let isAsked = reads.isWaiting || isCommitting || isChecking
-    guard let asking = vitals.takeQuestion(isActive: isAsked, now: now) else { return }
-    request(.vitals(asking), .vitals, on: .writer, into: &work, now: now)
+    if let request = vitalsRequest(isActive: isAsked, now: now) { work.requests.append(request) }
+  }
+
+  /// The question for the vitals, if it is time to ask.
+  ///
+  /// - Parameter isActive: Whether there are other requests to send.
+  mutating func vitalsRequest(isActive: Bool, now: Instant) -> RedisRequest? {
+    guard let asking = vitals.takeQuestion(isActive: isActive, now: now),
+      let id = connections.register(.vitals(asking), on: .writer, now: now)
+    else { return nil }
+    return RedisRequest(id: id, command: .vitals)
   }
 
   private mutating func vitalsRefused() {

@@ -58,7 +58,7 @@ extension LinkState {
   ) {
     guard members[id] != nil else { return }
     pauseAfterRefusal(of: id, kind, now: now)
-    if breaksConnection { setbacks.keepAcrossConnections(Setback.Key(id, kind)) }
+    setbacks.note(breaksConnection: breaksConnection, at: Setback.Key(id, kind))
     apply(members[id]?.replica.refused(error, isUnread: kind != .commit), to: id)
   }
 

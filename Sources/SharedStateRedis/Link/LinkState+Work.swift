@@ -92,7 +92,7 @@ extension LinkState {
     apply(members[id]?.replica.encoded(encoded, operation: operation), to: id)
     let hasCommit = endSending()
     defer { wakeIfThereIsRoom() }
-    if !breaks.isEmpty, breaks.holdsBack(id, commitsUnderWay: commits.underWay) {
+    if reads.isHoldingBack || !breaks.isEmpty && breaks.holdsBack(id, commitsUnderWay: commits.underWay) {
       queueCommit(of: id)
       return nil
     }

@@ -251,8 +251,8 @@ package struct LinkState: Sendable {
   /// Returns whether there is a commit of that value.
   mutating func endSending() -> Bool { sender.take()?.hasCommit ?? false }
 
-  /// Whether a commit is not queued; it is taken afterwards.
-  mutating func isSent(atOnce id: ReplicaID) -> Bool {
+  /// Notes a commit that is sent at once; `false`: it has to be queued.
+  mutating func takeAtOnce(_ id: ReplicaID) -> Bool {
     guard sender?.id == id else { return false }
     sender?.hasCommit = true
     return true

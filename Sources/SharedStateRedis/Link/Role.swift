@@ -115,12 +115,12 @@ package struct Role<Connection> {
   }
 
   /// Takes the requests that a caller sends on the connection; `nil`: there are none, or it is about to be closed.
-  package mutating func takeRequests(in link: LinkState) -> (Connection, [RedisRequest])? {
+  package mutating func takeRequests(in link: inout LinkState, now: Instant) -> (Connection, [RedisRequest])? {
     guard let connection, !requests.isEmpty, link.session.phase == .connected, link.session.epoch == epoch else {
       return nil
     }
     defer { requests = [] }
-    return (connection, requests)
+    return (connection, requests + [link.vitalsRequest(isActive: true, now: now)].compactMap(\.self))
   }
 
   /// Passes the outcome of an effect to the link, whichever thread has performed it.

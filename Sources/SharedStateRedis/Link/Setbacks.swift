@@ -56,11 +56,11 @@ struct Setbacks: Sendable {
     return nil
   }
 
-  /// Keeps the present pause even if the connection ends, because the request has broken it.
-  mutating func keepAcrossConnections(_ key: Setback.Key) { known[key]?.breaksConnection = true }
+  /// Notes whether the connection breaks at the request, so that the present pause is kept even if the connection ends.
+  mutating func note(breaksConnection: Bool, at key: Setback.Key) { known[key]?.breaksConnection = breaksConnection }
 
-  /// The server has answered the request, so the connection does not break at it.
-  mutating func answered(_ key: Setback.Key) {
+  /// The connection does not break at the request, or there is no such request any more.
+  mutating func acquit(_ key: Setback.Key) {
     if !known.isEmpty, known[key]?.breaksConnection ?? false { known[key] = nil }
   }
 

@@ -186,6 +186,12 @@ package struct Replica: Sendable {
   /// Whether the program has requested a write.
   var isWanted: Bool { hasPendingChange || !pending.updates.isEmpty }
 
+  /// Whether it neither has anything to commit nor commits anything.
+  var hasNothingToCommit: Bool {
+    guard case .nothing = outgoing else { return false }
+    return !isWanted && mending.repair == nil
+  }
+
   /// The repair that is being committed.
   var repairUnderWay: Mending.Repair? {
     if case .repair(let repair)? = inFlight?.purpose { repair } else { nil }
@@ -250,6 +256,7 @@ package struct Replica: Sendable {
   package mutating func disconnected(_ error: RedisSharedStateError) -> [Action] {
     phase = .offline
     isVerified = false
+    refusal = nil
     questions.disconnect()
     mending.disconnect()
     referenced = .none

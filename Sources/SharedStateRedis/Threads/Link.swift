@@ -378,7 +378,7 @@ package final class Link: Sendable {
       var todo = Todo()
       guarded.roles[.writer].note(outcome, in: &guarded.state, now: .now)
       takeEffects(of: &guarded, into: &todo)
-      return (guarded.roles[.writer].takeRequests(in: guarded.state), todo)
+      return (guarded.roles[.writer].takeRequests(in: &guarded.state, now: .now), todo)
     }
     if let (open, requests) = taken { write(requests, to: open, &todo) }
     loan.giveBack()

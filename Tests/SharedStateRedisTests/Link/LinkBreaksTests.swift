@@ -173,6 +173,25 @@ struct LinkBreaksTests {
     #expect(service.saveErrors.isEmpty)
   }
 
+  @Test("an update that was given up after a break is forgotten when the value is read")
+  func abandoned() throws {
+    let start = Instant.now
+    var link = LinkState.make()
+    let id = try link.liveReplica("count", at: start)
+    link.showAll()
+    let waiter = try link.update(id, now: start)
+    link.send(id, "1", at: start)
+    link.forget(waiter)
+    link.failed(epoch: 1, error: .disconnected(reason: "closed"), now: start)
+    #expect(!link.breaks.isEmpty)
+    let later = start + .seconds(1)
+    _ = link.instruction(for: .writer, now: later)
+    link.connect(at: later)
+    link.answerOnce(at: later)
+    #expect(link.breaks.isEmpty)
+    #expect(link.breaks.isDone)
+  }
+
   @Test("a commit that has to be alone gets its turn, even if others never end", arguments: [1, 150])
   func turns(milliseconds: Int) throws {
     let names = (1...10).map { "value\($0)" }

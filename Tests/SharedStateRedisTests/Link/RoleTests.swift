@@ -12,6 +12,8 @@ struct RoleTests {
     var roles = PerConnection { Role<String>($0) }
     var now = Instant.now
     let id: LinkState.ReplicaID
+    /// Counts the changes of the value.
+    private var stamp: UInt64 = 1
     /// Until when the thread that was asked last sleeps.
     private(set) var until: Instant?
     /// The effects that were handed out last, and what was sent last on each connection.
@@ -57,33 +59,61 @@ struct RoleTests {
       let step = next(purpose, after: report)
       guard step.hasPrefix("perform") else { return step }
       let outcomes = effects.compactMap { effect -> Job.Outcome? in
-        if case .show(let id, let delivery, _) = effect { .shown(id, delivery, .shown) } else { nil }
+        switch effect {
+        case .show(let id, let delivery, _): .shown(id, delivery, .shown)
+        case .encode: encoded
+        default: nil
+        }
       }
       return nextAfterEffects(purpose, after: .performed(outcomes))
     }
 
     /// Opens both connections.
-    mutating func connect() {
+    mutating func connect(_ facts: ServerFacts = ServerFacts()) {
       for purpose in ConnectionPurpose.allCases {
         #expect(nextAfterEffects(purpose) == "connect")
-        _ = nextAfterEffects(purpose, after: .opened(purpose.rawValue, ServerFacts()))
+        _ = nextAfterEffects(purpose, after: .opened(purpose.rawValue, facts))
       }
     }
 
     /// Opens both connections, reads the value, and changes it.
-    mutating func change() {
-      connect()
-      for purpose in [ConnectionPurpose.subscriber, .writer, .writer, .writer] {
-        let replies = sent[purpose].map { RedisEvent.reply(id: $0.id, AnsweredLink.usual($0.command)) }
-        _ = nextAfterEffects(purpose, after: .arrived(replies, hasHeard: true))
-      }
+    mutating func change(_ facts: ServerFacts = ServerFacts()) {
+      connect(facts)
+      for purpose in [ConnectionPurpose.subscriber, .writer, .writer, .writer] { _ = nextAfterReplies(purpose) }
       link.changed(id)
       _ = link.takeEffects()
     }
 
+    /// Answers what was sent last, and returns the step after the effects of that.
+    mutating func nextAfterReplies(_ purpose: ConnectionPurpose) -> String {
+      let replies = sent[purpose].map { RedisEvent.reply(id: $0.id, reply(to: $0.command)) }
+      return nextAfterEffects(purpose, after: .arrived(replies, hasHeard: true))
+    }
+
+    private func reply(to command: RedisRequest.Command) -> RedisReply {
+      guard case .commit(let commit) = command else { return AnsweredLink.usual(command) }
+      let parent = commit.condition.expected
+      return .commit(.committed(revision: Revision(parent.rawValue + 1), parent: parent))
+    }
+
     var encoded: Job.Outcome {
-      let documents = Replica.Documents(encoded: Data("1".utf8), merged: Data("1".utf8))
-      return .encoded(id, Replica.Encoded(stamp: 1, result: .success(documents)))
+      let document = Data("\(stamp)".utf8)
+      let documents = Replica.Documents(encoded: document, merged: document)
+      return .encoded(id, Replica.Encoded(stamp: stamp, result: .success(documents)), isQuick: true)
+    }
+
+    /// The caller changes the value and sends the change itself. Returns the requests; `nil`: the thread has to.
+    mutating func sendFromCaller() -> String? {
+      stamp += 1
+      link.beginCall(of: id)
+      link.changed(id)
+      let isDirect = link.endCall(of: id) != nil
+      let isWoken = link.takeEffects().contains { if case .wake = $0 { true } else { false } }
+      #expect(!isDirect || !isWoken)
+      guard isDirect else { return nil }
+      roles[.writer].note(encoded, in: &link, now: now)
+      sent[.writer] = roles[.writer].takeRequests(in: &link, now: now)?.1 ?? []
+      return names(of: sent[.writer].map(\.command))
     }
 
     private func names<Value>(of values: [Value]) -> String {
@@ -130,6 +160,21 @@ struct RoleTests {
     // The thread that has lost the role is done with its job.
     threads.roles[.writer].note(threads.encoded, in: &threads.link, now: threads.now)
     #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "exchange on writer: commit")
+  }
+
+  @Test("a caller sends its change while the thread sleeps, unless another one is under way")
+  func callerSends() throws {
+    var threads = try Threads()
+    threads.change(ServerFacts(vitals: Vitals(era: Era(1), evictions: 0)))
+    #expect(threads.next(.writer, after: .arrived([], hasHeard: false)) == "perform: encode")
+    #expect(threads.next(.writer, after: .performed([threads.encoded])) == "exchange on writer: commit")
+    #expect(threads.sendFromCaller() == nil)
+    #expect(threads.nextAfterReplies(.writer) == "exchange on writer: commit")
+    _ = threads.nextAfterReplies(.writer)
+    // The vitals must not grow old because no thread asks for them.
+    threads.now += .seconds(2)
+    #expect(threads.sendFromCaller() == "commit vitals")
+    #expect(threads.sendFromCaller() == nil)
   }
 
   @Test("when a connection breaks, both threads close theirs, pause, and connect anew")
