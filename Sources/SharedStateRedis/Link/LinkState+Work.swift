@@ -61,8 +61,9 @@ extension LinkState {
       if let at = subscriptions.next, tracking.state != .requested { deadline = min(deadline, at) }
       return deadline
     }
-    // The commits that are encoded, or sent by callers, have no deadline yet.
-    deadline = min(deadline, now + configuration.requestTimeout)
+    // The commits that are encoded, or that callers will send, have no deadline yet.
+    let hasCallers = calledAt.map { now < $0 + configuration.requestTimeout } ?? false
+    if !work.encodings.isEmpty || hasCallers { deadline = min(deadline, now + configuration.requestTimeout) }
     if let at = secrets.next, session.phase == .connected { deadline = min(deadline, at) }
     if let at = gracePeriods.nextEnd { deadline = min(deadline, at) }
     if let at = setbacks.nextRetry, session.phase == .connected { deadline = min(deadline, at) }
@@ -108,6 +109,13 @@ extension LinkState {
       members[id]?.encodesQuickly ?? false, !(members[id]?.isCommitQueued ?? true)
     else { return }
     beginSending(id)
+  }
+
+  /// A caller sends its commit on the writer's connection. The thread has to be awake by the time when the answer may be
+  /// overdue. The callers' first commit after a while wakes it for that.
+  mutating func callerSends(now: Instant) {
+    calledAt = now
+    if !connections.looks(by: now + configuration.requestTimeout) { wake(.writer) }
   }
 
   /// Returns the encoding for the caller to perform; `nil`: there is nothing to commit, or the thread does that.

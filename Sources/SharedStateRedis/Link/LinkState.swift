@@ -92,6 +92,8 @@ package struct LinkState: Sendable {
   var commits = Commits()
   /// The value whose next commit is not queued, because it is sent at once.
   private var sender: Sender?
+  /// When a caller last sent a commit itself.
+  var calledAt: Instant?
   var setbacks = Setbacks()
   var gracePeriods = GracePeriods()
   var memories = Memories()

@@ -120,6 +120,7 @@ package struct Role<Connection> {
       return nil
     }
     defer { requests = [] }
+    link.callerSends(now: now)
     return (connection, requests + [link.vitalsRequest(isActive: true, now: now)].compactMap(\.self))
   }
 

@@ -18,6 +18,7 @@ enum CallerStack {
     return pthread_key_create(&key, nil) == 0 ? key : nil
   }()
 
+  /// Whether at least ``needed`` bytes of the stack are left.
   static var hasRoom: Bool {
     guard let key else { return false }
     let known = pthread_getspecific(key)

@@ -377,8 +377,9 @@ package final class Link: Sendable {
     var (taken, todo) = guarded.withLock { guarded in
       var todo = Todo()
       guarded.roles[.writer].note(outcome, in: &guarded.state, now: .now)
+      let taken = guarded.roles[.writer].takeRequests(in: &guarded.state, now: .now)
       takeEffects(of: &guarded, into: &todo)
-      return (guarded.roles[.writer].takeRequests(in: &guarded.state, now: .now), todo)
+      return (taken, todo)
     }
     if let (open, requests) = taken { write(requests, to: open, &todo) }
     loan.giveBack()

@@ -14,6 +14,8 @@ struct RoleTests {
     let id: LinkState.ReplicaID
     /// Counts the changes of the value.
     private var stamp: UInt64 = 1
+    /// Whether the caller that sent last has woken the thread.
+    private(set) var hasWoken = false
     /// Until when the thread that was asked last sleeps.
     private(set) var until: Instant?
     /// The effects that were handed out last, and what was sent last on each connection.
@@ -113,6 +115,7 @@ struct RoleTests {
       guard isDirect else { return nil }
       roles[.writer].note(encoded, in: &link, now: now)
       sent[.writer] = roles[.writer].takeRequests(in: &link, now: now)?.1 ?? []
+      hasWoken = link.takeEffects().contains { if case .wake = $0 { true } else { false } }
       return names(of: sent[.writer].map(\.command))
     }
 
@@ -131,7 +134,7 @@ struct RoleTests {
     #expect(threads.next(.writer, after: .performed([])) == "connect")
     #expect(threads.next(.subscriber) == "connect")
     #expect(threads.next(.writer, after: .opened("w", ServerFacts())) == "exchange on w: ")
-    #expect(threads.until == threads.now + .seconds(5))
+    #expect(threads.until == threads.now + .seconds(10))
     let opened = threads.next(.subscriber, after: .opened("s", ServerFacts()))
     #expect(opened == "perform: vitalsRefused trackingRefused sessionChanged statusChanged wake")
     #expect(threads.next(.subscriber, after: .performed([])) == "exchange on s: subscribe")
@@ -175,6 +178,10 @@ struct RoleTests {
     threads.now += .seconds(2)
     #expect(threads.sendFromCaller() == "commit vitals")
     #expect(threads.sendFromCaller() == nil)
+    // The thread would otherwise sleep for longer than the answer may take.
+    #expect(threads.hasWoken)
+    _ = threads.nextAfterEffects(.writer, after: .arrived([], hasHeard: false))
+    #expect(threads.until == threads.now + .seconds(5))
   }
 
   @Test("when a connection breaks, both threads close theirs, pause, and connect anew")
