@@ -209,6 +209,7 @@ let package = Package(
       dependencies: [
         "SharedState",
         "SharedStateDependencies",
+        "SharedStateTesting",
         .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
       ],
       exclude: ["Merge/Cases"]

@@ -132,8 +132,7 @@ public final class RedisStore: Sendable {
         namespace: configuration.namespace,
         database: configuration.database,
         antiEntropy: configuration.antiEntropyInterval,
-        sendsOnCallersThread: configuration.sendsOnCallersThread,
-        quickEncoding: configuration.quickEncoding,
+        quickEncoding: configuration.sendsOnCallersThread ? configuration.quickEncoding : .zero,
         restsWhenUnused: isInProcess
       ),
       watch: watch,

@@ -281,7 +281,7 @@ final class SimulatedService: CustomStringConvertible {
     let isConnected = link.session.phase == .connected || link.session.phase == .idle && link.members.isEmpty
     let isChecking = !link.members.isEmpty && !link.checks.isAtRest
     // Refused commits are retried after the pause.
-    let isPausing = !link.members.isEmpty && link.isPausing
+    let isPausing = !link.members.isEmpty && link.setbacks.isPausing
     // A replica waits for services that may know better, or the server's vitals are requested.
     let isWaiting = !link.members.isEmpty && !link.gracePeriods.isEmpty
     let isAsking = !link.vitals.asking.isEmpty || link.checks.confirmations.first != nil

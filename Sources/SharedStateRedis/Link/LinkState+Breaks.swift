@@ -97,7 +97,6 @@ extension LinkState {
       }
       return at <= now
     }
-
   }
 
   /// Notes which commits were under way when the connection broke, before they are forgotten.

@@ -17,9 +17,8 @@ extension LinkState {
     /// The size, in bytes, up to which a document is read whatever its summary tells. Such a read costs as little as
     /// the summary.
     var smallDocument: Int
-    /// Whether callers send their changes themselves while nothing is under way.
-    package var sendsOnCallersThread: Bool
-    /// How long a value's last encoding may have taken for its callers to encode it themselves.
+    /// How long a value's last encoding may have taken for its callers to encode and send it themselves, while nothing is
+    /// under way. Zero: they never do.
     var quickEncoding: Duration
     /// Whether the link rests, without threads and connections, while it has no replica.
     var restsWhenUnused: Bool
@@ -36,7 +35,6 @@ extension LinkState {
       secret: Secret = .random(),
       antiEntropy: Duration = .seconds(60),
       smallDocument: Int = 1_024,
-      sendsOnCallersThread: Bool = true,
       quickEncoding: Duration = .microseconds(100),
       restsWhenUnused: Bool
     ) {
@@ -51,7 +49,7 @@ extension LinkState {
       self.secret = secret
       self.antiEntropy = antiEntropy
       self.smallDocument = smallDocument
-      (self.sendsOnCallersThread, self.quickEncoding) = (sendsOnCallersThread, quickEncoding)
+      self.quickEncoding = quickEncoding
       self.restsWhenUnused = restsWhenUnused
     }
   }

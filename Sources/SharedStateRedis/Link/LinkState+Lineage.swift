@@ -26,17 +26,15 @@ extension LinkState {
     // A message may have explained the write that the first value was to be checked for.
     let isChecking = checks.first(.checks).map { members[$0]?.looks.isCheckDue ?? false } ?? false
     let isAsked = reads.isWaiting || isCommitting || isChecking
-    if let request = vitalsRequest(isActive: isAsked, now: now) { work.requests.append(request) }
+    takeVitals(isActive: isAsked, into: &work, now: now)
   }
 
-  /// The question for the vitals, if it is time to ask.
+  /// Asks for the vitals if it is time to.
   ///
   /// - Parameter isActive: Whether there are other requests to send.
-  mutating func vitalsRequest(isActive: Bool, now: Instant) -> RedisRequest? {
-    guard let asking = vitals.takeQuestion(isActive: isActive, now: now),
-      let id = connections.register(.vitals(asking), on: .writer, now: now)
-    else { return nil }
-    return RedisRequest(id: id, command: .vitals)
+  mutating func takeVitals(isActive: Bool, into work: inout Work, now: Instant) {
+    guard let asking = vitals.takeQuestion(isActive: isActive, now: now) else { return }
+    request(.vitals(asking), .vitals, on: .writer, into: &work, now: now)
   }
 
   private mutating func vitalsRefused() {

@@ -269,9 +269,6 @@ extension LinkState {
     setbacks[Setback.Key(id, .subscription)]?.kind == .subscription
   }
 
-  /// Whether any value has a pause running.
-  var isPausing: Bool { setbacks.isPausing }
-
   /// Whether the server does not permit reading a value or its channel.
   func isForbidden(_ id: ReplicaID) -> Bool {
     setbacks[Setback.Key(id, .read)]?.isTold ?? false

@@ -102,30 +102,6 @@ extension LinkState {
     return request
   }
 
-  /// The caller that changes a value next encodes and sends the commit itself, if nothing else is under way and that took
-  /// little time before.
-  mutating func beginCall(of id: ReplicaID) {
-    guard session.phase == .connected, commits.isIdle, breaks.isEmpty, !reads.isHoldingBack,
-      members[id]?.encodesQuickly ?? false, !(members[id]?.isCommitQueued ?? true)
-    else { return }
-    beginSending(id)
-  }
-
-  /// A caller sends its commit on the writer's connection. The thread has to be awake by the time when the answer may be
-  /// overdue. The callers' first commit after a while wakes it for that.
-  mutating func callerSends(now: Instant) {
-    calledAt = now
-    if !connections.looks(by: now + configuration.requestTimeout) { wake(.writer) }
-  }
-
-  /// Returns the encoding for the caller to perform; `nil`: there is nothing to commit, or the thread does that.
-  mutating func endCall(of id: ReplicaID) -> Effect? {
-    guard endSending() else { return nil }
-    if let encoding = beginEncoding(of: id) { return effect(of: encoding, for: id) }
-    queueCommit(of: id)
-    return nil
-  }
-
   /// One of the ``Work/encodings`` has to wait, because a closure of the program is using the value.
   package mutating func locked(_ id: ReplicaID) {
     endEncoding(of: id)

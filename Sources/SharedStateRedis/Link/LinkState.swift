@@ -91,7 +91,7 @@ package struct LinkState: Sendable {
   var reads = Reads()
   var commits = Commits()
   /// The value whose next commit is not queued, because it is sent at once.
-  private var sender: Sender?
+  var sender: Sender?
   /// When a caller last sent a commit itself.
   var calledAt: Instant?
   var setbacks = Setbacks()
@@ -238,26 +238,6 @@ package struct LinkState: Sendable {
     outcome: Replica.DeliveryOutcome
   ) {
     apply(members[id]?.replica.delivered(delivery, outcome: outcome), to: id)
-  }
-
-  // MARK: Sending at once
-
-  private struct Sender: Sendable {
-    let id: ReplicaID
-    var hasCommit = false
-  }
-
-  /// Does not queue the next commit of a value.
-  mutating func beginSending(_ id: ReplicaID) { sender = Sender(id: id) }
-
-  /// Returns whether there is a commit of that value.
-  mutating func endSending() -> Bool { sender.take()?.hasCommit ?? false }
-
-  /// Notes a commit that is sent at once; `false`: it has to be queued.
-  mutating func takeAtOnce(_ id: ReplicaID) -> Bool {
-    guard sender?.id == id else { return false }
-    sender?.hasCommit = true
-    return true
   }
 
   // MARK: -

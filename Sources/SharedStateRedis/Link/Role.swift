@@ -120,8 +120,7 @@ package struct Role<Connection> {
       return nil
     }
     defer { requests = [] }
-    link.callerSends(now: now)
-    return (connection, requests + [link.vitalsRequest(isActive: true, now: now)].compactMap(\.self))
+    return (connection, requests + link.callerSends(now: now))
   }
 
   /// Passes the outcome of an effect to the link, whichever thread has performed it.

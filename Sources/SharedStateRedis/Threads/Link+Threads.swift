@@ -48,8 +48,7 @@ extension Link {
       let label = configuration.writer.prefix { $0 != "@" }
       return schedule.start("link of \(label)") { [self] in await run(turn, on: schedule) }
     }
-    // Decoding a deeply nested document recurses; half a megabyte overflows before the decoder stops.
-    try threads.start("redis-link", stackSize: 2 << 20) { [self] in run(turn) }
+    try threads.start("redis-link", stackSize: CoderStack.size) { [self] in run(turn) }
   }
 
   /// The body of the thread. Runs until the thread ends or loses the roles. What it has not passed to a role by then

@@ -38,7 +38,6 @@ package final class Link: Sendable {
 
   let jobs = JobList()
   let loan = Loan()
-  private let sendsOnCallersThread: Bool
   let quickEncoding: Duration
   let connector: any RedisConnector
   let connectTimeout: Duration
@@ -65,7 +64,7 @@ package final class Link: Sendable {
     self.connectTimeout = connectTimeout
     self.watch = watch
     self.threads = threads
-    (sendsOnCallersThread, quickEncoding) = (configuration.sendsOnCallersThread, configuration.quickEncoding)
+    quickEncoding = configuration.quickEncoding
     self.onStatusChange = onStatusChange
     // A connection to another process blocks a thread, which a schedule cannot do.
     let schedule = connector is any ScheduledConnector ? Schedules.current : nil
@@ -314,13 +313,11 @@ package final class Link: Sendable {
     _ body: (inout Guarded) -> Result
   ) -> (Result, Todo) {
     let departed = takeDepartures()
-    let sender = sendsOnCallersThread && loan.isOffered && CallerStack.hasRoom ? id : nil
+    let sender = id.flatMap { loan.isOffered && CoderStack.hasRoom ? $0 : nil }
     let (result, todo, needsWatch) = guarded.withLock { guarded -> (Result, Todo, Bool) in
       var todo = Todo()
       for id in departed { guarded.state.leave(id) }
-      if let sender, guarded.slow[.value(sender)] == nil {
-        guarded.state.beginCall(of: sender)
-      }
+      if let sender, guarded.slow[.value(sender)] == nil { guarded.state.beginCall(of: sender) }
       let result = body(&guarded)
       if let sender { todo.direct = guarded.state.endCall(of: sender) }
       startThread(&guarded, &todo)
@@ -364,25 +361,18 @@ package final class Link: Sendable {
   /// Encodes a change and sends it. If the thread has woken meanwhile, that sends it.
   private func send(_ encoding: Job) {
     guard let outcome = perform(encoding) else { return }
-    guard loan.borrow() else {
-      return perform(
-        guarded.withLock { guarded in
-          var todo = Todo()
-          guarded.note(outcome, &todo)
-          takeEffects(of: &guarded, into: &todo)
-          return todo
-        }
-      )
-    }
+    let isBorrowed = loan.borrow()
     var (taken, todo) = guarded.withLock { guarded in
       var todo = Todo()
-      guarded.roles[.writer].note(outcome, in: &guarded.state, now: .now)
-      let taken = guarded.roles[.writer].takeRequests(in: &guarded.state, now: .now)
+      guarded.note(outcome, &todo)
+      // This thread sends the request.
+      if isBorrowed { todo.wakesWriter = false }
+      let taken = isBorrowed ? guarded.roles[.writer].takeRequests(in: &guarded.state, now: .now) : nil
       takeEffects(of: &guarded, into: &todo)
       return (taken, todo)
     }
     if let (open, requests) = taken { write(requests, to: open, &todo) }
-    loan.giveBack()
+    if isBorrowed { loan.giveBack() }
     perform(todo)
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateTesting
 import Testing
 
 @testable import SharedState
@@ -81,52 +82,43 @@ import Testing
   /// How many values fit depends on the compiler. The test is that nothing crashes.
   @Test(arguments: [32, 100, 200, 255, 256, 511, 512]) func wideValuesFillNoStack(count: Int) async throws {
     let coders = try Coders()
-    let isWritten = await onSmallStack {
+    let isWritten = try await onThread(stackSize: 2 << 20) {
       [Wide.boxed(count), Wide.listed(count)].map { (try? coders.encoder.encode($0)) != nil }
     }
     let texts = [(#""box":{"#, "}"), (#""list":[{"#, "}]")].map { open, close in
       let inner = String(repeating: Wide.text + "," + open, count: count - 1)
       return "{" + inner + Wide.text + String(repeating: close, count: count - 1) + "}"
     }
-    let isRead = await onSmallStack { texts.map { (try? coders.value(Wide.self, $0)) != nil } }
+    let isRead = try await onThread(stackSize: 2 << 20) { texts.map { (try? coders.value(Wide.self, $0)) != nil } }
     if count == 32 { #expect(isWritten + isRead == [true, true, true, true]) }
     if count == 512 { #expect(isWritten + [isRead[1]] == [false, false, false]) }
-  }
-
-  /// Runs a closure on a thread with a small stack.
-  private func onSmallStack<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in
-      let thread = Thread { continuation.resume(returning: body()) }
-      thread.stackSize = 2 << 20
-      thread.start()
-    }
   }
 
   @Test(arguments: [(512, true), (513, false), (2_000, false), (100_000, false)])
   func depthIsLimited(count: Int, isFine: Bool) async throws {
     let coders = try Coders()
-    let isWritten = await onSmallStack {
+    let isWritten = try await onThread(stackSize: 2 << 20) {
       let chain = Chain.of(count)
       defer { Chain.end(chain) }
       return (try? coders.encoder.encode(chain)) != nil
     }
     #expect(isWritten == isFine)
     let pretty = try Coders { encoder, _ in encoder.outputFormatting = [.sortedKeys, .prettyPrinted] }
-    let isFormatted = await onSmallStack {
+    let isFormatted = try await onThread(stackSize: 2 << 20) {
       let chain = Chain.of(count)
       defer { Chain.end(chain) }
       return (try? pretty.encoder.encode(chain)) != nil
     }
     #expect(isFormatted == isFine)
     let text = String(repeating: #"{"next":"#, count: count - 1) + "{}" + String(repeating: "}", count: count - 1)
-    let isRead = await onSmallStack { (try? coders.value(Chain.self, text)).map(Chain.end) != nil }
+    let isRead = try await onThread(stackSize: 2 << 20) { (try? coders.value(Chain.self, text)).map(Chain.end) != nil }
     #expect(isRead == isFine)
   }
 
   @Test(arguments: [(550, true), (2_000, false)])
   func callsAreLimited(count: Int, isFine: Bool) async throws {
     let coders = try Coders()
-    let isWritten = await onSmallStack {
+    let isWritten = try await onThread(stackSize: 2 << 20) {
       let value = (1..<count).reduce(Wrapped.end) { wrapped, _ in .more(wrapped) }
       return (try? coders.encoder.encode(value)) != nil
     }
@@ -141,6 +133,6 @@ import Testing
       }
     }
     let coders = try Coders()
-    #expect(await onSmallStack { (try? coders.encoder.encode(Nested())) == nil })
+    #expect(try await onThread(stackSize: 2 << 20) { (try? coders.encoder.encode(Nested())) == nil })
   }
 }

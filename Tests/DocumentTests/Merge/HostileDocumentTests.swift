@@ -1,5 +1,6 @@
 @testable import SharedState
 import Foundation
+import SharedStateTesting
 import Testing
 
 /// Documents that only an attacker writes.
@@ -138,7 +139,7 @@ struct HostileDocumentTests {
           nested(#"{"o":1,"p":{"k":"#, changed, "}}", levels: depth / 2)
         )
       }
-    let merged = try await Self.onSmallStack {
+    let merged = try await onThread(stackSize: 65_536) {
       let documents = try texts.map { try JSONDocument(parsing: Data($0.utf8)) }
       func formed(_ document: JSONDocument) -> FormedDocument {
         var forms: [Int: Form] = [:]
@@ -167,7 +168,7 @@ struct HostileDocumentTests {
       "{\"o\":" + String(repeating: "[", count: depth) + leaf + String(repeating: "]", count: depth) + "}"
     }
     for removal in RemovalPolicy.allCases {
-      let merged = try await Self.onSmallStack {
+      let merged = try await onThread(stackSize: 65_536) {
         let raw = try JSONDocument(parsing: Data(nested("1").utf8))
         let mine = try JSONDocument(parsing: Data(nested("2").utf8))
         let empty = try JSONDocument(parsing: Data("{}".utf8))
@@ -266,15 +267,5 @@ struct HostileDocumentTests {
 
   private static func read(_ document: JSONDocument, _ key: Int) -> Reading {
     Reading(identity: Identity(Array(document.text(of: key))), text: Array(document.text(of: key)))
-  }
-
-  private static func onSmallStack<Value: Sendable>(
-    _ work: @escaping @Sendable () throws -> Value
-  ) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      let thread = Thread { continuation.resume(with: Result { try work() }) }
-      thread.stackSize = 65_536
-      thread.start()
-    }
   }
 }

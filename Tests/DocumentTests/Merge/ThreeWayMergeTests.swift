@@ -1,5 +1,6 @@
 import Foundation
 @testable import SharedState
+import SharedStateTesting
 import Testing
 
 /// Exact examples of each rule.
@@ -269,19 +270,15 @@ struct ThreeWayMergeTests {
       String(repeating: #"{"a":1,"o":"#, count: depth - 1) + "{\(leaf)}" + String(repeating: "}", count: depth - 1)
     }
     let (base, mine, theirs) = (nested(#""x":1,"y":1"#), nested(#""x":2,"y":1"#), nested(#""y":1,"x":1,"z":0"#))
-    let merged = try await onSmallStack { try ThreeWayMerge.merge(base: base, mine: mine, theirs: theirs) }
+    let merged = try await onThread(stackSize: 65_536) {
+      try ThreeWayMerge.merge(base: base, mine: mine, theirs: theirs)
+    }
     #expect(merged == nested(#""y":1,"x":2,"z":0"#))
     // Equal values with different spellings are compared down to the innermost.
     let arrays = String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)
     let written = arrays.replacingOccurrences(of: "1", with: "1.0")
-    #expect(try await onSmallStack { try ThreeWayMerge.merge(base: arrays, mine: written, theirs: "3") } == "3")
-  }
-
-  private func onSmallStack<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      let thread = Thread { continuation.resume(with: Result { try work() }) }
-      thread.stackSize = 65_536
-      thread.start()
-    }
+    #expect(
+      try await onThread(stackSize: 65_536) { try ThreeWayMerge.merge(base: arrays, mine: written, theirs: "3") } == "3"
+    )
   }
 }

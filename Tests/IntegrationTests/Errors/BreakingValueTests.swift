@@ -10,15 +10,10 @@ struct BreakingValueTests {
   func others(kind: BackendKind) async throws {
     let backend = try kind.make()
     let proxy = Proxy(breakingAt: "poison")
-    var configuration = try backend.configuration()
-    configuration.label = "service"
-    configuration.backoff = .init(base: .milliseconds(5), cap: .milliseconds(500))
-    let store = RedisStore(
-      connector: ProxiedConnector(base: backend.connector(configuration), proxy: proxy),
-      configuration: configuration,
-      isInProcess: backend.isInProcess,
-      logger: quiet
-    ).endingWithTest
+    let store = try backend.store(
+      configure: { $0.backoff.cap = .milliseconds(500) },
+      wrap: { base, _ in ProxiedConnection(base, proxy) }
+    )
     @Shared(.redis("poison", store: store)) var poison = 0
     let others = (1...20).map { Shared(wrappedValue: 0, .redis("other\($0)", store: store)) }
     try await $poison.load()
@@ -48,16 +43,7 @@ struct BreakingValueTests {
   @Test("a reply that has arrived counts, although the other connection has ended at the same moment")
   func replyBesideEnd() async throws {
     let (backend, way, ending) = (FakeBackend(), Way(), Ending())
-    let configuration = backend.configuration()
-    let store = RedisStore(
-      connector: WatchedConnector(
-        base: EndingConnector(base: backend.connector(configuration), ending: ending),
-        way: way
-      ),
-      configuration: configuration,
-      isInProcess: true,
-      logger: quiet
-    ).endingWithTest
+    let store = try backend.store(way: way, wrap: { EndingConnection($0, $1, ending) })
     @Shared(.redis("count", store: store)) var count = 0
     try await $count.load()
     for round in 1...3 {
@@ -82,47 +68,30 @@ struct BreakingValueTests {
     }
   }
 
-  private struct EndingConnector: RedisConnector {
-    let base: any RedisConnector
-    let ending: Ending
-
-    func connect(
-      purpose: ConnectionPurpose,
-      waker: Waker,
-      deadline: Instant
-    ) throws(RedisSharedStateError) -> any RedisConnection {
-      EndingConnection(try base.connect(purpose: purpose, waker: waker, deadline: deadline), purpose, ending)
-    }
-  }
-
-  private final class EndingConnection: RedisConnection {
-    private let base: any RedisConnection
+  private final class EndingConnection: ForwardingConnection {
     private let purpose: ConnectionPurpose
     private let ending: Ending
 
     init(_ base: any RedisConnection, _ purpose: ConnectionPurpose, _ ending: Ending) {
-      (self.base, self.purpose, self.ending) = (base, purpose, ending)
+      (self.purpose, self.ending) = (purpose, ending)
+      super.init(base)
     }
 
-    var hasHeard: Bool { base.hasHeard }
-    var facts: ServerFacts { base.facts }
-    var interest: Interest { purpose == .subscriber && ending.isNow ? .arrived : base.interest }
+    override var interest: Interest { purpose == .subscriber && ending.isNow ? .arrived : super.interest }
 
-    func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+    override func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
       // The fake answers before this returns.
-      try base.send(requests)
+      try super.send(requests)
       guard requests.contains(where: { if case .commit = $0.command { true } else { false } }) else { return }
       ending.hasSentCommit.store(true, ordering: .sequentiallyConsistent)
     }
 
-    func receive() throws(RedisSharedStateError) -> [RedisEvent] {
-      guard purpose == .subscriber, ending.isNow else { return try base.receive() }
+    override func receive() throws(RedisSharedStateError) -> [RedisEvent] {
+      guard purpose == .subscriber, ending.isNow else { return try super.receive() }
       ending.isDue.store(false, ordering: .sequentiallyConsistent)
       ending.hasSentCommit.store(false, ordering: .sequentiallyConsistent)
       throw .disconnected(reason: "the test has closed it")
     }
-
-    func close() { base.close() }
   }
 
   /// A proxy between a service and its server that breaks the connection at one name.
@@ -142,37 +111,17 @@ struct BreakingValueTests {
     }
   }
 
-  private struct ProxiedConnector: RedisConnector {
-    let base: any RedisConnector
-    let proxy: Proxy
-
-    func connect(
-      purpose: ConnectionPurpose,
-      waker: Waker,
-      deadline: Instant
-    ) throws(RedisSharedStateError) -> any RedisConnection {
-      ProxiedConnection(try base.connect(purpose: purpose, waker: waker, deadline: deadline), proxy)
-    }
-  }
-
-  private final class ProxiedConnection: RedisConnection {
-    private let base: any RedisConnection
+  private final class ProxiedConnection: ForwardingConnection {
     private let proxy: Proxy
 
-    init(_ base: any RedisConnection, _ proxy: Proxy) { (self.base, self.proxy) = (base, proxy) }
-
-    var hasHeard: Bool { base.hasHeard }
-    var facts: ServerFacts { base.facts }
-
-    func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
-      try proxy.check(requests)
-      try base.send(requests)
+    init(_ base: any RedisConnection, _ proxy: Proxy) {
+      self.proxy = proxy
+      super.init(base)
     }
 
-    var interest: Interest { base.interest }
-
-    func receive() throws(RedisSharedStateError) -> [RedisEvent] { try base.receive() }
-
-    func close() { base.close() }
+    override func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+      try proxy.check(requests)
+      try super.send(requests)
+    }
   }
 }

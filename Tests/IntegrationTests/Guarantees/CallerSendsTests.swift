@@ -1,8 +1,8 @@
 import Foundation
 import SharedState
-import SharedStateDependencies
 import SharedStateRedis
 import SharedStateRedisTesting
+import SharedStateTesting
 import Synchronization
 import Testing
 
@@ -36,36 +36,18 @@ struct CallerSendsTests {
     private static var present: UInt { UInt(bitPattern: ObjectIdentifier(Thread.current)) }
   }
 
-  private struct Connector: RedisConnector {
-    let base: any RedisConnector
-    let senders: Senders
-
-    func connect(
-      purpose: ConnectionPurpose,
-      waker: Waker,
-      deadline: Instant
-    ) throws(RedisSharedStateError) -> any RedisConnection {
-      Connection(try base.connect(purpose: purpose, waker: waker, deadline: deadline), senders)
-    }
-  }
-
-  private final class Connection: RedisConnection {
-    private let base: any RedisConnection
+  private final class Connection: ForwardingConnection {
     private let senders: Senders
 
-    init(_ base: any RedisConnection, _ senders: Senders) { (self.base, self.senders) = (base, senders) }
-
-    var hasHeard: Bool { base.hasHeard }
-    var facts: ServerFacts { base.facts }
-    var interest: Interest { base.interest }
-
-    func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
-      for case .commit in requests.map(\.command) { try senders.note() }
-      try base.send(requests)
+    init(_ base: any RedisConnection, _ senders: Senders) {
+      self.senders = senders
+      super.init(base)
     }
 
-    func receive() throws(RedisSharedStateError) -> [RedisEvent] { try base.receive() }
-    func close() { base.close() }
+    override func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+      for case .commit in requests.map(\.command) { try senders.note() }
+      try super.send(requests)
+    }
   }
 
   private func store(
@@ -73,17 +55,14 @@ struct CallerSendsTests {
     _ senders: Senders,
     configure: (inout RedisConfiguration) -> Void = { _ in }
   ) throws -> RedisStore {
-    var configuration = try backend.configuration()
-    configuration.hurry(label: "service")
-    // However slow the machine is.
-    configuration.quickEncoding = .seconds(60)
-    configure(&configuration)
-    return RedisStore(
-      connector: Connector(base: backend.connector(configuration), senders: senders),
-      configuration: configuration,
-      isInProcess: backend.isInProcess,
-      logger: quiet
-    ).endingWithTest
+    try backend.store(
+      configure: {
+        // However slow the machine is.
+        $0.quickEncoding = .seconds(60)
+        configure(&$0)
+      },
+      wrap: { base, _ in Connection(base, senders) }
+    )
   }
 
   /// Changes a value until the caller has sent the change itself: not while the thread of the store is awake.
@@ -174,15 +153,7 @@ struct CallerSendsTests {
     try await changeUntilSent(count, of: store, senders)
     for _ in 0..<20 {
       try await count.save()
-      let hasSent = try await withCheckedThrowingContinuation { continuation in
-        do {
-          try ThreadStarter.system.start("small", stackSize: 512 << 10) {
-            continuation.resume(returning: change(count, senders))
-          }
-        } catch {
-          continuation.resume(throwing: error)
-        }
-      }
+      let hasSent = try await onThread(stackSize: 512 << 10) { [self] in change(count, senders) }
       #expect(!hasSent)
     }
     try await count.save()

@@ -56,19 +56,22 @@ protocol Backend: Sendable {
 
 extension Backend {
   /// Makes a store that acts as a separate service, with short pauses between attempts to connect.
+  ///
+  /// - Parameter wrap: Stands between the store and each of its connections.
   func store(
     _ label: String = "service",
     logger: Logger = quiet,
     metrics: (any MetricsFactory)? = nil,
     way: Way = Way(),
     threads: ThreadStarter = .system,
-    configure: (inout RedisConfiguration) -> Void = { _ in }
+    configure: (inout RedisConfiguration) -> Void = { _ in },
+    wrap: @escaping @Sendable (any RedisConnection, ConnectionPurpose) -> any RedisConnection = { base, _ in base }
   ) throws -> RedisStore {
     var configuration = try configuration()
     configuration.hurry(label: label)
     configure(&configuration)
     return RedisStore(
-      connector: WatchedConnector(base: connector(configuration), way: way),
+      connector: WatchedConnector(base: WrappingConnector(base: connector(configuration), wrap: wrap), way: way),
       configuration: configuration,
       isInProcess: isInProcess,
       logger: logger,

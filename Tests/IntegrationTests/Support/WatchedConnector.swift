@@ -69,38 +69,28 @@ struct WatchedConnector: RedisConnector {
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
     try way.begin()
-    let connection = try base.connect(purpose: purpose, waker: waker, deadline: deadline)
-    return WatchedConnection(base: connection, purpose: purpose, way: way)
+    return WatchedConnection(try base.connect(purpose: purpose, waker: waker, deadline: deadline), purpose, way)
   }
 }
 
-private final class WatchedConnection: RedisConnection {
-  private let base: any RedisConnection
+private final class WatchedConnection: ForwardingConnection {
   private let purpose: ConnectionPurpose
   private let way: Way
 
-  init(base: any RedisConnection, purpose: ConnectionPurpose, way: Way) {
-    self.base = base
-    self.purpose = purpose
-    self.way = way
+  init(_ base: any RedisConnection, _ purpose: ConnectionPurpose, _ way: Way) {
+    (self.purpose, self.way) = (purpose, way)
+    super.init(base)
   }
 
-  var hasHeard: Bool { base.hasHeard }
-  var facts: ServerFacts { base.facts }
-
-  func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+  override func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
     way.count(requests)
-    try base.send(requests)
+    try super.send(requests)
   }
 
-  var interest: Interest { base.interest }
-
-  func receive() throws(RedisSharedStateError) -> [RedisEvent] {
+  override func receive() throws(RedisSharedStateError) -> [RedisEvent] {
     way.listen(for: purpose)
-    let events = try base.receive()
+    let events = try super.receive()
     way.count(events)
     return events
   }
-
-  func close() { base.close() }
 }

@@ -1,4 +1,3 @@
-import SharedStateDependencies
 import Synchronization
 import Testing
 
@@ -61,20 +60,5 @@ struct LoanTests {
     loan.giveBack()
     loan.takeBack()
     #expect(!loan.borrow())
-  }
-
-  @Test("has room on a large stack, and none on a small one", arguments: [(512 << 10, false), (8 << 20, true)])
-  func stack(size: Int, hasRoom: Bool) async throws {
-    let found = try await withCheckedThrowingContinuation { continuation in
-      do {
-        try ThreadStarter.system.start("stack", stackSize: size) {
-          // The second answer comes from memory.
-          continuation.resume(returning: [CallerStack.hasRoom, CallerStack.hasRoom])
-        }
-      } catch {
-        continuation.resume(throwing: error)
-      }
-    }
-    #expect(found == [hasRoom, hasRoom])
   }
 }

@@ -6,10 +6,11 @@ internal import CHiredis
   import Musl
 #endif
 
-/// Whether the present thread has room for the program's coders, which recurse for each level of a document.
-enum CallerStack {
-  /// As much as the link's own thread has. In bytes.
-  static let needed = 2 << 20
+/// The stack that the program's coders need, which recurse for each level of a document.
+enum CoderStack {
+  /// What the link's own thread has. Half a megabyte overflows before the decoder stops at a deeply nested document. In
+  /// bytes.
+  static let size = 2 << 20
 
   /// Where the end of a thread's stack is kept, because asking the system for it takes long on the main thread; `nil`: the
   /// process has no place left for it.
@@ -18,7 +19,7 @@ enum CallerStack {
     return pthread_key_create(&key, nil) == 0 ? key : nil
   }()
 
-  /// Whether at least ``needed`` bytes of the stack are left.
+  /// Whether at least ``size`` bytes of the present thread's stack are left.
   static var hasRoom: Bool {
     guard let key else { return false }
     let known = pthread_getspecific(key)
@@ -26,6 +27,6 @@ enum CallerStack {
     if known == nil { pthread_setspecific(key, end) }
     // The stack grows towards lower addresses.
     var here: UInt8 = 0
-    return withUnsafeMutablePointer(to: &here) { UnsafeMutableRawPointer($0) - end >= needed }
+    return withUnsafeMutablePointer(to: &here) { UnsafeMutableRawPointer($0) - end >= size }
   }
 }

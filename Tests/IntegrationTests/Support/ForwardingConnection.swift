@@ -1,0 +1,29 @@
+import SharedStateRedis
+
+/// A connection that passes everything on. A test overrides the part that it watches or changes.
+class ForwardingConnection: RedisConnection {
+  let base: any RedisConnection
+
+  init(_ base: any RedisConnection) { self.base = base }
+
+  var hasHeard: Bool { base.hasHeard }
+  var facts: ServerFacts { base.facts }
+  var interest: Interest { base.interest }
+  func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) { try base.send(requests) }
+  func receive() throws(RedisSharedStateError) -> [RedisEvent] { try base.receive() }
+  func close() { base.close() }
+}
+
+/// Wraps the connections of another connector.
+struct WrappingConnector: RedisConnector {
+  let base: any RedisConnector
+  let wrap: @Sendable (any RedisConnection, ConnectionPurpose) -> any RedisConnection
+
+  func connect(
+    purpose: ConnectionPurpose,
+    waker: Waker,
+    deadline: Instant
+  ) throws(RedisSharedStateError) -> any RedisConnection {
+    wrap(try base.connect(purpose: purpose, waker: waker, deadline: deadline), purpose)
+  }
+}
