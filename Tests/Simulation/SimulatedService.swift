@@ -265,11 +265,9 @@ final class SimulatedService: CustomStringConvertible {
   func takeLoad() -> History.Load? {
     let changes = link.pendingChanges
     let queued = max(
-      link.commits.queue.count,
-      link.breaks.queue.count,
-      link.reads.queue.count,
-      link.checks.count(.checks),
-      link.checks.count(.ownChecks)
+      link.online?.commits.queue.count ?? 0,
+      link.online?.suspects.queue.count ?? 0,
+      Reads.Priority.allCases.map { link.online?.reads.count($0) ?? 0 }.max() ?? 0
     )
     guard changes > most.changes || queued > most.queued else { return nil }
     most = (max(changes, most.changes), max(queued, most.queued))
@@ -279,28 +277,33 @@ final class SimulatedService: CustomStringConvertible {
   /// Whether nothing is under way, so that all values have to agree.
   var isQuiet: Bool {
     let isConnected = link.session.phase == .connected || link.session.phase == .idle && link.members.isEmpty
-    let isChecking = !link.members.isEmpty && !link.checks.isAtRest
-    // Refused commits are retried after the pause.
-    let isPausing = !link.members.isEmpty && link.setbacks.isPausing
-    // A replica waits for services that may know better, or the server's vitals are requested.
-    let isWaiting = !link.members.isEmpty && !link.gracePeriods.isEmpty
-    let isAsking = !link.vitals.asking.isEmpty || link.checks.confirmations.first != nil
-    let isSubscribing = link.session.phase == .connected && link.subscriptions.isWaiting
-    return isConnected && !isWaiting && !isSubscribing && !isAsking && !isChecking && !isPausing && callers.isEmpty
-      && departures.isEmpty
+    return isConnected && (link.online.map(isAtRest) ?? true) && callers.isEmpty && departures.isEmpty
       && link.pendingChanges == 0
       && link.waiters.isEmpty
       && !link.connections.hasUnanswered
       && link.members.elements.allSatisfy { $0.replica.phase == .live && !$0.replica.isBehind }
   }
 
+  private func isAtRest(_ online: LinkState.Online) -> Bool {
+    guard online.vitals.asking.isEmpty, !online.subscriptions.isWaiting, !online.agenda.contains([.confirmation]) else {
+      return false
+    }
+    if link.members.isEmpty { return true }
+    // A refused commit is retried after its pause, and a replica may wait for services that may know better.
+    let causes = [.hint] + Grace.allCases.map(Agenda.Cause.grace) + Agenda.Cause.retries
+    return online.checks.isAtRest && online.reads.count(.check, .ownCheck, .comparison) == 0
+      && !online.agenda.contains(causes)
+  }
+
   /// Whether every thread waits although there is something to send.
   var isAsleep: Bool {
-    guard link.session.phase == .connected, !link.connections.hasUnanswered else { return false }
-    return !link.vitals.asking.isEmpty || link.commits.isWaiting || link.reads.isWaiting
-      || link.breaks.queue.first != nil
-      || link.reads.once.first != nil
-      || link.subscriptions.isWaiting && link.subscriptions.next == nil
+    guard link.session.phase == .connected, let online = link.online, !link.connections.hasUnanswered else {
+      return false
+    }
+    return !online.vitals.asking.isEmpty || online.commits.isWaiting || online.reads.isWaiting
+      || online.suspects.queue.first != nil
+      || link.onceReads.first != nil
+      || online.subscriptions.isWaiting && online.subscriptions.next == nil
   }
 
   /// A summary of the work that is under way.

@@ -192,7 +192,7 @@ extension Simulation {
     if case .failure = encoded.result, case .change(let stamp, _) = operation.purpose {
       operation.box.giveUp(stamp, isEncodable: encoded.givesWay)
     }
-    service.operations[link.commits.nextOperation] = operation
+    service.operations[link.nextOperation] = operation
   }
 
   private func receive(
@@ -231,7 +231,7 @@ extension Simulation {
     guard epoch == service.link.session.epoch, service.link.connections.isOpen(.writer) else { return }
     for case .reply(let id, let reply) in events {
       // A new reign ends the session, and later events are not handed in.
-      if case .vitals(let vitals) = reply, vitals.era != service.link.vitals.latest.era { return }
+      if case .vitals(let vitals) = reply, vitals.era != service.link.latestVitals.era { return }
       guard let number = connection.operations[id], let operation = service.operations[number] else { continue }
       let revision: Revision
       switch reply {

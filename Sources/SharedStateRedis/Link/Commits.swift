@@ -1,4 +1,4 @@
-/// The commits of a link: the replicas that wait for their turn, and how much is under way.
+/// The commits of a link on the present connection: the replicas that wait for their turn, and how much is under way.
 struct Commits: Sendable {
   /// Bounds of the commits without an answer: enough to keep the server busy.
   static let maximumUnderWay = 1_024
@@ -10,13 +10,15 @@ struct Commits: Sendable {
   private var bytesUnderWay = 0
   /// The encodings that were handed out. Each one will be a commit under way.
   private var encodings = (count: 0, bytes: 0)
-  private(set) var nextOperation: UInt64 = 1
 
   /// Whether a replica waits for its turn.
   var isWaiting: Bool { queue.first != nil }
 
   /// Whether no commit waits or is under way.
   var isIdle: Bool { !isWaiting && underWay == 0 }
+
+  /// Whether a replica waits although there is room for its commit.
+  var isWaitingForRoom: Bool { isWaiting && hasRoom }
 
   /// Whether another commit, or an encoding, may begin.
   var hasRoom: Bool {
@@ -30,15 +32,8 @@ struct Commits: Sendable {
   /// Removes and returns the replica whose turn it is, if there is room for its commit.
   mutating func popFirst() -> LinkState.ReplicaID? { hasRoom ? queue.popFirst() : nil }
 
-  /// Takes the number of an operation.
-  mutating func takeOperation() -> UInt64 {
-    defer { nextOperation += 1 }
-    return nextOperation
-  }
-
-  /// A commit is sent, with the next operation or an earlier one.
-  mutating func begin(operation: UInt64, bytes: Int) {
-    nextOperation = max(nextOperation, operation + 1)
+  /// A commit is sent.
+  mutating func begin(bytes: Int) {
     underWay += 1
     bytesUnderWay += bytes
   }
@@ -58,10 +53,5 @@ struct Commits: Sendable {
   mutating func endEncoding(bytes: Int) {
     encodings.count -= 1
     encodings.bytes -= bytes
-  }
-
-  /// The connection is gone. Encodings go on.
-  mutating func disconnect() {
-    (queue, underWay, bytesUnderWay) = (Queue(), 0, 0)
   }
 }

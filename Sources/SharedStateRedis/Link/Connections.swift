@@ -3,27 +3,25 @@
 struct Connections: Sendable {
   typealias Request = LinkState.Request
 
-  private struct End: Sendable {
-    /// `nil` if it is not open.
-    var exchange: Exchange<Request>?
-    var facts: ServerFacts?
-    /// Whether its thread sleeps until it is woken, and until when at most; `nil` if it has not slept yet.
-    var isWaiting = false
-    var waitsUntil: Instant?
+  private struct Open: Sendable {
+    var exchange: Exchange<Request>
+    let facts: ServerFacts
   }
 
-  private var ends = PerConnection { _ in End() }
+  private struct Sleep: Sendable {
+    /// Whether the thread sleeps until it is woken, and until when at most; `nil` if it has not slept yet.
+    var isWaiting = false
+    var until: Instant?
+  }
+
+  /// `nil` if it is not open.
+  private var ends = PerConnection<Open?> { _ in nil }
+  private var sleeps = PerConnection { _ in Sleep() }
   private var keepAlive: KeepAlive
   /// The server that the writer was connected to last.
   private var lastRunID: String?
-  /// Whether the present connections have served their purpose at least once.
-  private(set) var hasServed = false
-  /// When the second one of them was opened.
-  private var completeAt: Instant?
   /// When the server was last heard from on connections that have ended.
   private(set) var lastHeard: Instant?
-  /// Whether the server permits ROLE.
-  private(set) var asksForRole = true
 
   init(keepAlive: Duration) {
     self.keepAlive = KeepAlive(interval: keepAlive)
@@ -34,110 +32,90 @@ struct Connections: Sendable {
 
   // MARK: Opening and closing
 
-  func isOpen(_ purpose: ConnectionPurpose) -> Bool { ends[purpose].exchange != nil }
+  func isOpen(_ purpose: ConnectionPurpose) -> Bool { ends[purpose] != nil }
 
   /// The facts that the server has reported; `nil` if the connection is not open.
-  func facts(of purpose: ConnectionPurpose) -> ServerFacts? { ends[purpose].facts }
+  func facts(of purpose: ConnectionPurpose) -> ServerFacts? { ends[purpose]?.facts }
 
   /// Whether they lead to different servers.
-  var areDivided: Bool { Set(ends.values.compactMap { $0.facts?.runID }).count > 1 }
+  var areDivided: Bool { Set(ends.values.compactMap { $0?.facts.runID }).count > 1 }
 
   mutating func open(_ purpose: ConnectionPurpose, _ facts: ServerFacts, timeout: Duration, now: Instant) {
     if purpose == .writer, let runID = facts.runID {
       if let lastRunID, lastRunID != runID { keepAlive.serverRestarted() }
       lastRunID = runID
     }
-    ends[purpose].facts = facts
-    ends[purpose].exchange = Exchange(openedAt: now, timeout: timeout, keepAlive: keepAlive.interval)
+    let exchange = Exchange<Request>(openedAt: now, timeout: timeout, keepAlive: keepAlive.interval)
+    ends[purpose] = Open(exchange: exchange, facts: facts)
   }
 
-  /// Both are open.
-  mutating func complete(now: Instant) { completeAt = now }
-
-  /// The server has answered a request as expected.
-  mutating func served() { hasServed = true }
-
-  /// The server does not permit ROLE.
-  mutating func refuseRole() { asksForRole = false }
-
-  /// They are about to end. Signs of life on connections that have served no purpose do not count.
-  mutating func noteEnd() {
-    guard hasServed else { return }
-    lastHeard = ends.values.compactMap { $0.exchange?.lastHeard }.min() ?? lastHeard
-  }
-
-  /// Whether both have been open for at least this long, and have served their purpose.
-  func haveLasted(_ duration: Duration, now: Instant) -> Bool {
-    hasServed && completeAt.map { $0 + duration <= now } ?? false
-  }
+  /// They are about to end, after they have served their purpose.
+  mutating func noteEnd() { lastHeard = ends.values.compactMap { $0?.exchange.lastHeard }.min() ?? lastHeard }
 
   /// The server has closed the writer's connection, or something between has. Returns whether that was because it was
   /// idle, so that a PING has to be sent sooner from now on.
   mutating func learnFromEnd(now: Instant) -> Bool {
-    guard let exchange = ends[.writer].exchange, exchange.count == 0 else { return false }
+    guard let exchange = ends[.writer]?.exchange, exchange.count == 0 else { return false }
     return keepAlive.closed(afterIdle: now - exchange.lastHeard, now: now)
   }
 
   /// They are gone.
-  mutating func disconnect() {
-    for purpose in ConnectionPurpose.allCases { (ends[purpose].exchange, ends[purpose].facts) = (nil, nil) }
-    (hasServed, completeAt, asksForRole) = (false, nil, true)
-  }
+  mutating func disconnect() { ends = PerConnection { _ in nil } }
 
   // MARK: Requests and answers
 
   /// Whether any request has no answer.
-  var hasUnanswered: Bool { ends.values.contains { $0.exchange?.count ?? 0 > 0 } }
+  var hasUnanswered: Bool { ends.values.contains { $0?.exchange.count ?? 0 > 0 } }
 
   /// How many requests have no answer.
-  func countOfUnanswered(on purpose: ConnectionPurpose) -> Int { ends[purpose].exchange?.count ?? 0 }
+  func countOfUnanswered(on purpose: ConnectionPurpose) -> Int { ends[purpose]?.exchange.count ?? 0 }
 
   /// The requests without an answer.
   func unanswered(on purpose: ConnectionPurpose) -> [Request] {
-    ends[purpose].exchange.map { Array($0.unanswered) } ?? []
+    ends[purpose].map { Array($0.exchange.unanswered) } ?? []
   }
 
   /// Registers a request that is about to be sent. Returns its number; `nil` if the connection is not open.
   mutating func register(_ request: Request, on purpose: ConnectionPurpose, now: Instant) -> UInt64? {
-    ends[purpose].exchange?.register(request, now: now)
+    ends[purpose]?.exchange.register(request, now: now)
   }
 
   /// A connection was checked for input; see ``Exchange/looked(hasHeard:now:)``.
   mutating func looked(_ purpose: ConnectionPurpose, hasHeard: Bool, now: Instant) {
-    let idle = ends[purpose].exchange.map { now - $0.lastHeard } ?? .zero
-    ends[purpose].exchange?.looked(hasHeard: hasHeard, now: now)
+    let idle = ends[purpose].map { now - $0.exchange.lastHeard } ?? .zero
+    ends[purpose]?.exchange.looked(hasHeard: hasHeard, now: now)
     guard purpose == .writer, hasHeard, keepAlive.answered(afterIdle: idle, now: now) else { return }
-    for purpose in ConnectionPurpose.allCases { ends[purpose].exchange?.keepAlive = keepAlive.interval }
+    for purpose in ConnectionPurpose.allCases { ends[purpose]?.exchange.keepAlive = keepAlive.interval }
   }
 
   /// An answer arrived. Returns its request; `nil` if no request has this number.
   mutating func answered(_ id: UInt64, on purpose: ConnectionPurpose) -> Request? {
-    ends[purpose].exchange?.answered(id)
+    ends[purpose]?.exchange.answered(id)
   }
 
   /// Whether an answer is overdue; `nil` if the connection is not open.
-  func isOverdue(_ purpose: ConnectionPurpose, now: Instant) -> Bool? { ends[purpose].exchange?.isOverdue(now: now) }
+  func isOverdue(_ purpose: ConnectionPurpose, now: Instant) -> Bool? { ends[purpose]?.exchange.isOverdue(now: now) }
 
   func needsPing(_ purpose: ConnectionPurpose, now: Instant) -> Bool {
-    ends[purpose].exchange?.needsPing(now: now) ?? false
+    ends[purpose]?.exchange.needsPing(now: now) ?? false
   }
 
   /// When an answer may be overdue or a PING due; `nil` if the connection is not open.
-  func nextDeadline(of purpose: ConnectionPurpose) -> Instant? { ends[purpose].exchange?.nextDeadline }
+  func nextDeadline(of purpose: ConnectionPurpose) -> Instant? { ends[purpose]?.exchange.nextDeadline }
 
   // MARK: Threads
 
   /// A thread begins to wait. From now on a change has to wake it.
   mutating func wait(_ purpose: ConnectionPurpose, until deadline: Instant) {
-    (ends[purpose].isWaiting, ends[purpose].waitsUntil) = (true, deadline)
+    sleeps[purpose] = Sleep(isWaiting: true, until: deadline)
   }
 
   /// A thread has ended its wait, or is being woken. Returns whether it was waiting.
   mutating func endWait(_ purpose: ConnectionPurpose) -> Bool {
-    defer { ends[purpose].isWaiting = false }
-    return ends[purpose].isWaiting
+    defer { sleeps[purpose].isWaiting = false }
+    return sleeps[purpose].isWaiting
   }
 
   /// Whether the writer's role looks at the deadlines at this moment or earlier.
-  func looks(by deadline: Instant) -> Bool { ends[.writer].waitsUntil.map { $0 <= deadline } ?? false }
+  func looks(by deadline: Instant) -> Bool { sleeps[.writer].until.map { $0 <= deadline } ?? false }
 }

@@ -8,10 +8,10 @@ struct KnownVitals: Sendable {
   static let interval = Duration.seconds(1)
 
   /// The vitals as reported last.
-  private(set) var latest = Vitals()
+  private(set) var latest: Vitals
   /// The server's vitals when it sent the messages that arrive now, or earlier ones. Messages arrive on another
   /// connection, and may have been under way for longer.
-  private(set) var announced = Vitals()
+  private(set) var announced: Vitals
   /// The value of `announced` as soon as the subscriber's PING is answered.
   private var hearing: Vitals?
   /// When to ask again, if there is anything to do; `nil` if the server does not reveal its vitals.
@@ -20,8 +20,13 @@ struct KnownVitals: Sendable {
   private(set) var asking: [ReplicaID] = []
   /// A reading of the server's clock, in microseconds since 1970, and when it was taken; `nil` if it is not known.
   private var clock: (server: UInt64, at: Instant)?
-  /// Whether the refusal was reported. Once is enough, however often the link reconnects.
-  private var hasReportedRefusal = false
+
+  /// Begins with the vitals of a new connection, which were reported before any channel was subscribed to.
+  init(_ vitals: Vitals, clock: UInt64?, now: Instant) {
+    (latest, announced) = (vitals, vitals)
+    askAt = vitals.evictions == nil ? nil : now + Self.interval
+    self.clock = clock.map { ($0, now) }
+  }
 
   /// The server's clock, in microseconds since 1970; `nil` if it is not known.
   func serverClock(at now: Instant) -> UInt64? {
@@ -30,13 +35,6 @@ struct KnownVitals: Sendable {
 
   /// Whether the writer's connection knows newer vitals than the messages are known to follow.
   var isHearingBehind: Bool { announced != latest && hearing != latest }
-
-  /// A connection is open. Its vitals were reported before any channel was subscribed to.
-  mutating func begin(_ vitals: Vitals, clock: UInt64?, now: Instant) {
-    (latest, announced, hearing) = (vitals, vitals, nil)
-    askAt = vitals.evictions == nil ? nil : now + Self.interval
-    self.clock = clock.map { ($0, now) }
-  }
 
   /// A PING is sent on the subscriber. Returns the vitals that its answer confirms for the messages.
   mutating func hear() -> Vitals {
@@ -66,13 +64,6 @@ struct KnownVitals: Sendable {
   /// The server has reported its vitals, in the same era.
   mutating func tell(_ vitals: Vitals) { latest = vitals }
 
-  /// The server does not reveal its vitals. Returns whether that is to be reported.
-  mutating func refuse() -> Bool {
-    (askAt, latest.evictions) = (nil, nil)
-    defer { hasReportedRefusal = true }
-    return !hasReportedRefusal
-  }
-
-  /// The connection is gone.
-  mutating func disconnect() { (announced, hearing, asking) = (latest, nil, []) }
+  /// The server does not reveal its vitals.
+  mutating func refuse() { (askAt, latest.evictions) = (nil, nil) }
 }

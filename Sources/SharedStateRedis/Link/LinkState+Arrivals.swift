@@ -36,7 +36,7 @@ extension LinkState {
   }
 
   mutating func announced(_ payload: Data, on channel: String, now: Instant) {
-    guard let ids = subscriptions.listeners(of: Name(channel)) else {
+    guard let ids = listeners[Name(channel)] else {
       // A message published on that channel is not an invalidation.
       if channel == "\(KeyNames.invalidationChannel)" { emit(.malformedMessage(channel: channel)) }
       return
@@ -48,14 +48,14 @@ extension LinkState {
     guard secrets.prove(payload, on: channel) else {
       // It shows nothing, but may come from a server with another secret.
       emit(.unprovenMessage(channel: channel))
-      secrets.doubt(now: now)
-      for id in ids { planLook(at: id, now: now) }
+      online?.secretReads.doubt()
+      for id in ids { planRead(of: id, now: now) }
       return wake(.writer)
     }
-    let clock = vitals.serverClock(at: now)
+    let (vitals, clock) = (announcedVitals, online?.vitals.serverClock(at: now))
     for id in ids {
       if members[id]?.isNews(message) ?? false { explained(id, by: message, now: now) }
-      apply(members[id]?.replica.announced(message, vitals: vitals.announced, clock: clock), to: id)
+      apply(members[id]?.replica.announced(message, vitals: vitals, clock: clock), to: id)
     }
   }
 
@@ -66,24 +66,25 @@ extension LinkState {
     now: Instant
   ) {
     if case .commit(let id, _, let bytes) = request {
-      commits.end(bytes: bytes)
-      setbacks.acquit(Setback.Key(id, .commit))
+      online?.commits.end(bytes: bytes)
+      acquit(id, .commit)
+      online?.suspects.answered(id)
       if !breaks.isEmpty {
-        breaks.answered(id)
-        if connections.hasServed { served(epoch: epoch) }
+        breaks.forget(id, .commit)
+        if online?.hasServed ?? false { served(epoch: epoch) }
       }
     }
     switch request {
-    case .read(_, let bytes, _), .readOnce(_, let bytes): reads.end(bytes: bytes)
-    case .summarize: reads.endSummary()
-    case .subscribe: subscriptions.answered()
+    case .read(_, let bytes, _), .readOnce(_, let bytes): online?.reads.end(bytes: bytes)
+    case .summarize: online?.reads.endSummary()
+    case .subscribe: online?.subscriptions.answered()
     default: break
     }
     switch (request, reply) {
     case (.hearing(let heard), .pong):
-      vitals.heard(heard)
+      online?.vitals.heard(heard)
     case (.hearing(let heard), .failure(let error)) where error.code == .permissionDenied:
-      vitals.heard(heard)
+      online?.vitals.heard(heard)
     case (.ping, .pong), (.role, .pong), (.subscribeInvalidations, .subscribed), (.unsubscribe, .unsubscribed):
       break
     case (.vitals(let ids), .vitals(let vitals)):
@@ -100,14 +101,16 @@ extension LinkState {
       // Every message is a hint then.
       break
     case (.track, .tracking):
-      if tracking.accept() { wake(.subscriber) }
+      if online?.tracking.accept() ?? false { wake(.subscriber) }
     case (.role, .failure(let error)) where !error.concernsConnection:
-      connections.refuseRole()
+      online?.asksForRole = false
     case (.track, .failure(let error)), (.subscribeInvalidations, .failure(let error)):
       trackingRefused(error)
     case (.subscribe(let names), .subscribed):
       for channel in names {
-        for id in subscriptions.confirm(Name(channel)) {
+        guard let ids = listeners[Name(channel)] else { continue }
+        online?.subscriptions.confirm(Name(channel))
+        for id in ids {
           succeeded(id, .subscription)
           apply(members[id]?.replica.subscribed(), to: id)
         }
@@ -125,7 +128,7 @@ extension LinkState {
       // Comparing finds what it would have told.
       break
     case (.summarize(let looks, let isCheck, _), .failure(let error)) where !error.concernsConnection:
-      if isCheck { checks.end(bytes: 0, now: now) }
+      if isCheck { online?.checks.end(bytes: 0, now: now) }
       split(looks.map(\.id), error, now: now)
     case (.read(let reads, _, let vitals), .values(let values)) where reads.count == values.count:
       arrived(values, of: reads, vitals, now: now)
@@ -143,7 +146,7 @@ extension LinkState {
     case (.commit(let id, let operation, _), .commit(let reply)):
       committed(id, reply, operation, now: now)
     case (.commit(let id, let operation, _), .failure(let error)):
-      members[id]?.looks.turnedDown()
+      members[id]?.online?.reading.turnedDown()
       apply(members[id]?.replica.commitRefused(error, operation: operation), to: id, now: now)
       turnedDown(id, now: now)
     case (_, .failure(let error)):
@@ -161,9 +164,11 @@ extension LinkState {
     _ vitals: Vitals,
     now: Instant
   ) {
-    reads.settle(id)
-    members[id]?.looks.documentAnswered()
-    if members[id]?.isFutile(value) ?? false, tracking.foundNothing(now: now) { emit(.trackingFutile) }
+    breaks.forget(id, .read)
+    members[id]?.isReadAlone = false
+    if members[id]?.isFutile(value) ?? false, online?.tracking.foundNothing(among: detecting, now: now) ?? false {
+      report(.trackingFutile, once: .trackingFutile)
+    }
     guard let (actions, isUpdateOutdated) = members[id]?.stored(value, read: number, vitals) else { return }
     var error: RedisSharedStateError?
     // A read that is out of date is repeated.
@@ -178,8 +183,8 @@ extension LinkState {
     if let error { apply(members[id]?.replica.refused(error, isUnread: isReadAgain), to: id) }
     // A commit that was given up is never answered.
     guard !breaks.isEmpty, members[id]?.replica.hasNothingToCommit ?? false else { return }
-    breaks.forget(id)
-    setbacks.acquit(Setback.Key(id, .commit))
+    breaks.forget(id, .commit)
+    acquit(id, .commit)
   }
 
   private mutating func committed(
@@ -188,7 +193,8 @@ extension LinkState {
     _ operation: Operation,
     now: Instant
   ) {
-    guard let (actions, repair) = members[id]?.committed(reply, operation, vitals.latest) else { return }
+    let vitals = latestVitals
+    guard let (actions, repair) = members[id]?.committed(reply, operation, vitals) else { return }
     var error: RedisSharedStateError?
     switch reply {
     case .committed:
@@ -202,10 +208,10 @@ extension LinkState {
       case nil: succeeded(id, .commit)
       }
     case .conflict(let stored, _):
-      members[id]?.looks.turnedDown()
+      members[id]?.online?.reading.turnedDown()
       error = conflicted(id, with: stored, now: now)
     case .wrongType(let type):
-      members[id]?.looks.turnedDown()
+      members[id]?.online?.reading.turnedDown()
       error = conflicted(id, with: StoredValue(meta: nil, content: .otherType(type)), now: now)
     }
     apply(actions, to: id)
@@ -232,8 +238,8 @@ extension LinkState.Member {
     let actions = replica.committed(reply, operation: operation, vitals: vitals)
     guard case .committed = reply, let repair else { return (actions, nil) }
     guard repair.kind == .adopt else { return (actions, .loss) }
-    defer { repairs.adoptedOver = repair.stored.revision }
-    return (actions, repairs.adoptedOver == repair.stored.revision ? .loss : .edit)
+    defer { online?.repairs.adoptedOver = repair.stored.revision }
+    return (actions, online?.repairs.adoptedOver == repair.stored.revision ? .loss : .edit)
   }
 
   /// Whether a message is about a version that is newer than the known one.
@@ -241,7 +247,8 @@ extension LinkState.Member {
 
   /// Whether an invalidation has led to this value, which is known already.
   fileprivate mutating func isFutile(_ value: StoredValue) -> Bool {
-    looks.endLook() && value.content == replica.confirmed.content && value.meta == replica.confirmed.expectedMeta
+    online?.reading.end() ?? false && value.content == replica.confirmed.content
+      && value.meta == replica.confirmed.expectedMeta
   }
 
   /// The actions for a stored value, and whether it makes updates run again.

@@ -23,8 +23,9 @@ extension LinkState {
   /// The caller that changes a value next encodes and sends the commit itself, if nothing else is under way and that took
   /// little time before.
   mutating func beginCall(of id: ReplicaID) {
-    guard session.phase == .connected, commits.isIdle, breaks.isEmpty, !reads.isHoldingBack,
-      members[id]?.encodesQuickly ?? false, !(members[id]?.isCommitQueued ?? true)
+    guard session.phase == .connected, online?.commits.isIdle ?? false, breaks.isEmpty,
+      !(online?.reads.isHoldingBack ?? true), members[id]?.encodesQuickly ?? false,
+      !(members[id]?.online?.isCommitQueued ?? true)
     else { return }
     beginSending(id)
   }
@@ -42,7 +43,7 @@ extension LinkState {
   ///
   /// - Returns: What the caller sends as well.
   mutating func callerSends(now: Instant) -> [RedisRequest] {
-    calledAt = now
+    online?.calledAt = now
     if !connections.looks(by: now + configuration.requestTimeout) { wake(.writer) }
     var work = Work(waitUntil: now)
     takeVitals(isActive: true, into: &work, now: now)

@@ -13,21 +13,21 @@ extension LinkState {
   /// Some client has written keys; `nil` if any key may have been written.
   mutating func invalidated(_ keys: [String]?, now: Instant) {
     guard let keys else {
-      checks.requestWhole()
+      online?.checks.requestWhole()
       return takeWhole(now: now)
     }
     // Periodic comparison finds the edits instead.
-    guard tracking.state != .futile else { return }
+    guard online?.tracking.state != .futile else { return }
     // The other keys of a value end with its hash tag, and no name contains a brace.
     for key in keys where key.utf8.last != UInt8(ascii: "}") {
       let channel = KeyNames.channel(namespace: configuration.namespace, value: key, database: configuration.database)
-      for id in subscriptions.listeners(of: Name(channel)) ?? []
+      for id in listeners[Name(channel)] ?? []
       where members[id]?.replica.policy.detectsForeignEdits ?? false {
-        let isExplained = members[id]?.looks.takeExplanation(at: now) ?? false
-        if members[id]?.looks.isCommittedSince ?? false {
+        let isExplained = members[id]?.online?.reading.takeExplanation(at: now) ?? false
+        if members[id]?.online?.reading.isCommittedSince ?? false {
           checkOwn(id, now: now)
         } else if !isExplained {
-          check(id, .edit, now: now)
+          check(id, nil, now: now)
         }
       }
     }
@@ -35,9 +35,9 @@ extension LinkState {
 
   /// Looks at all values if that is due.
   private mutating func takeWhole(now: Instant) {
-    if checks.takeWhole(now: now) {
-      for id in members.ids { checkSummary(of: id, now: now) }
-    } else if checks.isWholeDue {
+    if online?.checks.takeWhole(now: now) ?? false {
+      for id in members.ids { compare(id, now: now) }
+    } else if online?.checks.isWholeDue ?? false {
       wake(.writer)
     }
   }
@@ -48,7 +48,7 @@ extension LinkState {
     // write the value, and the deletion of a value that is gone does not either.
     let isOfWrite = message.meta.kind == .set ? !message.meta.isForeign : members[id]?.hasDocument ?? false
     let until = reportsEachWrite && isOfWrite ? now + Checks.explanation : nil
-    if members[id]?.looks.explain(until: until) ?? false { watchAgain(id, now: now) }
+    if members[id]?.online?.reading.explain(until: until) ?? false { watchAgain(id, now: now) }
   }
 
   /// Whether the server reports each write of a value, behind the message about it. Otherwise it reports the first one
@@ -58,20 +58,20 @@ extension LinkState {
   /// Tracks a value again, because a server that tracks single keys reports each of them once. The values of the next
   /// second are tracked together.
   private mutating func watchAgain(_ id: ReplicaID, now: Instant) {
-    guard !reportsEachWrite, members[id]?.looks.queueWatch() ?? false else { return }
+    guard !reportsEachWrite, members[id]?.online?.reading.queueWatch() ?? false else { return }
     let pause = Checks.watchPause * Double.random(in: 0.75..<1.25, using: &random)
-    if checks.watch(id, at: now + pause) { wake(.writer) }
+    if online?.checks.watch(id, at: now + pause) ?? false { wake(.writer) }
   }
 
   /// A change of this service has taken effect. If the value is not tracked at the moment, as shortly after a change of
   /// another service, nothing reports an edit that follows, and nobody but the author looks for one.
   mutating func committedUntracked(_ id: ReplicaID, now: Instant) {
-    guard tracking.state == .on, members[id]?.looks.isWatchQueued ?? false else { return }
+    guard online?.tracking.state == .on, members[id]?.online?.reading.isWatchQueued ?? false else { return }
     checkOwn(id, now: now)
   }
 
   private mutating func takeWatches(into work: inout Work, now: Instant) {
-    while let queued = checks.takeWatches(LinkState.keysInOneRead, now: now) {
+    while let queued = online?.checks.takeWatches(LinkState.keysInOneRead, now: now) {
       var (ids, names, existing): ([ReplicaID], [KeyNames], Int) = ([], [], 0)
       for id in queued {
         guard let name = members[id]?.takeWatch() else { continue }
@@ -84,81 +84,89 @@ extension LinkState {
     }
   }
 
-  /// Plans a look at a value within a second, one for all events until then.
-  mutating func planLook(at id: ReplicaID, now: Instant) {
-    let part = Double.random(in: 0..<1, using: &random)
-    guard let at = members[id]?.looks.plan(part, now: now) else { return }
-    if checks.plan(id, at: at) { wake(.writer) }
+  /// Plans to read a value within a second, once for all hints until then.
+  mutating func planRead(of id: ReplicaID, now: Instant) {
+    let item = Agenda.Item(id: id, cause: .hint)
+    guard online?.agenda.moment(of: item) == nil,
+      let at = members[id]?.online?.reading.mayRead(after: Double.random(in: 0..<1, using: &random), now: now)
+    else { return }
+    if online?.agenda.plan(item, at: at) ?? false { wake(.writer) }
   }
 
-  private mutating func takePlan(now: Instant) {
-    while let (at, id) = checks.popPlanned(now: now) {
-      if members[id]?.looks.takePlanned(at: at) ?? false { checkSummary(of: id, .explained, now: now) }
+  /// Performs what is due.
+  mutating func takeAgenda(now: Instant) {
+    online?.agenda.begin(now: now)
+    while let item = online?.agenda.popDue(now: now) {
+      switch item.cause {
+      case .hint: compare(item.id, .announced, now: now)
+      case .confirmation, .expiry: check(item.id, .document, now: now)
+      case .grace(let grace): apply(members[item.id]?.replica.graceEnded(grace), to: item.id)
+      case .retry(let concern): tryAgain(Setback.Key(item.id, concern: concern))
+      }
     }
   }
 
   /// Checks whether a value is as expected, by its summary if that tells enough.
-  private mutating func checkSummary(of id: ReplicaID, _ check: Looks.Check = .summary, now: Instant) {
-    let small = check == .explained ? 0 : configuration.smallDocument
+  private mutating func compare(_ id: ReplicaID, _ depth: ReadState.Depth = .summary, now: Instant) {
+    let small = depth == .announced ? 0 : configuration.smallDocument
     guard let chance = members[id]?.chanceOfDocument(small: small) else { return }
     // Without invalidations, only the document shows an edit of the same length.
-    let isTold = tracking.state == .on && Double.random(in: 0..<1, using: &random) >= chance
-    guard isTold, !isForbidden(id) else { return self.check(id, .document, now: now) }
-    guard members[id]?.looks.queueSummary(check) ?? false else { return }
-    queue(id, in: .summaries, now: now)
+    let isTold = online?.tracking.state == .on && Double.random(in: 0..<1, using: &random) >= chance
+    guard isTold, !isForbidden(id) else { return check(id, .document, now: now) }
+    want(id, depth, .comparison, now: now)
   }
 
-  mutating func check(_ id: ReplicaID, _ check: Looks.Check, now: Instant) {
-    guard !isForbidden(id), members[id]?.looks.queueCheck(check) ?? false else { return }
-    queue(id, in: .checks, now: now)
+  /// - Parameter depth: `nil`: because of a reported write that a message may explain.
+  mutating func check(_ id: ReplicaID, _ depth: ReadState.Depth?, now: Instant) {
+    if !isForbidden(id) { want(id, depth, .check, now: now) }
   }
 
-  /// Queues a check of a value that was most likely written here, unless it is about to be looked at anyway.
+  /// Checks a value that was most likely written here, unless it is about to be read anyway.
   private mutating func checkOwn(_ id: ReplicaID, now: Instant) {
-    guard members[id]?.looks.queueOwnCheck() ?? false else { return }
-    queue(id, in: .ownChecks, now: now)
+    if !(members[id]?.online?.reading.isDue ?? true) { want(id, .document, .ownCheck, now: now) }
   }
 
-  /// Queues a value. The first one of a line waits, so that others may join it.
-  private mutating func queue(_ id: ReplicaID, in line: Checks.Line, now: Instant) {
-    if checks.isEmpty(line) {
-      var pause = line == .checks ? Checks.pause * tracking.pauseFactor : Checks.pause
-      // Of many services that learn of one edit, the first to look gives it a revision, and the others learn of that.
-      if line == .checks { pause = pause * Double.random(in: 0.5..<1.1, using: &random) }
-      checks.collect(line, for: pause, now: now)
+  /// Queues a value. The first one of a queue waits, so that others may join it.
+  private mutating func want(_ id: ReplicaID, _ depth: ReadState.Depth?, _ priority: Reads.Priority, now: Instant) {
+    guard members[id]?.online?.reading.want(depth, priority) ?? false else { return }
+    if online?.reads.first(priority) == nil {
+      var pause = Checks.pause
+      if priority == .check {
+        // Of many services that learn of one edit, the first to look gives it a revision, and the others learn of that.
+        pause = pause * (online?.tracking.pauseFactor(for: detecting) ?? 1)
+        pause = pause * Double.random(in: 0.5..<1.1, using: &random)
+      }
+      online?.checks.collect(priority, for: pause, now: now)
       wake(.writer)
     }
-    checks.append(id, to: line)
+    online?.reads.append(id, priority)
   }
 
   mutating func takeChecks(into work: inout Work, now: Instant) {
-    checks.beginExpiries(now: now)
-    while let id = checks.popExpired(now: now) { check(id, .document, now: now) }
-    takePlan(now: now)
     takeWatches(into: &work, now: now)
     takeOverdue(now: now)
     takeWhole(now: now)
-    guard checks.mayBegin(now: now) else { return }
+    guard online?.checks.mayBegin(now: now) ?? false else { return }
     // The two queues take turns if both are due, so that neither waits for ever.
-    let own = checks.wasOwn ? nil : takeOwnLooks(now: now)
-    let other = own == nil ? takeLooks(for: .check, now: now) : nil
-    guard let looks = own ?? other ?? takeOwnLooks(now: now) ?? takeLooks(for: .summary, now: now) else { return }
-    checks.begin(isOwn: own != nil)
+    let own = online?.checks.wasOwn ?? false ? nil : takeOwnLooks(now: now)
+    let other = own == nil ? takeLooks(.check, now: now) : nil
+    guard let looks = own ?? other ?? takeOwnLooks(now: now) ?? takeLooks(.comparison, now: now) else { return }
+    online?.checks.begin(isOwn: own != nil)
     summarize(looks, isCheck: true, into: &work, now: now)
   }
 
   private mutating func takeOwnLooks(now: Instant) -> LookBatch? {
-    guard checks.mayBeginOwn(now: now), let looks = takeLooks(for: .ownCheck, now: now) else { return nil }
-    checks.tookOwn(looks.looks.count, now: now)
+    guard online?.checks.mayBeginOwn(now: now) ?? false, let looks = takeLooks(.ownCheck, now: now) else { return nil }
+    online?.checks.tookOwn(looks.looks.count, now: now)
     return looks
   }
 
   /// Anti-entropy: checks the values that were not read, for any reason, within the last interval.
   private mutating func takeOverdue(now: Instant) {
-    guard checks.isAntiEntropyDue(now: now) else { return }
+    guard online?.checks.isAntiEntropyDue(now: now) ?? false else { return }
     var next = now + configuration.antiEntropy
     for id in members.ids {
-      guard let overdueAt = members[id]?.looks.overdueAt(configuration.antiEntropy) else {
+      guard let overdueAt = members[id]?.online?.reading.overdueAt(configuration.antiEntropy) else {
         // Its first read is under way, and the next look may be due soon after it.
         next = now
         continue
@@ -167,44 +175,46 @@ extension LinkState {
         next = min(next, overdueAt)
         continue
       }
-      members[id]?.looks.beginAntiEntropy()
-      checkSummary(of: id, now: now)
+      members[id]?.online?.reading.beginAntiEntropy()
+      compare(id, now: now)
       // A missing permission may have been granted by now.
-      members[id]?.replica.mending.permit()
+      members[id]?.replica.online?.mending.permit()
     }
     // Services that were started together must not stay in step for ever.
     let jitter = configuration.antiEntropy * Double.random(in: Checks.antiEntropyJitter, using: &random)
-    checks.planAntiEntropy(at: max(next, now + configuration.antiEntropy / Checks.antiEntropySlices) + jitter)
+    online?.checks.planAntiEntropy(at: max(next, now + configuration.antiEntropy / Checks.antiEntropySlices) + jitter)
   }
 
   /// Asks the server to report which keys are written, if any replica detects foreign edits.
   mutating func askForTracking() {
-    guard tracking.isNeeded, let facts = connections.facts(of: .subscriber) else { return }
+    guard online?.tracking.state == .off, detecting > 0, let facts = connections.facts(of: .subscriber) else { return }
     // Without its client ID, invalidations cannot be redirected to the subscriber.
     guard facts.clientID != nil else { return trackingRefused(.permissionDenied(operation: "CLIENT ID")) }
-    tracking.request()
-    subscriptions.subscribeToInvalidations()
+    online?.tracking.request()
+    online?.subscriptions.subscribeToInvalidations()
     wake(.subscriber)
     wake(.writer)
   }
 
   mutating func takeTracking(into work: inout Work, now: Instant) {
-    guard let client = connections.facts(of: .subscriber)?.clientID, tracking.takeRequest() else { return }
+    guard let client = connections.facts(of: .subscriber)?.clientID, online?.tracking.takeRequest() ?? false else {
+      return
+    }
     let prefix = configuration.namespace.isEmpty ? nil : configuration.namespace
     request(.track, .track(redirect: client, prefix: prefix), on: .writer, into: &work, now: now)
   }
 
   mutating func trackingRefused(_ error: RedisSharedStateError) {
-    guard tracking.state != .refused else { return }
-    let isToBeReported = tracking.refuse()
+    guard online?.tracking.state != .refused else { return }
+    online?.tracking.refuse()
     wake(.subscriber)
-    if isToBeReported { emit(.trackingRefused(error)) }
+    report(.trackingRefused(error), once: .trackingRefused)
   }
 }
 
 extension LinkState.Member {
   /// Takes the value out of the queue of those to be tracked again; `nil` if it was looked at meanwhile.
-  fileprivate mutating func takeWatch() -> KeyNames? { looks.takeWatch() ? replica.names : nil }
+  fileprivate mutating func takeWatch() -> KeyNames? { online?.reading.takeWatch() ?? false ? replica.names : nil }
 
   fileprivate var hasDocument: Bool { replica.confirmed.content.document != nil }
 
@@ -214,6 +224,6 @@ extension LinkState.Member {
   fileprivate func chanceOfDocument(small: Int) -> Double {
     guard replica.policy.detectsForeignEdits else { return 1 }
     guard replica.size > small else { return 0 }
-    return Checks.documentReaders / Double(max(1, looks.listeners))
+    return Checks.documentReaders / Double(max(1, listeners))
   }
 }

@@ -23,6 +23,14 @@ extension LinkState {
     /// Whether the link rests, without threads and connections, while it has no replica.
     var restsWhenUnused: Bool
 
+    /// How long a service waits for others that may know better.
+    func duration(of grace: Grace) -> Duration {
+      switch grace {
+      case .moment: .seconds(1)
+      case .antiEntropy: antiEntropy
+      }
+    }
+
     package init(
       backoff: RedisConfiguration.Backoff,
       requestTimeout: Duration,

@@ -9,7 +9,7 @@ extension LinkState {
     let id: ReplicaID
     /// The number of the read that the summary answers if it tells enough.
     let number: UInt64
-    let check: Looks.Check
+    let depth: ReadState.Depth
   }
 
   /// A read of a value that is not shared.
@@ -20,38 +20,26 @@ extension LinkState {
     let maximumBytes: Int
   }
 
-  /// Why a value is looked at.
-  enum Reason {
-    /// The box is behind.
-    case update
-    /// A change may have happened that no message has announced.
-    case check
-    /// The value was most likely written here.
-    case ownCheck
-    /// A summary is enough to see whether the value is unchanged.
-    case summary
-  }
-
   /// The assumed cost of a summary, in bytes.
   static let bytesOfSummary = 100
 
   mutating func takeReads(into work: inout Work, now: Instant) {
-    while let read = reads.popOnce() {
+    while let read = onceReads.popFirst() {
       guard waiters[read.waiter] != nil else { continue }
       request(.summarizeOnce(read), .summarize([read.names]), on: .writer, into: &work, now: now)
     }
     takeSuspects(into: &work, now: now)
-    while reads.maySummarize, let looks = takeLooks(for: .update, now: now) {
-      summarize(looks, isCheck: false, into: &work, now: now)
+    while online?.reads.maySummarize ?? false, let batch = takeLooks(.awaited, .behind, now: now) {
+      summarize(batch, isCheck: false, into: &work, now: now)
     }
     takeDocuments(into: &work, now: now)
   }
 
-  /// Looks at values that the server has refused together with others, in requests of their own.
+  /// Reads values that the server has refused together with others, in requests of their own.
   private mutating func takeSuspects(into work: inout Work, now: Instant) {
-    while let ids = reads.popSuspects() {
+    while let ids = online?.reads.popSuspects() {
       var batch = LookBatch()
-      for id in ids { look(at: id, for: .update, in: &batch, now: now) }
+      for id in ids { if let depth = members[id]?.beginRead(from: nil) { look(at: id, depth, in: &batch, now: now) } }
       if !batch.isEmpty { summarize(batch, isCheck: false, into: &work, now: now) }
     }
   }
@@ -72,37 +60,33 @@ extension LinkState {
     }
   }
 
-  /// Takes the first values of a queue, as many as one answer may carry; `nil` if there are none.
-  mutating func takeLooks(for reason: Reason, now: Instant) -> LookBatch? {
+  /// Takes the first values of some queues, as many as one answer may carry; `nil` if there are none.
+  mutating func takeLooks(_ priorities: Reads.Priority..., now: Instant) -> LookBatch? {
     var batch = LookBatch()
     var bytes = 0
-    while batch.looks.count < Self.keysInOneRead, bytes < Self.bytesInOneRead, let id = takeFirst(for: reason) {
-      look(at: id, for: reason, in: &batch, now: now)
-      // A check may read the documents afterwards, so a batch of checks is bounded.
-      if reason != .update { bytes += members[id]?.size ?? 0 }
+    for priority in priorities {
+      while batch.looks.count < Self.keysInOneRead, bytes < Self.bytesInOneRead,
+        let id = online?.reads.popFirst(priority)
+      {
+        if let depth = members[id]?.beginRead(from: priority) { look(at: id, depth, in: &batch, now: now) }
+        // A check may read the documents afterwards, so a batch of checks is bounded.
+        if priority >= .check { bytes += members[id]?.size ?? 0 }
+      }
     }
     return batch.isEmpty ? nil : batch
   }
 
-  private mutating func look(at id: ReplicaID, for reason: Reason, in batch: inout LookBatch, now: Instant) {
-    guard let (names, check) = members[id]?.leaveQueue(for: reason, now: now), let check else { return }
-    let isLarge = check == .summary && members[id]?.size ?? 0 > configuration.smallDocument
-    batch.add(Look(id: id, number: members[id]?.beginRead() ?? 0, check: check), names, isLarge: isLarge)
-  }
-
-  private mutating func takeFirst(for reason: Reason) -> ReplicaID? {
-    switch reason {
-    case .update: reads.popFirst()
-    case .check: checks.popFirst(.checks)
-    case .ownCheck: checks.popFirst(.ownChecks)
-    case .summary: checks.popFirst(.summaries)
-    }
+  private mutating func look(at id: ReplicaID, _ depth: ReadState.Depth, in batch: inout LookBatch, now: Instant) {
+    online?.agenda.cancel(Agenda.Item(id: id, cause: .hint))
+    guard let (names, number) = members[id]?.beginSummary(now: now) else { return }
+    let isLarge = depth == .summary && members[id]?.size ?? 0 > configuration.smallDocument
+    batch.add(Look(id: id, number: number, depth: depth), names, isLarge: isLarge)
   }
 
   mutating func summarize(_ batch: LookBatch, isCheck: Bool, into work: inout Work, now: Instant) {
     let command = RedisRequest.Command.summarize(batch.names, listeners: batch.isOfLargeDocuments)
-    reads.beginSummary()
-    request(.summarize(batch.looks, isCheck: isCheck, vitals.latest), command, on: .writer, into: &work, now: now)
+    online?.reads.beginSummary()
+    request(.summarize(batch.looks, isCheck: isCheck, latestVitals), command, on: .writer, into: &work, now: now)
   }
 
   /// Summaries have arrived. A document that is known already is not read.
@@ -115,30 +99,30 @@ extension LinkState {
   ) {
     var bytes = looks.count * Self.bytesOfSummary
     for (look, summary) in zip(looks, summaries) {
-      if let stored = members[look.id]?.known(summary, look.check, small: configuration.smallDocument) {
+      if let stored = members[look.id]?.known(summary, look.depth, small: configuration.smallDocument) {
         read(stored, of: look.id, look.number, vitals, now: now)
       } else {
         bytes += summary.length ?? 0
         queueDocument(of: look.id, bytes: summary.length ?? 0, isCheck: isCheck)
       }
     }
-    if isCheck { checks.end(bytes: bytes, now: now) }
+    if isCheck { online?.checks.end(bytes: bytes, now: now) }
   }
 
   private mutating func queueDocument(of id: ReplicaID, bytes: Int, isCheck: Bool) {
     guard let isAwaited = members[id]?.queueDocument(bytes) else { return }
     let priority: Reads.Priority = isAwaited ? .awaited : isCheck ? .check : .behind
-    reads.append(documentOf: id, priority)
+    online?.reads.append(documentOf: id, priority)
     wake(.writer)
   }
 
   private mutating func takeDocuments(into work: inout Work, now: Instant) {
     // The connection may break at the commit that is sent alone, and then no document is to blame.
-    guard breaks.alone == nil else { return }
-    reads.beginTaking()
-    while let (waiter, names, bytes) = reads.popDocumentOnce() {
+    guard online?.suspects.alone == nil else { return }
+    online?.reads.beginTaking()
+    while let (waiter, names, bytes) = online?.reads.popDocumentOnce() {
       guard waiters[waiter] != nil else { continue }
-      reads.begin(bytes: bytes)
+      online?.reads.begin(bytes: bytes)
       let bound = ReplyBound.values(of: 1, bytes: bytes)
       let command = RedisRequest.Command.read([names])
       request(.readOnce(waiter, bytes: bytes), command, bound: bound, on: .writer, into: &work, now: now)
@@ -149,21 +133,22 @@ extension LinkState {
   /// Takes as many documents as one answer may carry and as there is room for.
   private mutating func takeDocuments(now: Instant) -> Batch? {
     var batch = Batch()
-    while batch.ids.count < Self.keysInOneRead, let id = reads.firstDocument {
-      let bytes = members[id]?.looks.queuedDocument.map { $0 + Self.bytesOfSummary }
-      let isAlone = members[id]?.looks.isReadAlone ?? false
-      if isAlone, bytes != nil, (members[id]?.looks.brokenReads ?? 0) > 0 {
+    while batch.ids.count < Self.keysInOneRead, let id = online?.reads.firstDocument {
+      let bytes = members[id]?.online?.reading.queuedDocument.map { $0 + Self.bytesOfSummary }
+      let isSuspect = breaks.isSuspect(id, .read)
+      let isAlone = isSuspect || members[id]?.isReadAlone ?? false
+      if isSuspect, bytes != nil {
         guard batch.ids.isEmpty else { break }
-        reads.holdBack()
-        guard commits.underWay == 0 else { break }
+        online?.reads.holdBack()
+        guard online?.commits.underWay == 0 else { break }
       }
       if let bytes {
-        guard reads.hasRoom(for: batch.bytes + bytes),
+        guard online?.reads.hasRoom(for: batch.bytes + bytes) ?? false,
           batch.ids.isEmpty || batch.bytes + bytes <= Self.bytesInOneRead && !isAlone
         else { break }
       }
-      reads.removeFirstDocument()
-      guard let bytes, let names = members[id]?.leaveDocumentQueue(now: now) else { continue }
+      online?.reads.removeFirstDocument()
+      guard let bytes, let names = members[id]?.beginDocument(now: now) else { continue }
       batch.add(id, names)
       batch.bytes += bytes
       if isAlone { break }
@@ -185,10 +170,10 @@ extension LinkState {
 
   private mutating func read(_ batch: Batch, into work: inout Work, now: Instant) {
     let bound = ReplyBound.values(of: batch.ids.count, bytes: batch.bytes)
-    let documents = batch.ids.map { id in (id: id, number: members[id]?.beginRead() ?? 0) }
-    reads.begin(bytes: batch.bytes)
+    let documents = batch.ids.map { id in (id: id, number: members[id]?.replica.beginRead() ?? 0) }
+    online?.reads.begin(bytes: batch.bytes)
     let command = RedisRequest.Command.read(batch.names)
-    let read = Request.read(documents, bytes: batch.bytes, vitals.latest)
+    let read = Request.read(documents, bytes: batch.bytes, latestVitals)
     request(read, command, bound: bound, on: .writer, into: &work, now: now)
   }
 
@@ -206,39 +191,12 @@ extension LinkState {
 
   /// The server permits the lengths of some values, but refuses one of the documents.
   mutating func refused(documentsOf ids: [ReplicaID], _ error: RedisSharedStateError, now: Instant) {
-    for id in ids {
-      reads.settle(id)
-      members[id]?.looks.documentRefused()
-    }
+    for id in ids { breaks.forget(id, .read) }
     guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
     for id in ids {
-      members[id]?.looks.readAlone()
+      members[id]?.isReadAlone = true
       queueRead(of: id)
     }
-  }
-
-  /// Notes which documents were read when the connection broke, before they are forgotten. They are read one by one
-  /// from now on, each while nothing else is under way.
-  ///
-  /// - Returns: The value whose document broke it, if that is known.
-  mutating func noteBrokenReads(_ error: RedisSharedStateError) -> ReplicaID? {
-    guard error.code == .disconnected else { return nil }
-    var ids: [ReplicaID] = []
-    for case .read(let documents, _, _) in connections.unanswered(on: .writer) {
-      ids += documents.map(\.id).filter { members[$0] != nil }
-    }
-    for id in ids { members[id]?.looks.readBroke() }
-    reads.broke(at: ids, on: connections.facts(of: .writer)?.runID)
-    guard ids.count == 1, let id = ids.first, commits.underWay == 0,
-      (members[id]?.looks.brokenReads ?? 0) >= Breaks.culpritAfter
-    else { return nil }
-    reads.settle(id)
-    return id
-  }
-
-  /// Acquits the documents that were read when a server ended: another run of the server answers now.
-  mutating func acquitBrokenReads(runID: String?) {
-    for id in reads.takeAcquitted(runID: runID) { members[id]?.looks.documentAnswered() }
   }
 
   /// The summary of a value that is not shared has arrived.
@@ -248,7 +206,7 @@ extension LinkState {
     if bytes > read.maximumBytes {
       answer(read.waiter, StoredValue(meta: summary.meta, content: .oversized(bytes)))
     } else {
-      reads.append(documentOf: read, bytes: bytes + Self.bytesOfSummary)
+      online?.reads.append(documentOf: read, bytes: bytes + Self.bytesOfSummary)
     }
   }
 
@@ -267,7 +225,7 @@ extension LinkState {
       default: nil
       }
     }
-    return asked + reads.waitersForDocuments
+    return asked + (online?.reads.waitersForDocuments ?? [])
   }
 }
 
@@ -275,36 +233,38 @@ extension LinkState {
 extension LinkState.Member {
   fileprivate var size: Int { replica.size }
 
-  fileprivate mutating func beginRead() -> UInt64 { replica.beginRead() }
+  /// Takes the value out of a queue, or begins the read that is wanted in no queue (`nil`).
+  ///
+  /// - Returns: How much to read; `nil` if there is nothing left to read.
+  fileprivate mutating func beginRead(from queue: Reads.Priority?) -> ReadState.Depth? {
+    guard let queue else { return online?.reading.take(isAwaited: replica.isAwaited) }
+    return online?.reading.leave(queue, isAwaited: replica.isAwaited)
+  }
 
-  /// Takes the value out of its queue. `check` is `nil` if there is nothing left to check.
-  fileprivate mutating func leaveQueue(
-    for reason: LinkState.Reason,
-    now: Instant
-  ) -> (names: KeyNames, check: Looks.Check?) {
-    guard let check = looks.leaveQueue(for: reason, isAwaited: replica.isAwaited) else { return (replica.names, nil) }
-    looks.look(isCommitUnderWay: replica.isCommitUnderWay, now: now)
-    return (replica.names, check)
+  /// Its summary is requested. Returns the number of the read.
+  fileprivate mutating func beginSummary(now: Instant) -> (names: KeyNames, number: UInt64) {
+    online?.reading.begin(isCommitUnderWay: replica.isCommitUnderWay, now: now)
+    return (replica.names, replica.beginRead())
   }
 
   /// The stored value, if the summary tells enough; `nil` if the document has to be read.
-  fileprivate mutating func known(_ summary: StoredSummary, _ check: Looks.Check, small: Int) -> StoredValue? {
-    if let listeners = summary.listeners { looks.heard(listeners: listeners) }
+  fileprivate mutating func known(_ summary: StoredSummary, _ depth: ReadState.Depth, small: Int) -> StoredValue? {
+    if let listeners = summary.listeners { self.listeners = listeners }
     if summary.isAbsent { return StoredValue(meta: summary.meta, content: .absent) }
     if let length = summary.length, length > replica.policy.maximumBytes {
       return StoredValue(meta: summary.meta, content: .oversized(length))
     }
-    let isEnough = check == .explained || check == .summary && replica.size > small
+    let isEnough = depth == .announced || depth == .summary && replica.size > small
     return isEnough ? replica.stored(as: summary) : nil
   }
 
   /// Queues the document for reading. Returns whether a load or an update waits for it; `nil` if it is queued already.
   fileprivate mutating func queueDocument(_ bytes: Int) -> Bool? {
-    looks.queueDocument(bytes) ? replica.isAwaited : nil
+    online?.reading.queueDocument(bytes) ?? false ? replica.isAwaited : nil
   }
 
-  fileprivate mutating func leaveDocumentQueue(now: Instant) -> KeyNames {
-    looks.readDocument(isCommitUnderWay: replica.isCommitUnderWay, now: now)
+  fileprivate mutating func beginDocument(now: Instant) -> KeyNames {
+    online?.reading.beginDocument(isCommitUnderWay: replica.isCommitUnderWay, now: now)
     return replica.names
   }
 }

@@ -14,23 +14,23 @@ extension LinkState {
   mutating func restIfUnused() {
     guard configuration.restsWhenUnused, members.isEmpty, waiters.isEmpty, session.phase != .idle else { return }
     session.rest()
-    forgetConnections()
+    forgetConnection()
     tellStatus()
     for purpose in ConnectionPurpose.allCases { emit(.wake(purpose)) }
   }
 
-  private mutating func forgetConnections() {
+  /// Both connections are open.
+  private mutating func begin(now: Instant) {
+    let facts = connections.facts(of: .writer)
+    // A server that does not reveal its era has another one for each session.
+    let vitals = facts?.vitals ?? Vitals(era: Era(UInt32.random(in: .min ... .max, using: &random)))
+    online = Online(vitals, clock: facts?.clock, now: now)
+    if vitals.evictions == nil { vitalsRefused() }
+  }
+
+  private mutating func forgetConnection() {
     connections.disconnect()
-    subscriptions.disconnect()
-    commits.disconnect()
-    reads.disconnect()
-    setbacks.disconnect()
-    gracePeriods = GracePeriods()
-    vitals.disconnect()
-    secrets.disconnect()
-    checks = Checks()
-    tracking.disconnect()
-    breaks.forgetConnection()
+    online = nil
   }
 
   /// Stops the link. All waiters are told.
@@ -102,13 +102,12 @@ extension LinkState {
       return failed(epoch: epoch, error: error, now: now)
     }
     guard session.connected(purpose, epoch: epoch) else { return }
+    begin(now: now)
     circumstances = Replica.Circumstances(
       runID: connections.facts(of: .writer)?.runID,
       mayRestore: connections.lastHeard.map { now - $0 < .seconds(CommitScript.tombstoneLifetimeInSeconds) } ?? true
     )
-    acquitBrokenReads(runID: connections.facts(of: .writer)?.runID)
-    beginVitals(connections.facts(of: .writer), now: now)
-    secrets.connect(now: now)
+    breaks.acquitReads(runID: circumstances.runID)
     // This comes before everything else, so that no value is announced or read without being tracked.
     askForTracking()
     // Each service has its own order. So when a server has lost everything, the services do not all restore the same
@@ -118,17 +117,21 @@ extension LinkState {
     for first in stretches {
       for id in ids[first..<min(first + RestoreScript.maximumValues, ids.count)] {
         guard let channel = members[id]?.replica.names.channel,
-          subscriptions.listeners(of: Name(channel))?.first == id
+          listeners[Name(channel)]?.first == id
         else { continue }
-        if isSuspect(id) { subscriptions.subscribe(together: [channel]) } else { subscriptions.subscribe(to: channel) }
+        if isSuspect(id) {
+          online?.subscriptions.subscribe(together: [channel])
+        } else {
+          online?.subscriptions.subscribe(to: channel)
+        }
       }
     }
     for id in ids {
       members[id]?.replica.connected(circumstances)
-      members[id]?.looks.connected(antiEntropyPart: Double.random(in: 0..<1, using: &random))
+      resumePauses(of: id)
+      members[id]?.online = OnlineMember(reading: ReadState(antiEntropyPart: Double.random(in: 0..<1, using: &random)))
     }
-    connections.complete(now: now)
-    if subscriptions.isEmpty { served(epoch: epoch) }
+    if listeners.isEmpty { served(epoch: epoch) }
     tellStatus()
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }
@@ -146,9 +149,12 @@ extension LinkState {
     let jitter = Double.random(in: 0..<1, using: &random)
     let known = session.phase == .connected ? nil : session.lastError
     if session.phase == .connected, epoch == session.epoch {
-      connections.noteEnd()
-      // A connection that lasted for longer than any pause counts as a success.
-      if connections.haveLasted(configuration.backoff.cap, now: now) { session.succeeded(epoch: epoch) }
+      // Signs of life on connections that have served no purpose do not count.
+      if let online, online.hasServed {
+        connections.noteEnd()
+        // A connection that lasted for longer than any pause counts as a success.
+        if online.openedAt + configuration.backoff.cap <= now { session.succeeded(epoch: epoch) }
+      }
     }
     learnFromEnd(error, epoch: epoch, now: now)
     guard session.failed(epoch: epoch, error: error, now: now, random: jitter) else { return }
@@ -156,18 +162,16 @@ extension LinkState {
       resume([waiter], error)
     }
     if session.refusal != nil { refuseWaiters() }
-    let brokenRead = noteBrokenReads(error)
-    let culprit = noteBreak(error)
-    forgetConnections()
+    let culprits = noteBreak(error)
+    forgetConnection()
     // A hundred thousand shares need not hear of every attempt that fails for the same reason.
     for id in known == error ? [] : members.ids {
-      members[id]?.isCommitQueued = false
-      members[id]?.looks.disconnected()
-      members[id]?.repairs = Repairs()
+      members[id]?.online = nil
       apply(members[id]?.replica.disconnected(error), to: id)
     }
-    if let culprit { refused(culprit, .commit, Breaks.error, breaksConnection: true, now: now) }
-    if let brokenRead { refused(brokenRead, .read, Breaks.readError, breaksConnection: true, now: now) }
+    for (id, kind) in culprits {
+      refused(id, kind == .read ? .read : .commit, kind.error, breaksConnection: true, now: now)
+    }
     tellStatus()
     for purpose in ConnectionPurpose.allCases { wake(purpose) }
   }

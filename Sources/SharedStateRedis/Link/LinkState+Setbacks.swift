@@ -57,30 +57,37 @@ extension LinkState {
     now: Instant
   ) {
     guard members[id] != nil else { return }
-    pauseAfterRefusal(of: id, kind, now: now)
-    setbacks.note(breaksConnection: breaksConnection, at: Setback.Key(id, kind))
+    pauseAfterRefusal(of: id, kind, breaksConnection: breaksConnection, now: now)
     apply(members[id]?.replica.refused(error, isUnread: kind != .commit), to: id)
   }
 
   /// Whether a value is not requested for now, because the connection breaks at it.
   func isBreaking(_ id: ReplicaID, _ kind: Setback.Kind) -> Bool {
-    setbacks[Setback.Key(id, kind)].map { $0.breaksConnection && $0.isPausing } ?? false
+    setbacks[Setback.Key(id, kind)]?.brokenUntil != nil
   }
 
   /// Pauses after a refusal that was reported to the waiters, or for which they go on waiting, because it passes.
-  mutating func pauseAfterRefusal(of id: ReplicaID, _ kind: Setback.Kind, now: Instant) {
+  ///
+  /// - Parameter breaksConnection: Whether the connection breaks at the request; `nil`: as before.
+  mutating func pauseAfterRefusal(
+    of id: ReplicaID,
+    _ kind: Setback.Kind,
+    breaksConnection: Bool? = nil,
+    now: Instant
+  ) {
     let key = Setback.Key(id, kind)
     // A value whose channel is refused is read once the channel is confirmed.
     if kind == .read, setbacks[key]?.kind == .subscription { return }
     var setback = setbacks[key] ?? Setback(kind, now: now)
     if setback.kind != kind { setback = Setback(kind, now: now) }
-    let isPassing = kind == .commit && members[id]?.replica.refusal != nil
+    let isPassing = kind == .commit && members[id]?.replica.online?.refusal != nil
     let first = isPassing ? configuration.backoff.base : Self.pauseAfterRefusal
     let longest = max(Patience.longestPauseAfterRefusal, Patience.pauseForEachValue * setbacks.count)
     let jitter = setback.isTold ? Double.random(in: 0.5..<1, using: &random) : 1
     let pause = Patience.pause(from: first, after: setback.refusals, to: longest)
     setback.refusals += 1
     setback.toldAt = now
+    if let breaksConnection { setback.breaksConnection = breaksConnection }
     wait(pause * jitter, with: setback, for: key, now: now)
   }
 
@@ -98,10 +105,10 @@ extension LinkState {
     let key = Setback.Key(id, kind)
     var setback = remembered(key, kind, now: now)
     setback.kind = kind
-    setback.count(stored, now: now)
+    setback.count(stored, epoch: session.epoch, now: now)
     let isRepeated = setback.repetitions >= Patience.toldAfter.repetitions
     if isRepeated || stored != nil && setback.count >= Patience.toldAfter.newAnswers {
-      setbacks.keep(setback, for: key)
+      setbacks[key] = setback
       pauseAfterRefusal(of: id, kind, now: now)
       return isRepeated
         ? .protocolViolation(reason: "it rejects the request again and again with the same answer")
@@ -120,7 +127,7 @@ extension LinkState {
   /// Retries at once the first few times, and then after growing pauses.
   private mutating func pause(_ setback: Setback, _ key: Setback.Key, now: Instant) {
     let excess = max(setback.repetitions - Patience.repetitions, setback.count - Patience.newAnswers)
-    guard excess >= 0 else { return setbacks.keep(setback, for: key) }
+    guard excess >= 0 else { return setbacks[key] = setback }
     let pause = Patience.pause(from: Patience.pause, after: excess, to: Patience.longestPause)
     wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: key, now: now)
   }
@@ -129,7 +136,7 @@ extension LinkState {
   /// do so, so repeated requests are slowed down as well.
   mutating func turnedDown(_ id: ReplicaID, now: Instant) {
     let key = Setback.Key(id, .commit)
-    guard members[id] != nil, !(setbacks[key]?.isPausing ?? false) else { return }
+    guard members[id] != nil, !isPausing(key) else { return }
     var setback = remembered(key, .commit, now: now)
     setback.countRepetition(now: now)
     pause(setback, key, now: now)
@@ -147,45 +154,52 @@ extension LinkState {
       after: excess,
       to: Patience.longestPauseBeforeRepair
     )
-    let setback = Setback(.repair, now: now)
-    wait(pause * Double.random(in: 0.5..<1, using: &random), with: setback, for: Setback.Key(id, .repair), now: now)
+    let retryAt = now + pause * Double.random(in: 0.5..<1, using: &random)
+    online?.agenda.plan(Setback.Key(id, concern: .repair).item, at: retryAt)
+    wake(.writer)
   }
 
   /// A request was answered as expected.
   mutating func succeeded(_ id: ReplicaID, _ kind: Setback.Kind) {
     let key = Setback.Key(id, kind)
-    guard setbacks[key]?.kind == kind, let setback = setbacks.remove(key) else { return }
+    guard let setback = setbacks[key], setback.kind == kind else { return }
+    let wasPausing = isPausing(key)
+    forget(key)
     // Requests that were put off need not wait any more.
-    if setback.isPausing { resume(setback, of: id) }
+    if wasPausing { resume(setback, of: id) }
   }
 
-  /// Forgets the setbacks of a value whose replica is gone.
-  mutating func forgetSetbacks(of id: ReplicaID) {
-    for kind in [Setback.Kind.read, .commit, .repair] { _ = setbacks.remove(Setback.Key(id, kind)) }
+  /// The setback is over.
+  mutating func forget(_ key: Setback.Key) {
+    guard setbacks.removeValue(forKey: key) != nil else { return }
+    online?.agenda.cancel(key.item)
+  }
+
+  /// The connection does not break at the request, or there is no such request any more.
+  mutating func acquit(_ id: ReplicaID, _ kind: Setback.Kind) {
+    let key = Setback.Key(id, kind)
+    if !setbacks.isEmpty, setbacks[key]?.breaksConnection ?? false { forget(key) }
   }
 
   /// The program asks for a value that is retried rarely: retries it sooner, but with a limit in case the program asks
   /// in a loop.
   mutating func hurry(_ id: ReplicaID) {
-    guard !setbacks.isEmpty else { return }
-    for kind in [Setback.Kind.read, .commit, .repair] {
-      let key = Setback.Key(id, kind)
-      guard let setback = setbacks[key], setback.isTold || kind == .repair, let retryAt = setback.retryAt else {
+    for concern in Setback.Concern.allCases {
+      let key = Setback.Key(id, concern: concern)
+      guard let retryAt = online?.agenda.moment(of: key.item) ?? setbacks[key]?.brokenUntil else { continue }
+      let setback = setbacks[key]
+      guard let toldAt = setback?.toldAt else {
+        if setback == nil { tryAgain(key) }
         continue
       }
-      guard let toldAt = setback.toldAt, setback.refusals > Patience.hurries || setback.breaksConnection else {
+      let breaksConnection = setback?.breaksConnection ?? false
+      guard setback?.refusals ?? 0 > Patience.hurries || breaksConnection else {
         tryAgain(key)
         continue
       }
-      let earliest = toldAt + (setback.breaksConnection ? configuration.backoff.cap : Patience.longestPause)
-      guard earliest < retryAt else { continue }
-      setbacks.shortenPause(for: key, until: earliest)
-      wake(.writer)
+      let earliest = toldAt + (breaksConnection ? configuration.backoff.cap : Patience.longestPause)
+      if earliest < retryAt { pause(key, until: earliest) }
     }
-  }
-
-  mutating func takeRetries(now: Instant) {
-    while let key = setbacks.takeRetry(now: now) { tryAgain(key) }
   }
 
   private mutating func wait(
@@ -194,13 +208,41 @@ extension LinkState {
     for key: Setback.Key,
     now: Instant
   ) {
-    setbacks.pause(setback, for: key, until: now + pause)
+    setbacks[key] = setback
+    setbacks[key]?.lastAt = now + pause
+    self.pause(key, until: now + pause)
+  }
+
+  private mutating func pause(_ key: Setback.Key, until retryAt: Instant) {
+    if setbacks[key]?.breaksConnection ?? false { setbacks[key]?.brokenUntil = retryAt }
+    online?.agenda.plan(key.item, at: retryAt)
     // The writer's role watches the deadlines.
     wake(.writer)
   }
 
-  private mutating func tryAgain(_ key: Setback.Key) {
-    if let setback = setbacks.endPause(for: key) { resume(setback, of: key.id) }
+  /// Ends a pause.
+  mutating func tryAgain(_ key: Setback.Key) {
+    online?.agenda.cancel(key.item)
+    setbacks[key]?.brokenUntil = nil
+    if let setback = setbacks[key] {
+      resume(setback, of: key.id)
+    } else if key.concern == .repair {
+      apply(members[key.id]?.replica.advance(), to: key.id)
+    }
+  }
+
+  /// A connection is open. It ends no pause before a request that breaks connections.
+  mutating func resumePauses(of id: ReplicaID) {
+    guard !setbacks.isEmpty else { return }
+    for concern in Setback.Concern.allCases {
+      let key = Setback.Key(id, concern: concern)
+      if let until = setbacks[key]?.brokenUntil { online?.agenda.plan(key.item, at: until) }
+    }
+  }
+
+  /// Whether a request is put off.
+  private func isPausing(_ key: Setback.Key) -> Bool {
+    online?.agenda.moment(of: key.item) != nil || setbacks[key]?.brokenUntil != nil
   }
 
   /// Continues with a request that was put off.
@@ -208,60 +250,51 @@ extension LinkState {
     switch setback.kind {
     case .subscription:
       guard let channel = members[id]?.replica.names.channel else { return }
-      subscriptions.subscribe(together: [channel])
+      online?.subscriptions.subscribe(together: [channel])
       wake(.subscriber)
     case .read: queueRead(of: id)
     case .commit: apply(members[id]?.replica.retry(), to: id)
-    case .repair:
-      _ = setbacks.remove(Setback.Key(id, .repair))
-      apply(members[id]?.replica.advance(), to: id)
     }
   }
 
   /// Queues a read, because the box is behind or the program asks for the value.
   mutating func queueRead(of id: ReplicaID) {
-    guard !(members[id]?.looks.isReadQueued ?? true) else { return }
     let key = Setback.Key(id, .read)
-    if let setback = setbacks[key] {
-      guard !setback.isPausing else { return }
-      // No other value may be refused because of this one.
-      if setback.isTold {
-        members[id]?.looks.queueRead()
-        reads.append(suspects: [id])
-        return wake(.writer)
-      }
-    }
-    members[id]?.looks.queueRead()
-    reads.append(id)
+    let priority = members[id]?.replica.isAwaited ?? false ? Reads.Priority.awaited : .behind
+    guard !isPausing(key), !(members[id]?.online?.reading.isWanted(priority) ?? true) else { return }
+    // No other value may be refused because of this one.
+    let isAlone = setbacks[key]?.isTold ?? false
+    let isToQueue = members[id]?.online?.reading.want(.summary, priority, isAlone: isAlone) ?? false
+    if isAlone { online?.reads.append(suspects: [id]) } else if isToQueue { online?.reads.append(id, priority) }
     wake(.writer)
   }
 
   /// A request for several values was refused because of one of them. Halves the request to find it.
   mutating func split(_ ids: [ReplicaID], _ error: RedisSharedStateError, now: Instant) {
     guard ids.count > 1 else { return ids.forEach { refused($0, .read, error, now: now) } }
-    reads.append(suspects: Array(ids[..<(ids.count / 2)]))
-    reads.append(suspects: Array(ids[(ids.count / 2)...]))
+    online?.reads.append(suspects: Array(ids[..<(ids.count / 2)]))
+    online?.reads.append(suspects: Array(ids[(ids.count / 2)...]))
     wake(.writer)
   }
 
   /// A request for several channels was refused because of one of them. Halves the request to find it.
   mutating func split(channels names: [String], _ error: RedisSharedStateError, now: Instant) {
     guard names.count > 1 else {
-      for id in names.flatMap({ subscriptions.listeners(of: Name($0)) ?? [] }) {
+      for id in names.flatMap({ listeners[Name($0)] ?? [] }) {
         refused(id, .subscription, error, now: now)
       }
       return
     }
-    subscriptions.subscribe(together: Array(names[..<(names.count / 2)]))
-    subscriptions.subscribe(together: Array(names[(names.count / 2)...]))
+    online?.subscriptions.subscribe(together: Array(names[..<(names.count / 2)]))
+    online?.subscriptions.subscribe(together: Array(names[(names.count / 2)...]))
     wake(.subscriber)
   }
 
   /// Whether a commit is pausing.
   func isCommitPausing(_ id: ReplicaID) -> Bool {
-    if setbacks[Setback.Key(id, .commit)]?.isPausing ?? false { return true }
+    if isPausing(Setback.Key(id, .commit)) { return true }
     // A repair waits, unless the program has requested a write, which depends on it.
-    return setbacks[Setback.Key(id, .repair)]?.isPausing ?? false && !(members[id]?.replica.isWanted ?? false)
+    return isPausing(Setback.Key(id, concern: .repair)) && !(members[id]?.replica.isWanted ?? false)
   }
 
   /// Whether its channel was refused.
@@ -278,10 +311,12 @@ extension LinkState {
 extension LinkState.Member {
   /// Counts a repair. Returns how many there were in a row.
   fileprivate mutating func countRepair(now: Instant) -> Int {
-    if let lastAt = repairs.lastAt, lastAt + LinkState.Patience.memoryOfRepairs < now { repairs.count = 0 }
-    repairs.count += 1
-    repairs.lastAt = now
-    return repairs.count
+    if let lastAt = online?.repairs.lastAt, lastAt + LinkState.Patience.memoryOfRepairs < now {
+      online?.repairs.count = 0
+    }
+    online?.repairs.count += 1
+    online?.repairs.lastAt = now
+    return online?.repairs.count ?? 0
   }
 }
 

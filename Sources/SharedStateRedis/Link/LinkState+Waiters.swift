@@ -84,7 +84,9 @@ extension LinkState {
     callback: @escaping WaiterCallback = { _ in }
   ) throws(RedisSharedStateError) -> WaiterID {
     let waiter = try makeWaiter(for: nil, operation: "reading", now: now, callback: callback)
-    reads.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes)) { waiters[$0] != nil }
+    // Without a connection, nothing else shortens the queue.
+    while let oldest = onceReads.first, waiters[oldest.waiter] == nil { _ = onceReads.popFirst() }
+    onceReads.append(OnceRead(names: names, waiter: waiter, maximumBytes: maximumBytes))
     start()
     wake(.writer)
     refuse(waiter)
@@ -209,9 +211,11 @@ extension LinkState {
     }
     // The reason why the server does not answer says more than the fact that it does not.
     let breaking =
-      known.replica.flatMap { isBreaking($0, .commit) ? Breaks.error : isBreaking($0, .read) ? Breaks.readError : nil }
+      known.replica.flatMap { id -> Breaks.Kind? in
+        isBreaking(id, .commit) ? .commit : isBreaking(id, .read) ? .read : nil
+      }
     let reason = session.phase == .connected ? replica?.refusal(of: waiter) : session.lastError
-    end(waiter, breaking ?? reason ?? .timedOut(operation: known.operation))
+    end(waiter, breaking?.error ?? reason ?? .timedOut(operation: known.operation))
   }
 
   /// Makes the thread watch a deadline. It need not be woken if it looks earlier anyway.

@@ -25,8 +25,8 @@ extension LinkState {
       case .writer:
         takeSecret(into: &work, now: now)
         takeTracking(into: &work, now: now)
+        takeAgenda(now: now)
         takeVitals(into: &work, now: now)
-        takeRetries(now: now)
         takeReads(into: &work, now: now)
         takeChecks(into: &work, now: now)
         takeCommits(into: &work, now: now)
@@ -34,10 +34,12 @@ extension LinkState {
     }
     let needsPing = connections.needsPing(purpose, now: now)
     switch purpose {
-    case .subscriber where needsPing || vitals.isHearingBehind:
-      request(.hearing(vitals.hear()), .ping, on: purpose, into: &work, now: now)
+    case .subscriber where needsPing || online?.vitals.isHearingBehind ?? false:
+      let heard = online?.vitals.hear()
+      request(heard.map { .hearing($0) } ?? .ping, .ping, on: purpose, into: &work, now: now)
     // A primary may have become a replica without closing the connection.
-    case .writer where needsPing && connections.asksForRole: request(.role, .role, on: purpose, into: &work, now: now)
+    case .writer where needsPing && online?.asksForRole ?? true:
+      request(.role, .role, on: purpose, into: &work, now: now)
     case .writer where needsPing: request(.ping, .ping, on: purpose, into: &work, now: now)
     case .subscriber, .writer: break
     }
@@ -58,16 +60,13 @@ extension LinkState {
     var deadline = connections.nextDeadline(of: purpose) ?? now
     defer { connections.wait(purpose, until: deadline) }
     guard purpose == .writer else {
-      if let at = subscriptions.next, tracking.state != .requested { deadline = min(deadline, at) }
+      if let at = online?.subscriptions.next, online?.tracking.state != .requested { deadline = min(deadline, at) }
       return deadline
     }
     // The commits that are encoded, or that callers will send, have no deadline yet.
-    let hasCallers = calledAt.map { now < $0 + configuration.requestTimeout } ?? false
+    let hasCallers = online?.calledAt.map { now < $0 + configuration.requestTimeout } ?? false
     if !work.encodings.isEmpty || hasCallers { deadline = min(deadline, now + configuration.requestTimeout) }
-    if let at = secrets.next, session.phase == .connected { deadline = min(deadline, at) }
-    if let at = gracePeriods.nextEnd { deadline = min(deadline, at) }
-    if let at = setbacks.nextRetry, session.phase == .connected { deadline = min(deadline, at) }
-    if let at = checks.next, session.phase == .connected { deadline = min(deadline, at) }
+    if let at = online?.next, session.phase == .connected { deadline = min(deadline, at) }
     if let at = waiters.earliestDeadline { deadline = min(deadline, at) }
     return deadline
   }
@@ -88,12 +87,13 @@ extension LinkState {
   ) -> RedisRequest? {
     endEncoding(of: id)
     members[id]?.encodesQuickly = isQuick
-    let operation = Operation(writer: configuration.nonce, number: commits.takeOperation())
+    let operation = Operation(writer: configuration.nonce, number: nextOperation)
+    nextOperation += 1
     beginSending(id)
     apply(members[id]?.replica.encoded(encoded, operation: operation), to: id)
     let hasCommit = endSending()
     defer { wakeIfThereIsRoom() }
-    if reads.isHoldingBack || !breaks.isEmpty && breaks.holdsBack(id, commitsUnderWay: commits.underWay) {
+    if online?.reads.isHoldingBack ?? false || holdsBack(id) {
       queueCommit(of: id)
       return nil
     }
@@ -118,24 +118,25 @@ extension LinkState {
     guard let encoding = members[id]?.replica.beginEncoding() else { return nil }
     let size = encoding.stored.content.size
     endEncoding(of: id)
-    members[id]?.encodingSize = size
-    commits.beginEncoding(bytes: size)
+    members[id]?.online?.encodingSize = size
+    online?.commits.beginEncoding(bytes: size)
     return encoding
   }
 
   mutating func endEncoding(of id: ReplicaID) {
-    guard let size = members[id]?.encodingSize.take() else { return }
-    commits.endEncoding(bytes: size)
+    guard let size = members[id]?.online?.encodingSize.take() else { return }
+    online?.commits.endEncoding(bytes: size)
   }
 
   /// Wakes the thread for a commit that may have waited for room, because nothing else does.
   private mutating func wakeIfThereIsRoom() {
-    if commits.isWaiting && commits.hasRoom || breaks.queue.first != nil { wake(.writer) }
+    if online?.commits.isWaitingForRoom ?? false || online?.suspects.queue.first != nil { wake(.writer) }
   }
 
   mutating func takeSubscriptions(into work: inout Work, now: Instant) {
     // An announced value may be gone before it is read, and then only an invalidation tells.
-    while let next = subscriptions.next(mayListen: tracking.state != .requested, now: now) {
+    let mayListen = online?.tracking.state != .requested
+    while let next = online?.subscriptions.next(for: listeners, mayListen: mayListen, now: now) {
       switch next {
       case .subscribeInvalidations:
         let channel = "\(KeyNames.invalidationChannel)"
@@ -150,32 +151,34 @@ extension LinkState {
 
   /// Asks for the secret of the namespace.
   mutating func takeSecret(into work: inout Work, now: Instant) {
-    guard secrets.takeQuestion(now: now) else { return }
+    guard online?.secretReads.takeQuestion(now: now) ?? false else { return }
     let key = KeyNames.secret(of: configuration.namespace)
     request(.secret, .secret(key: key, candidate: secrets.newest), on: .writer, into: &work, now: now)
   }
 
   mutating func takeCommits(into work: inout Work, now: Instant) {
-    guard breaks.alone == nil, !reads.isHoldingBack else { return }
-    if breaks.isTurn(at: now), commits.underWay > 0 || takeSuspect(into: &work, now: now) { return }
-    while work.count < Self.commitsInOneBatch, let id = commits.popFirst() {
-      members[id]?.isCommitQueued = false
+    guard online?.suspects.alone == nil, !(online?.reads.isHoldingBack ?? false) else { return }
+    let isTurn = online?.suspects.isTurn(at: now) ?? false
+    if isTurn, online?.commits.underWay ?? 0 > 0 || takeSuspect(into: &work, now: now) { return }
+    while work.count < Self.commitsInOneBatch, let id = online?.commits.popFirst() {
+      members[id]?.online?.isCommitQueued = false
       if let request = commitRequest(for: id, now: now) {
         work.requests.append(request)
       } else if let encoding = beginEncoding(of: id) {
         work.encodings.append((id, encoding))
       }
     }
-    if commits.underWay == 0, !commits.isWaiting { _ = takeSuspect(into: &work, now: now) }
+    if online?.commits.isIdle ?? false { _ = takeSuspect(into: &work, now: now) }
   }
 
   mutating func commitRequest(for id: ReplicaID, now: Instant) -> RedisRequest? {
-    let next = Operation(writer: configuration.nonce, number: commits.nextOperation)
+    let (next, vitals) = (Operation(writer: configuration.nonce, number: nextOperation), latestVitals)
     guard session.phase == .connected, connections.isOpen(.writer),
-      let (command, operation, bytes) = members[id]?.takeCommit(next, vitals.latest)
+      let (command, operation, bytes) = members[id]?.takeCommit(next, vitals)
     else { return nil }
-    commits.begin(operation: operation.number, bytes: bytes)
-    if !breaks.isEmpty { breaks.sent(id, now: now) }
+    nextOperation = max(nextOperation, operation.number + 1)
+    online?.commits.begin(bytes: bytes)
+    if breaks.isSuspect(id, .commit) { online?.suspects.sent(id, now: now) }
     let number = connections.register(.commit(id, operation, bytes: bytes), on: .writer, now: now)
     return number.map { RedisRequest(id: $0, command: command.providing(secrets.newest)) }
   }
@@ -203,7 +206,7 @@ extension LinkState.Member {
     guard let next = replica.takeCommit(vitals: vitals, nextOperation: { nextOperation }) else { return nil }
     // An adoption does not write the value.
     if case .commit(let commit) = next.command, commit.isAdoption { return next }
-    looks.committed()
+    online?.reading.committed()
     return next
   }
 }

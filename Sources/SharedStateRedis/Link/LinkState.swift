@@ -52,13 +52,14 @@ package struct LinkState: Sendable {
     let attachment: AttachmentReference
     /// The box, as long as it has an unacknowledged change.
     var unsettled: Kept?
-    var isCommitQueued = false
-    var looks = Looks()
-    /// The expected size of the document that is being encoded, in bytes; `nil` if none is.
-    var encodingSize: Int?
+    /// `nil` unless both connections are open.
+    var online: OnlineMember?
     /// Whether its last encoding took so little time that a caller may encode it.
     var encodesQuickly = false
-    var repairs = Repairs()
+    /// How many services listen to it, as reported last.
+    var listeners = 1
+    /// Whether its document is read alone, because the server has refused it together with others.
+    var isReadAlone = false
 
     /// The name of the value, unless it lacks a change that was discarded without anybody's knowledge.
     fileprivate var nameIfWhole: String? { replica.reports.discarded == nil ? replica.name : nil }
@@ -77,32 +78,32 @@ package struct LinkState: Sendable {
   var random: SplitMix64
 
   var members = SlotTable<Member>()
-  var subscriptions = Subscriptions()
+  var listeners = Listeners()
+  /// How many replicas detect foreign edits.
+  var detecting = 0
 
   var connections: Connections
+  /// `nil` unless both connections are open.
+  var online: Online?
   var circumstances = Replica.Circumstances()
-  var vitals = KnownVitals()
   /// Whether a replica has left whose commit may still take effect.
   private var hasUndecided = false
-  var tracking = Tracking()
   var secrets: Secrets
+  var memories = Memories()
 
-  var checks = Checks()
-  var reads = Reads()
-  var commits = Commits()
+  /// Reads of values that are not shared.
+  var onceReads = Queue<OnceRead>()
+  var nextOperation: UInt64 = 1
   /// The value whose next commit is not queued, because it is sent at once.
   var sender: Sender?
-  /// When a caller last sent a commit itself.
-  var calledAt: Instant?
-  var setbacks = Setbacks()
-  var gracePeriods = GracePeriods()
-  var memories = Memories()
+  var setbacks: [Setback.Key: Setback] = [:]
   var breaks = Breaks()
 
   var waiters = WaitList()
   var givenUp = GivenUpChanges()
 
   private(set) var effects: [Effect] = []
+  private var reported: Set<OnceReport> = []
   /// Numbers the updates of a status, so that a late thread never overwrites a newer one.
   private var lastNumber: UInt64 = 0
 
@@ -146,7 +147,7 @@ package struct LinkState: Sendable {
 
   /// The oldest of the replicas of a name; `nil` if there is none.
   func firstReplica(of names: KeyNames) -> ReplicaID? {
-    subscriptions.listeners(of: Name(names.channel))?.first
+    listeners[Name(names.channel)]?.first
   }
 
   /// The attachment of that replica.
@@ -167,7 +168,7 @@ package struct LinkState: Sendable {
   ) throws(RedisSharedStateError) -> ReplicaID {
     if session.phase == .stopped { throw .stopped }
     let channel = Name(names.channel)
-    for id in subscriptions.listeners(of: channel) ?? [] {
+    for id in listeners[channel] ?? [] {
       if let existing = members[id]?.valueType, existing != valueType {
         throw .valueTypeMismatch(name: name, existing: existing, requested: valueType, declaredAt: nil)
       }
@@ -179,16 +180,17 @@ package struct LinkState: Sendable {
     let id = members.insert(
       Member(replica: replica, valueType: valueType, attachment: AttachmentReference(attachment))
     )
-    let isFirst = subscriptions.add(id, to: channel)
+    let isFirst = listeners.add(id, to: channel)
     tell(id, .loading(true))
-    if policy.detectsForeignEdits { tracking.join() }
+    if policy.detectsForeignEdits { detecting += 1 }
     if session.phase == .connected {
       askForTracking()
+      members[id]?.online = OnlineMember(reading: ReadState(antiEntropyPart: 1))
       members[id]?.replica.connected(circumstances)
-      if subscriptions.isConfirmed(channel) {
+      if online?.subscriptions.isConfirmed(channel) ?? false {
         apply(members[id]?.replica.subscribed(), to: id)
       } else if isFirst {
-        subscriptions.subscribe(to: names.channel)
+        online?.subscriptions.subscribe(to: names.channel)
         wake(.subscriber)
       }
     } else if let error = session.lastError {
@@ -206,16 +208,15 @@ package struct LinkState: Sendable {
     if let unsettled = member.unsettled { emit(.settled(id, unsettled)) }
     if member.replica.mayTakeEffectYet { hasUndecided = true }
     memories.forget(member.replica.evidence.memory) { members[$0] != nil }
-    if member.replica.policy.detectsForeignEdits { tracking.leave() }
-    checks.forgetExpiry(of: id)
-    forgetSetbacks(of: id)
-    breaks.forget(id)
-    reads.settle(id)
+    if member.replica.policy.detectsForeignEdits { detecting -= 1 }
+    online?.agenda.cancelAll(of: id)
+    for concern in Setback.Concern.allCases { setbacks[Setback.Key(id, concern: concern)] = nil }
+    for kind in Breaks.Kind.allCases { breaks.forget(id, kind) }
     let channel = Name(member.replica.names.channel)
-    guard subscriptions.remove(id, from: channel) else { return }
+    guard listeners.remove(id, from: channel) else { return }
     restIfUnused()
     guard session.phase == .connected else { return }
-    subscriptions.unsubscribe(from: channel)
+    online?.subscriptions.unsubscribe(from: channel)
     wake(.subscriber)
   }
 
@@ -260,17 +261,12 @@ package struct LinkState: Sendable {
       case .read:
         queueRead(of: id)
       case .readLater(let milliseconds):
-        checks.expires(id, after: .milliseconds(Int64(clamping: milliseconds)))
-        wake(.writer)
-      case .confirm:
-        checks.confirm(id)
-        wake(.writer)
+        request(.expiry, of: id, after: .milliseconds(Int64(clamping: milliseconds)) + Checks.pause)
+      case .confirm: request(.confirmation, of: id, after: .zero)
       case .count:
-        vitals.ask(for: id)
+        online?.vitals.ask(for: id)
         wake(.writer)
-      case .wait(let grace):
-        gracePeriods.request(grace, for: id)
-        wake(.writer)
+      case .wait(let grace): request(.grace(grace), of: id, after: configuration.duration(of: grace))
       case .commit:
         queueCommit(of: id)
       case .retryLater:
@@ -286,6 +282,12 @@ package struct LinkState: Sendable {
     if let growth = members[id]?.replica.evidence.memory.takeGrowth() { remembered(growth, by: id) }
   }
 
+  /// Plans something for a value after this time.
+  private mutating func request(_ cause: Agenda.Cause, of id: ReplicaID, after pause: Duration) {
+    online?.agenda.request(Agenda.Item(id: id, cause: cause), after: pause)
+    wake(.writer)
+  }
+
   /// Wakes the thread of a connection if it is sleeping.
   mutating func wake(_ purpose: ConnectionPurpose) {
     if connections.endWait(purpose) { emit(.wake(purpose)) }
@@ -294,6 +296,13 @@ package struct LinkState: Sendable {
   // MARK: Effects
 
   mutating func emit(_ effect: Effect) { effects.append(effect) }
+
+  /// Facts about a server that are reported once, however often the link reconnects.
+  enum OnceReport { case trackingRefused, trackingFutile, vitalsRefused }
+
+  mutating func report(_ effect: Effect, once report: OnceReport) {
+    if reported.insert(report).inserted { emit(effect) }
+  }
 
   mutating func tellStatus() {
     emit(.sessionChanged(session))

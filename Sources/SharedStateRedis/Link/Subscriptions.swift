@@ -1,10 +1,34 @@
 import SharedState
 
-/// The channels of a link: the replicas that listen to each of them, the channels that the server has confirmed, and
-/// the requests that wait to be sent.
-struct Subscriptions: Sendable {
+/// The replicas that listen to each channel.
+struct Listeners: Sendable {
   typealias ReplicaID = LinkState.ReplicaID
 
+  private var ids: [Name: [ReplicaID]] = [:]
+
+  /// Whether no replica listens to any channel.
+  var isEmpty: Bool { ids.isEmpty }
+
+  /// The replicas that listen to a channel, the oldest first; `nil` if there is none.
+  subscript(channel: Name) -> [ReplicaID]? { ids[channel] }
+
+  /// Adds a replica. Returns whether it is the only one of its channel.
+  mutating func add(_ id: ReplicaID, to channel: Name) -> Bool {
+    ids[channel, default: []].append(id)
+    return ids[channel]?.count == 1
+  }
+
+  /// Removes a replica. Returns whether it was the last one of its channel.
+  mutating func remove(_ id: ReplicaID, from channel: Name) -> Bool {
+    ids[channel]?.removeAll { $0 == id }
+    guard ids[channel]?.isEmpty ?? false else { return false }
+    ids[channel] = nil
+    return true
+  }
+}
+
+/// The channels of the present connection: those that the server has confirmed, and the requests that wait to be sent.
+struct Subscriptions: Sendable {
   /// A request to send.
   enum Request: Sendable {
     case subscribeInvalidations
@@ -24,7 +48,6 @@ struct Subscriptions: Sendable {
   /// How long the channels after a subscription wait for others: shares are often made one after the other.
   static let pause = Duration.milliseconds(10)
 
-  private var listeners: [Name: [ReplicaID]] = [:]
   private(set) var confirmed: Set<Name> = []
   private var queue = Queue<Entry>()
   /// How many subscriptions have no answer. Until then, more channels may come that the next one can include.
@@ -32,34 +55,14 @@ struct Subscriptions: Sendable {
   /// When the next subscription may be sent.
   private var mayBeginAt: Instant?
 
-  /// Whether no replica listens to any channel.
-  var isEmpty: Bool { listeners.isEmpty }
-
   /// Whether a request waits to be sent.
   var isWaiting: Bool { queue.first != nil }
 
   /// When channels that wait for others are subscribed to; `nil`: none does.
   var next: Instant? { isWaiting && underWay == 0 ? mayBeginAt : nil }
 
-  /// The replicas that listen to a channel, the oldest first; `nil` if there is none.
-  func listeners(of channel: Name) -> [ReplicaID]? { listeners[channel] }
-
-  /// Whether the server has confirmed the channel on the present connection.
+  /// Whether the server has confirmed the channel.
   func isConfirmed(_ channel: Name) -> Bool { confirmed.contains(channel) }
-
-  /// Adds a replica. Returns whether it is the only one of its channel.
-  mutating func add(_ id: ReplicaID, to channel: Name) -> Bool {
-    listeners[channel, default: []].append(id)
-    return listeners[channel]?.count == 1
-  }
-
-  /// Removes a replica. Returns whether it was the last one of its channel.
-  mutating func remove(_ id: ReplicaID, from channel: Name) -> Bool {
-    listeners[channel]?.removeAll { $0 == id }
-    guard listeners[channel]?.isEmpty ?? false else { return false }
-    listeners[channel] = nil
-    return true
-  }
 
   /// Queues the channel on which the server tells of written keys.
   mutating func subscribeToInvalidations() { queue.append(.subscribeInvalidations) }
@@ -76,23 +79,18 @@ struct Subscriptions: Sendable {
     queue.append(.unsubscribe(channel.text))
   }
 
-  /// The server has confirmed a channel. Returns the replicas that listen to it.
-  mutating func confirm(_ channel: Name) -> [ReplicaID] {
-    guard let ids = listeners[channel] else { return [] }
-    confirmed.insert(channel)
-    return ids
-  }
-
-  /// The connection is gone.
-  mutating func disconnect() { (confirmed, queue, underWay, mayBeginAt) = ([], Queue(), 0, nil) }
+  /// The server has confirmed a channel.
+  mutating func confirm(_ channel: Name) { confirmed.insert(channel) }
 
   /// A subscription was answered.
   mutating func answered() { underWay -= 1 }
 
   /// Takes the next request.
   ///
-  /// - Parameter mayListen: Whether channels of values may be subscribed to yet.
-  mutating func next(mayListen: Bool, now: Instant) -> Request? {
+  /// - Parameters:
+  ///   - listeners: The replicas of each channel.
+  ///   - mayListen: Whether channels of values may be subscribed to yet.
+  mutating func next(for listeners: Listeners, mayListen: Bool, now: Instant) -> Request? {
     while let first = queue.first {
       switch first {
       case .subscribeInvalidations:

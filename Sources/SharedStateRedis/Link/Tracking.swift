@@ -1,4 +1,4 @@
-/// Whether the server reports which keys were written.
+/// Whether the server reports which keys were written, on the present connection.
 struct Tracking: Sendable {
   enum State: Sendable {
     case off
@@ -21,20 +21,15 @@ struct Tracking: Sendable {
 
   private(set) var state = State.off
   private var isQueued = false
-  /// Whether the refusal was reported. Once is enough, however often the link reconnects.
-  private var hasReportedRefusal = false
-  /// How many replicas detect foreign edits.
-  private var detectingReplicas = 0
   /// How many looks that an invalidation has led to have found nothing new, less those that are normal: a leaky bucket.
   private var futileLooks = 0.0
   private var lastFutileLook: Instant?
-  /// Whether its end was reported. Once is enough.
-  private var hasReportedFutility = false
-
-  private var values: Double { max(Double(detectingReplicas), Self.leastValues) }
 
   /// How much longer than usual invalidations are collected before the values are looked at.
-  var pauseFactor: Double {
+  ///
+  /// - Parameter values: How many values it tracks.
+  func pauseFactor(for values: Int) -> Double {
+    let values = max(Double(values), Self.leastValues)
     let pauses = min((futileLooks / (values * Self.looksBeforePause)).rounded(.down), Self.pauses)
     return (0..<Int(pauses)).reduce(1) { factor, _ in factor * Self.pauseFactor }
   }
@@ -42,25 +37,17 @@ struct Tracking: Sendable {
   /// A look that an invalidation has led to has found nothing new. The server's table of tracked keys is most likely too
   /// small: each look adds a key to it, which removes another one and reports that as written.
   ///
-  /// - Returns: Whether to report that tracking is ignored from now on.
-  mutating func foundNothing(now: Instant) -> Bool {
+  /// - Parameter values: How many values it tracks.
+  /// - Returns: Whether tracking is ignored from now on.
+  mutating func foundNothing(among values: Int, now: Instant) -> Bool {
+    let values = max(Double(values), Self.leastValues)
     let seconds = lastFutileLook.map { (now - $0) / .seconds(1) } ?? 0
     futileLooks = max(0, futileLooks - seconds * values * Self.normalRate) + 1
     lastFutileLook = now
     guard state == .on, futileLooks >= values * Self.looksBeforePause * Self.pauses else { return false }
     state = .futile
-    defer { hasReportedFutility = true }
-    return !hasReportedFutility
+    return true
   }
-
-  /// Whether it has to be requested.
-  var isNeeded: Bool { state == .off && detectingReplicas > 0 }
-
-  /// A replica that detects foreign edits is new.
-  mutating func join() { detectingReplicas += 1 }
-
-  /// A replica that detects foreign edits is gone.
-  mutating func leave() { detectingReplicas -= 1 }
 
   /// Queues the request.
   mutating func request() { (state, isQueued) = (.requested, true) }
@@ -78,13 +65,6 @@ struct Tracking: Sendable {
     return true
   }
 
-  /// The server has refused the request. Returns whether that is to be reported.
-  mutating func refuse() -> Bool {
-    state = .refused
-    defer { hasReportedRefusal = true }
-    return !hasReportedRefusal
-  }
-
-  /// The connection is gone.
-  mutating func disconnect() { (state, isQueued) = (.off, false) }
+  /// The server has refused the request.
+  mutating func refuse() { state = .refused }
 }

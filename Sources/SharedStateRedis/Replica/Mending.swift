@@ -124,11 +124,6 @@ struct Mending: Sendable {
     return absence != nil || wait != nil
   }
 
-  /// The connection is gone. The next one finds all of it out again.
-  mutating func disconnect() {
-    (repair, absence, wait) = (nil, nil, nil)
-  }
-
   /// This service has given a revision to a stored value, whose content the read reveals.
   mutating func adopted(_ revision: Revision, read: UInt64) {
     adopted = (revision, read)

@@ -13,7 +13,6 @@ struct Questions: Sendable {
   private(set) var asked: UInt64 = 0
   private(set) var sentReads: UInt64 = 0
   private(set) var answeredRead: UInt64 = 0
-  private(set) var openReads: [Read] = []
   /// For each explicit load, the read that has to be answered. An earlier one may have missed what the load asks for.
   private var loads: [UInt64: UInt64] = [:]
 
@@ -26,12 +25,11 @@ struct Questions: Sendable {
   /// Whether an explicit load waits for a read.
   var hasLoads: Bool { !loads.isEmpty }
 
-  /// A read is about to be sent. Returns its number.
-  mutating func askRead(evidence: UInt64) -> UInt64 {
+  /// A read is about to be sent.
+  mutating func askRead(evidence: UInt64) -> Read {
     sentReads += 1
     asked += 1
-    openReads.append(Read(number: sentReads, question: asked, evidence: evidence))
-    return sentReads
+    return Read(number: sentReads, question: asked, evidence: evidence)
   }
 
   /// A commit is about to be sent. Returns its number among all questions.
@@ -41,22 +39,7 @@ struct Questions: Sendable {
   }
 
   /// A read was answered, and so were the ones before it.
-  ///
-  /// - Parameter evidence: The present count, for a read that is no longer known.
-  mutating func answer(read number: UInt64, evidence: UInt64) -> Read {
-    var read = Read(number: number, question: asked, evidence: evidence)
-    while let first = openReads.first, first.number <= number {
-      read = first
-      openReads.removeFirst()
-    }
-    answeredRead = max(answeredRead, number)
-    return read
-  }
-
-  /// The connection is gone: the open reads stay without an answer.
-  mutating func disconnect() {
-    openReads = []
-  }
+  mutating func answer(read number: UInt64) { answeredRead = max(answeredRead, number) }
 
   /// Lets an explicit load wait for the next read.
   mutating func load(_ waiter: UInt64) {

@@ -12,7 +12,7 @@ extension Replica {
   ) -> [Action] {
     guard let job = inFlight, job.operation == operation else { return [] }
     outgoing = .nothing
-    refusal = nil
+    online?.refusal = nil
     switch reply {
     case .committed(let revision, let parent, let shortfall):
       // The server refuses older operations of this service from now on. It does not remember restorations.
@@ -107,7 +107,7 @@ extension Replica {
     case .adopt:
       // The message carries the adopted document, unless it is lost or still on its way.
       if confirmed.revision == revision { return [.report(.adopted(revision))] }
-      mending.adopted(revision, read: questions.nextRead)
+      online?.mending.adopted(revision, read: questions.nextRead)
       return [.report(.adopted(revision)), .read]
     case .merge, .giveBack:
       guard revision > held.revision, !job.isRedrafted else { return [.report(.merged(revision)), .read] }
@@ -173,7 +173,7 @@ extension Replica {
       if stored.meta == nil, stored.content == .absent { return follow(stored, vitals) }
       // The version left on the server counts once it has a revision.
       let actions = show(stored)
-      mending.plan(.adopt, of: stored)
+      online?.mending.plan(.adopt, of: stored)
       return actions
     case .updates:
       guard isDecided(job, by: stored, hasForgotten, vitals) else {
@@ -201,7 +201,7 @@ extension Replica {
   /// Whether the stored value proves that a commit has not taken effect.
   private func isDecided(_ job: Job, by stored: StoredValue, _ hasForgotten: Bool, _ vitals: Vitals) -> Bool {
     guard job.isInterrupted else { return true }
-    let isSameServer = job.runID != nil && job.runID == circumstances.runID
+    let isSameServer = job.runID != nil && job.runID == online?.circumstances.runID
     // The version that it has made may be gone together with the list of operations. An older version that is restored
     // then begins another list.
     let mayBeEvicted = vitals.evictions != job.sighting?.evictions
@@ -259,7 +259,9 @@ extension Replica {
   mutating func commitRefused(_ error: RedisSharedStateError, operation: Operation) -> [Action] {
     guard var job = inFlight, job.operation == operation else { return [] }
     if error.isTransient, !job.isRepair {
-      (job.isSent, isPausing, refusal) = (false, true, error)
+      job.isSent = false
+      online?.isPausing = true
+      online?.refusal = error
       outgoing = .commit(job)
       if job.isLocalChange { reports.saveFailed() }
       return (job.isLocalChange ? [.status(.saveError(error))] : []) + advance() + [.retryLater]
@@ -269,11 +271,11 @@ extension Replica {
       giveUp(job)
       guard !error.isPermanent else {
         // Another service will make the repair. The stored value is shown.
-        mending.forbid()
+        online?.mending.forbid()
         return [.read] + advance()
       }
-      mending.plan(again: repair)
-      isPausing = true
+      online?.mending.plan(again: repair)
+      online?.isPausing = true
       return advance() + [.retryLater]
     case .updates:
       giveUp(job)
@@ -283,7 +285,7 @@ extension Replica {
       return resume(job.waiters.all, error) + settle(stamp: min(stamp, pending.settledStamp)) + advance()
     case .change:
       job.isSent = false
-      isPausing = true
+      online?.isPausing = true
       reports.saveFailed()
       // Waiters for a later snapshot and updates are told as well: they would have to wait behind this change.
       let waiting = job.waiters.takeAll() + pending.takeWaiters()
@@ -301,7 +303,7 @@ extension Replica {
     var actions: [Action] = []
     if isUnread {
       // A service that may not read the value does not overwrite it.
-      if phase == .live { phase = .reading }
+      if phase == .live { online?.phase = .reading }
       reports.loadStatusChanged()
       actions += [.status(.loading(false)), .status(.loadError(error))] + resume(questions.takeLoads(), error)
     }
@@ -325,7 +327,7 @@ extension Replica {
 
   /// The pause after a refusal is over.
   package mutating func retry() -> [Action] {
-    isPausing = false
+    online?.isPausing = false
     return advance()
   }
 

@@ -34,13 +34,13 @@ extension Replica {
     case .reference:
       // This is most likely the echo of our own commit. Wait for the reply, which tells.
       guard isCommitUnderWay else { return actions + [.read] }
-      referenced = max(referenced, message.revision)
+      if let known = online?.referenced { online?.referenced = max(known, message.revision) }
       return actions
     }
     // Only a read refuses a document that is too large, because it names the size.
     if content.size > policy.maximumBytes { return actions + [.read] }
     // The value may have been deleted after the message.
-    if mending.overtaken() { actions.append(.read) }
+    if online?.mending.overtaken() ?? false { actions.append(.read) }
     evidence.raiseFloor(to: message.revision)
     evidence.hold(message.meta, content, vitals)
     return actions + confirm(content, message.revision, message.meta, isByWriter: true) + advance()
@@ -68,9 +68,10 @@ extension Replica {
 
   /// The held version was announced once more: another service was faster to restore it.
   private mutating func restored() -> [Action] {
-    let isAwaited = mending.repair?.kind == .restore || mending.absence != nil || mending.wait != nil
+    let isAwaited =
+      online?.mending.repair?.kind == .restore || online?.mending.absence != nil || online?.mending.wait != nil
     guard !isVerified || isAwaited else { return [] }
-    mending.restoredElsewhere()
+    online?.mending.restoredElsewhere()
     confirmed.restored()
     evidence.outdateQuestions()
     return advance()
@@ -102,10 +103,10 @@ extension Replica {
     let state = State(revision: stored.revision, content: stored.content)
     // If two answers arrive out of order, either may be the newer one.
     let isOvertaken = number < questions.answeredRead && state != confirmed.state
-    let read = questions.answer(read: number, evidence: evidence.changes)
+    let read = answer(read: number)
     let isFirst = !isVerified
-    if phase == .reading { phase = .live }
-    isVerified = true
+    if phase == .reading { online?.phase = .live }
+    online?.isVerified = true
     let isOutdated = isOvertaken || read.evidence != evidence.changes && !isNewer(stored)
     let actions = isOutdated ? [.read] : look(at: stored, question: read.question, isFirst: isFirst, vitals: vitals)
     outcomes.finish(pending.verify(read: number, state))
@@ -114,11 +115,25 @@ extension Replica {
     return actions + (isExpiring ? [.readLater(milliseconds: policy.timeToLive)] : []) + advance()
   }
 
+  /// A read was answered, and so were the ones before it. Returns it, or a new one if it is not known any more.
+  private mutating func answer(read number: UInt64) -> Questions.Read {
+    questions.answer(read: number)
+    var read = Questions.Read(number: number, question: questions.asked, evidence: evidence.changes)
+    while let first = online?.reads.first, first.number <= number {
+      read = first
+      online?.reads.removeFirst()
+    }
+    return read
+  }
+
+  /// Whether a read was answered since the connection was made.
+  private var isVerified: Bool { online?.isVerified ?? false }
+
   /// The server has told how many keys it has evicted, after a value was found missing.
   ///
   /// - Parameter vitals: `nil` if the server no longer tells.
   package mutating func counted(_ vitals: Vitals?) -> [Action] {
-    guard let absence = mending.takeAbsence() else { return [] }
+    guard let absence = online?.mending.takeAbsence() else { return [] }
     // A message or a read has told something else since.
     guard evidence.changes == absence.evidence else { return [.read] + advance() }
     return judge(absence.stored, absence.isFirst, vitals) + advance()
@@ -126,7 +141,7 @@ extension Replica {
 
   /// The grace period for other services is over.
   mutating func graceEnded(_ grace: Grace) -> [Action] {
-    mending.end(grace) ? [.read] : []
+    online?.mending.end(grace) ?? false ? [.read] : []
   }
 
   /// An attempt to show a state has ended.
@@ -192,12 +207,12 @@ extension Replica {
     evidence.decide(by: stored.meta)
     // The repair for this stored value is under way already.
     let underWay = isCommitUnderWay ? repairUnderWay : nil
-    if stored == underWay?.stored || stored == mending.repair?.stored {
-      mending.takeAbsence()
+    if stored == underWay?.stored || stored == online?.mending.repair?.stored {
+      online?.mending.takeAbsence()
       return []
     }
     if isAboutEvictions(stored, vitals) {
-      mending.wait(for: Mending.Absence(stored: stored, isFirst: isFirst, evidence: evidence.changes))
+      online?.mending.wait(for: Mending.Absence(stored: stored, isFirst: isFirst, evidence: evidence.changes))
       return [.count]
     }
     return judge(stored, isFirst, vitals)
@@ -222,17 +237,17 @@ extension Replica {
     _ isFirst: Bool,
     _ vitals: Vitals?
   ) -> [Action] {
-    mending.takeAbsence()
+    online?.mending.takeAbsence()
     let findings = Findings(
       stored: stored,
       held: held,
       memory: evidence.memory,
       vitals: vitals,
       isFirst: isFirst,
-      grace: mending.wait.flatMap { $0.isOver && $0.stored == stored ? $0.grace : nil }
+      grace: online?.mending.wait.flatMap { $0.isOver && $0.stored == stored ? $0.grace : nil }
     )
     let verdict = adapted(findings.verdict, to: stored)
-    if case .wait = verdict {} else { mending.stopWaiting() }
+    if case .wait = verdict {} else { online?.mending.stopWaiting() }
     return act(on: verdict, stored, vitals)
   }
 
@@ -245,10 +260,10 @@ extension Replica {
 
   /// The verdict as the key's policy and the server's permissions allow it.
   private func adapted(_ verdict: Verdict, to stored: StoredValue) -> Verdict {
-    let mayRestore = policy.dataLoss == .reseed && circumstances.mayRestore
+    let mayRestore = policy.dataLoss == .reseed && online?.circumstances.mayRestore ?? true
     // A later version is gone for good. The older one that another service has restored gets a revision above it.
     if verdict == .follow, mayRestore, isOlderThanGone(stored) { return adapted(.adopt, to: stored) }
-    if !mending.isPermitted {
+    if online?.mending.isPermitted == false {
       switch verdict {
       case .restore, .giveBack, .wait(.antiEntropy): return .leave
       case .merge: return .follow
@@ -269,7 +284,7 @@ extension Replica {
     }
     // A local change must not wait for a whole anti-entropy interval.
     if verdict == .wait(.antiEntropy), hasPendingChange {
-      return mending.wait?.isOver ?? false ? .giveBack : .wait(.moment)
+      return online?.mending.wait?.isOver ?? false ? .giveBack : .wait(.moment)
     }
     // A later version was confirmed and is gone. Restoring the held one would go back, so it gets a new revision.
     let isLater = confirmed.revision > held.revision
@@ -283,10 +298,10 @@ extension Replica {
       let isLoss = held.meta.map { held in stored.meta.map { !$0.lineage.covers(held.version) } ?? true } ?? false
       return (isLoss ? reportLoss(of: stored) : []) + follow(stored, vitals)
     case .show:
-      mending.drop()
+      online?.mending.drop()
       return show(stored)
     case .leave:
-      mending.drop()
+      online?.mending.drop()
       // An edit that is shown was evicted before it had a revision.
       let isEdited = held.restorable == nil && confirmed.content.document != nil
       if isEdited, stored.content == .absent { return show(stored) }
@@ -295,33 +310,33 @@ extension Replica {
     case .adopt:
       let isLoss = stored.revision < held.revision && stored.content != confirmed.content
       let actions = (isLoss ? reportLoss(of: stored) : []) + show(stored)
-      mending.plan(.adopt, of: stored)
+      online?.mending.plan(.adopt, of: stored)
       return actions
     case .restore:
       // An edit may have been shown meanwhile, and was evicted with the rest.
       let isShown = confirmed.state == State(revision: held.revision, content: held.content)
       let actions = isShown ? [] : confirm(held.content, held.revision, held.meta)
-      mending.plan(.restore, of: stored)
+      online?.mending.plan(.restore, of: stored)
       guard !isShown else { return reportLoss(of: stored) }
       // The box has the held version if it was made here and no other state was shown since.
       if shown.isMadeHere(held) { shown.markReflected() }
       return reportLoss(of: stored) + actions
     case .merge:
-      mending.plan(.merge, of: stored)
+      online?.mending.plan(.merge, of: stored)
       return reportLoss(of: stored)
     case .giveBack:
-      mending.plan(.giveBack, of: stored)
+      online?.mending.plan(.giveBack, of: stored)
       return reportLoss(of: stored)
     case .wait(let grace):
-      mending.drop()
+      online?.mending.drop()
       let actions = stored.document == nil ? [] : show(stored)
-      return mending.wait(grace, for: stored) ? actions + [.wait(grace)] : actions
+      return online?.mending.wait(grace, for: stored) ?? false ? actions + [.wait(grace)] : actions
     }
   }
 
   /// Takes the stored value as the held version, and shows it.
   mutating func follow(_ stored: StoredValue, _ vitals: Vitals?) -> [Action] {
-    mending.drop()
+    online?.mending.drop()
     evidence.hold(stored.meta, stored.content, vitals)
     if stored.meta == nil, policy.dataLoss == .reseed { return show(stored) }
     let isKnown = stored.revision == confirmed.revision && stored.content == confirmed.content && unreadable == nil
@@ -356,7 +371,7 @@ extension Replica {
     isByWriter: Bool = false
   ) -> [Action] {
     // A newer version makes the repair pointless.
-    if revision > confirmed.revision { mending.drop() }
+    if revision > confirmed.revision { online?.mending.drop() }
     let before = confirmed.content
     confirmed.take(content, at: revision, meta, isMetaCertain: isMetaCertain, isByWriter: isByWriter)
     if shown.sight == .reflected, changesNothing(after: before) {

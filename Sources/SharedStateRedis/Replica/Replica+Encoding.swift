@@ -65,7 +65,7 @@ extension Replica {
   /// - Returns: The work whose result ``encoded(_:operation:)`` expects; `nil` if there is none.
   mutating func beginEncoding() -> Encoding? {
     guard mayBeginCommit, inFlight == nil, shown.showing == nil else { return nil }
-    if let repair = mending.repair {
+    if let repair = online?.mending.repair {
       guard repair.kind == .merge, case .merge(let documents) = fork(of: repair) else { return nil }
       return begin(makeEncoding(of: [], merging: documents))
     }
@@ -122,14 +122,14 @@ extension Replica {
 
   private mutating func finish(merge encoded: Encoded, of documents: Fork.Documents) -> [Action] {
     // The stored value or the held version may have changed meanwhile.
-    if let repair = mending.repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
+    if let repair = online?.mending.repair, repair.kind == .merge, case .merge(documents) = fork(of: repair) {
       let merged = try? encoded.result.get()?.merged
       // If the two cannot be merged, the stored document stays. A service that knows more may still merge them.
       let outcome = Fork.Outcome(
         content: .document(merged ?? documents.stored),
         included: merged.flatMap { _ in held.meta?.lineage }
       )
-      mending.merged(Fork.Merged(documents: documents, outcome: outcome))
+      online?.mending.merged(Fork.Merged(documents: documents, outcome: outcome))
     }
     return advance()
   }

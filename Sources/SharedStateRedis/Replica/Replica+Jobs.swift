@@ -137,13 +137,15 @@ extension Replica {
     nextOperation: () -> Operation
   ) -> (command: RedisRequest.Command, operation: Operation, bytes: Int)? {
     guard mayBeginCommit, shown.showing == nil else { return nil }
-    if let repair = mending.repair, isPointless(repair) { mending.drop() }
+    if let repair = online?.mending.repair, isPointless(repair) { online?.mending.drop() }
     if let job = inFlight, job.isAbandoned || isPointless(job) { giveUp(job) }
     if inFlight == nil { beginJob(nextOperation) }
     guard var job = inFlight, !job.isSent else { return nil }
     guard maySend(job) else { return nil }
     (job.isSent, job.question, job.evidence) = (true, questions.askCommit(), evidence.changes)
-    if !job.isInterrupted { (job.floor, job.runID, job.sighting) = (evidence.floor, circumstances.runID, vitals) }
+    if !job.isInterrupted {
+      (job.floor, job.runID, job.sighting) = (evidence.floor, online?.circumstances.runID, vitals)
+    }
     if !job.isInterrupted { job.lineages = [] }
     if mustDraft(job, in: vitals.era) { draft(&job, in: vitals.era) }
     outgoing = .commit(job)
@@ -230,9 +232,9 @@ extension Replica {
 
   /// Begins a job that needs no encoding: a repair or a reset.
   private mutating func beginJob(_ nextOperation: () -> Operation) {
-    if let repair = mending.repair {
+    if let repair = online?.mending.repair {
       if awaitsMerge(repair) { return }
-      mending.drop()
+      online?.mending.drop()
       var expectation = Job.Expectation()
       (expectation.meta, expectation.content) = (repair.stored.meta, repair.stored.content)
       if repair.kind == .merge, repair.stored.meta == nil { expectation.basis = repair.stored.document }

@@ -19,6 +19,25 @@ package struct Replica: Sendable {
     case live
   }
 
+  /// What a replica knows, and has to do, for as long as the link is connected.
+  struct Online: Sendable {
+    var phase = Phase.subscribing
+    let circumstances: Circumstances
+    /// Whether a read was answered.
+    var isVerified = false
+    /// The reads without an answer.
+    var reads: [Questions.Read] = []
+    /// The newest change that was announced without its document while our own commit was under way.
+    var referenced = Revision.none
+    var mending = Mending()
+    /// Whether the pause after a refused commit is still running.
+    var isPausing = false
+    /// Why the server has refused the last commit, if the reason passes by itself.
+    var refusal: RedisSharedStateError?
+
+    init(_ circumstances: Circumstances) { self.circumstances = circumstances }
+  }
+
   /// A state of the value in Redis.
   package struct State: Hashable, Sendable {
     package var revision: Revision
@@ -137,17 +156,12 @@ package struct Replica: Sendable {
   package let name: String
   let names: KeyNames
   package let policy: ReplicaPolicy
-  package internal(set) var phase = Phase.offline
-  var circumstances = Circumstances()
-  /// Whether a read was answered since the connection was made.
-  var isVerified = false
+  /// `nil` unless the link is connected.
+  var online: Online?
 
   /// What the server is known to have.
   var confirmed = Confirmed()
   var evidence = Evidence()
-  /// The newest change that was announced without its document while our own commit was under way.
-  var referenced = Revision.none
-  var mending = Mending()
   var shown = Shown()
   var questions = Questions()
   var reports = Reports()
@@ -157,16 +171,14 @@ package struct Replica: Sendable {
   /// Whether a commit was given up while its outcome was unknown. The broken connection may still deliver it, which
   /// must not be taken for the effect of another commit.
   var hasUndecided = false
-  /// Whether the pause after a refused commit is still running.
-  var isPausing = false
-  /// Why the server has refused the last commit, if the reason passes by itself.
-  var refusal: RedisSharedStateError?
 
   package init(name: String, names: KeyNames, policy: ReplicaPolicy) {
     self.name = name
     self.names = names
     self.policy = policy
   }
+
+  package var phase: Phase { online?.phase ?? .offline }
 
   /// Whether a local change, or a reset, is not acknowledged.
   var hasPendingChange: Bool {
@@ -189,7 +201,7 @@ package struct Replica: Sendable {
   /// Whether it neither has anything to commit nor commits anything.
   var hasNothingToCommit: Bool {
     guard case .nothing = outgoing else { return false }
-    return !isWanted && mending.repair == nil
+    return !isWanted && online?.mending.repair == nil
   }
 
   /// The repair that is being committed.
@@ -199,23 +211,28 @@ package struct Replica: Sendable {
 
   /// Whether a remote state has not reached the box yet.
   package var isBehind: Bool {
-    shown.showing != nil || shown.sight == .unknown || referenced > confirmed.revision
+    shown.showing != nil || shown.sight == .unknown || isReferenceNews
   }
+
+  /// Whether a change was announced without its document that is newer than the confirmed state.
+  private var isReferenceNews: Bool { online.map { $0.referenced > confirmed.revision } ?? false }
 
   /// Whether the base of a commit is known, and no commit is being encoded.
   var mayBeginCommit: Bool {
-    phase == .live && outgoing.encoding == nil && !isAdoptedUnknown && mending.absence == nil && mending.wait == nil
+    phase == .live && outgoing.encoding == nil && !isAdoptedUnknown && online?.mending.absence == nil
+      && online?.mending.wait == nil
       && evidence.alternatives.isEmpty
   }
 
   /// Whether the stored version is about to be merged with the lost one. The result is shown then.
   private var isMerging: Bool {
-    repairUnderWay?.kind == .merge || mending.repair?.kind == .merge && !isPausing
+    repairUnderWay?.kind == .merge || online?.mending.repair?.kind == .merge && online?.isPausing == false
   }
 
   /// Whether the content of this service's last adoption is not known yet.
   var isAdoptedUnknown: Bool {
-    mending.adopted.revision > confirmed.revision && mending.adopted.read > questions.answeredRead
+    guard let adopted = online?.mending.adopted else { return false }
+    return adopted.revision > confirmed.revision && adopted.read > questions.answeredRead
   }
 
   /// Whether a commit was sent and not answered, so that an announcement may be its echo.
@@ -234,10 +251,7 @@ package struct Replica: Sendable {
 
   /// The link is connected, and subscribes to the channel next.
   package mutating func connected(_ circumstances: Circumstances) {
-    phase = .subscribing
-    isPausing = false
-    mending.permit()
-    self.circumstances = circumstances
+    online = Online(circumstances)
   }
 
   /// The channel is subscribed to: no change can be missed from now on, so read.
@@ -245,21 +259,16 @@ package struct Replica: Sendable {
   /// That holds even for a channel that was subscribed to before: a share that was dropped and made again has
   /// unsubscribed in between.
   package mutating func subscribed() -> [Action] {
-    if phase == .subscribing { phase = .reading }
+    if phase == .subscribing { online?.phase = .reading }
     return [.read]
   }
 
   /// Why the server keeps a waiter waiting although it answers; `nil` if it does not.
-  func refusal(of waiter: UInt64) -> RedisSharedStateError? { questions.isLoading(waiter) ? nil : refusal }
+  func refusal(of waiter: UInt64) -> RedisSharedStateError? { questions.isLoading(waiter) ? nil : online?.refusal }
 
   /// The connection is gone. The box may be stale from now on, and its `loadError` says so.
   package mutating func disconnected(_ error: RedisSharedStateError) -> [Action] {
-    phase = .offline
-    isVerified = false
-    refusal = nil
-    questions.disconnect()
-    mending.disconnect()
-    referenced = .none
+    online = nil
     reports.loadStatusChanged()
     pending.disconnect()
     if let job = inFlight?.interrupted {
@@ -277,7 +286,11 @@ package struct Replica: Sendable {
   }
 
   /// A read is about to be sent. Returns its number.
-  mutating func beginRead() -> UInt64 { questions.askRead(evidence: evidence.changes) }
+  mutating func beginRead() -> UInt64 {
+    let read = questions.askRead(evidence: evidence.changes)
+    online?.reads.append(read)
+    return read.number
+  }
 
   // MARK: The next step
 
@@ -286,8 +299,8 @@ package struct Replica: Sendable {
     guard shown.showing == nil else { return [] }
     var actions: [Action] = []
     if !isCommitUnderWay {
-      if referenced > confirmed.revision { actions.append(.read) }
-      referenced = .none
+      if isReferenceNews { actions.append(.read) }
+      online?.referenced = .none
     }
     if let delivery = nextDelivery() { return actions + [.show(delivery)] }
     let told = outcomes.takeAll().flatMap { resume($0.waiters, $0.error) }
@@ -322,7 +335,7 @@ package struct Replica: Sendable {
   }
 
   private mutating func nextCommit() -> [Action] {
-    guard mayBeginCommit, !isPausing, !isCommitUnderWay else { return [] }
+    guard mayBeginCommit, online?.isPausing == false, !isCommitUnderWay else { return [] }
     if let job = inFlight {
       if passesOverHeld(job) {
         giveUp(job)
@@ -332,7 +345,7 @@ package struct Replica: Sendable {
       giveUp(job)
       return putBack(job, nil) + nextCommit()
     }
-    if mending.repair != nil || pending.reset != nil { return [.commit] }
+    if online?.mending.repair != nil || pending.reset != nil { return [.commit] }
     let refused = refuseUpdates()
     if !pending.updates.isEmpty, pending.verification == nil { return refused + [.commit] }
     guard pending.hasSnapshot else { return refused }
@@ -342,7 +355,7 @@ package struct Replica: Sendable {
   /// Whether updates that are to be sent again would take effect on a version older than the held one: the server has
   /// lost that, and has again the version that they expect.
   private func passesOverHeld(_ job: Job) -> Bool {
-    guard case .updates = job.purpose, job.isInterrupted, let meta = held.meta, let repair = mending.repair,
+    guard case .updates = job.purpose, job.isInterrupted, let meta = held.meta, let repair = online?.mending.repair,
       repair.kind == .restore || repair.kind == .giveBack
     else { return false }
     return repair.stored.revision == job.expected && meta.revision > job.expected
@@ -356,7 +369,9 @@ package struct Replica: Sendable {
     if maySend(job) {
       guard unreadable == nil else { return !job.isLocalChange && !job.isInterrupted }
       // Its base was edited, or has expired.
-      if let repair = mending.repair, repair.kind != .restore, job.isUndone(at: repair.stored.revision) { return true }
+      if let repair = online?.mending.repair, repair.kind != .restore, job.isUndone(at: repair.stored.revision) {
+        return true
+      }
       let isEdited = job.expected == confirmed.storedRevision && job.expectation.content != confirmed.content
       return isEdited && job.isUndone(at: confirmed.storedRevision)
     }
@@ -364,7 +379,7 @@ package struct Replica: Sendable {
     if mayCommit { return true }
     if let reset = pending.reset, let stamp = job.stamp, reset.stamp >= stamp { return true }
     // A server that has lost data does not remember the job either, so it may as well be made anew.
-    return mending.repair.map { $0.kind != .adopt || !job.isInterrupted } ?? false
+    return online?.mending.repair.map { $0.kind != .adopt || !job.isInterrupted } ?? false
   }
 
   /// Makes the commit anew if the stored value has changed, or became unreadable, while it was being encoded.
@@ -400,7 +415,7 @@ package struct Replica: Sendable {
 
   /// Reports that the box is up to date, or that the stored document cannot be read, once no delivery is pending.
   private mutating func loaded() -> [Action] {
-    guard phase == .live, shown.sight != .unknown, mending.absence == nil, !isMerging else { return [] }
+    guard phase == .live, shown.sight != .unknown, online?.mending.absence == nil, !isMerging else { return [] }
     shown.finishLoading()
     let resumed = resume(questions.takeAnsweredLoads(), unreadable)
     guard !questions.hasLoads, reports.loaded(unreadable) else { return resumed }

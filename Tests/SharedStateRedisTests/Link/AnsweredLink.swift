@@ -98,7 +98,9 @@ struct AnsweredLink {
   private mutating func exchange(_ requests: [RedisRequest], on purpose: ConnectionPurpose) -> Threads.Report {
     if let error = breaks[purpose] { return .failed(error) }
     if requests.isEmpty { return .arrived([], hasHeard: false) }
-    if purpose == .writer, link.breaks.alone != nil { companions += link.commits.underWay - 1 }
+    if purpose == .writer, let online = link.online, online.suspects.alone != nil {
+      companions += online.commits.underWay - 1
+    }
     now += roundTrip
     var replies: [RedisEvent] = []
     do {

@@ -83,7 +83,7 @@ struct LinkBreaksTests {
     #expect(service.companions == 0)
     // Only the poison has the error.
     let poison = try #require(service.id(of: "poison"))
-    #expect(service.saveErrors[poison] == LinkState.Breaks.error)
+    #expect(service.saveErrors[poison] == Breaks.Kind.commit.error)
     #expect(Set(service.saveErrors.keys) == [poison])
     #expect(service.link.pendingChanges == 1)
     // Changes of other values are stored at once meanwhile.
@@ -110,7 +110,7 @@ struct LinkBreaksTests {
         let told = service.resumed.count
         _ = try service.link.save(poison, stamp: 1, now: service.now)
         service.run(for: .seconds(20)) { $0.resumed.count > told }
-        #expect(service.resumed.last == .some(LinkState.Breaks.error))
+        #expect(service.resumed.last == .some(Breaks.Kind.commit.error))
         guard service.now < Instant.now + .seconds(400) else { break }
       }
       #expect(server.breaks - before <= 14)
@@ -148,7 +148,7 @@ struct LinkBreaksTests {
     var service = try server.service(names + ["new"])
     service.run(for: .seconds(1))
     server.breakTwice(&service, at: names)
-    #expect(service.link.members.ids.count { service.link.breaks.isSuspect($0) } == 200)
+    #expect(service.link.members.ids.count { service.link.breaks.isSuspect($0, .commit) } == 200)
     service.run(for: .seconds(1)) { $0.link.session.phase == .connected }
     // A new change comes first.
     service.change(["new"])

@@ -72,7 +72,7 @@ struct LinkBrokenReadTests {
       let heard = service.resumed.count
       _ = try service.link.load(id, now: service.now)
       service.run(for: .seconds(20)) { $0.resumed.count > heard }
-      #expect(service.resumed.last == .some(LinkState.Breaks.readError))
+      #expect(service.resumed.last == .some(Breaks.Kind.read.error))
     }
     #expect(server.breaks - before <= 40)
     server.poison = []
@@ -104,12 +104,14 @@ struct LinkBrokenReadTests {
       service.run(for: .milliseconds(100)) { service in
         let requests = service.link.connections.unanswered(on: .writer)
         let isReading = requests.contains { if case .read = $0 { true } else { false } }
-        if service.link.reads.isHoldingBack, isReading { isAlone = isAlone && service.link.commits.underWay == 0 }
+        if let online = service.link.online, online.reads.isHoldingBack, isReading {
+          isAlone = isAlone && online.commits.underWay == 0
+        }
         return false
       }
     }
     #expect(isAlone)
-    let blamed = service.saveErrors.filter { $0.value == LinkState.Breaks.error }.keys
+    let blamed = service.saveErrors.filter { $0.value == Breaks.Kind.commit.error }.keys
     #expect(blamed.isEmpty)
     // Every other value was read, whether or not the last break has just occurred.
     #expect(live(service).count >= names.count - 1 || service.link.session.phase != .connected)

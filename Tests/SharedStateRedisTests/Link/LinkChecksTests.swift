@@ -45,12 +45,12 @@ struct LinkChecksTests {
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
     _ = link.takeEffects()
     link.told(.evicting, to: [id], epoch: link.session.epoch, now: start)
-    #expect(link.vitals.announced == .calm)
+    #expect(link.announcedVitals == .calm)
     #expect(link.takeEffects().contains { if case .wake(.subscriber) = $0 { true } else { false } })
     let question = try #require(try link.someWork(for: .subscriber, now: start).requests.last)
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
     link.arrived([.reply(id: question.id, .pong)], on: .subscriber, epoch: link.session.epoch, now: start)
-    #expect(link.vitals.announced == .evicting)
+    #expect(link.announcedVitals == .evicting)
     #expect(try link.someWork(for: .subscriber, now: start).requests.isEmpty)
   }
 
@@ -107,41 +107,46 @@ struct LinkChecksTests {
   @Test("Bounded: invalidations without a change are answered ever more slowly, and then no more")
   func futileTracking() throws {
     var tracking = Tracking()
-    for _ in 0..<100 { tracking.join() }
     tracking.request()
     _ = tracking.accept()
     var pauses: Set<Double> = []
     var looks = 0
     while tracking.state == .on, looks < 10_000 {
-      pauses.insert(tracking.pauseFactor)
+      pauses.insert(tracking.pauseFactor(for: 100))
       looks += 1
       // The table loses every key once in a second.
-      let isReported = tracking.foundNothing(now: start + .milliseconds(10) * looks)
-      #expect(isReported == (tracking.state == .futile))
+      let isFutile = tracking.foundNothing(among: 100, now: start + .milliseconds(10) * looks)
+      #expect(isFutile == (tracking.state == .futile))
     }
     #expect(tracking.state == .futile)
     #expect(pauses == [1, 4, 16, 64])
     #expect(looks < 1_000)
-    // Another connection tries again, and nothing is reported twice.
-    tracking.disconnect()
-    tracking.request()
-    _ = tracking.accept()
-    let after = start + .seconds(100)
-    var isReportedAgain = tracking.foundNothing(now: after)
-    #expect(tracking.state == .on)
-    for _ in 0..<1_000 { isReportedAgain = tracking.foundNothing(now: after) || isReportedAgain }
-    #expect(tracking.state == .futile)
-    #expect(!isReportedAgain)
+  }
+
+  @Test("what a server does not do is reported once, however often the link reconnects")
+  func reportedOnce() throws {
+    var link = LinkState.make()
+    _ = try link.join("a")
+    var reports = 0
+    for attempt in 1...3 {
+      let now = start + .seconds(100 * attempt)
+      _ = link.instruction(for: .writer, now: now)
+      link.connect(at: now)
+      reports += link.takeEffects().count { if case .vitalsRefused = $0 { true } else { false } }
+      #expect(link.online != nil)
+      link.failed(epoch: link.session.epoch, error: .lost, now: now)
+      #expect(link.online == nil)
+    }
+    #expect(reports == 1)
   }
 
   @Test("ForeignEditsSeen: a client that rewrites every value once a minute does not make tracking futile")
   func rewrittenValues() {
     var tracking = Tracking()
-    for _ in 0..<500 { tracking.join() }
     tracking.request()
     _ = tracking.accept()
     for minute in 0..<60 {
-      for _ in 0..<500 { _ = tracking.foundNothing(now: start + .seconds(60 * minute)) }
+      for _ in 0..<500 { _ = tracking.foundNothing(among: 500, now: start + .seconds(60 * minute)) }
     }
     #expect(tracking.state == .on)
   }
@@ -403,14 +408,14 @@ struct LinkChecksTests {
     var link = LinkState(configuration: configuration, seed: 1)
     let names = KeyNames(namespace: "ns:", name: "a", database: 0)
     let id = try link.join(names, name: "a", valueType: "Int", policy: ReplicaPolicy(writer: configuration.writer))
-    link.connect(at: start, showing: isStored ? .document(7, "7") : StoredValue(meta: nil, content: .absent))
+    link.connect(at: start, showing: isStored ? .document(7, "7") : .tombstone(7))
     let payload = message.payload(on: names.channel, provenBy: link.secrets.newest)
     let events = [RedisEvent.message(channel: names.channel, payload: payload), .invalidated([names.value])]
     link.arrived(events, on: .subscriber, epoch: link.session.epoch, now: start)
-    #expect((link.checks.first(.checks) == nil) == isExplained)
+    #expect((link.online?.reads.first(.check) == nil) == isExplained)
     // A repeated message explains nothing, and an edit a moment later is an edit.
     link.arrived(events, on: .subscriber, epoch: link.session.epoch, now: start)
-    #expect(link.checks.first(.checks) == id)
+    #expect(link.online?.reads.first(.check) == id)
   }
 
   @Test("Bounded: own writes are compared at most 5,000 times a second, and delay no other comparison")
@@ -483,8 +488,9 @@ struct LinkChecksTests {
     let reply = isAdoption ? committed : conflict
     link.arrived([.reply(id: request, reply)], on: .writer, epoch: link.session.epoch, now: start)
     link.arrived([.invalidated(["edited"])], on: .subscriber, epoch: link.session.epoch, now: start)
-    #expect(link.checks.first(.checks) == id)
-    #expect(link.checks.isEmpty(.ownChecks))
+    // After an adoption it is read at once.
+    #expect(link.online?.reads.first(isAdoption ? .behind : .check) == id)
+    #expect(link.online?.reads.count(.ownCheck) == 0)
   }
 
   @Test("a value that is written while it waits for its comparison is compared once")

@@ -34,7 +34,7 @@ extension LinkState {
     start()
     for purpose in ConnectionPurpose.allCases { connected(purpose, epoch: session.epoch, now: now) }
     // The transcripts begin after that.
-    _ = secrets.takeQuestion(now: now)
+    _ = online?.secretReads.takeQuestion(now: now)
   }
 
   /// One step of a transcript: takes what the threads are to send now, and hands in the answers at the same moment. A
@@ -62,6 +62,7 @@ extension LinkState {
           reply = .summaries(names.map { _ in StoredSummary(of: stored, listeners: listeners) })
         case .ping, .role: reply = .pong
         case .secret: reply = .secret(nil)
+        case .vitals: reply = .vitals(latestVitals)
         default: reply = .subscribed
         }
         arrived([.reply(id: request.id, reply)], on: purpose, epoch: session.epoch, now: now)

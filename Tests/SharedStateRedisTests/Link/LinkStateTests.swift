@@ -532,7 +532,7 @@ struct LinkStateTests {
       _ = link.instruction(for: .writer, now: start + .seconds(second))
     }
     var queued = 0
-    while link.reads.popOnce() != nil { queued += 1 }
+    while link.onceReads.popFirst() != nil { queued += 1 }
     #expect(queued <= 11)
   }
 

@@ -102,23 +102,27 @@ struct SecretTests {
     }
   }
 
-  @Test("accepts the newest two secrets, and asks for the stored one at most once in a few seconds")
-  func secrets() {
+  @Test("the stored secret is asked for at most once in a few seconds")
+  func questions() {
     let now = Instant.now
+    var reads = SecretReads(now: now)
+    #expect(reads.takeQuestion(now: now) == true)
+    #expect(reads.takeQuestion(now: now + .seconds(60)) == false)
+    reads.doubt()
+    #expect(reads.next == now + .seconds(5))
+    #expect(reads.takeQuestion(now: now + .seconds(4)) == false)
+    #expect(reads.takeQuestion(now: now + .seconds(5)) == true)
+    #expect(reads.next == nil)
+  }
+
+  @Test("accepts the newest two secrets")
+  func secrets() {
     var secrets = Secrets(candidate: .sample)
-    secrets.connect(now: now)
-    #expect(secrets.takeQuestion(now: now) == true)
     secrets.learn(.other)
     for secret in [Secret.sample, .other] {
       #expect(secrets.prove(Self.message.payload(on: "a", provenBy: secret), on: "a"))
     }
     #expect(secrets.newest == .other)
-    #expect(secrets.takeQuestion(now: now + .seconds(60)) == false)
-    secrets.doubt(now: now + .seconds(1))
-    secrets.doubt(now: now + .seconds(2))
-    #expect(secrets.next == now + Secrets.pause)
-    #expect(secrets.takeQuestion(now: now + .seconds(4)) == false)
-    #expect(secrets.takeQuestion(now: now + .seconds(5)) == true)
     let third = Secret.random()
     secrets.learn(third)
     #expect(!secrets.prove(Self.message.payload(on: "a", provenBy: .sample), on: "a"))

@@ -1,0 +1,115 @@
+import HeapModule
+
+/// What a link does later for single values: one moment for each value and cause.
+struct Agenda: Sendable {
+  typealias ReplicaID = LinkState.ReplicaID
+
+  enum Cause: Hashable, Sendable {
+    /// A message that proves nothing may hint at a change.
+    case hint
+    /// A message is of another history than the known one, or is very old.
+    case confirmation
+    /// The value expires.
+    case expiry
+    /// Other services that may know better have had time to repair the value.
+    case grace(Grace)
+    /// A request was refused, or has told that it was pointless.
+    case retry(LinkState.Setback.Concern)
+
+    static let all = [.hint, .confirmation, .expiry] + Grace.allCases.map(grace) + retries
+    static let retries = LinkState.Setback.Concern.allCases.map(retry)
+  }
+
+  struct Item: Hashable, Sendable {
+    let id: ReplicaID
+    let cause: Cause
+  }
+
+  private struct Entry: Comparable, Sendable {
+    let at: Instant
+    let number: UInt64
+    let item: Item
+
+    static func < (lhs: Entry, rhs: Entry) -> Bool { (lhs.at, lhs.number) < (rhs.at, rhs.number) }
+  }
+
+  private var moments: [Item: Instant] = [:]
+  /// The earliest first. An item that was put off or cancelled may have entries that are out of date.
+  private var entries = Heap<Entry>()
+  private var lastNumber: UInt64 = 0
+  /// Items whose time begins with the next pass of the link's thread.
+  private var requested: [Item: Duration] = [:]
+
+  /// How many entries it takes up.
+  var countOfEntries: Int { entries.count + requested.count }
+
+  /// When the next item may be due.
+  var next: Instant? { entries.min?.at }
+
+  /// Whether any item with one of these causes is planned.
+  func contains(_ causes: [Cause]) -> Bool {
+    moments.keys.contains { causes.contains($0.cause) } || requested.keys.contains { causes.contains($0.cause) }
+  }
+
+  /// When the item is due; `nil`: it is not planned.
+  func moment(of item: Item) -> Instant? { moments.isEmpty ? nil : moments[item] }
+
+  /// Plans an item, which replaces an earlier plan.
+  ///
+  /// - Returns: Whether it is the next one.
+  @discardableResult
+  mutating func plan(_ item: Item, at moment: Instant) -> Bool {
+    let isNext = next.map { moment < $0 } ?? true
+    let before = moments.updateValue(moment, forKey: item)
+    // An item that was put off keeps its entry, so that a value that is written all the time has one.
+    if before.map({ moment < $0 }) ?? true { insert(item, at: moment) }
+    return isNext
+  }
+
+  /// Plans an item for this time after the next pass of the link's thread.
+  mutating func request(_ item: Item, after pause: Duration) { requested[item] = pause }
+
+  /// Plans the requested items.
+  mutating func begin(now: Instant) {
+    guard !requested.isEmpty else { return }
+    let begun = requested.sorted { ($0.key.id, $0.value) < ($1.key.id, $1.value) }
+    requested = [:]
+    for (item, pause) in begun { plan(item, at: now + pause) }
+  }
+
+  mutating func cancel(_ item: Item) {
+    if !moments.isEmpty { moments[item] = nil }
+    if !requested.isEmpty { requested[item] = nil }
+  }
+
+  /// Cancels everything that is planned for a value.
+  mutating func cancelAll(of id: ReplicaID) {
+    guard !moments.isEmpty || !requested.isEmpty else { return }
+    for cause in Cause.all { cancel(Item(id: id, cause: cause)) }
+  }
+
+  /// Takes an item that is due; `nil` if there is none.
+  mutating func popDue(now: Instant) -> Item? {
+    while let entry = entries.min, entry.at <= now {
+      entries.removeMin()
+      guard let at = moments[entry.item] else { continue }
+      if at <= now {
+        moments[entry.item] = nil
+        return entry.item
+      }
+      insert(entry.item, at: at)
+    }
+    return nil
+  }
+
+  private mutating func insert(_ item: Item, at moment: Instant) {
+    lastNumber += 1
+    entries.insert(Entry(at: moment, number: lastNumber, item: item))
+    guard entries.count > 2 * moments.count + 64 else { return }
+    var kept: [Item: Entry] = [:]
+    for entry in entries.unordered where moments[entry.item] != nil {
+      if kept[entry.item].map({ entry < $0 }) ?? true { kept[entry.item] = entry }
+    }
+    entries = Heap(kept.values)
+  }
+}

@@ -1,0 +1,49 @@
+extension LinkState {
+  /// What a link knows, and has to do, for as long as both of its connections are open.
+  struct Online: Sendable {
+    /// When the second connection was opened.
+    let openedAt: Instant
+    /// Whether the connections have served their purpose at least once.
+    var hasServed = false
+    /// Whether the server permits ROLE.
+    var asksForRole = true
+
+    var subscriptions = Subscriptions()
+    var tracking = Tracking()
+    var vitals: KnownVitals
+    var secretReads: SecretReads
+
+    var reads = Reads()
+    var checks = Checks()
+    var commits = Commits()
+    var suspects = Suspects()
+    var agenda = Agenda()
+    /// When a caller last sent a commit itself.
+    var calledAt: Instant?
+
+    /// - Parameters:
+    ///   - vitals: As the server has reported them.
+    ///   - clock: The server's clock, in microseconds since 1970; `nil` if it is not known.
+    init(_ vitals: Vitals, clock: UInt64?, now: Instant) {
+      openedAt = now
+      self.vitals = KnownVitals(vitals, clock: clock, now: now)
+      secretReads = SecretReads(now: now)
+    }
+
+    /// When to act next, whatever arrives.
+    var next: Instant? {
+      let hasChecks = reads.count(.check, .comparison) > 0
+      let check = checks.next(hasChecks: hasChecks, hasOwnChecks: reads.count(.ownCheck) > 0)
+      return [secretReads.next, agenda.next, check].compactMap(\.self).min()
+    }
+  }
+
+  /// What a link knows of one replica, and has to do for it, for as long as both connections are open.
+  struct OnlineMember: Sendable {
+    var reading: ReadState
+    var isCommitQueued = false
+    /// The expected size of the document that is being encoded, in bytes; `nil` if none is.
+    var encodingSize: Int?
+    var repairs = Repairs()
+  }
+}

@@ -1,0 +1,88 @@
+extension LinkState {
+  /// Requests for one value that were refused, or pointless, in a row.
+  struct Setback: Sendable {
+    /// The kind of request that is retried.
+    enum Kind: Sendable {
+      case subscription, read, commit
+    }
+
+    /// What is retried by itself, so that nothing else of the value waits for it.
+    enum Concern: Hashable, CaseIterable, Sendable {
+      /// Subscribing to the value, or reading it.
+      case hearing
+      case commit
+      /// A write that the program has not requested: restoring what the server has lost.
+      case repair
+    }
+
+    var kind: Kind
+    /// How many setbacks there were in a row, and how many of the last ones told nothing new.
+    var count = 0
+    var repetitions = 0
+    /// The stored value reported by the last one, and the highest revision reported by any of them in an epoch, because
+    /// another server may have other revisions.
+    private(set) var stored: StoredValue?
+    private var highest: (epoch: UInt64, revision: Revision) = (0, .none)
+    /// How often the waiters were told. From the first time on, the value is requested on its own.
+    var refusals = 0
+    /// When the waiters were told last.
+    var toldAt: Instant?
+    /// Whether the connection breaks at the request. Then no new connection ends its pause.
+    var breaksConnection = false
+    /// The end of that pause.
+    var brokenUntil: Instant?
+    /// When the last setback occurred, or when its pause ends.
+    var lastAt: Instant
+
+    var isTold: Bool { refusals > 0 }
+
+    struct Key: Hashable, Sendable {
+      let id: ReplicaID
+      let concern: Concern
+
+      init(_ id: ReplicaID, _ kind: Kind) {
+        self.id = id
+        concern =
+          switch kind {
+          case .subscription, .read: .hearing
+          case .commit: .commit
+          }
+      }
+
+      init(_ id: ReplicaID, concern: Concern) { (self.id, self.concern) = (id, concern) }
+
+      /// Its retry.
+      var item: Agenda.Item { Agenda.Item(id: id, cause: .retry(concern)) }
+    }
+
+    init(_ kind: Kind, now: Instant) {
+      self.kind = kind
+      lastAt = now
+    }
+
+    /// Counts a setback.
+    ///
+    /// - Parameter stored: The stored value that the answer told; `nil` if the request has taken effect.
+    mutating func count(_ stored: StoredValue?, epoch: UInt64, now: Instant) {
+      if highest.epoch != epoch { highest = (epoch, .none) }
+      count += 1
+      repetitions = isNew(stored) ? 0 : repetitions + 1
+      (self.stored, lastAt) = (stored, now)
+      highest.revision = max(highest.revision, stored?.revision ?? .none)
+    }
+
+    /// Counts a setback whose answer tells nothing about the stored value.
+    mutating func countRepetition(now: Instant) {
+      count += 1
+      repetitions += 1
+      lastAt = now
+    }
+
+    /// Whether an answer tells something new. A commit makes a higher revision, and a write without a revision at least
+    /// another document.
+    private func isNew(_ stored: StoredValue?) -> Bool {
+      guard let stored, self.stored != nil || highest.revision > .none else { return true }
+      return stored.meta == nil ? stored != self.stored : stored.revision > highest.revision
+    }
+  }
+}
