@@ -6,8 +6,8 @@ import Synchronization
 /// The threads that tell observers of changes that came from elsewhere. Nothing else depends on them.
 ///
 /// The observers of one value are notified by one thread at a time. One thread notifies all, until an observer blocks:
-/// whenever no delivery has begun for 50 ms although some wait, another thread is started, up to ``maximumCount``. A thread
-/// ends when it has had nothing to do for a second.
+/// whenever no delivery has begun for 50 to 100 ms although some wait, another thread is started, up to ``maximumCount``.
+/// Time in which the threads wait for a processor does not count. A thread ends when it has had nothing to do for a second.
 package final class DeliveryThreads: Sendable {
   /// Weak, because a box that is no longer held has no observers.
   private struct Entry: Sendable {
@@ -29,6 +29,8 @@ package final class DeliveryThreads: Sendable {
     /// How many threads wait for ``DeliveryThreads/wake``, and are not yet needed for an entry.
     var idle = 0
     var nextThread = 0
+    /// The threads that have begun, by number; `nil`: the system does not tell of threads.
+    var begunThreads: [Int: SystemThread?] = [:]
     var underWay: [Int: Delivery] = [:]
     /// How many deliveries have begun.
     var begun: UInt64 = 0
@@ -61,7 +63,7 @@ package final class DeliveryThreads: Sendable {
   /// How many observers may block before others have to wait for them.
   static let maximumCount = 16
   private static let patience = Duration.seconds(1)
-  private static let secondsUntilGrowth = 0.05
+  private static let growthPause = Duration.milliseconds(50)
   private static let idleSeconds = 1.0
   private static let secondsAfterRefusal = 0.1
 
@@ -112,19 +114,29 @@ package final class DeliveryThreads: Sendable {
     }
   }
 
-  private func grow(unlessBegun begun: UInt64) {
-    watch.asyncAfter(deadline: .now() + Self.secondsUntilGrowth) { [self] in
+  /// - Parameter before: How long each thread had waited for a processor when `begun` was counted; `nil`: it is unknown.
+  private func grow(unlessBegun begun: UInt64, delaysBefore before: [Int: Duration]? = nil) {
+    watch.asyncAfter(deadline: .now() + Self.growthPause / .seconds(1)) { [self] in
+      let begunThreads = state.withLock(\.begunThreads)
+      let delays = begunThreads.compactMapValues { $0?.runDelay }
       let (isStalled, next) = state.withLock { state -> (Bool, UInt64?) in
         state.isGrowthPlanned = false
         guard state.taken < state.waiting.count, state.threads < Self.maximumCount else { return (false, nil) }
-        let isStalled = state.begun == begun && state.threads > 0 && state.idle == 0
+        let isStarved = begunThreads.count < state.threads || Self.isStarved(delays, since: before)
+        let isStalled = state.begun == begun && state.threads > 0 && state.idle == 0 && !isStarved
         if isStalled { state.threads += 1 }
         state.isGrowthPlanned = true
         return (isStalled, state.begun)
       }
       if isStalled { startThread() }
-      if let next { grow(unlessBegun: next) }
+      if let next { grow(unlessBegun: next, delaysBefore: delays) }
     }
+  }
+
+  /// Whether a thread has waited for a processor for most of the time. A busy machine does not get faster by more threads.
+  private static func isStarved(_ delays: [Int: Duration], since before: [Int: Duration]?) -> Bool {
+    guard let before else { return !delays.isEmpty }
+    return delays.contains { number, delay in before[number].map { delay - $0 > growthPause / 2 } ?? false }
   }
 
   private func startThread() {
@@ -157,8 +169,10 @@ package final class DeliveryThreads: Sendable {
   }
 
   private func run() {
+    let thread = SystemThread.current
     let number = state.withLock { state in
       state.nextThread += 1
+      state.begunThreads[state.nextThread] = .some(thread)
       return state.nextThread
     }
     repeat {
@@ -168,7 +182,7 @@ package final class DeliveryThreads: Sendable {
         // At the end of the queue, because the others have waited longer.
         if hasMore { append(entry) }
       }
-    } while waitForMore()
+    } while waitForMore(number)
   }
 
   private func takeFirst(by thread: Int) -> Entry? {
@@ -186,12 +200,13 @@ package final class DeliveryThreads: Sendable {
   }
 
   /// - Returns: Whether there may be something to do; otherwise the thread has to end.
-  private func waitForMore() -> Bool {
+  private func waitForMore(_ thread: Int) -> Bool {
     if wake.wait(timeout: .now() + Self.idleSeconds) == .success { return true }
     let isUnneeded = state.withLock { state in
       guard state.idle > 0 else { return false }
       state.idle -= 1
       state.threads -= 1
+      state.begunThreads[thread] = nil
       return true
     }
     // `append` has counted on this thread, and is about to signal.
