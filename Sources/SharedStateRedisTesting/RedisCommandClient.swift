@@ -3,13 +3,15 @@ import SharedStateRedis
 
 /// Runs single commands on a server, each on a connection of its own, as `redis-cli` does.
 package struct RedisCommandClient: Sendable {
-  private let configuration: RedisConfiguration
+  private let credentials: RedisCredentials?
+  private let dialer: any Dialer
   private static let deadline: Duration = .seconds(20)
 
   /// - Parameter url: As for `RedisConfiguration`.
   /// - Throws: `RedisSharedStateError/Code/invalidURL`.
   package init(url: String) throws {
-    configuration = try RedisConfiguration(url: url)
+    let configuration = try RedisConfiguration(url: url)
+    (credentials, dialer) = (configuration.credentials, configuration.makeDialer())
   }
 
   /// Runs one command, and returns the answer of the server, which may be an error.
@@ -17,7 +19,7 @@ package struct RedisCommandClient: Sendable {
   /// - Throws: `RedisSharedStateError` when the server cannot be reached or does not answer in time.
   package func command(_ arguments: [Data]) throws -> RedisServerReply {
     let deadline = Instant.now.advanced(by: Self.deadline)
-    let stream = RedisStream(transport: try SocketDialer(endpoint: configuration.endpoint).dial(until: deadline))
+    let stream = RedisStream(transport: try dialer.dial(until: deadline))
     let commands = [login, arguments].filter { !$0.isEmpty }
     for command in commands {
       stream.formatter.add { encoded in
@@ -35,7 +37,7 @@ package struct RedisCommandClient: Sendable {
   }
 
   private var login: [Data] {
-    guard let credentials = configuration.credentials else { return [] }
+    guard let credentials else { return [] }
     return (["AUTH"] + [credentials.user, credentials.password].compactMap { $0 }).map { Data($0.utf8) }
   }
 }

@@ -20,6 +20,7 @@ package final class EndlessTransport: Transport {
 
   /// There is no socket, and nobody has to wait.
   package let descriptor: CInt = -1
+  package let holdsInput = true
 
   package func wait(for wanted: Readiness, until deadline: Instant) -> Readiness { wanted }
 

@@ -1,11 +1,13 @@
 /// Opens connections to the server of a configuration.
 package struct HiredisConnector: RedisConnector {
   private let configuration: RedisConfiguration
+  private let dialer: any Dialer
   private let digests = KnownDigests()
 
   /// Makes a connector; it connects only when asked.
   package init(configuration: RedisConfiguration) {
     self.configuration = configuration
+    dialer = configuration.makeDialer()
   }
 
   package func connect(
@@ -18,11 +20,6 @@ package struct HiredisConnector: RedisConnector {
     // made now, so that a lack of descriptors is noticed before the handshake, not after it.
     _ = try waker.descriptor
     let start = Instant.now
-    let dialer = SocketDialer(
-      endpoint: configuration.endpoint,
-      keepAlive: configuration.keepAliveInterval,
-      acknowledgementTimeout: configuration.keepAliveInterval + configuration.requestTimeout
-    )
     let stream = RedisStream(transport: try dialer.dial(until: deadline))
     let handshake = try shakeHands(over: stream, purpose, until: deadline)
     var facts = handshake.facts
@@ -77,5 +74,16 @@ package struct HiredisConnector: RedisConnector {
       // A server that expects TLS closes the connection without an answer.
       throw .disconnected(reason: "\(reason), before any answer; a server that expects TLS does that")
     }
+  }
+}
+
+extension RedisConfiguration {
+  /// Makes what opens the transports of every connection to the server.
+  package func makeDialer() -> any Dialer {
+    SocketDialer(
+      endpoint: endpoint,
+      keepAlive: keepAliveInterval,
+      acknowledgementTimeout: keepAliveInterval + requestTimeout
+    )
   }
 }

@@ -47,7 +47,7 @@ package final class RedisStream {
   /// What has to happen before ``receive(_:)`` has anything to do.
   package var interest: Interest {
     // What is left of a full buffer is probably there already.
-    expectsMore ? .arrived : .socket(transport.descriptor, wanted)
+    expectsMore || transport.holdsInput ? .arrived : .socket(transport.descriptor, wanted)
   }
 
   private var wanted: Readiness { formatter.isEmpty ? .readable : [.readable, .writable] }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Opens sockets to one endpoint.
-package struct SocketDialer: Sendable {
+package struct SocketDialer: Dialer {
   /// The address of the server.
   package let endpoint: RedisEndpoint
   /// How long a connection may be without traffic before the kernel sends a keep-alive probe.
@@ -21,11 +21,8 @@ package struct SocketDialer: Sendable {
   }
 
   /// Connects, trying every address of the host in turn.
-  ///
-  /// Blocks no longer than until the deadline, except for the look-up of a host name, which the system's resolver
-  /// limits by itself.
   /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/timedOut``.
-  package func dial(until deadline: Instant) throws(RedisSharedStateError) -> SocketTransport {
+  package func dial(until deadline: Instant) throws(RedisSharedStateError) -> any Transport {
     switch endpoint {
     case .tcp(let host, let port): try dial(host: host, port: port, until: deadline)
     case .unix(let path): try dial(path: path, until: deadline)

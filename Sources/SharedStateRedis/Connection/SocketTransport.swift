@@ -1,6 +1,6 @@
 import Glibc
 
-/// Carries the bytes of one connection, and owns its file descriptor. TLS would be another conforming type.
+/// Carries the bytes of one connection, and owns its file descriptor.
 ///
 /// Only ``wait(for:until:)`` blocks.
 package protocol Transport: AnyObject {
@@ -11,7 +11,11 @@ package protocol Transport: AnyObject {
   /// - Throws: ``RedisSharedStateError/Code/disconnected``, also when the other side has closed.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(RedisSharedStateError) -> Int
 
-  /// Writes as much as the socket accepts now; 0: nothing at present.
+  /// Whether ``read(into:)`` has something to return, or to throw, that the descriptor does not show.
+  var holdsInput: Bool { get }
+
+  /// Writes as much as the socket accepts now, and returns how many of the bytes have left; 0: none at present. The next
+  /// call begins with those that have not.
   /// - Throws: ``RedisSharedStateError/Code/disconnected``.
   func write(_ bytes: UnsafeRawBufferPointer) throws(RedisSharedStateError) -> Int
 
@@ -24,6 +28,16 @@ package protocol Transport: AnyObject {
 
   /// Closes the descriptor. Closing twice does nothing.
   func close()
+}
+
+/// Opens transports to one server.
+package protocol Dialer: Sendable {
+  /// Opens a transport that carries bytes at once.
+  ///
+  /// Blocks no longer than until the deadline, except for the look-up of a host name, which the system's resolver
+  /// limits by itself.
+  /// - Throws: ``RedisSharedStateError``: the server cannot be reached, or a secure transport cannot be agreed on.
+  func dial(until deadline: Instant) throws(RedisSharedStateError) -> any Transport
 }
 
 /// The operations that a ``Transport`` is ready for.
@@ -59,6 +73,7 @@ package struct Readiness: OptionSet, Sendable {
 package final class SocketTransport: Transport {
   /// Negative once closed.
   package private(set) var descriptor: CInt
+  package let holdsInput = false
 
   /// Takes over a connected, non-blocking descriptor.
   package init(descriptor: CInt) {
