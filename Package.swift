@@ -17,6 +17,10 @@ let package = Package(
     .library(name: "SharedStateStoreCombine", targets: ["SharedStateStoreCombine"]),
     .library(name: "SharedStateStoreTesting", targets: ["SharedStateStoreTesting"]),
   ],
+  traits: [
+    .default(enabledTraits: ["TLS"]),
+    .trait(name: "TLS", description: "Connections with TLS (`rediss`), for which a service needs OpenSSL."),
+  ],
   dependencies: [
     .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
     .package(url: "https://github.com/pointfreeco/swift-custom-dump", from: "1.7.3"),
@@ -54,12 +58,20 @@ let package = Package(
         .yum(["hiredis-devel"]),
       ]
     ),
+    .systemLibrary(
+      name: "COpenSSL",
+      providers: [
+        .apt(["libssl-dev"]),
+        .yum(["openssl-devel"]),
+      ]
+    ),
     .target(
       name: "SharedStateRedis",
       dependencies: [
         "SharedState",
         "SharedStateDependencies",
         "CHiredis",
+        .target(name: "COpenSSL", condition: .when(traits: ["TLS"])),
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),

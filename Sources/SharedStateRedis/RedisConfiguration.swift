@@ -26,6 +26,8 @@ public struct RedisConfiguration: Sendable {
   package let credentials: RedisCredentials?
   /// The number of the database.
   package let database: Int
+  /// `nil`: nothing is encrypted.
+  package let tls: TLS?
 
   /// The prefix of every name in Redis, including channels. Empty by default.
   ///
@@ -92,22 +94,25 @@ public struct RedisConfiguration: Sendable {
   /// - Parameters:
   ///   - host: A host name, or an IPv4 or IPv6 address without brackets.
   ///   - port: From 1 to 65535.
+  ///   - tls: How the connection is secured; `nil`: not at all.
   ///   - credentials: `nil`: the server asks for none.
   ///   - database: The number of the database.
   ///   - namespace: See ``namespace``.
   ///   - label: See ``label``; `nil`: the name of the process.
-  /// - Throws: ``RedisSharedStateError/Code/invalidURL`` for host, port and database,
+  /// - Throws: ``RedisSharedStateError/Code/invalidURL`` for host, port, files and database,
   ///   ``RedisSharedStateError/Code/invalidName`` for the namespace and the label. No error carries any of them.
+  ///   ``RedisSharedStateError/Code/unsupported``: the package was built without TLS.
   public init(
     host: String,
     port: Int = 6379,
+    tls: TLS? = nil,
     credentials: RedisCredentials? = nil,
     database: Int = 0,
     namespace: String = "",
     label: String? = nil
   ) throws(RedisSharedStateError) {
     guard let number = UInt16(exactly: port) else { throw RedisEndpoint.unusablePort }
-    try self.init(.init(host: host, port: number), credentials, database, namespace, label)
+    try self.init(.init(host: host, port: number), tls, credentials, database, namespace, label)
   }
 
   /// Names a server on this machine by the absolute path of its socket.
@@ -127,11 +132,12 @@ public struct RedisConfiguration: Sendable {
     namespace: String = "",
     label: String? = nil
   ) throws(RedisSharedStateError) {
-    try self.init(.init(socketPath: path), credentials, database, namespace, label)
+    try self.init(.init(socketPath: path), nil, credentials, database, namespace, label)
   }
 
   private init(
     _ endpoint: RedisEndpoint,
+    _ tls: TLS?,
     _ credentials: RedisCredentials?,
     _ database: Int,
     _ namespace: String,
@@ -140,10 +146,12 @@ public struct RedisConfiguration: Sendable {
     guard database >= 0, Int32(exactly: database) != nil else {
       throw .invalidURL(reason: "its database is not a number from 0 to \(Int32.max)")
     }
+    try tls?.validate()
     try RedisName.validate(namespace: namespace)
     if let label { try RedisName.validate(label: label) }
     self.init(
       accepted: endpoint,
+      tls: tls,
       credentials: credentials,
       database: database,
       namespace: namespace,
@@ -153,12 +161,14 @@ public struct RedisConfiguration: Sendable {
 
   private init(
     accepted endpoint: RedisEndpoint,
+    tls: TLS? = nil,
     credentials: RedisCredentials? = nil,
     database: Int = 0,
     namespace: String = "",
     label: String = defaultLabel
   ) {
     self.endpoint = endpoint
+    self.tls = tls
     self.credentials = credentials
     self.database = database
     self.namespace = namespace
@@ -169,14 +179,19 @@ public struct RedisConfiguration: Sendable {
 
   /// Reads `redis://user:password@host:port/database?namespace=…&label=…` or `unix:///path?database=…&namespace=…`.
   ///
+  /// With `rediss` the connection uses TLS, and the URL takes `ca=…`, the path of the certificates that are trusted
+  /// instead of the system's, `certificate=…` and `key=…`, the paths of what the server is shown, and `server-name=…`, if
+  /// the server's certificate is not for the host.
+  ///
   /// User, password, path and the values after the `?` are percent-decoded. An IPv6 address is written in brackets. The
   /// port is 6379 and the database 0, unless the URL says otherwise. `redis://:password@host` and
   /// `unix://user:password@/path` are valid, too.
   /// - Throws: ``RedisSharedStateError/Code/invalidURL``, ``RedisSharedStateError/Code/invalidName`` for the
-  ///   namespace and the label. No error carries any part of the URL.
+  ///   namespace and the label. No error carries any part of the URL. ``RedisSharedStateError/Code/unsupported`` for
+  ///   `rediss`: the package was built without TLS.
   public init(url: String) throws(RedisSharedStateError) {
     let url = try RedisURL(url)
-    try self.init(url.endpoint, url.credentials, url.database, url.namespace ?? "", url.label)
+    try self.init(url.endpoint, url.tls, url.credentials, url.database, url.namespace ?? "", url.label)
   }
 }
 
@@ -190,7 +205,7 @@ extension RedisConfiguration {
 extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The address, database, namespace and label, without user and password.
   public var description: String {
-    "Redis at \(endpoint), database \(database), namespace '\(namespace)', label '\(label)'"
+    "Redis at \(endpoint)\(tls == nil ? "" : " with TLS"), database \(database), namespace '\(namespace)', label '\(label)'"
   }
 
   /// The same as ``description``.
@@ -202,6 +217,7 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
       self,
       children: [
         "endpoint": endpoint,
+        "tls": tls as Any,
         "user": credentials?.user as Any,
         "database": database,
         "namespace": namespace,
@@ -262,9 +278,7 @@ package enum RedisEndpoint: Hashable, Sendable, CustomStringConvertible {
 
   /// - Throws: ``RedisSharedStateError/Code/invalidURL``.
   init(host: String, port: UInt16) throws(RedisSharedStateError) {
-    guard !host.isEmpty, !host.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
-      throw .invalidURL(reason: "it has no usable host")
-    }
+    guard Self.isUsable(host: host) else { throw .invalidURL(reason: "it has no usable host") }
     guard port > 0 else { throw Self.unusablePort }
     self = .tcp(host: host, port: port)
   }
@@ -278,6 +292,10 @@ package enum RedisEndpoint: Hashable, Sendable, CustomStringConvertible {
       throw .invalidURL(reason: "the path of a socket has more than \(Self.maximumPathBytes) bytes, or a zero byte")
     }
     self = .unix(path: path)
+  }
+
+  static func isUsable(host: String) -> Bool {
+    !host.isEmpty && !host.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
   }
 
   package var description: String {

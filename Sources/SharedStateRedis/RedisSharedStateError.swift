@@ -27,7 +27,8 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
       (error as? RedisSharedStateError)?.code == code
     }
 
-    /// A URL that is not `redis://user:password@host:port/database?namespace=…` or `unix:///path?database=…`.
+    /// A URL that is not `redis://user:password@host:port/database?namespace=…`, the same with `rediss`, or
+    /// `unix:///path?database=…`.
     public static let invalidURL = Code("invalidURL")
     /// A name, namespace or label that is empty, too long, or has a character that is not allowed.
     public static let invalidName = Code("invalidName")
@@ -39,6 +40,11 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     public static let disconnected = Code("disconnected")
     /// The server, or this operation, took longer than its deadline.
     public static let timedOut = Code("timedOut")
+    /// No TLS connection can be made until a person mends something: the server's certificate is not accepted, the server
+    /// refuses this service's, a file cannot be used, or the server does not speak TLS. The store tries again slowly.
+    public static let tlsFailed = Code("tlsFailed")
+    /// The package was built without a feature that was asked for. A package trait turns it on.
+    public static let unsupported = Code("unsupported")
     /// The server refuses the user name or the password. The store tries again slowly.
     public static let authenticationFailed = Code("authenticationFailed")
     /// The server's access control does not allow an operation, or not for this name. The store tries again slowly, and
@@ -98,6 +104,8 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case unreachable(reason: String)
     case disconnected(reason: String)
     case timedOut(operation: String)
+    case tlsFailed(reason: String)
+    case unsupported(feature: String)
     case authenticationFailed
     case permissionDenied(operation: String, subject: DeniedSubject? = nil)
     case notPrimary
@@ -146,6 +154,8 @@ extension RedisSharedStateError {
     case .unreachable: .unreachable
     case .disconnected: .disconnected
     case .timedOut: .timedOut
+    case .tlsFailed: .tlsFailed
+    case .unsupported: .unsupported
     case .authenticationFailed: .authenticationFailed
     case .permissionDenied: .permissionDenied
     case .notPrimary: .notPrimary
@@ -241,6 +251,16 @@ extension RedisSharedStateError {
   /// An error with the code ``Code/timedOut``.
   public static func timedOut(operation: String) -> Self {
     Self(.timedOut(operation: operation))
+  }
+
+  /// An error with the code ``Code/tlsFailed``.
+  public static func tlsFailed(reason: String) -> Self {
+    Self(.tlsFailed(reason: reason))
+  }
+
+  /// An error with the code ``Code/unsupported``.
+  public static func unsupported(feature: String) -> Self {
+    Self(.unsupported(feature: feature))
   }
 
   /// An error with the code ``Code/authenticationFailed``.
@@ -340,6 +360,10 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "The connection to Redis is down, and the value may be stale: \(reason)."
     case .timedOut(let operation):
       "Redis did not answer in time: \(operation)."
+    case .tlsFailed(let reason):
+      "There is no TLS connection to Redis: \(reason)."
+    case .unsupported(let feature):
+      "The package swift-shared-state was built without its trait '\(feature)'. Enable it."
     case .authenticationFailed:
       "Redis refuses the user name or the password."
     case .permissionDenied(let operation, nil):
@@ -441,7 +465,8 @@ extension RedisSharedStateError {
   /// Whether trying again at once is pointless, because a person has to change something first.
   package var isPermanent: Bool {
     switch cause {
-    case .authenticationFailed, .permissionDenied, .outOfThreads, .protocolViolation, .invalidURL, .invalidName,
+    case .tlsFailed, .unsupported, .authenticationFailed, .permissionDenied, .outOfThreads, .protocolViolation,
+      .invalidURL, .invalidName,
       .serverRequired:
       true
     default: false
@@ -474,7 +499,8 @@ extension RedisSharedStateError: StoreError {
     switch cause {
     // The store stays connected, so nobody but the share tells.
     case .permissionDenied(_, let subject): subject == nil
-    case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .authenticationFailed, .notPrimary,
+    case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .tlsFailed, .unsupported,
+      .authenticationFailed, .notPrimary,
       .outOfThreads, .serverError, .protocolViolation, .changesGivenUp, .outcomeUnknown, .notStored, .stopped:
       true
     case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch:

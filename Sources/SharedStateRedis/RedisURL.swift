@@ -7,10 +7,14 @@ struct RedisURL: Sendable {
   let endpoint: RedisEndpoint
   let credentials: RedisCredentials?
   let database: Int
+  let tls: RedisConfiguration.TLS?
   let namespace: String?
   let label: String?
 
   private static let defaultPort: UInt16 = 6379
+  private static let unknownScheme = RedisSharedStateError.invalidURL(
+    reason: "it does not start with redis://, rediss:// or unix://"
+  )
 
   init(_ url: String) throws(RedisSharedStateError) {
     guard !url.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7F }) else {
@@ -20,7 +24,7 @@ struct RedisURL: Sendable {
       throw .invalidURL(reason: "it has a '#'; in a password it is written %23")
     }
     guard let schemeEnd = url.range(of: "://") else {
-      throw .invalidURL(reason: "it does not start with redis:// or unix://")
+      throw Self.unknownScheme
     }
     let (location, query) = Self.split(url[schemeEnd.upperBound...], at: "?")
     var items = try Self.items(of: query ?? "")
@@ -28,8 +32,10 @@ struct RedisURL: Sendable {
     let (credentials, host) = try Self.credentials(in: location[..<pathStart])
     let path = try Self.decoded(location[pathStart...], what: "path")
 
-    switch url[..<schemeEnd.lowerBound].lowercased() {
-    case "redis":
+    let scheme = url[..<schemeEnd.lowerBound].lowercased()
+    tls = scheme == "rediss" ? try Self.tls(&items) : nil
+    switch scheme {
+    case "redis", "rediss":
       endpoint = try Self.endpoint(host)
       database = try Self.database(path.dropFirst())
     case "unix":
@@ -38,17 +44,19 @@ struct RedisURL: Sendable {
       }
       endpoint = try RedisEndpoint(socketPath: path)
       database = try Self.database((items.removeValue(forKey: "database") ?? "")[...])
-    case "rediss":
-      throw .invalidURL(reason: "rediss:// (TLS) is not supported yet; use redis:// or unix://")
     default:
-      throw .invalidURL(reason: "it does not start with redis:// or unix://")
+      throw Self.unknownScheme
     }
     self.credentials = credentials
 
     namespace = items.removeValue(forKey: "namespace")
     label = items.removeValue(forKey: "label")
     guard items.isEmpty else {
-      throw .invalidURL(reason: "after the '?' it may only have namespace, label and, for unix://, database")
+      throw .invalidURL(
+        reason:
+          "after the '?' it may only have namespace and label, for unix:// also database, and for rediss:// also ca, "
+          + "certificate, key and server-name"
+      )
     }
   }
 
@@ -90,6 +98,19 @@ struct RedisURL: Sendable {
     guard let port else { return try RedisEndpoint(host: name, port: defaultPort) }
     guard port.utf8.allSatisfy(isDigit), let number = UInt16(port) else { throw RedisEndpoint.unusablePort }
     return try RedisEndpoint(host: name, port: number)
+  }
+
+  private static func tls(_ items: inout [String: String]) throws(RedisSharedStateError) -> RedisConfiguration.TLS {
+    var tls = RedisConfiguration.TLS(
+      authority: items.removeValue(forKey: "ca"),
+      serverName: items.removeValue(forKey: "server-name")
+    )
+    switch (items.removeValue(forKey: "certificate"), items.removeValue(forKey: "key")) {
+    case (let certificate?, let key?): tls.identity = .init(certificate: certificate, key: key)
+    case (nil, nil): break
+    default: throw .invalidURL(reason: "it has only one of 'certificate' and 'key'")
+    }
+    return tls
   }
 
   private static func database(_ text: Substring) throws(RedisSharedStateError) -> Int {

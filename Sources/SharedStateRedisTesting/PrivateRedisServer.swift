@@ -15,12 +15,28 @@ public final class PrivateRedisServer: Sendable {
     case unixSocket
   }
 
+  /// The files of a server that speaks TLS only.
+  package struct Security: Sendable {
+    let authority: String
+    let identity: RedisConfiguration.TLS.Identity
+    let requiresIdentity: Bool
+
+    /// - Parameters:
+    ///   - authority: The certificates that are trusted by both sides.
+    ///   - identity: What the server shows, and what the URL lets its clients show where the server requires it.
+    ///   - requiresIdentity: Whether clients have to show a certificate.
+    package init(authority: String, identity: RedisConfiguration.TLS.Identity, requiresIdentity: Bool = false) {
+      (self.authority, self.identity, self.requiresIdentity) = (authority, identity, requiresIdentity)
+    }
+  }
+
   /// The URL to connect to, including the password.
   public let url: String
   /// The server's folder.
   public let folder: URL
 
   private let endpoint: RedisEndpoint
+  private let security: Security?
   private let password: String?
   private let isPersistent: Bool
   private let executable: String
@@ -37,12 +53,27 @@ public final class PrivateRedisServer: Sendable {
   ///   - isPersistent: Whether every write is on disk before it is answered, and survives a restart.
   ///   - configuration: Further lines of redis.conf, such as `user alice on >secret ~* &* +@all`.
   /// - Throws: ``PrivateRedisServerError``.
-  public init(
+  public convenience init(
     _ address: Address = .tcp,
     password: String? = nil,
     isPersistent: Bool = false,
     configuration: [String] = []
   ) throws {
+    try self.init(address, security: nil, password: password, isPersistent: isPersistent, configuration: configuration)
+  }
+
+  /// Starts a server, as the other initializer does.
+  ///
+  /// - Parameter security: Makes a server with a TCP address speak TLS.
+  /// - Throws: ``PrivateRedisServerError``.
+  package init(
+    _ address: Address = .tcp,
+    security: Security?,
+    password: String? = nil,
+    isPersistent: Bool = false,
+    configuration: [String] = []
+  ) throws {
+    self.security = security
     self.password = password
     self.isPersistent = isPersistent
     executable = try PrivateProcess.executable("redis-server", orThrow: PrivateRedisServerError.notInstalled)
@@ -52,7 +83,7 @@ public final class PrivateRedisServer: Sendable {
     case .tcp:
       let port = try Self.freePort()
       endpoint = .tcp(host: "127.0.0.1", port: port)
-      url = "redis://\(credentials)127.0.0.1:\(port)"
+      url = "\(security == nil ? "redis" : "rediss")://\(credentials)127.0.0.1:\(port)\(Self.query(for: security))"
     case .unixSocket:
       let path = folder.appendingPathComponent("redis.sock").path
       endpoint = .unix(path: path)
@@ -153,13 +184,31 @@ public final class PrivateRedisServer: Sendable {
   private func write(_ further: [String]) throws {
     var lines = ["dir \(folder.path)", "daemonize no", "save \"\""]
     switch endpoint {
-    case .tcp(let host, let port): lines += ["bind \(host)", "port \(port)"]
+    case .tcp(let host, let port): lines += ["bind \(host)"] + Self.lines(port: port, security)
     case .unix(let path): lines += ["port 0", "unixsocket \(path)", "unixsocketperm 700"]
     }
     if isPersistent { lines += ["appendonly yes", "appendfsync always"] }
     if let password { lines.append("requirepass \"\(password)\"") }
     try (lines + further).joined(separator: "\n").appending("\n")
       .write(to: folder.appendingPathComponent("redis.conf"), atomically: true, encoding: .utf8)
+  }
+
+  private static func lines(port: UInt16, _ security: Security?) -> [String] {
+    guard let security else { return ["port \(port)"] }
+    return [
+      "port 0", "tls-port \(port)", "tls-ca-cert-file \(security.authority)",
+      "tls-cert-file \(security.identity.certificate)", "tls-key-file \(security.identity.key)",
+      "tls-auth-clients \(security.requiresIdentity ? "yes" : "no")",
+    ]
+  }
+
+  private static func query(for security: Security?) -> String {
+    guard let security else { return "" }
+    var items = [("ca", security.authority)]
+    if security.requiresIdentity {
+      items += [("certificate", security.identity.certificate), ("key", security.identity.key)]
+    }
+    return "?" + items.map { "\($0)=\(encoded($1, allowing: "/"))" }.joined(separator: "&")
   }
 
   private static func makeFolder() throws -> URL {

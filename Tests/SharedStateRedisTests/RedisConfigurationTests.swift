@@ -56,11 +56,11 @@ struct RedisConfigurationTests {
   }
 
   @Test(arguments: [
-    "", "redis", "http://h", "rediss://h", "redis://", "redis:///1", "redis://:hunter2@", "redis://hunter2@h",
+    "", "redis", "http://h", "redis://", "redis:///1", "redis://:hunter2@", "redis://hunter2@h",
     "redis://h:", "redis://h:0", "redis://h:65536", "redis://h:+1", "redis://h:hunter2", "redis://::1",
     "redis://[::1", "redis://[::1]x", "redis://[h]", "redis://h/hunter2", "redis://h/-1", "redis://h/1/2",
     "redis://h/99999999999", "redis://h?hunter2=1", "redis://h?namespace", "redis://h?label=a&label=hunter2",
-    "redis://h?database=1", "redis://h#hunter2", "redis://:%ZZhunter2@h", "redis://:%FFhunter2@h", "redis://a b",
+    "redis://h?database=1", "redis://h?ca=hunter2", "redis://h#hunter2", "redis://:%ZZhunter2@h", "redis://:%FFhunter2@h", "redis://a b",
     "redis://h\n", "unix://relative", "unix://host/path", "unix:///", "unix:///p?database=x",
     "unix:///p%00hunter2", "unix:///" + String(repeating: "p", count: 107),
   ])

@@ -70,7 +70,11 @@ package struct HiredisConnector: RedisConnector {
     do throws(RedisSharedStateError) {
       return try stream.receive(until: deadline, handle)
     } catch {
-      guard case .disconnected(let reason) = error.cause, stream.receivedBytes == 0 else { throw error }
+      guard
+        case .disconnected(let reason) = error.cause,
+        configuration.tls == nil,
+        stream.receivedBytes == 0
+      else { throw error }
       // A server that expects TLS closes the connection without an answer.
       throw .disconnected(reason: "\(reason), before any answer; a server that expects TLS does that")
     }
@@ -80,10 +84,14 @@ package struct HiredisConnector: RedisConnector {
 extension RedisConfiguration {
   /// Makes what opens the transports of every connection to the server.
   package func makeDialer() -> any Dialer {
-    SocketDialer(
+    let socket = SocketDialer(
       endpoint: endpoint,
       keepAlive: keepAliveInterval,
       acknowledgementTimeout: keepAliveInterval + requestTimeout
     )
+    #if TLS
+      if case .tcp(let host, _) = endpoint, let tls { return TLSDialer(over: socket, tls, host: host) }
+    #endif
+    return socket
   }
 }

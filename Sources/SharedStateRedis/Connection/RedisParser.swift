@@ -110,7 +110,7 @@ package final class RedisParser {
     let text = withUnsafeBytes(of: &reader.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     // The alert that a server sends when it expects TLS begins with this byte.
     if text.contains(#"got "\x15""#) {
-      return .protocolViolation(reason: "it speaks TLS, which is not supported yet; use a port without it")
+      return .protocolViolation(reason: "it speaks TLS; use rediss:// or a port without it")
     }
     return .protocolViolation(reason: text.isEmpty ? "the reader is out of memory" : text)
   }

@@ -34,10 +34,12 @@ final class ChaosRun {
 
   private static let namespace = "chaos:"
 
-  init(seed: UInt64, restart: Restart) throws {
+  /// - Parameter security: Makes the server speak TLS.
+  init(seed: UInt64, restart: Restart, security: PrivateRedisServer.Security? = nil) throws {
     self.restart = restart
     random = SplitMix64(seed: seed)
     let server = try PrivateRedisServer(
+      security: security,
       isPersistent: restart == .withData,
       configuration: [ChaosForger.user(of: Self.namespace)]
     )
@@ -51,10 +53,11 @@ final class ChaosRun {
 
   /// Runs the services, and makes rounds until this time, at least one.
   func rounds(until end: ContinuousClock.Instant) async throws {
+    let url = "\(server.url)\(server.url.contains("?") ? "&" : "?")namespace=\(Self.namespace)"
     try await withThrowingTaskGroup { processes in
       for (index, service) in services.enumerated() {
-        processes.addTask { [history, url = server.url] in
-          try await service.run(url: "\(url)?namespace=\(Self.namespace)", index: index, history)
+        processes.addTask { [history] in
+          try await service.run(url: url, index: index, history)
         }
       }
       repeat { try await round(disturbances: 10) } while ContinuousClock.now < end

@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateRedisTesting
 import Testing
 
 /// The time to go on after the first round, in seconds. The default is 0.
@@ -13,10 +14,22 @@ struct ChaosTests {
     arguments: ChaosRun.Restart.allCases
   )
   func guarantees(restart: ChaosRun.Restart) async throws {
+    await run(restart)
+  }
+
+  #if TLS
+    @Test("every guarantee holds over TLS, too")
+    func guaranteesOverTLS() async throws {
+      let authority = try await CertificateAuthority()
+      await run(.withData, try await authority.security(requiresIdentity: true))
+    }
+  #endif
+
+  private func run(_ restart: ChaosRun.Restart, _ security: PrivateRedisServer.Security? = nil) async {
     let seed = Self.seed ?? .random(in: 0..<1_000_000)
     let end = ContinuousClock.now + .seconds(secondsToGoOn)
     do {
-      try await ChaosRun(seed: seed, restart: restart).rounds(until: end)
+      try await ChaosRun(seed: seed, restart: restart, security: security).rounds(until: end)
     } catch {
       Issue.record("The run of CHAOS_SEED=\(seed), \(restart), failed. \(error)")
     }

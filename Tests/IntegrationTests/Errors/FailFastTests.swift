@@ -59,7 +59,7 @@ struct FailFastTests {
 
   @Test("a URL that cannot be used")
   func malformedURL() async throws {
-    let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: "rediss://host") }
+    let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: "http://host") }
     let journal = Journal()
     let refusing = RedisStore(refusing: try #require(error), logger: journal.logger("service")).endingWithTest
     await expect(try #require(error), of: refusing)
@@ -113,7 +113,7 @@ struct FailFastTests {
   func tls() async throws {
     // The TLS alert of a server that received no TLS handshake.
     let server = try HostileServer { $0.say("\u{15}\u{3}\u{3}\0\u{2}\u{2}F") }
-    let reason = "it speaks TLS, which is not supported yet; use a port without it"
+    let reason = "it speaks TLS; use rediss:// or a port without it"
     await expect(.protocolViolation(reason: reason), of: try store(server.url))
   }
 

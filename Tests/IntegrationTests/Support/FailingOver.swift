@@ -53,5 +53,6 @@ struct FailingOver {
 }
 
 extension PrivateRedisServer {
-  var port: UInt16 { UInt16(url.split(separator: ":").last ?? "") ?? 0 }
+  /// The port of a server that has a TCP address.
+  var port: UInt16 { UInt16(url.prefix { $0 != "?" }.split(separator: ":").last ?? "") ?? 0 }
 }

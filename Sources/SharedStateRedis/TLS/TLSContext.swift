@@ -1,0 +1,68 @@
+#if TLS
+  internal import COpenSSL
+  import Synchronization
+
+  /// What the connections to one server have in common: whom they trust, what they show, and which sessions they resume.
+  final class TLSContext: @unchecked Sendable {
+    // `@unchecked Sendable` is right because only the initialiser changes the context, and OpenSSL counts the references of
+    // its connections atomically. A mutex guards the sessions.
+    let pointer: OpaquePointer
+    let hasIdentity: Bool
+    private let sessions = Mutex<[TLSSession]>([])
+
+    /// One for each connection of a store.
+    private static let maximumSessions = 2
+
+    /// - Throws: ``RedisSharedStateError/Code/tlsFailed``: a file cannot be used.
+    init(_ tls: RedisConfiguration.TLS) throws(RedisSharedStateError) {
+      guard let pointer = shared_state_tls_context() else { fatalError("OpenSSL has no memory for a context.") }
+      self.pointer = pointer
+      hasIdentity = tls.identity != nil
+      ERR_clear_error()
+      if let authority = tls.authority {
+        try Self.check(SSL_CTX_load_verify_locations(pointer, authority, nil), "ca")
+      } else {
+        try Self.check(SSL_CTX_set_default_verify_paths(pointer), "ca")
+      }
+      guard let identity = tls.identity else { return }
+      try Self.check(SSL_CTX_use_certificate_chain_file(pointer, identity.certificate), "certificate")
+      try Self.check(SSL_CTX_use_PrivateKey_file(pointer, identity.key, SSL_FILETYPE_PEM), "key")
+    }
+
+    deinit { SSL_CTX_free(pointer) }
+
+    /// Takes the newest session. One that the server does not like is not tried again.
+    func takeSession() -> TLSSession? {
+      sessions.withLock { $0.popLast() }
+    }
+
+    func keep(_ session: TLSSession) {
+      sessions.withLock { sessions in
+        sessions.append(session)
+        if sessions.count > Self.maximumSessions { sessions.removeFirst() }
+      }
+    }
+
+    private static func check(_ result: CInt, _ option: String) throws(RedisSharedStateError) {
+      guard result != 1 else { return }
+      let text = TLSFailure.text(of: ERR_get_error())
+      ERR_clear_error()
+      throw .tlsFailed(reason: "the file of '\(option)' cannot be used: \(text)")
+    }
+  }
+
+  /// What both sides agreed on in an earlier connection, so that the next one needs no certificates.
+  final class TLSSession: @unchecked Sendable {
+    // `@unchecked Sendable` is right because nothing changes a session that a connection has handed out, and OpenSSL counts
+    // the references to it atomically.
+    let pointer: OpaquePointer
+
+    /// The present session of a connection; `nil`: there is none yet.
+    init?(of connection: OpaquePointer) {
+      guard let pointer = SSL_get1_session(connection) else { return nil }
+      self.pointer = pointer
+    }
+
+    deinit { SSL_SESSION_free(pointer) }
+  }
+#endif

@@ -1,0 +1,80 @@
+#if TLS
+  internal import COpenSSL
+
+  /// What has ended a TLS connection, or has kept it from being made.
+  enum TLSFailure: Hashable {
+    /// The server's certificate is not accepted, for this reason of OpenSSL.
+    case refusedCertificate(code: Int)
+    /// The server has sent this alert.
+    case alert(Int)
+    /// What has arrived is not TLS, or not intact.
+    case malformed(reason: String)
+
+    /// Takes what OpenSSL has reported on this thread for a connection.
+    init(of connection: OpaquePointer) {
+      let error = ERR_get_error()
+      ERR_clear_error()
+      let reason = Int(shared_state_tls_reason(error))
+      if reason == Int(SSL_R_CERTIFICATE_VERIFY_FAILED) {
+        self = .refusedCertificate(code: SSL_get_verify_result(connection))
+      } else if case let alert = reason - Int(SSL_AD_REASON_OFFSET), (0...255).contains(alert) {
+        self = .alert(alert)
+      } else {
+        self = .malformed(reason: Self.text(of: error))
+      }
+    }
+
+    /// As an error of the store.
+    ///
+    /// - Parameters:
+    ///   - server: Whom the certificate had to be for.
+    ///   - hasIdentity: Whether the server could be shown a certificate.
+    ///   - isShakingHands: Whether the connection was being made.
+    func error(server: TLSServerName, hasIdentity: Bool, isShakingHands: Bool) -> RedisSharedStateError {
+      switch self {
+      case .refusedCertificate(let code):
+        let text = String(cString: X509_verify_cert_error_string(code))
+        return .tlsFailed(reason: "the server's certificate is not accepted for '\(server.text)': \(text)")
+      case .alert(let alert):
+        let text = Self.text(ofAlert: alert)
+        if Self.aboutCertificates.contains(alert) {
+          return .tlsFailed(
+            reason: "the server refuses our certificate (\(text))"
+              + (hasIdentity ? "" : ": there is none. Set 'certificate' and 'key'")
+          )
+        }
+        if Self.aboutTerms.contains(alert) {
+          return .tlsFailed(
+            reason: "the server refuses the terms of the connection (\(text))"
+              + (hasIdentity ? "" : "; it may require a certificate")
+          )
+        }
+        return .disconnected(reason: "the server has sent the TLS alert '\(text)'")
+      case .malformed(let reason):
+        return isShakingHands
+          ? .tlsFailed(reason: "the server does not speak TLS as expected: \(reason)")
+          : .disconnected(reason: "what has arrived is not intact: \(reason)")
+      }
+    }
+
+    /// The text of an error of OpenSSL that is not about a connection, such as one of a file.
+    static func text(of error: UInt) -> String {
+      if shared_state_tls_is_system_error(error) != 0 {
+        return SocketTransport.text(of: shared_state_tls_reason(error))
+      }
+      return ERR_reason_error_string(error).map { String(cString: $0) } ?? "unknown error"
+    }
+
+    private static func text(ofAlert alert: Int) -> String {
+      // Releases before 3.0 do not know the name of this one.
+      alert == certificateRequired ? "certificate required" : String(cString: SSL_alert_desc_string_long(CInt(alert)))
+    }
+
+    private static let certificateRequired = 116
+
+    /// Bad, unsupported, revoked, expired or unknown certificate, unknown authority, access denied, certificate required.
+    private static let aboutCertificates: Set = [42, 43, 44, 45, 46, 48, 49, certificateRequired]
+    /// Handshake failure, illegal parameter, protocol version, insufficient security, unrecognized name.
+    private static let aboutTerms: Set = [40, 47, 70, 71, 112]
+  }
+#endif

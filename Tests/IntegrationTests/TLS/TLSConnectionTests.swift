@@ -1,0 +1,344 @@
+#if TLS
+  import Foundation
+  import RedisConnectionContract
+  import SharedStateDependencies
+  import SharedStateRedis
+  import SharedStateRedisTesting
+  import Testing
+
+  @Suite("A TLS connection", .timeLimit(.minutes(5)))
+  struct TLSConnectionTests {
+    private func url(_ server: PrivateRedisServer, host: String = "127.0.0.1", _ query: String) -> String {
+      "rediss://\(host):\(server.port)\(query.isEmpty ? "" : "?\(query)")"
+    }
+
+    /// The error of an attempt to connect.
+    private func error(
+      _ server: PrivateRedisServer,
+      _ url: String,
+      within timeout: Duration = .seconds(20)
+    ) -> RedisSharedStateError? {
+      #expect(throws: RedisSharedStateError.self) {
+        try ConnectionDriver(server, url: url, connectTimeout: timeout)
+      }
+    }
+
+    // MARK: Who the server is
+
+    @Test(
+      "is made when the certificate is for the host, the address or the server-name",
+      arguments: [
+        ("DNS:localhost", "localhost", ""), ("DNS:localhost", "127.0.0.1", "localhost."),
+        ("IP:127.0.0.1", "127.0.0.1", ""),
+        ("DNS:shop.example.test", "127.0.0.1", "shop.example.test"),
+        ("DNS:*.example.test", "127.0.0.1", "shop.example.test"),
+        ("IP:::1", "localhost", "::1"), ("IP:fe80::1", "localhost", "fe80::1%25eth0"),
+      ]
+    )
+    func accepted(names: String, host: String, serverName: String) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server(password: "p@ss")
+      try server.show(try await authority.issue("shown.pem", for: names))
+      let name = serverName.isEmpty ? "" : "&server-name=\(serverName)"
+      let url = "rediss://:p%40ss@\(host):\(server.port)?ca=\(authority.certificate)\(name)"
+      for purpose in ConnectionPurpose.allCases {
+        let driver = try ConnectionDriver(server, purpose, url: url)
+        guard case .pong = try driver.reply(to: .ping) else {
+          Issue.record("There is no answer to a ping on the connection of the \(purpose).")
+          return
+        }
+      }
+    }
+
+    struct Refusal: CustomTestStringConvertible {
+      let testDescription: String
+      var host = "localhost"
+      var names: String? = "DNS:localhost,IP:127.0.0.1"
+      var from = "20200101000000Z"
+      var until = "20400101000000Z"
+      var query = ""
+      let reason: String
+
+      static let all = [
+        Refusal(testDescription: "another host", names: "DNS:other.test,IP:127.0.0.1", reason: "hostname mismatch"),
+        Refusal(
+          testDescription: "another address",
+          host: "127.0.0.1",
+          names: "DNS:localhost,IP:127.0.0.2",
+          reason: "IP address mismatch"
+        ),
+        Refusal(
+          testDescription: "a part of the name, and anything",
+          names: "DNS:sh*.example.test",
+          query: "&server-name=shop.example.test",
+          reason: "hostname mismatch"
+        ),
+        Refusal(testDescription: "nobody, but with a common name", names: nil, reason: "hostname mismatch"),
+        Refusal(testDescription: "a time that has passed", until: "20210101000000Z", reason: "certificate has expired"),
+        Refusal(testDescription: "a time to come", from: "20390101000000Z", reason: "certificate is not yet valid"),
+      ]
+    }
+
+    @Test("is refused when the certificate is for", arguments: Refusal.all)
+    func refused(refusal: Refusal) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server()
+      try server.show(
+        try await authority.issue("shown.pem", for: refusal.names, from: refusal.from, until: refusal.until)
+      )
+      let error = error(server, url(server, host: refusal.host, "ca=\(authority.certificate)\(refusal.query)"))
+      #expect(error?.code == .tlsFailed)
+      #expect(error?.isPermanent == true)
+      #expect(error?.description.contains(refusal.reason) == true, "\(String(describing: error))")
+    }
+
+    @Test("is refused when an authority vouches for the server that is not trusted", arguments: [true, false])
+    func unknownAuthority(trustsTheSystem: Bool) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server()
+      let other = try await CertificateAuthority()
+      let error = error(server, url(server, trustsTheSystem ? "" : "ca=\(other.certificate)"))
+      #expect(error?.code == .tlsFailed)
+      #expect(error?.description.contains("in certificate chain") == true, "\(String(describing: error))")
+    }
+
+    @Test("tells the server which name is meant, and never an address", arguments: ["localhost", "127.0.0.1"])
+    func serverNameIndication(host: String) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server()
+      let socket = RecordingTransport(try socket(to: server))
+      let tls = RedisConfiguration.TLS(authority: authority.certificate)
+      _ = try TLSDialer(over: DialsNothing(), tls, host: host).secure(socket, until: .now + .seconds(20))
+      let isTold = Data(socket.written).range(of: Data(host.utf8)) != nil
+      #expect(isTold == (host == "localhost"))
+    }
+
+    // MARK: Who we are
+
+    @Test("is refused without a certificate where the server requires one", arguments: ["TLSv1.2", "TLSv1.3"])
+    func missingIdentity(version: String) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server(requiresIdentity: true, configuration: ["tls-protocols \(version)"])
+      for _ in 0..<10 {
+        let error = error(server, url(server, "ca=\(authority.certificate)"))
+        #expect(error?.code == .tlsFailed)
+        let expected = version == "TLSv1.2" ? "may require a certificate" : "refuses our certificate"
+        #expect(error?.description.contains(expected) == true, "\(String(describing: error))")
+      }
+    }
+
+    @Test("is refused with a certificate that the server does not know", arguments: ["TLSv1.2", "TLSv1.3"])
+    func unknownIdentity(version: String) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server(requiresIdentity: true, configuration: ["tls-protocols \(version)"])
+      let other = try await CertificateAuthority()
+      let unknown = try await other.issue()
+      let error = error(
+        server,
+        url(server, "ca=\(authority.certificate)&certificate=\(unknown.certificate)&key=\(unknown.key)")
+      )
+      #expect(error?.code == .tlsFailed)
+      #expect(
+        error?.description.contains("refuses our certificate (unknown CA)") == true,
+        "\(String(describing: error))"
+      )
+    }
+
+    @Test("is made with a certificate that the server knows", arguments: ["TLSv1.2", "TLSv1.3"])
+    func knownIdentity(version: String) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server(requiresIdentity: true, configuration: ["tls-protocols \(version)"])
+      _ = try ConnectionDriver(server).committed(.sample(.sample))
+    }
+
+    @Test("is not tried with files that cannot be used; the error names the option, and no path")
+    func unusableFiles() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server()
+      try authority.write("no certificate", "junk.pem")
+      let other = try await CertificateAuthority()
+      try await authority.openssl([
+        "pkey", "-in", authority.path("key.pem"), "-aes256", "-passout", "pass:secret", "-out",
+        authority.path("locked.pem"),
+      ])
+      let (good, key) = (authority.path("certificate.pem"), authority.path("key.pem"))
+      let (junk, none) = (authority.path("junk.pem"), authority.path("none.pem"))
+      for (option, query) in [
+        ("ca", "ca=\(junk)"), ("ca", "ca=\(none)"), ("certificate", "certificate=\(junk)&key=\(key)"),
+        ("certificate", "certificate=\(none)&key=\(key)"), ("key", "certificate=\(good)&key=\(junk)"),
+        ("key", "certificate=\(good)&key=\(none)"), ("key", "certificate=\(good)&key=\(other.path("ca.key"))"),
+        ("key", "certificate=\(good)&key=\(authority.path("locked.pem"))"),
+      ] {
+        let error = error(server, url(server, query))
+        #expect(error?.code == .tlsFailed)
+        let text = error?.description ?? ""
+        #expect(text.contains("the file of '\(option)' cannot be used: "), "\(text)")
+        #expect(!text.contains(authority.folder.lastPathComponent), "\(text)")
+      }
+    }
+
+    // MARK: Something else than TLS
+
+    @Test("to a port without TLS ends in time, and says so")
+    func plainPort() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try PrivateRedisServer()
+      let error = error(server, url(server, "ca=\(authority.certificate)"), within: .milliseconds(200))
+      #expect(error?.description.contains("does not speak TLS") == true, "\(String(describing: error))")
+    }
+
+    @Test("is named where there is none, but the port expects one")
+    func plainConnection() async throws {
+      let server = try await CertificateAuthority().server()
+      let error = error(server, "redis://127.0.0.1:\(server.port)")
+      #expect(error?.description.contains("TLS") == true, "\(String(describing: error))")
+    }
+
+    @Test("with a version before 1.2 is refused")
+    func oldVersion() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server()
+      try server.command("CONFIG", "SET", "tls-ciphers", "DEFAULT:@SECLEVEL=0", "tls-protocols", "TLSv1.1")
+      let error = error(server, url(server, "ca=\(authority.certificate)"))
+      #expect(error?.code == .tlsFailed)
+      #expect(error?.description.contains("protocol version") == true, "\(String(describing: error))")
+    }
+
+    // MARK: The bytes
+
+    @Test("that breaks after any byte of the handshake is an outage, never a hang", arguments: ["TLSv1.2", "TLSv1.3"])
+    func brokenHandshake(version: String) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server(configuration: ["tls-protocols \(version)"])
+      let tls = RedisConfiguration.TLS(authority: authority.certificate)
+      func dial(_ transport: BrittleTransport) throws(RedisSharedStateError) -> TLSTransport {
+        // A dialer of its own has no session to resume.
+        try TLSDialer(over: DialsNothing(), tls, host: "localhost").secure(transport, until: .now + .seconds(20))
+      }
+      let whole = BrittleTransport(try socket(to: server))
+      let (read, written) = withExtendedLifetime(try dial(whole)) { _ in (whole.readBytes, whole.writtenBytes) }
+      #expect(read > 500)
+      #expect(written > 200)
+      // Signatures differ by some bytes in their length.
+      for bytes in 0..<read - 16 {
+        #expect(throws: broken) { try dial(BrittleTransport(try socket(to: server), reading: bytes)) }
+      }
+      for bytes in 0..<written - 16 {
+        let error = #expect(throws: RedisSharedStateError.self) {
+          try dial(BrittleTransport(try socket(to: server), writing: bytes))
+        }
+        #expect(error == BrittleTransport.broken)
+      }
+    }
+
+    private let broken = RedisSharedStateError.disconnected(reason: "broken by the test, during the TLS handshake")
+
+    @Test("works however few bytes pass at a time", arguments: [1, 7, 1_000])
+    func stuttering(bytes: Int) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server()
+      let tls = RedisConfiguration.TLS(authority: authority.certificate)
+      let transport = try TLSDialer(over: DialsNothing(), tls, host: "localhost")
+        .secure(StutteringTransport(try socket(to: server), bytes: bytes), until: .now + .seconds(20))
+      let stream = RedisStream(transport: transport)
+      let text = String(repeating: "x", count: 200 * bytes)
+      for word in ["one", text, "three"] {
+        stream.formatter.add { command in
+          command.argument("ECHO")
+          command.argument(word)
+        }
+      }
+      var answers: [String] = []
+      while answers.count < 3 {
+        #expect(try stream.receive(until: .now + .seconds(20)) { answers.append($0.string) })
+      }
+      #expect(answers == ["one", text, "three"])
+    }
+
+    @Test("does not wait for what is decrypted already")
+    func heldInput() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server()
+      let tls = RedisConfiguration.TLS(authority: authority.certificate)
+      let transport = try TLSDialer(over: DialsNothing(), tls, host: "localhost")
+        .secure(try socket(to: server), until: .now + .seconds(20))
+      let (command, answer) = (Array("ECHO 0123456789\r\n".utf8), Array("$10\r\n0123456789\r\n".utf8))
+      #expect(try command.withUnsafeBytes { bytes throws(RedisSharedStateError) in try transport.write(bytes) } == 17)
+      var heard: [UInt8] = []
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4, alignment: 1)
+      defer { buffer.deallocate() }
+      while heard.isEmpty {
+        guard try transport.wait(for: .readable, until: .now + .seconds(20)) == .readable else { break }
+        heard += buffer.prefix(try transport.read(into: buffer))
+      }
+      // The descriptor shows nothing any more.
+      while heard.count < answer.count {
+        #expect(transport.holdsInput)
+        guard try transport.wait(for: .readable, until: .now) == .readable else { break }
+        heard += buffer.prefix(try transport.read(into: buffer))
+      }
+      #expect(heard == answer)
+      #expect(!transport.holdsInput)
+      #expect(try transport.read(into: buffer) == 0)
+    }
+
+    @Test("carries 40 MB there and back")
+    func large() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server()
+      let driver = try ConnectionDriver(server)
+      var random = SplitMix64(seed: 1)
+      let numbers = (0..<5_000_000).map { _ in random.next() }
+      let document = numbers.withUnsafeBytes { Data($0) }
+      _ = try driver.committed(.sample(.sample, .document(document, isLarge: true)))
+      #expect(try driver.read([.sample]).first?.content.document == document)
+    }
+
+    // MARK: Resumption
+
+    @Test("goes on with the session of the one before, until a file changes", arguments: ["TLSv1.2", "TLSv1.3"])
+    func resumption(version: String) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server(requiresIdentity: true, configuration: ["tls-protocols \(version)"])
+      let connector = HiredisConnector(configuration: try RedisConfiguration(url: server.url))
+      func isResumed() throws -> Bool? {
+        let connection = try connector.connect(purpose: .writer, waker: Waker(), deadline: .now + .seconds(20))
+        defer { connection.close() }
+        let transport = (connection as? HiredisConnection)?.stream.transport as? TLSTransport
+        return transport?.isResumed
+      }
+      #expect(try isResumed() == false)
+      for _ in 0..<3 { #expect(try isResumed() == true) }
+      // A connection that the server breaks does not cost the session.
+      let connection = try connector.connect(purpose: .writer, waker: Waker(), deadline: .now + .seconds(20))
+      try server.command("CLIENT", "KILL", "TYPE", "normal")
+      #expect(throws: RedisSharedStateError.self) {
+        while true { _ = try connection.receive(until: .now + .seconds(20)) }
+      }
+      connection.close()
+      #expect(try isResumed() == true)
+      _ = try await authority.issue()
+      #expect(try isResumed() == false)
+      #expect(try isResumed() == true)
+    }
+
+    private func socket(to server: PrivateRedisServer) throws(RedisSharedStateError) -> any Transport {
+      try SocketDialer(endpoint: .tcp(host: "127.0.0.1", port: server.port)).dial(until: .now + .seconds(20))
+    }
+
+    /// The tests connect themselves.
+    private struct DialsNothing: Dialer {
+      func dial(until deadline: Instant) throws(RedisSharedStateError) -> any Transport { throw .stopped }
+    }
+  }
+
+  @Suite("A server with TLS fulfils the contract of connections", .timeLimit(.minutes(5)))
+  struct TLSContractTests {
+    @Test("keeps its promise", arguments: RedisConnectionContract.allChecks)
+    func contract(check: RedisConnectionContract) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await authority.server()
+      try check.run(on: RedisConnectionContract.Server(url: server.url))
+    }
+  }
+#endif
