@@ -2,7 +2,8 @@ import Foundation
 
 /// Where a store finds its server, and how it connects to it.
 ///
-/// Printing or reflecting a configuration never shows the password.
+/// Printing or reflecting a configuration shows neither the user nor the password: where the URL is wrong, a part of the
+/// password may stand in the place of the user.
 public struct RedisConfiguration: Sendable {
   /// How long a store waits before it connects again: with full jitter, and with a limit that doubles after every
   /// failure. The waits are long enough that the clients of a busy or slow server do not all connect at once.
@@ -22,12 +23,19 @@ public struct RedisConfiguration: Sendable {
 
   /// Where the server listens.
   package let endpoint: RedisEndpoint
-  /// `nil`: the server requires none.
-  package let credentials: RedisCredentials?
+  /// `nil`: the server requires none. Not used where there is a provider.
+  package internal(set) var credentials: RedisCredentials?
   /// The number of the database.
   package let database: Int
   /// `nil`: nothing is encrypted.
   package let tls: TLS?
+
+  /// Tells the user and the password, instead of those of the URL. `nil`, the default: those of the URL.
+  ///
+  /// It is asked before each attempt to connect, on a thread of the library that waits for it. So a password that is
+  /// exchanged, or a token that soon expires, needs no restart. Connections that are open stay open. An error counts as a
+  /// failed attempt; the log and the status show its type only, because its text may tell a secret.
+  public var credentialsProvider: (@Sendable () throws -> RedisCredentials)?
 
   /// The prefix of every name in Redis, including channels. Empty by default.
   ///
@@ -211,14 +219,13 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
   /// The same as ``description``.
   public var debugDescription: String { description }
 
-  /// Everything but the password.
+  /// Everything but the user and the password.
   public var customMirror: Mirror {
     Mirror(
       self,
       children: [
         "endpoint": endpoint,
         "tls": tls as Any,
-        "user": credentials?.user as Any,
         "database": database,
         "namespace": namespace,
         "label": label,

@@ -52,7 +52,10 @@ extension RedisStore {
   /// let store = try RedisStore.fromEnvironment(requireServer: true)
   /// try await store.connected(within: .seconds(10))
   /// ```
-  /// When the variable is not set, values are shared within this process only, as the log says once. In a test they are
+  /// `REDIS_USERNAME`, `REDIS_PASSWORD` and `REDIS_PASSWORD_FILE` override the user and the password of the URL. The file
+  /// is read before each attempt to connect; the end of its line does not count.
+  ///
+  /// When `REDIS_URL` is not set, values are shared within this process only, as the log says once. In a test they are
   /// shared within that test only.
   ///
   /// - Parameters:
@@ -67,28 +70,24 @@ extension RedisStore {
     logger: Logger? = nil,
     environment: [String: String]? = nil
   ) throws(RedisSharedStateError) -> RedisStore {
-    let url = url(in: environment ?? ProcessInfo.processInfo.environment)
-    guard url != nil || !requireServer else { throw .serverRequired }
-    guard logger == nil, environment == nil else { return try make(url, logger ?? defaultLogger) }
-    if url == nil, DependencyValues.current.context != .live { return .default }
+    let configuration = try RedisConfiguration(environment: environment ?? ProcessInfo.processInfo.environment)
+    guard configuration != nil || !requireServer else { throw .serverRequired }
+    guard logger == nil, environment == nil else { return make(configuration, logger ?? defaultLogger) }
+    if configuration == nil, DependencyValues.current.context != .live { return .default }
     return try ofProcess.get()
   }
 
   /// The store that the environment of this process asks for.
   fileprivate static let ofProcess = Result { () throws(RedisSharedStateError) in
-    try make(url(in: ProcessInfo.processInfo.environment), defaultLogger)
+    make(try RedisConfiguration(environment: ProcessInfo.processInfo.environment), defaultLogger)
   }
 
-  private static func url(in environment: [String: String]) -> String? {
-    environment["REDIS_URL"].flatMap { $0.isEmpty ? nil : $0 }
-  }
-
-  private static func make(_ url: String?, _ logger: Logger) throws(RedisSharedStateError) -> RedisStore {
-    guard let url else {
+  private static func make(_ configuration: RedisConfiguration?, _ logger: Logger) -> RedisStore {
+    guard let configuration else {
       sayOnce(logger)
       return .inProcess(logger: logger)
     }
-    return RedisStore(try RedisConfiguration(url: url), logger: logger)
+    return RedisStore(configuration, logger: logger)
   }
 
   private static let hasSaid = Atomic(false)

@@ -12,6 +12,10 @@ struct RedisURL: Sendable {
   let label: String?
 
   private static let defaultPort: UInt16 = 6379
+  /// What is in front of it might be a part of a password, and would be told as a path or a namespace.
+  private static let misplacedAt = RedisSharedStateError.invalidURL(
+    reason: "it has an '@' behind its host; there it is written %40, and in a password '/' is written %2F, and '?' %3F"
+  )
   private static let unknownScheme = RedisSharedStateError.invalidURL(
     reason: "it does not start with redis://, rediss:// or unix://"
   )
@@ -27,9 +31,12 @@ struct RedisURL: Sendable {
       throw Self.unknownScheme
     }
     let (location, query) = Self.split(url[schemeEnd.upperBound...], at: "?")
+    let at = UInt8(ascii: "@")
     var items = try Self.items(of: query ?? "")
+    guard !(query ?? "").utf8.contains(at) else { throw Self.misplacedAt }
     let pathStart = location.utf8.firstIndex(of: UInt8(ascii: "/")) ?? location.endIndex
     let (credentials, host) = try Self.credentials(in: location[..<pathStart])
+    guard !location[pathStart...].utf8.contains(at) else { throw Self.misplacedAt }
     let path = try Self.decoded(location[pathStart...], what: "path")
 
     let scheme = url[..<schemeEnd.lowerBound].lowercased()

@@ -1,4 +1,5 @@
 import Foundation
+import SharedStateDependencies
 import SharedStateRedis
 import Testing
 
@@ -60,8 +61,10 @@ struct RedisConfigurationTests {
     "redis://h:", "redis://h:0", "redis://h:65536", "redis://h:+1", "redis://h:hunter2", "redis://::1",
     "redis://[::1", "redis://[::1]x", "redis://[h]", "redis://h/hunter2", "redis://h/-1", "redis://h/1/2",
     "redis://h/99999999999", "redis://h?hunter2=1", "redis://h?namespace", "redis://h?label=a&label=hunter2",
-    "redis://h?database=1", "redis://h?ca=hunter2", "redis://h#hunter2", "redis://:%ZZhunter2@h", "redis://:%FFhunter2@h", "redis://a b",
-    "redis://h\n", "unix://relative", "unix://host/path", "unix:///", "unix:///p?database=x",
+    "redis://h?database=1", "redis://h?ca=hunter2", "redis://h#hunter2", "redis://:%ZZhunter2@h",
+    "redis://:%FFhunter2@h", "redis://a b",
+    "redis://h\n", "unix://relative", "unix://host/path", "unix:///", "unix:///p?database=x", "unix:///hunter2@/p",
+    "redis://h?namespace=hunter2@h",
     "unix:///p%00hunter2", "unix:///" + String(repeating: "p", count: 107),
   ])
   func refusesMalformedURLsWithoutQuotingThem(url: String) {
@@ -125,6 +128,128 @@ struct RedisConfigurationTests {
     let space = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(host: "h", namespace: "{") }
     let label = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(host: "h", label: "a b") }
     #expect([space?.code, label?.code] == [.invalidName, .invalidName])
+  }
+
+  #if TLS
+    @Test func readsWhatTLSNeeds() throws {
+      let plain = try RedisConfiguration(url: "redis://h")
+      let system = try RedisConfiguration(url: "rediss://h:1")
+      let whole = try RedisConfiguration(
+        url: "REDISS://user:p@h/2?ca=/c%20a&certificate=/cert&key=/key&server-name=redis.test&label=api"
+      )
+      #expect(plain.tls == nil)
+      #expect(system.tls == RedisConfiguration.TLS())
+      #expect(system.endpoint == .tcp(host: "h", port: 1))
+      let identity = RedisConfiguration.TLS.Identity(certificate: "/cert", key: "/key")
+      #expect(whole.tls == .init(authority: "/c a", identity: identity, serverName: "redis.test"))
+      #expect([whole.credentials?.password, "\(whole.database)", whole.label] == ["p", "2", "api"])
+    }
+
+    @Test(arguments: [
+      "rediss://h?ca=", "rediss://h?ca=hunter2%00", "rediss://h?key=/hunter2", "rediss://h?certificate=/hunter2",
+      "rediss://h?certificate=&key=hunter2", "rediss://h?server-name=", "rediss://h?server-name=hunter2%20",
+      "rediss://h?primary=hunter2", "rediss:///hunter2", "rediss://h?database=1",
+    ])
+    func refusesWhatTLSCannotUse(url: String) {
+      let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: url) }
+      #expect(error?.code == .invalidURL)
+      #expect(error?.description.contains("hunter2") == false)
+    }
+  #else
+    @Test func refusesTLSWithoutItsTrait() {
+      #expect(throws: RedisSharedStateError.unsupported(feature: "TLS")) { try RedisConfiguration(url: "rediss://h") }
+      #expect(throws: RedisSharedStateError.unsupported(feature: "TLS")) {
+        try RedisConfiguration(host: "h", tls: .init())
+      }
+    }
+  #endif
+
+  @Test func noDamageLetsThePasswordOut() {
+    let mark = "hunter2"
+    let password = String(repeating: mark, count: 3)
+    let urls = [
+      "redis://user:\(password)@host.test:7000/3?namespace=shop:&label=api", "redis://:\(password)@[::1]:7/0",
+      "rediss://user:\(password)@host.test?ca=/ca.pem&server-name=redis.test",
+      "unix://user:\(password)@/run/redis.sock?database=1&namespace=shop:",
+    ].map { Array($0) }
+    let characters = Array(":/@?#[]&=%. \0\n\u{e9}\u{301}\u{FEFF}0a")
+    var random = SplitMix64(seed: 34)
+    var refused = 0
+    for number in 0..<10_000 {
+      var url = urls[number % urls.count]
+      let (one, other) = (Int.random(in: 0..<url.count, using: &random), Int.random(in: 0..<url.count, using: &random))
+      let character = characters[Int.random(in: 0..<characters.count, using: &random)]
+      switch Int.random(in: 0..<7, using: &random) {
+      case 0: url.remove(at: one)
+      case 1: url[one] = character
+      case 2: url.insert(character, at: one)
+      // Only neighbours: an '@' within the password makes a URL that is right, with a part of the password in its host.
+      case 3: url.swapAt(one, max(0, one - 1))
+      case 4: url.removeSubrange(min(one, other)..<max(one, other))
+      case 5: url.insert(contentsOf: url[min(one, other)..<max(one, other)], at: max(one, other))
+      default: url = Array(url.prefix(one))
+      }
+      var dumped = ""
+      var texts: [String] = []
+      do throws(RedisSharedStateError) {
+        let configuration = try RedisConfiguration(url: String(url))
+        dump(configuration, to: &dumped)
+        // What the log has of it.
+        texts += [
+          "\(configuration)", String(reflecting: configuration), "\(configuration.endpoint)", configuration.label,
+        ]
+      } catch {
+        refused += 1
+        dump(error, to: &dumped)
+        texts += ["\(error)", String(reflecting: error), error.localizedDescription]
+        #expect([.invalidURL, .invalidName, .unsupported].contains(error.code))
+      }
+      for text in texts + [dumped] where text.contains(mark) {
+        Issue.record("\(String(url)) tells of its password: \(text)")
+        return
+      }
+    }
+    #expect((2_000...9_000).contains(refused))
+  }
+
+  @Test(arguments: [
+    (["REDIS_URL": "redis://a:b@h"], RedisCredentials(user: "a", password: "b")),
+    (["REDIS_URL": "redis://a:b@h", "REDIS_USERNAME": "c"], RedisCredentials(user: "c", password: "b")),
+    (["REDIS_URL": "redis://a:b@h", "REDIS_PASSWORD": "c"], RedisCredentials(user: "a", password: "c")),
+    (["REDIS_URL": "redis://h", "REDIS_PASSWORD": "c"], RedisCredentials(password: "c")),
+    (["REDIS_URL": "redis://h", "REDIS_USERNAME": "", "REDIS_PASSWORD": ""], nil),
+    (
+      ["REDIS_URL": "redis://h", "REDIS_USERNAME": "a", "REDIS_PASSWORD": "c"],
+      RedisCredentials(user: "a", password: "c")
+    ),
+  ])
+  func variablesOverrideTheURL(environment: [String: String], credentials: RedisCredentials?) throws {
+    let configuration = try RedisConfiguration(environment: environment)
+    #expect(try configuration?.currentCredentials() == credentials)
+  }
+
+  @Test(arguments: [
+    ["REDIS_USERNAME": "hunter2"], ["REDIS_PASSWORD": "hunter2", "REDIS_PASSWORD_FILE": "/hunter2"],
+  ])
+  func variablesThatContradictEachOtherAreRefused(environment: [String: String]) {
+    let environment = environment.merging(["REDIS_URL": "redis://h"]) { $1 }
+    let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(environment: environment) }
+    #expect(error?.code == .invalidURL)
+    #expect(error?.description.contains("hunter2") == false)
+  }
+
+  @Test func aPasswordFileIsReadEachTime() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "password-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let environment = ["REDIS_URL": "redis://a:b@h", "REDIS_PASSWORD_FILE": file.path]
+    let configuration = try #require(try RedisConfiguration(environment: environment))
+    let error = #expect(throws: RedisSharedStateError.self) { try configuration.currentCredentials() }
+    #expect(error?.code == .unreachable)
+    #expect(error?.description.contains(file.path) == false)
+    for (contents, password) in [("one", "one"), ("two\n", "two"), ("three\r\n", "three"), ("four\n\n", "four\n")] {
+      try contents.write(to: file, atomically: true, encoding: .utf8)
+      #expect(try configuration.currentCredentials() == RedisCredentials(user: "a", password: password))
+    }
   }
 
   @Test func labelsAreSanitised() throws {

@@ -13,17 +13,20 @@ package struct Handshake {
 
   /// Adds all commands at once, so that they need one round trip.
   ///
-  /// - Parameter digests: The digests of the scripts that an earlier handshake with the same server returned. A server
-  ///   that does not know a script any more says so when the script is used.
+  /// - Parameters:
+  ///   - credentials: `nil`: the server requires none.
+  ///   - digests: The digests of the scripts that an earlier handshake with the same server returned. A server that does
+  ///     not know a script any more says so when the script is used.
   package init(
     configuration: RedisConfiguration,
+    credentials: RedisCredentials?,
     purpose: ConnectionPurpose,
     digests: ScriptDigests = ScriptDigests(),
     formatter: RedisFormatter
   ) {
     self.digests = digests
     self.formatter = formatter
-    if let credentials = configuration.credentials {
+    if let credentials {
       steps.append(.authenticate)
       formatter.add { command in
         command.argument("AUTH")

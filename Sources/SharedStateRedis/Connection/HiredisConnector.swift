@@ -20,15 +20,16 @@ package struct HiredisConnector: RedisConnector {
     // made now, so that a lack of descriptors is noticed before the handshake, not after it.
     _ = try waker.descriptor
     let start = Instant.now
+    let credentials = try configuration.currentCredentials()
     let stream = RedisStream(transport: try dialer.dial(until: deadline))
-    let handshake = try shakeHands(over: stream, purpose, until: deadline)
+    let handshake = try shakeHands(over: stream, purpose, as: credentials, until: deadline)
     var facts = handshake.facts
     facts.opening = .now - start
     if purpose == .writer { digests.value = handshake.digests }
     return HiredisConnection(
       stream: stream,
       purpose: purpose,
-      user: configuration.credentials?.user ?? "default",
+      user: credentials?.user ?? "default",
       digests: handshake.digests,
       facts: facts
     )
@@ -40,10 +41,12 @@ package struct HiredisConnector: RedisConnector {
   package func shakeHands(
     over stream: RedisStream,
     _ purpose: ConnectionPurpose,
+    as credentials: RedisCredentials?,
     until deadline: Instant
   ) throws(RedisSharedStateError) -> Handshake {
     var handshake = Handshake(
       configuration: configuration,
+      credentials: credentials,
       purpose: purpose,
       digests: digests.value,
       formatter: stream.formatter
@@ -82,6 +85,21 @@ package struct HiredisConnector: RedisConnector {
 }
 
 extension RedisConfiguration {
+  /// The user and the password for the next connection.
+  /// - Throws: ``RedisSharedStateError/Code/unreachable``: the provider has failed.
+  package func currentCredentials() throws(RedisSharedStateError) -> RedisCredentials? {
+    guard let credentialsProvider else { return credentials }
+    do {
+      return try credentialsProvider()
+    } catch let error as RedisSharedStateError {
+      throw error
+    } catch {
+      throw .unreachable(
+        reason: "the provider of the credentials has failed with an error of the type \(type(of: error))"
+      )
+    }
+  }
+
   /// Makes what opens the transports of every connection to the server.
   package func makeDialer() -> any Dialer {
     let socket = SocketDialer(

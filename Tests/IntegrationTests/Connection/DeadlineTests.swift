@@ -26,7 +26,7 @@ struct DeadlineTests {
   func endlessHandshake(purpose: ConnectionPurpose) throws {
     let connector = HiredisConnector(configuration: try RedisConfiguration(url: "redis://h"))
     #expect(throws: RedisSharedStateError.timedOut(operation: "the handshake")) {
-      _ = try connector.shakeHands(over: RedisStream(transport: EndlessTransport()), purpose, until: .now)
+      _ = try connector.shakeHands(over: RedisStream(transport: EndlessTransport()), purpose, as: nil, until: .now)
     }
   }
 

@@ -2,10 +2,38 @@ import Foundation
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
+import Synchronization
 import Testing
 
 @Suite("Access to the server", .timeLimit(.minutes(5)), .endsStores)
 struct AccessTests {
+  @Test("asks for the credentials before each attempt, and tells nothing of an error but its type")
+  func credentialsProvider() async throws {
+    struct Hunter2: Error, CustomStringConvertible {
+      let description = "hunter2"
+    }
+    let server = try PrivateRedisServer(password: "right")
+    let password = Mutex<String?>(nil)
+    var configuration = try RedisConfiguration(url: server.url.replacing("right", with: "overridden"))
+    configuration.hurry(label: "service")
+    configuration.credentialsProvider = {
+      guard let password = password.withLock({ $0 }) else { throw Hunter2() }
+      return RedisCredentials(password: password)
+    }
+    let store = RedisStore(configuration, logger: quiet).endingWithTest
+    let count = Shared(wrappedValue: 0, .redis("count", store: store))
+    try await store.status("a failure of the provider") { status in
+      guard case .reconnecting(_, let error) = status, error.code == .unreachable else { return false }
+      return error.description.contains("Hunter2") && !error.description.contains("hunter2")
+    }
+    password.withLock { $0 = "wrong" }
+    try await store.isReconnecting(because: .authenticationFailed)
+    password.withLock { $0 = "right" }
+    try await store.isUp()
+    count.withLock { $0 = 1 }
+    try await count.save()
+  }
+
   @Test("a wrong password is an error at once, and is never shown")
   func wrongPassword() async throws {
     let backend = try ServerBackend(password: "right-password")

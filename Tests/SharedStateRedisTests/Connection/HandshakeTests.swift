@@ -15,7 +15,13 @@ struct HandshakeTests {
     digests: ScriptDigests = ScriptDigests()
   ) throws -> Handshake {
     let configuration = try RedisConfiguration(url: url)
-    var handshake = Handshake(configuration: configuration, purpose: purpose, digests: digests, formatter: formatter)
+    var handshake = Handshake(
+      configuration: configuration,
+      credentials: configuration.credentials,
+      purpose: purpose,
+      digests: digests,
+      formatter: formatter
+    )
     let parser = RedisParser()
     try Array(replies.utf8).withUnsafeBytes { (bytes) throws in try parser.feed(bytes) }
     while let reply = try parser.next() { try handshake.handle(reply) }
