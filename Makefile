@@ -2,13 +2,13 @@
 
 .PHONY: demo demo-workflow test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-features check-docs
-.PHONY: check-core check-threads check-commits check-api
+.PHONY: check-core check-plain check-threads check-commits check-api
 .PHONY: check-consumers check-server check-examples
 
 # Three services share one config. Without redis-server the demo runs on the fake, so a failed installation does not
 # matter.
 demo:
-	@scripts/require hiredis
+	@scripts/require hiredis openssl
 	@[ -n "$$REDIS_URL" ] || scripts/require redis-server || echo "Going on without a server."
 	swift build --product config-demo
 	@"$$(swift build --show-bin-path)/config-demo"
@@ -30,7 +30,7 @@ RUN_TESTS = scripts/run-tests $(TEST_MINUTES)
 
 # The tests start servers of their own.
 test:
-	@scripts/require hiredis redis-server
+	@scripts/require hiredis openssl openssl-tool redis-server
 	swift build --build-tests
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --skip $(BUSY_TESTS) --skip $(PURE_TESTS)
 	$(TEST_ENVIRONMENT) $(RUN_TESTS) swift test --skip-build --filter $(PURE_TESTS)
@@ -38,12 +38,12 @@ test:
 
 # A payment service is killed between charging an order and saving the result.
 demo-workflow:
-	@scripts/require hiredis redis-server
+	@scripts/require hiredis openssl redis-server
 	swift run $(EXAMPLES_FLAGS) order-workflow
 
 # Checks beyond the tests: formatting, documentation, no warnings, no data races.
 check: check-format check-commits check-samples check-time-limits check-macros check-compose check-build check-features \
-	check-docs check-api check-core check-consumers check-examples check-threads
+	check-docs check-api check-core check-plain check-consumers check-examples check-threads
 
 # Looks for inputs that break the parsers of documents, messages, replies and URLs, for FUZZ_SECONDS in total.
 fuzz:
@@ -58,24 +58,24 @@ soak: soak-orders soak-simulation soak-chaos
 
 # Millions of random schedules. `make soak-simulation SOAK='--seed 17'` repeats one and prints its events.
 soak-simulation:
-	@scripts/require hiredis
+	@scripts/require hiredis openssl
 	$(RUN_SOAK) $(SOAK)
 
 # Every order of events in small worlds that take minutes.
 soak-orders:
-	@scripts/require hiredis
+	@scripts/require hiredis openssl
 	$(RUN_SOAK) --orders
 
 # Services in several processes, with a server that is killed, emptied, paused and cut off.
 soak-chaos:
-	@scripts/require hiredis redis-server
+	@scripts/require hiredis openssl openssl-tool redis-server
 	swift build --build-tests
 	seconds=$${CHAOS_SECONDS:-600} && CHAOS_SECONDS=$$seconds \
 		scripts/run-tests $$((seconds / 15 + $(TEST_MINUTES))) swift test --skip-build --filter '^IntegrationTests\.ChaosTests'
 
 # Breaks a copy of the code on purpose, and checks that the simulation and the tests find each bug.
 mutations:
-	@scripts/require hiredis
+	@scripts/require hiredis openssl
 	scripts/check-mutations
 
 bench:
@@ -83,12 +83,12 @@ bench:
 	cd Benchmarks && swift run -c release bench --report
 
 docs:
-	@scripts/require hiredis
+	@scripts/require hiredis openssl
 	swift build
 	scripts/build-docs "$$(swift build --show-bin-path)" .build/docs
 
 clean:
-	rm -rf .build .build-api .build-check .build-consumers .build-core .build-deployment .build-examples .build-mutations .build-soak \
+	rm -rf .build .build-api .build-check .build-consumers .build-core .build-deployment .build-examples .build-mutations .build-plain .build-soak \
 		.build-tutorial Benchmarks/.build Examples/.build Fuzz/.build
 
 SWIFT_FILES = $(wildcard Package.swift Sources Tests Snippets scripts Benchmarks/Package.swift \
@@ -120,7 +120,7 @@ CHECK_ENVIRONMENT = THREAD_SANITIZER=1
 CHECK_FLAGS = --sanitize thread --scratch-path .build-check -Xswiftc -warnings-as-errors
 
 check-build:
-	@scripts/require hiredis
+	@scripts/require hiredis openssl
 	$(CHECK_ENVIRONMENT) swift build --build-tests $(CHECK_FLAGS)
 
 # Many small shapes of features, which the compiler must compile.
@@ -132,15 +132,20 @@ check-docs: check-build
 
 # No public declaration of the last release may be gone, unless api-breakages.txt lists it.
 check-api:
-	@scripts/require hiredis
+	@scripts/require hiredis openssl
 	scripts/check-api
 
 check-core:
 	scripts/check-core
 
+# Without the package trait 'TLS', nothing of OpenSSL is needed.
+check-plain:
+	@scripts/require hiredis redis-server
+	scripts/check-plain
+
 # Packages that depend on this one. One of them is built with optimisation, and with it code that no test builds.
 check-consumers:
-	@scripts/require hiredis redis-server curl
+	@scripts/require hiredis openssl redis-server curl
 	scripts/check-consumers
 	scripts/check-server
 	scripts/check-tutorial
@@ -150,7 +155,7 @@ SERVER_FLAGS = --package-path Tests/Consumers/Server --scratch-path $(CURDIR)/.b
 
 # Not a part of 'make check': the client that its tests use, with a TLS library of its own, takes four minutes to build.
 check-server:
-	@scripts/require hiredis redis-server curl
+	@scripts/require hiredis openssl redis-server curl
 	swift build --build-tests $(SERVER_FLAGS)
 	scripts/in-time 5 swift test --skip-build $(SERVER_FLAGS)
 	scripts/check-server
@@ -159,7 +164,7 @@ check-server:
 EXAMPLES_FLAGS = --package-path Examples --scratch-path .build-examples -Xswiftc -warnings-as-errors
 
 check-examples:
-	@scripts/require hiredis
+	@scripts/require hiredis openssl
 	swift build --build-tests $(EXAMPLES_FLAGS)
 	$(TEST_ENVIRONMENT) scripts/run-tests 5 swift test --skip-build $(EXAMPLES_FLAGS)
 
@@ -194,6 +199,6 @@ THREAD_TESTS = scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build \
 	--skip $(WORLD_TESTS) --skip $(COUNT_TESTS)
 
 check-threads: check-build
-	@scripts/require hiredis redis-server
+	@scripts/require hiredis openssl openssl-tool redis-server
 	$(CHECK_ENVIRONMENT) $(THREAD_OPTIONS) $(TEST_ENVIRONMENT) $(THREAD_TESTS) --skip $(SERVER_TESTS)
 	$(CHECK_ENVIRONMENT) $(THREAD_OPTIONS) $(SERVER_TEST_ENVIRONMENT) $(THREAD_TESTS) --filter $(SERVER_TESTS)

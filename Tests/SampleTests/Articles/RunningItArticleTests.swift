@@ -16,6 +16,25 @@ struct RunningItArticleTests {
     #expect(config.loadError == nil)
   }
 
+  #if TLS
+    @Test func aProgramNamesTheFilesOfItsConnection() throws {
+      let configuration = try RedisConfiguration(
+        host: "redis.example.com",
+        port: 6380,
+        tls: .init(
+          authority: "/etc/redis/ca.pem",
+          identity: .init(certificate: "/etc/redis/service.pem", key: "/etc/redis/service.key")
+        )
+      )
+      #expect(
+        try RedisConfiguration(
+          url: "rediss://redis.example.com:6380?ca=/etc/redis/ca.pem&certificate=/etc/redis/service.pem"
+            + "&key=/etc/redis/service.key"
+        ).description == configuration.description
+      )
+    }
+  #endif
+
   @Test func aProgramSetsItsDeadlines() throws {
     var configuration = try RedisConfiguration(url: "redis://127.0.0.1:6379?namespace=shop:&label=checkout")
     configuration.requestTimeout = .seconds(2)

@@ -1,0 +1,1 @@
+#error "This build must not need OpenSSL."
