@@ -37,6 +37,7 @@ public final class PrivateRedisServer: Sendable {
 
   private let endpoint: RedisEndpoint
   private let security: Security?
+  private let client: RedisCommandClient
   private let password: String?
   private let isPersistent: Bool
   private let executable: String
@@ -89,6 +90,7 @@ public final class PrivateRedisServer: Sendable {
       endpoint = .unix(path: path)
       url = "unix://\(credentials)\(Self.encoded(path, allowing: "/"))"
     }
+    client = try RedisCommandClient(url: url)
     try write(configuration)
     try start()
   }
@@ -146,7 +148,7 @@ public final class PrivateRedisServer: Sendable {
   /// - Throws: As ``command(_:)-(String...)``.
   @discardableResult
   public func command(_ arguments: [Data]) throws -> RedisServerReply {
-    try RedisCommandClient(url: url).command(arguments)
+    try client.command(arguments)
   }
 
   private func end(_ signal: Int32) {
