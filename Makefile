@@ -184,6 +184,10 @@ SLOW_CODE_TESTS = ManySlowValuesTests
 # minutes under the sanitizer.
 COUNT_TESTS = CommandCountTests
 
+# Tests of single connections, which one thread uses. They make thousands of handshakes, which take minutes under the
+# sanitizer.
+HANDSHAKE_TESTS = TLSConnectionTests
+
 # A world runs everything on one thread. Under the sanitizer, thousands of worlds take minutes, in which no other test
 # makes progress.
 WORLD_TESTS = TestWorldTests
@@ -196,7 +200,7 @@ SERVER_TEST_ENVIRONMENT = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 THREAD_OPTIONS = TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer-suppressions.txt
 THREAD_TESTS = scripts/run-tests 60 swift test $(CHECK_FLAGS) --skip-build \
 	--skip $(EXIT_TESTS) --skip $(BUSY_TESTS) --skip $(PURE_TESTS) --skip $(MEMORY_TESTS) --skip $(SLOW_CODE_TESTS) \
-	--skip $(WORLD_TESTS) --skip $(COUNT_TESTS)
+	--skip $(WORLD_TESTS) --skip $(COUNT_TESTS) --skip $(HANDSHAKE_TESTS)
 
 check-threads: check-build
 	@scripts/require hiredis openssl openssl-tool redis-server
