@@ -187,17 +187,17 @@ extension LinkState {
     for concern in Setback.Concern.allCases {
       let key = Setback.Key(id, concern: concern)
       guard let retryAt = online?.agenda.moment(of: key.item) ?? setbacks[key]?.brokenUntil else { continue }
-      let setback = setbacks[key]
-      guard let toldAt = setback?.toldAt else {
-        if setback == nil { tryAgain(key) }
-        continue
-      }
-      let breaksConnection = setback?.breaksConnection ?? false
-      guard setback?.refusals ?? 0 > Patience.hurries || breaksConnection else {
+      guard let setback = setbacks[key] else {
+        // A repair has a pause only.
         tryAgain(key)
         continue
       }
-      let earliest = toldAt + (breaksConnection ? configuration.backoff.cap : Patience.longestPause)
+      guard let toldAt = setback.toldAt else { continue }
+      guard setback.refusals > Patience.hurries || setback.breaksConnection else {
+        tryAgain(key)
+        continue
+      }
+      let earliest = toldAt + (setback.breaksConnection ? configuration.backoff.cap : Patience.longestPause)
       if earliest < retryAt { pause(key, until: earliest) }
     }
   }
