@@ -2,7 +2,7 @@
 
 .PHONY: demo demo-workflow test check fuzz soak soak-simulation soak-orders soak-chaos mutations bench docs clean
 .PHONY: check-format check-samples check-time-limits check-macros check-compose check-build check-features check-docs
-.PHONY: check-core check-plain check-threads check-commits check-api
+.PHONY: check-core check-plain check-threads check-commits check-mutations check-api
 .PHONY: check-consumers check-server check-examples
 
 # Three services share one config. Without redis-server the demo runs on the fake, so a failed installation does not
@@ -42,8 +42,8 @@ demo-workflow:
 	swift run $(EXAMPLES_FLAGS) order-workflow
 
 # Checks beyond the tests: formatting, documentation, no warnings, no data races.
-check: check-format check-commits check-samples check-time-limits check-macros check-compose check-build check-features \
-	check-docs check-api check-core check-plain check-consumers check-examples check-threads
+check: check-format check-commits check-samples check-time-limits check-mutations check-macros check-compose check-build \
+	check-features check-docs check-api check-core check-plain check-consumers check-examples check-threads
 
 # Looks for inputs that break the parsers of documents, messages, replies and URLs, for FUZZ_SECONDS in total.
 fuzz:
@@ -106,6 +106,10 @@ check-samples:
 
 check-time-limits:
 	scripts/check-time-limits
+
+# Each mutation still fits the code. `make mutations` runs them, which takes hours.
+check-mutations:
+	scripts/check-mutations --fit
 
 # Checks that the macros parse thousands of declarations, in all available sources, as SwiftSyntax does.
 check-macros:
