@@ -21,8 +21,8 @@ public struct RedisConfiguration: Sendable {
     }
   }
 
-  /// Where the server listens.
-  package let endpoint: RedisEndpoint
+  /// How the server is found.
+  package let location: RedisLocation
   /// `nil`: the server requires none. Not used where there is a provider.
   package internal(set) var credentials: RedisCredentials?
   /// The number of the database.
@@ -39,7 +39,8 @@ public struct RedisConfiguration: Sendable {
 
   /// The prefix of every name in Redis, including channels. Empty by default.
   ///
-  /// It has no braces, no control characters, and at most 256 bytes. Usually it ends with a colon.
+  /// It has no control characters, and at most 256 bytes. Usually it ends with a colon. It may have one pair of braces
+  /// with something between them: a hash tag, which a cluster requires. All values of the store then have one slot.
   public var namespace = ""
 
   /// Names this service in CLIENT LIST, and as the writer of its changes. By default the name of the process.
@@ -120,7 +121,7 @@ public struct RedisConfiguration: Sendable {
     label: String? = nil
   ) throws(RedisSharedStateError) {
     guard let number = UInt16(exactly: port) else { throw RedisEndpoint.unusablePort }
-    try self.init(.init(host: host, port: number), tls, credentials, database, namespace, label)
+    try self.init(.fixed(.init(host: host, port: number)), tls, credentials, database, namespace, label)
   }
 
   /// Names a server on this machine by the absolute path of its socket.
@@ -140,11 +141,11 @@ public struct RedisConfiguration: Sendable {
     namespace: String = "",
     label: String? = nil
   ) throws(RedisSharedStateError) {
-    try self.init(.init(socketPath: path), nil, credentials, database, namespace, label)
+    try self.init(.fixed(.init(socketPath: path)), nil, credentials, database, namespace, label)
   }
 
   private init(
-    _ endpoint: RedisEndpoint,
+    _ location: RedisLocation,
     _ tls: TLS?,
     _ credentials: RedisCredentials?,
     _ database: Int,
@@ -158,7 +159,7 @@ public struct RedisConfiguration: Sendable {
     try RedisName.validate(namespace: namespace)
     if let label { try RedisName.validate(label: label) }
     self.init(
-      accepted: endpoint,
+      accepted: location,
       tls: tls,
       credentials: credentials,
       database: database,
@@ -168,14 +169,14 @@ public struct RedisConfiguration: Sendable {
   }
 
   private init(
-    accepted endpoint: RedisEndpoint,
+    accepted location: RedisLocation,
     tls: TLS? = nil,
     credentials: RedisCredentials? = nil,
     database: Int = 0,
     namespace: String = "",
     label: String = defaultLabel
   ) {
-    self.endpoint = endpoint
+    self.location = location
     self.tls = tls
     self.credentials = credentials
     self.database = database
@@ -185,9 +186,15 @@ public struct RedisConfiguration: Sendable {
 
   private static var defaultLabel: String { RedisName.label(ProcessInfo.processInfo.processName) }
 
-  /// Reads `redis://user:password@host:port/database?namespace=…&label=…` or `unix:///path?database=…&namespace=…`.
+  /// Reads one of these:
+  /// - `redis://user:password@host:port/database?namespace=…&label=…`
+  /// - `unix:///path?database=…&namespace=…`
+  /// - `redis+sentinel://user:password@host:port,host,host/database?primary=…&sentinel-user=…&sentinel-password=…`, which
+  ///   names Sentinels, and the primary as they call it. Their port is 26379, unless the URL says otherwise.
+  /// - `redis+cluster://user:password@host:port,host?namespace=…`, which names some nodes of a cluster. The namespace needs
+  ///   a hash tag: see ``namespace``.
   ///
-  /// With `rediss` the connection uses TLS, and the URL takes `ca=…`, the path of the certificates that are trusted
+  /// With `rediss` in place of `redis`, every connection uses TLS, and the URL takes `ca=…`, the path of the certificates that are trusted
   /// instead of the system's, `certificate=…` and `key=…`, the paths of what the server is shown, and `server-name=…`, if
   /// the server's certificate is not for the host.
   ///
@@ -199,21 +206,21 @@ public struct RedisConfiguration: Sendable {
   ///   `rediss`: the package was built without TLS.
   public init(url: String) throws(RedisSharedStateError) {
     let url = try RedisURL(url)
-    try self.init(url.endpoint, url.tls, url.credentials, url.database, url.namespace ?? "", url.label)
+    try self.init(url.location, url.tls, url.credentials, url.database, url.namespace ?? "", url.label)
   }
 }
 
 extension RedisConfiguration {
   /// The defaults, for a store on the fake server inside this process, which has no address.
   public static var inProcess: RedisConfiguration {
-    RedisConfiguration(accepted: .unix(path: "in-process"))
+    RedisConfiguration(accepted: .fixed(.unix(path: "in-process")))
   }
 }
 
 extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The address, database, namespace and label, without user and password.
   public var description: String {
-    "Redis at \(endpoint)\(tls == nil ? "" : " with TLS"), database \(database), namespace '\(namespace)', label '\(label)'"
+    "Redis at \(location)\(tls == nil ? "" : " with TLS"), database \(database), namespace '\(namespace)', label '\(label)'"
   }
 
   /// The same as ``description``.
@@ -224,7 +231,7 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
     Mirror(
       self,
       children: [
-        "endpoint": endpoint,
+        "location": "\(location)",
         "tls": tls as Any,
         "database": database,
         "namespace": namespace,
@@ -302,7 +309,7 @@ package enum RedisEndpoint: Hashable, Sendable, CustomStringConvertible {
   }
 
   static func isUsable(host: String) -> Bool {
-    !host.isEmpty && !host.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
+    !host.isEmpty && !host.utf8.contains { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: ",") }
   }
 
   package var description: String {

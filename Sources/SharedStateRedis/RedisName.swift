@@ -5,14 +5,24 @@ package enum RedisName {
   /// The length of the longest label.
   static let maximumLabelBytes = 64
 
-  /// Throws when a namespace is too long, or has a brace or a control character; it may be empty.
+  /// Throws when a namespace is too long, or has a control character, or braces that are no hash tag; it may be empty.
   ///
   /// - Throws: ``RedisSharedStateError/Code/invalidName``.
   package static func validate(namespace: String) throws(RedisSharedStateError) {
     guard namespace.utf8.count <= maximumNamespaceBytes else {
       throw .invalidName(reason: "the namespace has more than \(maximumNamespaceBytes) bytes")
     }
-    if let fault = fault(of: namespace) { throw .invalidName(reason: "the namespace has \(fault)") }
+    let plain = hashTag(of: namespace) == nil ? namespace : namespace.filter { $0 != "{" && $0 != "}" }
+    if let fault = fault(of: plain) { throw .invalidName(reason: "the namespace has \(fault)") }
+  }
+
+  /// What a namespace has in its one pair of braces; `nil`: it has no such pair, or something else in braces.
+  static func hashTag(of namespace: String) -> String? {
+    let parts = namespace.split(separator: "{", omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return nil }
+    let ends = parts[1].split(separator: "}", omittingEmptySubsequences: false)
+    guard ends.count == 2, !ends[0].isEmpty, !parts[0].contains("}") else { return nil }
+    return String(ends[0])
   }
 
   /// Throws when a label is empty, too long, or has a character that ``label(_:)`` would replace.

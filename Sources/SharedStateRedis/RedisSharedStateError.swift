@@ -52,6 +52,9 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     public static let permissionDenied = Code("permissionDenied")
     /// The server is a replica, and only a primary accepts writes. The store tries again by itself.
     public static let notPrimary = Code("notPrimary")
+    /// Another server has taken over: a Sentinel has announced another primary, or another node of the cluster owns the
+    /// slot. The store connects to it at once, by itself.
+    public static let moved = Code("moved")
     /// The system starts no more threads for this process, because a limit of the user or of the container is reached.
     /// The store tries again by itself.
     public static let outOfThreads = Code("outOfThreads")
@@ -107,8 +110,10 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case tlsFailed(reason: String)
     case unsupported(feature: String)
     case authenticationFailed
+    case sentinelAuthenticationFailed
     case permissionDenied(operation: String, subject: DeniedSubject? = nil)
     case notPrimary
+    case moved
     case outOfThreads(reason: String)
     case serverError(code: String)
     case protocolViolation(reason: String)
@@ -156,9 +161,10 @@ extension RedisSharedStateError {
     case .timedOut: .timedOut
     case .tlsFailed: .tlsFailed
     case .unsupported: .unsupported
-    case .authenticationFailed: .authenticationFailed
+    case .authenticationFailed, .sentinelAuthenticationFailed: .authenticationFailed
     case .permissionDenied: .permissionDenied
     case .notPrimary: .notPrimary
+    case .moved: .moved
     case .outOfThreads: .outOfThreads
     case .serverError: .serverError
     case .protocolViolation: .protocolViolation
@@ -274,6 +280,9 @@ extension RedisSharedStateError {
   /// An error with the code ``Code/notPrimary``.
   public static var notPrimary: Self { Self(.notPrimary) }
 
+  /// An error with the code ``Code/moved``.
+  package static var moved: Self { Self(.moved) }
+
   /// An error with the code ``Code/outOfThreads``.
   public static func outOfThreads(reason: String) -> Self {
     Self(.outOfThreads(reason: reason))
@@ -366,6 +375,8 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
       "The package swift-shared-state was built without its trait '\(feature)'. Enable it."
     case .authenticationFailed:
       "Redis refuses the user name or the password."
+    case .sentinelAuthenticationFailed:
+      "A Sentinel refuses the user name or the password. They are 'sentinel-user' and 'sentinel-password' in the URL."
     case .permissionDenied(let operation, nil):
       "The Redis user may not run the command \(operation). Grant it with ACL SETUSER."
     case .permissionDenied(let operation, let subject?):
@@ -373,6 +384,8 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
         + (subject.granted.map { "It may access \($0). " } ?? "") + "Add a pattern with ACL SETUSER."
     case .notPrimary:
       "The Redis server is a replica. Connect to its primary."
+    case .moved:
+      "Another Redis server has taken over. The store connects to it."
     case .outOfThreads(let reason):
       "The system starts no more threads for this process: \(reason). "
         + "Raise `ulimit -u`, or the limit of processes (pids) of the container."
@@ -465,8 +478,9 @@ extension RedisSharedStateError {
   /// Whether trying again at once is pointless, because a person has to change something first.
   package var isPermanent: Bool {
     switch cause {
-    case .tlsFailed, .unsupported, .authenticationFailed, .permissionDenied, .outOfThreads, .protocolViolation,
-      .invalidURL, .invalidName,
+    case .tlsFailed, .unsupported, .authenticationFailed, .sentinelAuthenticationFailed, .permissionDenied,
+      .outOfThreads,
+      .protocolViolation, .invalidURL, .invalidName,
       .serverRequired:
       true
     default: false
@@ -489,7 +503,7 @@ extension RedisSharedStateError {
     // A script is running; a cluster, or a replica, has no primary at the moment; the server is starting.
     "BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN",
     // No dump can be written; too few replicas are connected; the memory is full; a slot is on its way.
-    "MISCONF", "NOREPLICAS", "OOM", "TRYAGAIN",
+    "MISCONF", "NOREPLICAS", "OOM", "ASK", "TRYAGAIN",
   ]
 }
 
@@ -500,8 +514,8 @@ extension RedisSharedStateError: StoreError {
     // The store stays connected, so nobody but the share tells.
     case .permissionDenied(_, let subject): subject == nil
     case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .tlsFailed, .unsupported,
-      .authenticationFailed, .notPrimary,
-      .outOfThreads, .serverError, .protocolViolation, .changesGivenUp, .outcomeUnknown, .notStored, .stopped:
+      .authenticationFailed, .sentinelAuthenticationFailed, .notPrimary, .moved, .outOfThreads, .serverError,
+      .protocolViolation, .changesGivenUp, .outcomeUnknown, .notStored, .stopped:
       true
     case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch:
       false

@@ -143,6 +143,7 @@ private struct RefusingConnector: RedisConnector {
 
   func connect(
     purpose: ConnectionPurpose,
+    pass: UInt64,
     waker: Waker,
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {

@@ -114,7 +114,7 @@ public final class RedisStore: Sendable {
     }
     watch = LinkWatch(
       logger: logger,
-      server: hasAddress ? configuration.endpoint : nil,
+      server: hasAddress ? configuration.location : nil,
       isInProcess: isInProcess,
       label: configuration.label,
       metrics: metrics

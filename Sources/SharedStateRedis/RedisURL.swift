@@ -4,7 +4,7 @@ import Foundation
 ///
 /// No error carries any part of the URL, because any part may turn out to be a password in the wrong place.
 struct RedisURL: Sendable {
-  let endpoint: RedisEndpoint
+  let location: RedisLocation
   let credentials: RedisCredentials?
   let database: Int
   let tls: RedisConfiguration.TLS?
@@ -12,12 +12,13 @@ struct RedisURL: Sendable {
   let label: String?
 
   private static let defaultPort: UInt16 = 6379
+  private static let defaultSentinelPort: UInt16 = 26379
   /// What is in front of it might be a part of a password, and would be told as a path or a namespace.
   private static let misplacedAt = RedisSharedStateError.invalidURL(
     reason: "it has an '@' behind its host; there it is written %40, and in a password '/' is written %2F, and '?' %3F"
   )
   private static let unknownScheme = RedisSharedStateError.invalidURL(
-    reason: "it does not start with redis://, rediss:// or unix://"
+    reason: "it does not start with redis://, redis+sentinel:// or redis+cluster://, the same with rediss, or unix://"
   )
 
   init(_ url: String) throws(RedisSharedStateError) {
@@ -30,26 +31,33 @@ struct RedisURL: Sendable {
     guard let schemeEnd = url.range(of: "://") else {
       throw Self.unknownScheme
     }
-    let (location, query) = Self.split(url[schemeEnd.upperBound...], at: "?")
+    let (address, query) = Self.split(url[schemeEnd.upperBound...], at: "?")
     let at = UInt8(ascii: "@")
     var items = try Self.items(of: query ?? "")
     guard !(query ?? "").utf8.contains(at) else { throw Self.misplacedAt }
-    let pathStart = location.utf8.firstIndex(of: UInt8(ascii: "/")) ?? location.endIndex
-    let (credentials, host) = try Self.credentials(in: location[..<pathStart])
-    guard !location[pathStart...].utf8.contains(at) else { throw Self.misplacedAt }
-    let path = try Self.decoded(location[pathStart...], what: "path")
+    let pathStart = address.utf8.firstIndex(of: UInt8(ascii: "/")) ?? address.endIndex
+    let (credentials, host) = try Self.credentials(in: address[..<pathStart])
+    guard !address[pathStart...].utf8.contains(at) else { throw Self.misplacedAt }
+    let path = try Self.decoded(address[pathStart...], what: "path")
 
     let scheme = url[..<schemeEnd.lowerBound].lowercased()
-    tls = scheme == "rediss" ? try Self.tls(&items) : nil
+    tls = scheme.hasPrefix("rediss") ? try Self.tls(&items) : nil
     switch scheme {
     case "redis", "rediss":
-      endpoint = try Self.endpoint(host)
+      location = .fixed(try Self.endpoint(host, defaultPort: Self.defaultPort))
       database = try Self.database(path.dropFirst())
+    case "redis+sentinel", "rediss+sentinel":
+      location = .sentinel(try Self.sentinels(host, &items))
+      database = try Self.database(path.dropFirst())
+    case "redis+cluster", "rediss+cluster":
+      location = .cluster(try Self.endpoints(host, defaultPort: Self.defaultPort))
+      database = try Self.database(path.dropFirst())
+      guard database == 0 else { throw .invalidURL(reason: "a cluster has no database but 0") }
     case "unix":
       guard host.isEmpty, path.utf8.count > 1 else {
         throw .invalidURL(reason: "unix:// must be followed by the absolute path of a socket, with a third slash")
       }
-      endpoint = try RedisEndpoint(socketPath: path)
+      location = .fixed(try RedisEndpoint(socketPath: path))
       database = try Self.database((items.removeValue(forKey: "database") ?? "")[...])
     default:
       throw Self.unknownScheme
@@ -61,8 +69,8 @@ struct RedisURL: Sendable {
     guard items.isEmpty else {
       throw .invalidURL(
         reason:
-          "after the '?' it may only have namespace and label, for unix:// also database, and for rediss:// also ca, "
-          + "certificate, key and server-name"
+          "after the '?' it may only have namespace and label; for unix:// also database; with rediss also ca, "
+          + "certificate, key and server-name; with +sentinel also primary, sentinel-user and sentinel-password"
       )
     }
   }
@@ -83,7 +91,37 @@ struct RedisURL: Sendable {
     return (RedisCredentials(user: user.isEmpty ? nil : user, password: password), host)
   }
 
-  private static func endpoint(_ text: Substring) throws(RedisSharedStateError) -> RedisEndpoint {
+  private static func sentinels(
+    _ hosts: Substring,
+    _ items: inout [String: String]
+  ) throws(RedisSharedStateError) -> RedisLocation.Sentinels {
+    let endpoints = try endpoints(hosts, defaultPort: defaultSentinelPort)
+    guard let primary = items.removeValue(forKey: "primary"), !primary.isEmpty else {
+      throw .invalidURL(reason: "it needs 'primary', the name that the Sentinels have for the server")
+    }
+    let (user, password) = (items.removeValue(forKey: "sentinel-user"), items.removeValue(forKey: "sentinel-password"))
+    guard user == nil || password != nil else {
+      throw .invalidURL(reason: "it has 'sentinel-user', but no 'sentinel-password'")
+    }
+    let credentials = password.map { RedisCredentials(user: user, password: $0) }
+    return RedisLocation.Sentinels(endpoints: endpoints, primary: primary, credentials: credentials)
+  }
+
+  private static func endpoints(
+    _ hosts: Substring,
+    defaultPort: UInt16
+  ) throws(RedisSharedStateError) -> [RedisEndpoint] {
+    var endpoints: [RedisEndpoint] = []
+    for host in hosts.split(separator: ",", omittingEmptySubsequences: false) {
+      endpoints.append(try endpoint(host, defaultPort: defaultPort))
+    }
+    return endpoints
+  }
+
+  private static func endpoint(
+    _ text: Substring,
+    defaultPort: UInt16
+  ) throws(RedisSharedStateError) -> RedisEndpoint {
     let (host, port): (Substring, Substring?)
     if text.first == "[" {
       guard let close = text.utf8.firstIndex(of: UInt8(ascii: "]")) else {
@@ -132,6 +170,9 @@ struct RedisURL: Sendable {
     var items: [String: String] = [:]
     for item in query.split(separator: "&") {
       let (name, value) = split(item, at: "=")
+      guard value?.utf8.contains(UInt8(ascii: "=")) != true else {
+        throw .invalidURL(reason: "after its '?' it has an '=' within a value; there it is written %3D")
+      }
       guard let value, items.updateValue(try decoded(value, what: "query"), forKey: String(name)) == nil else {
         throw .invalidURL(reason: "the part after its '?' is not a list of name=value pairs with distinct names")
       }

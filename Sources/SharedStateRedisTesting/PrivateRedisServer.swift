@@ -15,6 +15,14 @@ public final class PrivateRedisServer: Sendable {
     case unixSocket
   }
 
+  /// What a redis-server is.
+  package enum Kind: Hashable, Sendable {
+    case server
+    case sentinel
+    /// A server that becomes part of a cluster, and listens to the other nodes ten thousand ports higher.
+    case node
+  }
+
   /// The files of a server that speaks TLS only.
   package struct Security: Sendable {
     let authority: String
@@ -36,6 +44,7 @@ public final class PrivateRedisServer: Sendable {
   public let folder: URL
 
   private let endpoint: RedisEndpoint
+  private let kind: Kind
   private let security: Security?
   private let client: RedisCommandClient
   private let password: String?
@@ -65,15 +74,19 @@ public final class PrivateRedisServer: Sendable {
 
   /// Starts a server, as the other initializer does.
   ///
-  /// - Parameter security: Makes a server with a TCP address speak TLS.
+  /// - Parameters:
+  ///   - kind: What the program is to be.
+  ///   - security: Makes a server with a TCP address speak TLS.
   /// - Throws: ``PrivateRedisServerError``.
   package init(
     _ address: Address = .tcp,
+    kind: Kind = .server,
     security: Security?,
     password: String? = nil,
     isPersistent: Bool = false,
     configuration: [String] = []
   ) throws {
+    self.kind = kind
     self.security = security
     self.password = password
     self.isPersistent = isPersistent
@@ -82,7 +95,7 @@ public final class PrivateRedisServer: Sendable {
     let credentials = password.map { ":\(Self.encoded($0, allowing: ""))@" } ?? ""
     switch address {
     case .tcp:
-      let port = try Self.freePort()
+      let port = try Self.freePort(below: kind == .node ? 22_000 : 32_000)
       endpoint = .tcp(host: "127.0.0.1", port: port)
       url = "\(security == nil ? "redis" : "rediss")://\(credentials)127.0.0.1:\(port)\(Self.query(for: security))"
     case .unixSocket:
@@ -162,7 +175,11 @@ public final class PrivateRedisServer: Sendable {
   private func start() throws {
     let log = folder.appendingPathComponent("redis.log").path
     let configuration = folder.appendingPathComponent("redis.conf").path
-    let process = try PrivateProcess(executable: executable, arguments: [configuration], log: log)
+    let process = try PrivateProcess(
+      executable: executable,
+      arguments: [configuration] + (kind == .sentinel ? ["--sentinel"] : []),
+      log: log
+    )
     let deadline = ContinuousClock.now.advanced(by: Self.deadline)
     while !isAnswering() {
       guard process.isRunning, ContinuousClock.now < deadline else {
@@ -189,6 +206,7 @@ public final class PrivateRedisServer: Sendable {
     case .tcp(let host, let port): lines += ["bind \(host)"] + Self.lines(port: port, security)
     case .unix(let path): lines += ["port 0", "unixsocket \(path)", "unixsocketperm 700"]
     }
+    if kind == .node { lines += ["cluster-enabled yes", "cluster-config-file nodes.conf"] }
     if isPersistent { lines += ["appendonly yes", "appendfsync always"] }
     if let password { lines.append("requirepass \"\(password)\"") }
     try (lines + further).joined(separator: "\n").appending("\n")
@@ -220,9 +238,9 @@ public final class PrivateRedisServer: Sendable {
   }
 
   /// A port below the range that the system assigns to clients, so that no client gets it while the server is stopped.
-  private static func freePort() throws -> UInt16 {
+  private static func freePort(below limit: UInt16) throws -> UInt16 {
     for _ in 0..<portAttempts {
-      let port = UInt16.random(in: 10_000..<32_000)
+      let port = UInt16.random(in: 10_000..<limit)
       let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
       guard listener >= 0 else { break }
       defer { close(listener) }

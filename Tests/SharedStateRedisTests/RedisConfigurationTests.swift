@@ -9,7 +9,7 @@ struct RedisConfigurationTests {
     let configuration = try RedisConfiguration(
       url: "redis://us%40er:p%3Aa%2Fs%25s@example.test:7000/12?namespace=shop%3A&label=till-1"
     )
-    #expect(configuration.endpoint == .tcp(host: "example.test", port: 7000))
+    #expect(configuration.location == .fixed(.tcp(host: "example.test", port: 7000)))
     #expect(configuration.credentials == RedisCredentials(user: "us@er", password: "p:a/s%s"))
     #expect(configuration.database == 12)
     #expect(configuration.namespace == "shop:")
@@ -18,7 +18,7 @@ struct RedisConfigurationTests {
 
   @Test func hasTheDocumentedDefaults() throws {
     let configuration = try RedisConfiguration(url: "redis://localhost")
-    #expect(configuration.endpoint == .tcp(host: "localhost", port: 6379))
+    #expect(configuration.location == .fixed(.tcp(host: "localhost", port: 6379)))
     #expect(configuration.credentials == nil)
     #expect(configuration.database == 0)
     #expect(configuration.namespace == "")
@@ -40,8 +40,50 @@ struct RedisConfigurationTests {
   ])
   func readsAddresses(url: String, endpoint: RedisEndpoint, database: Int) throws {
     let configuration = try RedisConfiguration(url: url)
-    #expect(configuration.endpoint == endpoint)
+    #expect(configuration.location == .fixed(endpoint))
     #expect(configuration.database == database)
+  }
+
+  @Test func readsSentinelsAndNodes() throws {
+    let sentinel = try RedisConfiguration(
+      url: "redis+sentinel://a:b@s1:1,[::1],s3/2?primary=ma%20in&sentinel-user=c&sentinel-password=d&label=api"
+    )
+    let endpoints = [("s1", 1), ("::1", 26_379), ("s3", 26_379)].map { RedisEndpoint.tcp(host: $0, port: $1) }
+    let credentials = RedisCredentials(user: "c", password: "d")
+    #expect(
+      sentinel.location == .sentinel(.init(endpoints: endpoints, primary: "ma in", credentials: credentials))
+    )
+    #expect(sentinel.credentials == RedisCredentials(user: "a", password: "b"))
+    #expect((sentinel.database, sentinel.label) == (2, "api"))
+    let cluster = try RedisConfiguration(url: "redis+cluster://:b@n1,n2:7?namespace=%7Bshop%7D:")
+    #expect(cluster.location == .cluster([.tcp(host: "n1", port: 6_379), .tcp(host: "n2", port: 7)]))
+    #expect(cluster.namespace == "{shop}:")
+  }
+
+  @Test(arguments: [
+    "redis+sentinel://h", "redis+sentinel://h?primary=", "redis+sentinel://?primary=hunter2",
+    "redis+sentinel://h,?primary=a", "redis+sentinel://,h?primary=a", "redis+sentinel://h:x?primary=hunter2",
+    "redis+sentinel://h?primary=a&sentinel-user=hunter2", "redis+sentinel://h?primary=a=hunter2",
+    "redis+cluster://", "redis+cluster://h/1", "redis+cluster://h?primary=hunter2", "redis+cluster://h?database=0",
+    "redis://h,hunter2", "redis+hunter2://h", "unix+cluster:///p", "redis://h?sentinel-password=hunter2",
+  ])
+  func refusesLocationsWithoutQuotingThem(url: String) {
+    let error = #expect(throws: RedisSharedStateError.self) { try RedisConfiguration(url: url) }
+    #expect(error?.code == .invalidURL)
+    #expect(error?.description.contains("hunter2") == false)
+  }
+
+  @Test(arguments: [
+    ("{shop}:", true), ("a{b}c", true), ("{}", false), ("{a}{b}", false), ("}a{", false), ("{a", false),
+  ])
+  func aNamespaceMayHaveOneHashTag(namespace: String, isUsable: Bool) {
+    let configuration = Result { () throws(RedisSharedStateError) in
+      try RedisConfiguration(host: "h", namespace: namespace)
+    }
+    switch configuration {
+    case .success: #expect(isUsable)
+    case .failure(let error): #expect(!isUsable && error.code == .invalidName)
+    }
   }
 
   @Test(arguments: [
@@ -139,7 +181,7 @@ struct RedisConfigurationTests {
       )
       #expect(plain.tls == nil)
       #expect(system.tls == RedisConfiguration.TLS())
-      #expect(system.endpoint == .tcp(host: "h", port: 1))
+      #expect(system.location == .fixed(.tcp(host: "h", port: 1)))
       let identity = RedisConfiguration.TLS.Identity(certificate: "/cert", key: "/key")
       #expect(whole.tls == .init(authority: "/c a", identity: identity, serverName: "redis.test"))
       #expect([whole.credentials?.password, "\(whole.database)", whole.label] == ["p", "2", "api"])
@@ -171,6 +213,9 @@ struct RedisConfigurationTests {
       "redis://user:\(password)@host.test:7000/3?namespace=shop:&label=api", "redis://:\(password)@[::1]:7/0",
       "rediss://user:\(password)@host.test?ca=/ca.pem&server-name=redis.test",
       "unix://user:\(password)@/run/redis.sock?database=1&namespace=shop:",
+      "redis+cluster://user:\(password)@n1,n2:7000?namespace=%7Bshop%7D:",
+      // A name that the error may quote comes first, because a damaged URL may make the rest a part of it.
+      "redis+sentinel://user:\(password)@s1,s2:7000/3?sentinel-password=\(password)&primary=main",
     ].map { Array($0) }
     let characters = Array(":/@?#[]&=%. \0\n\u{e9}\u{301}\u{FEFF}0a")
     var random = SplitMix64(seed: 34)
@@ -196,7 +241,7 @@ struct RedisConfigurationTests {
         dump(configuration, to: &dumped)
         // What the log has of it.
         texts += [
-          "\(configuration)", String(reflecting: configuration), "\(configuration.endpoint)", configuration.label,
+          "\(configuration)", String(reflecting: configuration), "\(configuration.location)", configuration.label,
         ]
       } catch {
         refused += 1

@@ -8,6 +8,8 @@ package struct Handshake {
 
   package private(set) var digests = ScriptDigests()
   package private(set) var facts = ServerFacts()
+  package private(set) var dialect: Dialect
+  private let isCluster: Bool
   private var steps: ArraySlice<Step> = []
   private let formatter: RedisFormatter
 
@@ -26,6 +28,9 @@ package struct Handshake {
   ) {
     self.digests = digests
     self.formatter = formatter
+    isCluster = configuration.location.isCluster
+    // Servers that hide their version are taken for new ones.
+    dialect = Dialect(isCluster: isCluster, isSharded: isCluster)
     if let credentials {
       steps.append(.authenticate)
       formatter.add { command in
@@ -60,7 +65,10 @@ package struct Handshake {
     formatter.add { $0.argument("ROLE") }
     askForInfo(.information, ["server", "clients", "persistence", "replication", "stats"])
     guard digests.commit == nil || digests.restore == nil else { return }
-    for (step, source) in [(Step.commitScript, CommitScript.source), (.restoreScript, RestoreScript.source)] {
+    let scripts = [
+      (Step.commitScript, CommitScript.source(for: dialect)), (.restoreScript, RestoreScript.source(for: dialect)),
+    ]
+    for (step, source) in scripts {
       steps.append(step)
       formatter.add { command in
         command.argument("SCRIPT")
@@ -100,6 +108,7 @@ package struct Handshake {
     switch step {
     case .role:
       guard reply.count > 0 else { throw .protocolViolation(reason: "the answer to ROLE has an unknown form") }
+      guard !reply[0].isEqual(to: "sentinel") else { throw Self.isSentinel }
       guard reply[0].isEqual(to: "master") else { throw .notPrimary }
     case .clientID:
       guard reply.kind == .integer else { throw .protocolViolation(reason: "the answer to CLIENT ID is not a number") }
@@ -119,12 +128,25 @@ package struct Handshake {
   private mutating func take(_ info: ServerInfo) throws(RedisSharedStateError) {
     // Such a server answers every command of a handshake, and refuses all that come after it.
     if info.isLoading { throw .serverError(code: "LOADING") }
+    guard isCluster || info.mode != "cluster" else { throw Self.isNode }
+    if let version = info.majorVersion {
+      dialect = Dialect(isCluster: isCluster, isSharded: isCluster && version >= Dialect.firstShardedVersion)
+    }
     facts.runID = info.runID ?? facts.runID
     facts.clock = info.clock ?? facts.clock
     facts.clients = info.clients ?? facts.clients
     facts.vitals = info.era.map { Vitals(era: $0) } ?? facts.vitals
     if let evictions = info.evictions { facts.vitals?.evictions = evictions }
   }
+
+  /// The configuration is for a single server.
+  package static let isNode = RedisSharedStateError.invalidURL(
+    reason: "its server is a node of a cluster; it has to begin with redis+cluster or rediss+cluster"
+  )
+
+  package static let isSentinel = RedisSharedStateError.invalidURL(
+    reason: "its server is a Sentinel; it has to begin with redis+sentinel or rediss+sentinel"
+  )
 
   private static func digest(_ reply: RedisReplyView) throws(RedisSharedStateError) -> String {
     guard reply.kind == .string, reply.bytes.count == 40 else {

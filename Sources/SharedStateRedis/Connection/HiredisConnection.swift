@@ -40,13 +40,14 @@ package final class HiredisConnection: RedisConnection {
     purpose: ConnectionPurpose,
     user: String = "default",
     digests: ScriptDigests,
+    dialect: Dialect = .single,
     facts: ServerFacts
   ) {
     self.user = user
     self.stream = stream
     self.facts = facts
     self.purpose = purpose
-    encoder = RequestEncoder(formatter: stream.formatter, digests: digests)
+    encoder = RequestEncoder(formatter: stream.formatter, digests: digests, dialect: dialect)
     stream.bound = purpose == .subscriber ? .push : .word
   }
 
@@ -210,6 +211,7 @@ package final class HiredisConnection: RedisConnection {
 
   private func handle(_ reply: RedisReplyView) throws(RedisSharedStateError) {
     hear()
+    guard !Self.isMoved(reply) else { throw encoder.dialect.isCluster ? .moved : Handshake.isNode }
     try match(reply)
     expectNext()
   }
@@ -285,7 +287,7 @@ package final class HiredisConnection: RedisConnection {
   private func handlePush(_ push: RedisReplyView) throws(RedisSharedStateError) -> Bool {
     guard push.count >= 2 else { throw Self.unknownReply("SUBSCRIBE") }
     let kind = push[0]
-    if kind.isEqual(to: "message"), push.count == 3 {
+    if kind.isEqual(to: "message") || kind.isEqual(to: "smessage"), push.count == 3 {
       if push[1].isEqual(to: KeyNames.invalidationChannel) {
         switch push[2].kind {
         // A key that is not UTF-8 belongs to no value. A repaired text might be the name of one.
@@ -300,11 +302,13 @@ package final class HiredisConnection: RedisConnection {
       return true
     }
     if kind.isEqual(to: "pong") { return false }
-    let isSubscription = kind.isEqual(to: "subscribe")
+    let isSubscription = kind.isEqual(to: "subscribe") || kind.isEqual(to: "ssubscribe")
+    let isSharded = kind.isEqual(to: "sunsubscribe")
     guard
-      isSubscription || kind.isEqual(to: "unsubscribe"),
+      isSubscription || isSharded || kind.isEqual(to: "unsubscribe"),
       case .confirmations(let id, isSubscription, let channels, let missing) = expectations.first
-    else { throw Self.unknownReply("SUBSCRIBE") }
+      // The server unsubscribes a client by itself when another node gets the slot of the channel.
+    else { throw isSharded ? .moved : Self.unknownReply("SUBSCRIBE") }
     if missing > 1 {
       expectations.replaceFirst(
         with: .confirmations(id: id, isSubscription: isSubscription, channels: channels, missing: missing - 1)
@@ -314,6 +318,10 @@ package final class HiredisConnection: RedisConnection {
       answer(id, isSubscription ? .subscribed : .unsubscribed)
     }
     return true
+  }
+
+  private static func isMoved(_ reply: RedisReplyView) -> Bool {
+    reply.kind == .error && reply.string.hasPrefix("MOVED ")
   }
 
   static func error(_ reply: RedisReplyView, _ operation: String) -> RedisSharedStateError? {

@@ -1,17 +1,31 @@
+import Synchronization
+
 /// Opens connections to the server of a configuration.
-package struct HiredisConnector: RedisConnector {
+package final class HiredisConnector: RedisConnector {
   private let configuration: RedisConfiguration
   private let dialer: any Dialer
+  private let resolver: any EndpointResolver
   private let digests = KnownDigests()
+  /// Where the connections of the present pass lead.
+  private let route = Mutex<(pass: UInt64, endpoint: RedisEndpoint)?>(nil)
+
+  /// How long an attempt to connect goes on after another server has taken over.
+  private static let glance = Duration.milliseconds(100)
 
   /// Makes a connector; it connects only when asked.
   package init(configuration: RedisConfiguration) {
     self.configuration = configuration
     dialer = configuration.makeDialer()
+    resolver = configuration.makeResolver(dialer)
   }
+
+  package func whenMoved(_ callback: @escaping @Sendable () -> Void) { resolver.whenMoved(callback) }
+
+  package func close() { resolver.close() }
 
   package func connect(
     purpose: ConnectionPurpose,
+    pass: UInt64,
     waker: Waker,
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
@@ -21,8 +35,11 @@ package struct HiredisConnector: RedisConnector {
     _ = try waker.descriptor
     let start = Instant.now
     let credentials = try configuration.currentCredentials()
-    let stream = RedisStream(transport: try dialer.dial(until: deadline))
-    let handshake = try shakeHands(over: stream, purpose, as: credentials, until: deadline)
+    let endpoint = try endpoint(of: pass, until: deadline)
+    let stream = RedisStream(transport: try dialer.dial(endpoint, until: deadline))
+    let handshake = try shakeHands(over: stream, purpose, as: credentials, until: deadline) { [resolver] in
+      resolver.isCurrent(endpoint)
+    }
     var facts = handshake.facts
     facts.opening = .now - start
     if purpose == .writer { digests.value = handshake.digests }
@@ -31,18 +48,30 @@ package struct HiredisConnector: RedisConnector {
       purpose: purpose,
       user: credentials?.user ?? "default",
       digests: handshake.digests,
+      dialect: handshake.dialect,
       facts: facts
     )
   }
 
+  /// Where a pass leads. Asked once for each, so that both connections lead to one server.
+  private func endpoint(of pass: UInt64, until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint {
+    if let route = route.withLock({ $0 }), route.pass == pass, pass > 0 { return route.endpoint }
+    // The rest of the time is for the connection.
+    let endpoint = try resolver.resolve(until: deadline.share(of: 2))
+    route.withLock { $0 = (pass, endpoint) }
+    return endpoint
+  }
+
   /// Sends the commands of the handshake, and handles all replies.
   ///
-  /// - Throws: The errors of ``connect(purpose:waker:deadline:)``.
+  /// - Parameter isWanted: Whether the server is still the right one. Asked now and then.
+  /// - Throws: The errors of ``connect(purpose:pass:waker:deadline:)``.
   package func shakeHands(
     over stream: RedisStream,
     _ purpose: ConnectionPurpose,
     as credentials: RedisCredentials?,
-    until deadline: Instant
+    until deadline: Instant,
+    whileWanted isWanted: () -> Bool = { true }
   ) throws(RedisSharedStateError) -> Handshake {
     var handshake = Handshake(
       configuration: configuration,
@@ -58,9 +87,9 @@ package struct HiredisConnector: RedisConnector {
     }
     while !handshake.isDone {
       // The deadline is checked even when data arrives: a server that keeps sending must not extend it.
-      guard Instant.now < deadline, try receive(from: stream, until: deadline, handle) else {
-        throw .timedOut(operation: "the handshake")
-      }
+      guard Instant.now < deadline else { throw .timedOut(operation: "the handshake") }
+      guard isWanted() else { throw .moved }
+      _ = try receive(from: stream, until: min(deadline, .now + Self.glance), handle)
     }
     return handshake
   }
@@ -100,15 +129,14 @@ extension RedisConfiguration {
     }
   }
 
-  /// Makes what opens the transports of every connection to the server.
+  /// Makes what opens the transports of every connection.
   package func makeDialer() -> any Dialer {
     let socket = SocketDialer(
-      endpoint: endpoint,
       keepAlive: keepAliveInterval,
       acknowledgementTimeout: keepAliveInterval + requestTimeout
     )
     #if TLS
-      if case .tcp(let host, _) = endpoint, let tls { return TLSDialer(over: socket, tls, host: host) }
+      if let tls { return TLSDialer(over: socket, tls) }
     #endif
     return socket
   }

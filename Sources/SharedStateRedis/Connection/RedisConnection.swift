@@ -41,25 +41,48 @@ package enum Interest: Sendable {
   case wakeUp(by: Instant?)
 }
 
-/// Opens connections to one server.
+/// Opens connections to the server that a store uses.
 package protocol RedisConnector: Sendable {
   /// Opens a connection that is ready for use: authenticated, named, on its database, and to a primary.
   ///
   /// Blocks the calling thread until then, but no longer than until the deadline. A wake-up in the meantime does not
   /// end the wait, and is kept for the first wait on the connection.
+  /// - Parameter pass: Connections of one pass lead to one server.
   /// - Throws: ``RedisSharedStateError``: the server cannot be reached, refuses the credentials or an operation, or is
   ///   no primary.
   func connect(
     purpose: ConnectionPurpose,
+    pass: UInt64,
     waker: Waker,
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection
+
+  /// Calls back, from any thread, whenever another server has taken over from the one that was last connected to.
+  func whenMoved(_ callback: @escaping @Sendable () -> Void)
+
+  /// Nothing is connected any more. Whatever the connector keeps open is closed soon.
+  func close()
+}
+
+extension RedisConnector {
+  package func whenMoved(_ callback: @escaping @Sendable () -> Void) {}
+
+  package func close() {}
+
+  /// Opens the only connection of a pass.
+  package func connect(
+    purpose: ConnectionPurpose,
+    waker: Waker,
+    deadline: Instant
+  ) throws(RedisSharedStateError) -> any RedisConnection {
+    try connect(purpose: purpose, pass: 0, waker: waker, deadline: deadline)
+  }
 }
 
 /// A connector whose connections need no thread, so that a test's world can run them on its schedule.
 package protocol ScheduledConnector: RedisConnector {
   /// Connects without waiting; `nil`: not now. The waker is woken when it is worth another attempt.
-  /// - Throws: The errors of ``RedisConnector/connect(purpose:waker:deadline:)``.
+  /// - Throws: The errors of ``RedisConnector/connect(purpose:pass:waker:deadline:)``.
   func open(_ purpose: ConnectionPurpose, _ waker: Waker) throws(RedisSharedStateError) -> (any RedisConnection)?
 
   /// The waker is not woken any more.

@@ -77,6 +77,7 @@ extension RedisSharedStateError {
       )
     case "NOAUTH", "WRONGPASS": self = .authenticationFailed
     case "READONLY": self = .notPrimary
+    case "MOVED": self = .moved
     default: self = .serverError(code: code)
     }
   }

@@ -33,6 +33,10 @@ package struct ReplyBound: Hashable, Sendable {
   package static let role = ReplyBound(bytes: 262_144, elements: 16_384, depth: 3)
   /// ACL GETUSER has all rules of one user.
   static let user = ReplyBound(bytes: 4 << 20, elements: 65_536, depth: 3)
+  /// A host and a port.
+  static let address = ReplyBound(bytes: 4_096, elements: 2, depth: 1)
+  /// CLUSTER SLOTS has an element for each range of slots, which names the nodes that have it.
+  static let slots = ReplyBound(bytes: 64 << 20, elements: 1 << 20, depth: 5)
   /// INFO has a line for each replica.
   package static let information = ReplyBound(bytes: 262_144)
   /// Data that is pushed to a subscriber: messages, of which a server keeps less than this for a slow client, and the

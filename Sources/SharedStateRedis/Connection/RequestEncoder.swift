@@ -5,6 +5,7 @@ struct RequestEncoder {
   let formatter: RedisFormatter
   /// The digests of the scripts; `nil`: a digest is not known, and the source is sent each time.
   let digests: ScriptDigests
+  let dialect: Dialect
 
   func ping() {
     formatter.add { $0.argument("PING") }
@@ -112,7 +113,7 @@ struct RequestEncoder {
   func listeners(to keys: [KeyNames]) {
     formatter.add { command in
       command.argument("PUBSUB")
-      command.argument("NUMSUB")
+      command.argument(dialect.listeners)
       for key in keys { command.argument(key.channel) }
     }
   }
@@ -147,7 +148,7 @@ struct RequestEncoder {
         command.argument(digest)
       } else {
         command.argument("EVAL")
-        command.argument(CommitScript.source)
+        command.argument(CommitScript.source(for: dialect))
       }
       addKeys(of: commit, to: &command)
       command.argument(commit.names.channel)
@@ -183,7 +184,7 @@ struct RequestEncoder {
         command.argument(digest)
       } else {
         command.argument("EVAL")
-        command.argument(RestoreScript.source)
+        command.argument(RestoreScript.source(for: dialect))
       }
       command.argument(UInt64(2 * restores.count + 1))
       for restore in restores {
@@ -200,15 +201,22 @@ struct RequestEncoder {
   }
 
   func subscribe(_ channels: [String]) {
-    formatter.add { command in
-      command.argument("SUBSCRIBE")
-      for channel in channels { command.argument(channel) }
-    }
+    add("SUBSCRIBE", channels.filter(isOnEveryNode))
+    add(dialect.subscribe, channels.filter { !isOnEveryNode($0) })
   }
 
   func unsubscribe(_ channels: [String]) {
+    add("UNSUBSCRIBE", channels.filter(isOnEveryNode))
+    add(dialect.unsubscribe, channels.filter { !isOnEveryNode($0) })
+  }
+
+  /// The server itself sends invalidations, whatever the slot of their channel.
+  private func isOnEveryNode(_ channel: String) -> Bool { channel == "\(KeyNames.invalidationChannel)" }
+
+  private func add(_ name: StaticString, _ channels: [String]) {
+    guard !channels.isEmpty else { return }
     formatter.add { command in
-      command.argument("UNSUBSCRIBE")
+      command.argument(name)
       for channel in channels { command.argument(channel) }
     }
   }

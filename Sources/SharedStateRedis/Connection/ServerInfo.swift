@@ -9,6 +9,12 @@ struct ServerInfo {
   /// Different after every restart.
   var runID: String? { field("run_id") }
 
+  /// `standalone` or `cluster`.
+  var mode: String? { field("redis_mode") }
+
+  /// The first number of the version. Servers that descend from Redis report the version that they are compatible with.
+  var majorVersion: Int? { field("redis_version").flatMap { Int($0.prefix { $0 != "." }) } }
+
   /// Identifies the reign of a primary.
   var era: Era? { field("master_replid").flatMap { Era(replicationID: $0) } }
 

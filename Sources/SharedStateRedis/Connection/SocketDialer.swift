@@ -1,9 +1,7 @@
 import Glibc
 
-/// Opens sockets to one endpoint.
+/// Opens sockets.
 package struct SocketDialer: Dialer {
-  /// The address of the server.
-  package let endpoint: RedisEndpoint
   /// How long a connection may be without traffic before the kernel sends a keep-alive probe.
   package let keepAlive: Duration
   /// How long sent bytes may stay unacknowledged before the kernel gives up the connection.
@@ -11,18 +9,19 @@ package struct SocketDialer: Dialer {
 
   /// Makes a dialer. The durations are rounded down to seconds and milliseconds, respectively, and matter for TCP only.
   package init(
-    endpoint: RedisEndpoint,
     keepAlive: Duration = .seconds(10),
     acknowledgementTimeout: Duration = .seconds(15)
   ) {
-    self.endpoint = endpoint
     self.keepAlive = keepAlive
     self.acknowledgementTimeout = acknowledgementTimeout
   }
 
   /// Connects, trying every address of the host in turn.
   /// - Throws: ``RedisSharedStateError/Code/unreachable``, ``RedisSharedStateError/Code/timedOut``.
-  package func dial(until deadline: Instant) throws(RedisSharedStateError) -> any Transport {
+  package func dial(
+    _ endpoint: RedisEndpoint,
+    until deadline: Instant
+  ) throws(RedisSharedStateError) -> any Transport {
     switch endpoint {
     case .tcp(let host, let port): try dial(host: host, port: port, until: deadline)
     case .unix(let path): try dial(path: path, until: deadline)

@@ -30,14 +30,14 @@ package protocol Transport: AnyObject {
   func close()
 }
 
-/// Opens transports to one server.
+/// Opens transports to servers.
 package protocol Dialer: Sendable {
   /// Opens a transport that carries bytes at once.
   ///
   /// Blocks no longer than until the deadline, except for the look-up of a host name, which the system's resolver
   /// limits by itself.
   /// - Throws: ``RedisSharedStateError``: the server cannot be reached, or a secure transport cannot be agreed on.
-  func dial(until deadline: Instant) throws(RedisSharedStateError) -> any Transport
+  func dial(_ endpoint: RedisEndpoint, until deadline: Instant) throws(RedisSharedStateError) -> any Transport
 }
 
 /// The operations that a ``Transport`` is ready for.

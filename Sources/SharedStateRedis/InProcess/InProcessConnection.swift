@@ -54,6 +54,7 @@ package struct InProcessConnector: ScheduledConnector {
   ///   ``RedisSharedStateError/Code/timedOut`` when it stayed paused until the deadline.
   package func connect(
     purpose: ConnectionPurpose,
+    pass: UInt64,
     waker: Waker,
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {

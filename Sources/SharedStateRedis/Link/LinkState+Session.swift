@@ -144,6 +144,12 @@ extension LinkState {
     emit(.closesIdleConnections(askedAfter: connections.keepAliveInterval))
   }
 
+  /// Another server has taken over. What the present one answers from now on does not count.
+  package mutating func moved(now: Instant) {
+    guard session.endPause(now: now) else { return failed(epoch: session.epoch, error: .moved, now: now) }
+    for purpose in ConnectionPurpose.allCases { wake(purpose) }
+  }
+
   /// A connection could not be opened, or broke.
   package mutating func failed(epoch: UInt64, error: RedisSharedStateError, now: Instant) {
     let jitter = Double.random(in: 0..<1, using: &random)

@@ -13,7 +13,7 @@ package struct Role<Connection> {
     case perform([LinkState.Effect])
     /// Wait, unless woken.
     case wait(until: Instant)
-    case connect
+    case connect(epoch: UInt64)
     /// Send, then wait for something to arrive, unless woken.
     case exchange(Connection, [RedisRequest], until: Instant)
     case close(Connection)
@@ -89,7 +89,7 @@ package struct Role<Connection> {
       case .wait(let until): return .wait(until: until)
       case .connect(let epoch):
         self.epoch = epoch
-        return .connect
+        return .connect(epoch: epoch)
       case .exit:
         // Decided under the lock, so that the next caller that needs the server starts a new thread.
         isTaken = false

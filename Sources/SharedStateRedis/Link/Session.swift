@@ -24,12 +24,16 @@ package struct Session: Sendable {
   /// How many attempts in a row have ended because the server is not a primary. Such a server answers everything but
   /// commits.
   private var demotions = 0
+  /// How many times in a row another server has taken over before the present one has answered.
+  private var moves = 0
   private let backoff: RedisConfiguration.Backoff
   /// The estimated time that the server needs until all of its clients are back.
   private var fleet = Duration.zero
 
   /// The estimated time that a server needs for each client that comes back.
   static let timeForEachClient = Duration.microseconds(500)
+  /// So many moves in a row need no pause: a failover announces one, and a cluster may need some to find an owner.
+  package static let movesWithoutPause = 3
   /// How many connections a slow server is assumed to be opening at the same time.
   static let openingsAtOnce = 20
 
@@ -99,8 +103,17 @@ package struct Session: Sendable {
   /// growing pauses.
   package mutating func succeeded(epoch: UInt64) {
     guard epoch == self.epoch, phase == .connected else { return }
-    failures = 0
+    (failures, moves) = (0, 0)
     lastError = nil
+  }
+
+  /// Another server has taken over: the failures so far were those of its predecessor.
+  ///
+  /// - Returns: Whether this ended a pause.
+  package mutating func endPause(now: Instant) -> Bool {
+    guard case .backingOff = phase else { return false }
+    phase = .backingOff(until: now)
+    return true
   }
 
   /// A connection could not be opened, or broke.
@@ -123,7 +136,10 @@ package struct Session: Sendable {
       lastError = error
       // On an open connection the error may concern a single answer.
       isRefused = error.isPermanent && phase != .connected
-      let delay = backoff.delay(failures: failures, isPermanent: error.isPermanent, fleet: fleet, random: random)
+      moves = error == .moved ? moves + 1 : 0
+      let delay =
+        moves > 0 && moves <= Self.movesWithoutPause
+        ? .zero : backoff.delay(failures: failures, isPermanent: error.isPermanent, fleet: fleet, random: random)
       phase = .backingOff(until: now + delay)
       return true
     }
@@ -135,7 +151,7 @@ package struct Session: Sendable {
     epoch += 1
     phase = .idle
     // Past failures say nothing about the server that is connected to next time.
-    (failures, demotions) = (0, 0)
+    (failures, demotions, moves) = (0, 0, 0)
     lastError = nil
   }
 

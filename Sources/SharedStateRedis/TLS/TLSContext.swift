@@ -2,16 +2,16 @@
   internal import COpenSSL
   import Synchronization
 
-  /// What the connections to one server have in common: whom they trust, what they show, and which sessions they resume.
+  /// What the connections of a store have in common: whom they trust, what they show, and which sessions they resume.
   final class TLSContext: @unchecked Sendable {
     // `@unchecked Sendable` is right because only the initialiser changes the context, and OpenSSL counts the references of
     // its connections atomically. A mutex guards the sessions.
     let pointer: OpaquePointer
     let hasIdentity: Bool
-    private let sessions = Mutex<[TLSSession]>([])
+    private let sessions = Mutex<[(server: TLSServerName, session: TLSSession)]>([])
 
-    /// One for each connection of a store.
-    private static let maximumSessions = 2
+    /// One for each connection of a store, to each of three servers.
+    private static let maximumSessions = 6
 
     /// - Throws: ``RedisSharedStateError/Code/tlsFailed``: a file cannot be used.
     init(_ tls: RedisConfiguration.TLS) throws(RedisSharedStateError) {
@@ -31,14 +31,16 @@
 
     deinit { SSL_CTX_free(pointer) }
 
-    /// Takes the newest session. One that the server does not like is not tried again.
-    func takeSession() -> TLSSession? {
-      sessions.withLock { $0.popLast() }
+    /// Takes the newest session with a server. One that the server does not like is not tried again.
+    func takeSession(with server: TLSServerName) -> TLSSession? {
+      sessions.withLock { sessions in
+        sessions.lastIndex { $0.server == server }.map { sessions.remove(at: $0).session }
+      }
     }
 
-    func keep(_ session: TLSSession) {
+    func keep(_ session: TLSSession, with server: TLSServerName) {
       sessions.withLock { sessions in
-        sessions.append(session)
+        sessions.append((server, session))
         if sessions.count > Self.maximumSessions { sessions.removeFirst() }
       }
     }

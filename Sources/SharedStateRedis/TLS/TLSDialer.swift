@@ -2,11 +2,10 @@
   import Glibc
   import Synchronization
 
-  /// Opens TLS connections to one server.
+  /// Opens TLS connections.
   package final class TLSDialer: Dialer {
     private let base: any Dialer
     private let tls: RedisConfiguration.TLS
-    private let server: TLSServerName
     private let loaded = Mutex<Loaded?>(nil)
 
     private struct Loaded {
@@ -14,37 +13,42 @@
       let context: TLSContext
     }
 
-    /// - Parameters:
-    ///   - base: Opens the connections that carry the encrypted bytes.
-    ///   - host: The host of the address.
-    package init(over base: any Dialer, _ tls: RedisConfiguration.TLS, host: String) {
+    /// - Parameter base: Opens the connections that carry the encrypted bytes.
+    package init(over base: any Dialer, _ tls: RedisConfiguration.TLS) {
       (self.base, self.tls) = (base, tls)
-      server = TLSServerName(tls.serverName ?? host)
     }
 
     /// - Throws: The errors of the base, ``RedisSharedStateError/Code/tlsFailed``,
     ///   ``RedisSharedStateError/Code/disconnected``, ``RedisSharedStateError/Code/timedOut``.
-    package func dial(until deadline: Instant) throws(RedisSharedStateError) -> any Transport {
+    package func dial(
+      _ endpoint: RedisEndpoint,
+      until deadline: Instant
+    ) throws(RedisSharedStateError) -> any Transport {
+      guard case .tcp(let host, _) = endpoint else { return try base.dial(endpoint, until: deadline) }
       // What is wrong with a file is said whether or not the server answers.
       let context = try currentContext()
-      return try secure(try base.dial(until: deadline), context, until: deadline)
+      return try secure(try base.dial(endpoint, until: deadline), host, context, until: deadline)
     }
 
     /// Agrees with the server on a secure connection, over a transport that is connected.
-    /// - Throws: As ``dial(until:)``.
+    ///
+    /// - Parameter host: The host of the server's address.
+    /// - Throws: As ``dial(_:until:)``.
     package func secure(
       _ transport: any Transport,
+      to host: String,
       until deadline: Instant
     ) throws(RedisSharedStateError) -> TLSTransport {
-      try secure(transport, try currentContext(), until: deadline)
+      try secure(transport, host, try currentContext(), until: deadline)
     }
 
     private func secure(
       _ transport: any Transport,
+      _ host: String,
       _ context: TLSContext,
       until deadline: Instant
     ) throws(RedisSharedStateError) -> TLSTransport {
-      let secured = TLSTransport(over: transport, context, server)
+      let secured = TLSTransport(over: transport, context, TLSServerName(tls.serverName ?? host))
       try secured.shakeHands(until: deadline)
       return secured
     }

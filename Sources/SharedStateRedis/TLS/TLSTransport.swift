@@ -54,7 +54,7 @@
     ///   ``RedisSharedStateError/Code/timedOut``.
     package func shakeHands(until deadline: Instant) throws(RedisSharedStateError) {
       try expectServer()
-      if let session = context.takeSession() { SSL_set_session(connection, session.pointer) }
+      if let session = context.takeSession(with: server) { SSL_set_session(connection, session.pointer) }
       var hasHeard = false
       while true {
         ERR_clear_error()
@@ -226,7 +226,7 @@
     private func keepSession() {
       guard SSL_get_session(connection) != session?.pointer, let current = TLSSession(of: connection) else { return }
       session = current
-      if SSL_SESSION_is_resumable(current.pointer) != 0 { context.keep(current) }
+      if SSL_SESSION_is_resumable(current.pointer) != 0 { context.keep(current, with: server) }
     }
   }
 #endif

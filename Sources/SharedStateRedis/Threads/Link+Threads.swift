@@ -96,8 +96,8 @@ extension Link {
       case .connect where guarded.withLock(\.hasPostponed):
         guard performPostponed(turn) else { return nil }
         report = .nothing
-      case .connect:
-        report = connect(purpose, &deadlines)
+      case .connect(let epoch):
+        report = connect(purpose, epoch, &deadlines)
       case .exchange(let open, let requests, let until):
         do throws(RedisSharedStateError) {
           if !requests.isEmpty { try open.connection.send(requests) }
@@ -225,7 +225,7 @@ extension Link {
     while let job = nextLate(after: outcome, of: owner) { outcome = perform(job) }
   }
 
-  private func connect(_ purpose: ConnectionPurpose, _ deadlines: inout DeadlineWatch?) -> Report {
+  private func connect(_ purpose: ConnectionPurpose, _ epoch: UInt64, _ deadlines: inout DeadlineWatch?) -> Report {
     var timeout = connectTimeout
     if deadlines == nil {
       do throws(ThreadStarter.Refusal) {
@@ -237,7 +237,7 @@ extension Link {
       }
     }
     do throws(RedisSharedStateError) {
-      let connection = try connector.connect(purpose: purpose, waker: waker, deadline: .now + timeout)
+      let connection = try connector.connect(purpose: purpose, pass: epoch, waker: waker, deadline: .now + timeout)
       return .opened(OpenConnection(connection: connection), connection.facts)
     } catch {
       return .failed(error)

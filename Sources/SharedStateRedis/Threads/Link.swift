@@ -71,7 +71,11 @@ package final class Link: Sendable {
     self.schedule = schedule
     waker = Waker(on: schedule)
     guarded = Mutex(Guarded(state: LinkState(configuration: configuration, seed: Schedules.randomNumber())))
+    connector.whenMoved { [weak self] in self?.moved() }
   }
+
+  /// Sends nothing to the present server any more, and connects to the one that has taken over.
+  private func moved() { update { $0.state.moved(now: .now) } }
 
   // MARK: Replicas
 
@@ -271,7 +275,8 @@ package final class Link: Sendable {
   /// - Returns: The names of the replicas with a change that was not acknowledged.
   @discardableResult
   package func stop() -> [String] {
-    update { guarded in
+    defer { connector.close() }
+    return update { guarded in
       let pending = guarded.state.pendingNames
       guarded.state.stop()
       return pending

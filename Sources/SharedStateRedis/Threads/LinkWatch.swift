@@ -25,7 +25,7 @@ package final class LinkWatch: Sendable {
   ///   - metrics: Makes the counters; `nil`: the program's own factory, once it has set one.
   package init(
     logger: Logger,
-    server: RedisEndpoint?,
+    server: RedisLocation?,
     isInProcess: Bool,
     label: String,
     metrics: (any MetricsFactory)? = nil

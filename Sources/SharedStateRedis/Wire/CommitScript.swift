@@ -99,7 +99,18 @@ package enum CommitScript {
     end
     """
 
-  package static let source = """
+  /// Servers of 7.0 and later have both the variable and the command.
+  static let publishInCluster = "(redis.REDIS_VERSION_NUM and 'SPUBLISH' or 'PUBLISH')"
+
+  /// The script for a single server.
+  package static let source = source(publishing: "'PUBLISH'")
+  private static let clusterSource = source(publishing: CommitScript.publishInCluster)
+
+  static func source(for dialect: Dialect) -> String { dialect.isCluster ? clusterSource : source }
+
+  /// - Parameter command: A Lua expression.
+  private static func source(publishing command: String) -> String {
+    """
     local value, meta, operations, place, staging = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
     local channel, expected, floor, writer, nonce, number, kind, document, lifetime, seen, head, tail, given, digest, basis = unpack(ARGV)
     local stored = redis.call('MGET', meta, operations, place)
@@ -236,8 +247,9 @@ package enum CommitScript {
     end
     follow('SET', operations, remembered, 'EX', '\(operationLifetimeInSeconds)')
 
-    follow('PUBLISH', channel, prove(place, stored[3], given, kind, digest, text, channel) .. document)
+    follow(\(command), channel, prove(place, stored[3], given, kind, digest, text, channel) .. document)
     if failed then return {'ok', revision, previous, failed, failure} end
     return 'ok ' .. revision .. ' ' .. previous
     """
+  }
 }

@@ -20,7 +20,15 @@ package enum RestoreScript {
   /// How many values one call restores at most. Redis does nothing else meanwhile.
   static let maximumValues = 64
 
-  package static let source = """
+  /// The script for a single server.
+  package static let source = source(publishing: "'PUBLISH'")
+  private static let clusterSource = source(publishing: CommitScript.publishInCluster)
+
+  static func source(for dialect: Dialect) -> String { dialect.isCluster ? clusterSource : source }
+
+  /// - Parameter command: A Lua expression.
+  private static func source(publishing command: String) -> String {
+    """
     local areLasting, isReference, given = ARGV[1] == '1', ARGV[2] == '1', ARGV[3]
     local count = (#KEYS - 1) / 2
     local secret = redis.call('MGET', KEYS[#KEYS])[1]
@@ -33,7 +41,7 @@ package enum RestoreScript {
       local message = prove(KEYS[#KEYS], secret, given, form, ARGV[first + 2], text, ARGV[first])
       if form == 's' then message = message .. ARGV[first + 3] end
       -- The value is restored, whether or not it can be announced.
-      local reply = redis.pcall('PUBLISH', ARGV[first], message)
+      local reply = redis.pcall(\(command), ARGV[first], message)
       if type(reply) == 'table' then return {'ok', reply.err} end
       return 1
     end
@@ -104,4 +112,5 @@ package enum RestoreScript {
     end
     return answers
     """
+  }
 }

@@ -66,7 +66,7 @@ struct BadNamesTests {
 
   @Test("a namespace that cannot be used is an error of every share")
   func badNamespace() async throws {
-    let store = try FakeBackend().store("service") { $0.namespace = "a{b}" }
+    let store = try FakeBackend().store("service") { $0.namespace = "a{b" }
     @Shared(.redis("count", store: store)) var count = 1
     guard ($count.loadError as? RedisSharedStateError)?.code == .invalidName else {
       Issue.record("\(String(describing: $count.loadError))")

@@ -21,9 +21,10 @@ struct WrappingConnector: RedisConnector {
 
   func connect(
     purpose: ConnectionPurpose,
+    pass: UInt64,
     waker: Waker,
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
-    wrap(try base.connect(purpose: purpose, waker: waker, deadline: deadline), purpose)
+    wrap(try base.connect(purpose: purpose, pass: pass, waker: waker, deadline: deadline), purpose)
   }
 }

@@ -65,11 +65,16 @@ struct WatchedConnector: RedisConnector {
 
   func connect(
     purpose: ConnectionPurpose,
+    pass: UInt64,
     waker: Waker,
     deadline: Instant
   ) throws(RedisSharedStateError) -> any RedisConnection {
     try way.begin()
-    return WatchedConnection(try base.connect(purpose: purpose, waker: waker, deadline: deadline), purpose, way)
+    return WatchedConnection(
+      try base.connect(purpose: purpose, pass: pass, waker: waker, deadline: deadline),
+      purpose,
+      way
+    )
   }
 }
 

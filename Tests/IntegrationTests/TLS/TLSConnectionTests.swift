@@ -108,7 +108,7 @@
       let server = try await authority.server()
       let socket = RecordingTransport(try socket(to: server))
       let tls = RedisConfiguration.TLS(authority: authority.certificate)
-      _ = try TLSDialer(over: DialsNothing(), tls, host: host).secure(socket, until: .now + .seconds(20))
+      _ = try TLSDialer(over: DialsNothing(), tls).secure(socket, to: host, until: .now + .seconds(20))
       let isTold = Data(socket.written).range(of: Data(host.utf8)) != nil
       #expect(isTold == (host == "localhost"))
     }
@@ -213,7 +213,7 @@
       let tls = RedisConfiguration.TLS(authority: authority.certificate)
       func dial(_ transport: BrittleTransport) throws(RedisSharedStateError) -> TLSTransport {
         // A dialer of its own has no session to resume.
-        try TLSDialer(over: DialsNothing(), tls, host: "localhost").secure(transport, until: .now + .seconds(20))
+        try TLSDialer(over: DialsNothing(), tls).secure(transport, to: "localhost", until: .now + .seconds(20))
       }
       let whole = BrittleTransport(try socket(to: server))
       let (read, written) = withExtendedLifetime(try dial(whole)) { _ in (whole.readBytes, whole.writtenBytes) }
@@ -238,8 +238,8 @@
       let authority = try await CertificateAuthority()
       let server = try await authority.server()
       let tls = RedisConfiguration.TLS(authority: authority.certificate)
-      let transport = try TLSDialer(over: DialsNothing(), tls, host: "localhost")
-        .secure(StutteringTransport(try socket(to: server), bytes: bytes), until: .now + .seconds(20))
+      let transport = try TLSDialer(over: DialsNothing(), tls)
+        .secure(StutteringTransport(try socket(to: server), bytes: bytes), to: "localhost", until: .now + .seconds(20))
       let stream = RedisStream(transport: transport)
       let text = String(repeating: "x", count: 200 * bytes)
       for word in ["one", text, "three"] {
@@ -260,8 +260,8 @@
       let authority = try await CertificateAuthority()
       let server = try await authority.server()
       let tls = RedisConfiguration.TLS(authority: authority.certificate)
-      let transport = try TLSDialer(over: DialsNothing(), tls, host: "localhost")
-        .secure(try socket(to: server), until: .now + .seconds(20))
+      let transport = try TLSDialer(over: DialsNothing(), tls)
+        .secure(try socket(to: server), to: "localhost", until: .now + .seconds(20))
       let (command, answer) = (Array("ECHO 0123456789\r\n".utf8), Array("$10\r\n0123456789\r\n".utf8))
       #expect(try command.withUnsafeBytes { bytes throws(RedisSharedStateError) in try transport.write(bytes) } == 17)
       var heard: [UInt8] = []
@@ -323,12 +323,14 @@
     }
 
     private func socket(to server: PrivateRedisServer) throws(RedisSharedStateError) -> any Transport {
-      try SocketDialer(endpoint: .tcp(host: "127.0.0.1", port: server.port)).dial(until: .now + .seconds(20))
+      try SocketDialer().dial(.tcp(host: "127.0.0.1", port: server.port), until: .now + .seconds(20))
     }
 
     /// The tests connect themselves.
     private struct DialsNothing: Dialer {
-      func dial(until deadline: Instant) throws(RedisSharedStateError) -> any Transport { throw .stopped }
+      func dial(_ endpoint: RedisEndpoint, until deadline: Instant) throws(RedisSharedStateError) -> any Transport {
+        throw .stopped
+      }
     }
   }
 

@@ -37,6 +37,37 @@ struct SessionTests {
     #expect(session.instruction(for: .subscriber, now: end) == .connect(epoch: 2))
   }
 
+  @Test("follows a server that has moved without a pause, but not for ever")
+  func moves() {
+    var session = connectedSession()
+    for epoch in 1...UInt64(Session.movesWithoutPause) {
+      #expect(session.failed(epoch: epoch, error: .moved, now: start, random: 1) == true)
+      #expect(session.instruction(for: .writer, now: start) == .connect(epoch: epoch + 1))
+    }
+    #expect(session.failed(epoch: session.epoch, error: .moved, now: start, random: 0.5) == true)
+    guard case .wait(let until) = session.instruction(for: .writer, now: start) else {
+      Issue.record("It goes round in circles.")
+      return
+    }
+    #expect(until > start)
+    // An answer ends the series.
+    let epoch = session.epoch + 1
+    #expect(session.instruction(for: .writer, now: until) == .connect(epoch: epoch))
+    for purpose in ConnectionPurpose.allCases { _ = session.connected(purpose, epoch: epoch) }
+    session.succeeded(epoch: epoch)
+    #expect(session.failed(epoch: epoch, error: .moved, now: until, random: 1) == true)
+    #expect(session.instruction(for: .writer, now: until) == .connect(epoch: epoch + 1))
+  }
+
+  @Test("ends a pause when another server takes over")
+  func movesInPause() {
+    var session = connectedSession()
+    #expect(session.endPause(now: start) == false)
+    _ = session.failed(epoch: 1, error: .disconnected(reason: "cut"), now: start, random: 0.5)
+    #expect(session.endPause(now: start) == true)
+    #expect(session.instruction(for: .writer, now: start) == .connect(epoch: 2))
+  }
+
   @Test("ignores events of an older epoch")
   func olderEpoch() {
     var session = connectedSession()

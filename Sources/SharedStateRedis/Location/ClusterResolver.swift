@@ -1,0 +1,101 @@
+import Synchronization
+
+/// Finds the node of a cluster that owns the slot of a namespace.
+final class ClusterResolver: EndpointResolver {
+  typealias Credentials = @Sendable () throws(RedisSharedStateError) -> RedisCredentials?
+
+  private let seeds: [RedisEndpoint]
+  /// `nil`: the values of the namespace have many slots.
+  private let slot: UInt16?
+  private let dialer: any Dialer
+  private let credentials: Credentials
+  /// The nodes that the last answer named. The one to ask first moves to the end, so that the next attempt asks another.
+  private let known = Mutex<[RedisEndpoint]>([])
+
+  private static let maximumNodes = 1_000
+
+  init(_ seeds: [RedisEndpoint], namespace: String, _ dialer: any Dialer, _ credentials: @escaping Credentials) {
+    (self.seeds, self.dialer, self.credentials) = (seeds, dialer, credentials)
+    slot = ClusterSlot(namespace: namespace)?.number
+  }
+
+  func resolve(until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint {
+    guard let slot else { throw ClusterSlot.missing }
+    let login = try credentials()
+    let nodes = nodesToAsk()
+    var failure = RedisSharedStateError.unreachable(reason: "no node of the cluster is known")
+    for (index, node) in nodes.enumerated() {
+      do throws(RedisSharedStateError) {
+        let end = deadline.share(of: nodes.count - index)
+        let connection = try CommandConnection(to: node, dialer, as: login, until: end)
+        return try owner(of: slot, askedAt: node, connection, until: end)
+      } catch {
+        // What a person has to mend says more than that a node is down.
+        if !failure.isPermanent { failure = error }
+      }
+    }
+    throw failure
+  }
+
+  private func nodesToAsk() -> [RedisEndpoint] {
+    known.withLock { known in
+      var nodes: [RedisEndpoint] = []
+      for node in known + seeds where !nodes.contains(node) { nodes.append(node) }
+      known = nodes.isEmpty ? [] : Array(nodes[1...]) + [nodes[0]]
+      return nodes
+    }
+  }
+
+  private func owner(
+    of slot: UInt16,
+    askedAt node: RedisEndpoint,
+    _ connection: CommandConnection,
+    until deadline: Instant
+  ) throws(RedisSharedStateError) -> RedisEndpoint {
+    try connection.ask(["CLUSTER", "SLOTS"], bound: .slots, until: deadline) { (reply) throws(RedisSharedStateError) in
+      guard reply.kind == .array else {
+        guard reply.kind == .error else { throw HiredisConnection.unknownReply("CLUSTER SLOTS") }
+        let error = RedisSharedStateError(errorReply: reply.string, operation: "CLUSTER SLOTS")
+        guard case .serverError(code: "ERR") = error.cause else { throw error }
+        throw .invalidURL(reason: "its server is no node of a cluster; without '+cluster' it leads to a single server")
+      }
+      let ranges = (0..<reply.count).compactMap { SlotRange(reply[$0], askedAt: node) }
+      note(ranges.map(\.owner))
+      guard let range = ranges.first(where: { $0.slots.contains(slot) }) else {
+        throw .serverError(code: "CLUSTERDOWN")
+      }
+      return range.owner
+    }
+  }
+
+  private func note(_ owners: [RedisEndpoint]) {
+    known.withLock { known in
+      var nodes: [RedisEndpoint] = []
+      for owner in owners where !nodes.contains(owner) && nodes.count < Self.maximumNodes { nodes.append(owner) }
+      guard let first = nodes.firstIndex(where: { $0 == known.first }) else { return known = nodes }
+      // Goes on behind the one that was to be asked next.
+      known = Array(nodes[first...] + nodes[..<first])
+    }
+  }
+}
+
+/// A range of slots, and the primary that owns it.
+private struct SlotRange {
+  let slots: ClosedRange<UInt16>
+  let owner: RedisEndpoint
+
+  /// - Parameters:
+  ///   - reply: First and last slot, then the primary, then its replicas, each with host and port.
+  ///   - node: Where that was asked; an empty host means the same one.
+  init?(_ reply: RedisReplyView, askedAt node: RedisEndpoint) {
+    guard reply.kind == .array, reply.count >= 3, case let primary = reply[2], primary.count >= 2,
+      let first = UInt16(exactly: reply[0].integer), let last = UInt16(exactly: reply[1].integer), first <= last,
+      let port = UInt16(exactly: primary[1].integer)
+    else { return nil }
+    var host = primary[0].kind == .string ? primary[0].string : ""
+    if host.isEmpty, case .tcp(let asked, _) = node { host = asked }
+    // A node that does not know its own address says so with a question mark.
+    guard host != "?", let owner = try? RedisEndpoint(host: host, port: port) else { return nil }
+    (slots, self.owner) = (first...last, owner)
+  }
+}

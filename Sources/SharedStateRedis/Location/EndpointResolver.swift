@@ -1,0 +1,59 @@
+/// Finds the server that a pass connects to.
+protocol EndpointResolver: Sendable {
+  /// Asks where the server is now. Blocks no longer than until the deadline.
+  /// - Throws: ``RedisSharedStateError``: nobody knows, or nobody answers.
+  func resolve(until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint
+
+  /// Whether the server at this address is still the right one, as far as is known without asking.
+  func isCurrent(_ endpoint: RedisEndpoint) -> Bool
+
+  /// Calls back, from any thread, whenever another server has taken over from the one that was found last.
+  func whenMoved(_ callback: @escaping @Sendable () -> Void)
+
+  func close()
+}
+
+extension EndpointResolver {
+  func isCurrent(_ endpoint: RedisEndpoint) -> Bool { true }
+
+  func whenMoved(_ callback: @escaping @Sendable () -> Void) {}
+
+  func close() {}
+}
+
+/// A server that is always at the same address.
+struct FixedEndpoint: EndpointResolver {
+  let endpoint: RedisEndpoint
+
+  func resolve(until deadline: Instant) -> RedisEndpoint { endpoint }
+}
+
+extension RedisConfiguration {
+  func makeResolver(_ dialer: any Dialer) -> any EndpointResolver {
+    switch location {
+    case .fixed(let endpoint):
+      FixedEndpoint(endpoint: endpoint)
+    case .sentinel(let sentinels):
+      SentinelResolver(
+        sentinels,
+        dialer,
+        .init(
+          connectTimeout: connectTimeout,
+          requestTimeout: requestTimeout,
+          keepAlive: keepAliveInterval,
+          backoff: backoff
+        )
+      )
+    case .cluster(let nodes):
+      ClusterResolver(nodes, namespace: namespace, dialer) { () throws(RedisSharedStateError) in
+        try currentCredentials()
+      }
+    }
+  }
+}
+
+extension Instant {
+  /// The deadline of the next of several attempts that share the time until this deadline, so that one that never
+  /// ends does not use up the time of the others.
+  func share(of attempts: Int) -> Instant { .now.advanced(by: Instant.now.duration(to: self) / max(attempts, 1)) }
+}

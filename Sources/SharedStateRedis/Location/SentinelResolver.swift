@@ -1,0 +1,201 @@
+import SharedStateDependencies
+import Synchronization
+
+/// Finds a primary by asking Sentinels, and hears from one of them when another server takes its place.
+///
+/// Asking is not enough. A primary that was paused, or cut off, goes on as a primary for about ten seconds after it is
+/// back, and one that is replaced on purpose still accepts commits a second after the switch. So a third connection
+/// listens to the Sentinel that answered last.
+final class SentinelResolver: EndpointResolver {
+  /// How long the resolver, and its thread, wait for what.
+  struct Timing: Sendable {
+    let connectTimeout: Duration
+    let requestTimeout: Duration
+    let keepAlive: Duration
+    let backoff: RedisConfiguration.Backoff
+  }
+
+  private struct State {
+    /// The one that answered last is the first.
+    var sentinels: [RedisEndpoint]
+    /// What was found last.
+    var primary: RedisEndpoint?
+    /// What a Sentinel has announced to be replaced, until other Sentinels know it as well.
+    var replaced: (endpoint: RedisEndpoint, until: Instant)?
+    var callback: (@Sendable () -> Void)?
+    var hasWatch = false
+    var isClosed = false
+
+    func isReplaced(_ endpoint: RedisEndpoint, now: Instant) -> Bool {
+      guard let replaced else { return false }
+      return replaced.endpoint == endpoint && now < replaced.until
+    }
+  }
+
+  let sentinels: RedisLocation.Sentinels
+  let dialer: any Dialer
+  let timing: Timing
+  /// Wakes the thread that listens.
+  let waker = Waker()
+  private let state: Mutex<State>
+
+  /// Sentinels tell each other of a switch every two seconds.
+  private static let disagreement = Duration.seconds(10)
+
+  init(_ sentinels: RedisLocation.Sentinels, _ dialer: any Dialer, _ timing: Timing) {
+    (self.sentinels, self.dialer, self.timing) = (sentinels, dialer, timing)
+    state = Mutex(State(sentinels: sentinels.endpoints))
+  }
+
+  func whenMoved(_ callback: @escaping @Sendable () -> Void) { state.withLock { $0.callback = callback } }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    waker.wake()
+  }
+
+  var isClosed: Bool { state.withLock(\.isClosed) }
+
+  func isCurrent(_ endpoint: RedisEndpoint) -> Bool { state.withLock { $0.replaced?.endpoint != endpoint } }
+
+  // MARK: Asking
+
+  func resolve(until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint {
+    try startWatch()
+    let primary = try lookUp(until: deadline)
+    let isReplaced = state.withLock { state in
+      // A switch may have been announced while a Sentinel that did not know of it was asked.
+      let isReplaced = state.isReplaced(primary, now: Instant.now)
+      if !isReplaced { state.primary = primary }
+      return isReplaced
+    }
+    guard !isReplaced else { throw Self.outdated }
+    return primary
+  }
+
+  /// Asks one Sentinel after the other, until one knows the primary.
+  private func lookUp(until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint {
+    let (endpoints, now) = (state.withLock(\.sentinels), Instant.now)
+    var (failure, knowsNothing) = (RedisSharedStateError?.none, false)
+    for (index, sentinel) in endpoints.enumerated() {
+      do throws(RedisSharedStateError) {
+        let end = deadline.share(of: endpoints.count - index)
+        guard let primary = try ask(try connect(to: sentinel, until: end), until: end) else {
+          knowsNothing = true
+          continue
+        }
+        guard !state.withLock({ $0.isReplaced(primary, now: now) }) else {
+          failure = failure ?? Self.outdated
+          continue
+        }
+        prefer(sentinel)
+        return primary
+      } catch {
+        // What a person has to mend says more than that a Sentinel is down.
+        if failure?.isPermanent != true { failure = error }
+      }
+    }
+    guard !knowsNothing || failure?.isPermanent == true else {
+      throw .invalidURL(reason: "the Sentinels know no primary '\(RedisName.printable(sentinels.primary))'")
+    }
+    throw failure ?? Self.outdated
+  }
+
+  func connect(to sentinel: RedisEndpoint, until deadline: Instant) throws(RedisSharedStateError) -> CommandConnection {
+    do throws(RedisSharedStateError) {
+      return try CommandConnection(to: sentinel, dialer, as: sentinels.credentials, until: deadline)
+    } catch {
+      throw Self.named(error, sentinel)
+    }
+  }
+
+  /// Asks a Sentinel where the primary is; `nil`: it does not know the name.
+  func ask(_ sentinel: CommandConnection, until deadline: Instant) throws(RedisSharedStateError) -> RedisEndpoint? {
+    let command = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", sentinels.primary]
+    return try sentinel.ask(command, bound: .address, until: deadline) { (reply) throws(RedisSharedStateError) in
+      switch reply.kind {
+      case .null: return nil
+      case .array where reply.count == 2:
+        guard let port = UInt16(reply[1].string) else { throw HiredisConnection.unknownReply(command[0]) }
+        return try RedisEndpoint(host: reply[0].string, port: port)
+      case .error: throw Self.refusal(RedisSharedStateError(errorReply: reply.string, operation: command[0]))
+      default: throw HiredisConnection.unknownReply(command[0])
+      }
+    }
+  }
+
+  // MARK: Listening
+
+  /// The Sentinel to listen to.
+  var preferred: RedisEndpoint? { state.withLock(\.sentinels.first) }
+
+  /// A Sentinel has answered, so it is asked first from now on.
+  func prefer(_ sentinel: RedisEndpoint) {
+    state.withLock { state in
+      state.sentinels.removeAll { $0 == sentinel }
+      state.sentinels.insert(sentinel, at: 0)
+    }
+  }
+
+  /// The Sentinel that was listened to does not answer.
+  func avoid(_ sentinel: RedisEndpoint) {
+    state.withLock { state in
+      state.sentinels.removeAll { $0 == sentinel }
+      state.sentinels.append(sentinel)
+    }
+  }
+
+  /// A Sentinel has announced a new primary, or a new primary was found.
+  func announced(_ primary: RedisEndpoint) {
+    let callback = state.withLock { state -> (@Sendable () -> Void)? in
+      if state.replaced?.endpoint == primary { state.replaced = nil }
+      guard let former = state.primary, former != primary else { return nil }
+      state.replaced = (former, .now + Self.disagreement)
+      state.primary = nil
+      return state.callback
+    }
+    callback?()
+  }
+
+  /// After a gap, in which an announcement may have been missed.
+  func compare(until deadline: Instant) {
+    guard let primary = try? lookUp(until: deadline) else { return }
+    announced(primary)
+  }
+
+  private func startWatch() throws(RedisSharedStateError) {
+    let isFirst = state.withLock { state in
+      defer { state.hasWatch = true }
+      return !state.hasWatch && !state.isClosed
+    }
+    guard isFirst else { return }
+    let watch = SentinelWatch(self)
+    do throws(ThreadStarter.Refusal) {
+      try ThreadStarter.system.start("redis-sentinel") { watch.run() }
+    } catch {
+      state.withLock { $0.hasWatch = false }
+      throw .outOfThreads(reason: error.reason)
+    }
+  }
+
+  // MARK: Errors
+
+  private static let outdated = RedisSharedStateError.unreachable(
+    reason: "the Sentinels do not know yet which server has taken over"
+  )
+
+  private static func refusal(_ error: RedisSharedStateError) -> RedisSharedStateError {
+    switch error.cause {
+    case .authenticationFailed: RedisSharedStateError(.sentinelAuthenticationFailed)
+    case .serverError(code: "ERR"): .invalidURL(reason: "what it names as a Sentinel is none")
+    default: error
+    }
+  }
+
+  private static func named(_ error: RedisSharedStateError, _ sentinel: RedisEndpoint) -> RedisSharedStateError {
+    switch error.cause {
+    case .unreachable(let reason): .unreachable(reason: "\(reason), at the Sentinel \(sentinel)")
+    default: refusal(error)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import SharedState
+import SharedStateRedis
+import SharedStateRedisTesting
+import SharedStateTesting
+import Testing
+
+@Suite("A store in a cluster", .timeLimit(.minutes(5)), .endsStores)
+struct ClusterTests {
+  /// What happens to the node that owns the slot.
+  enum Loss: CaseIterable {
+    case killed, paused, replaced
+  }
+
+  @Test("shares small and large values, edits from outside, resets and deletions")
+  func works() async throws {
+    let group = try await ClusterGroup()
+    let stores = try (1...2).map { try group.store("service\($0)") }
+    let small = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    let large = stores.map { Shared(wrappedValue: "", .redis("text", store: $0)) }
+    small[0].withLock { $0 = 1 }
+    try await small[1].becomes(1)
+    let text = String(repeating: "x", count: 100_000)
+    large[1].withLock { $0 = text }
+    try await large[0].becomes(text)
+    let owner = try #require(try group.owner())
+    try owner.command("SET", ClusterGroup.namespace + "count", "5")
+    for share in small { try await share.becomes(5) }
+    try await small[0].reset()
+    try await small[1].becomes(0)
+    try owner.command("SET", ClusterGroup.namespace + "text", "\"edited\"")
+    for share in large { try await share.becomes("edited") }
+  }
+
+  @Test("loses no acknowledged update when the owner of the slot is lost under load", arguments: Loss.allCases)
+  func failover(loss: Loss) async throws {
+    let group = try await ClusterGroup()
+    let load = UpdateLoad(try (1...2).map { try group.store("service\($0)") })
+    let former = try #require(try group.owner())
+    try await load.survives {
+      switch loss {
+      case .killed: former.kill()
+      case .paused: try former.pause()
+      case .replaced: try group.replica(of: former).cluster("FAILOVER")
+      }
+      try await group.isReplaced(former)
+      if loss == .paused { try former.resume() }
+    }
+    let result = try await load.result()
+    #expect(load.expected.contains(result))
+    let owner = try #require(try group.owner(askedAt: try group.replica(of: former)))
+    #expect(owner !== former)
+    // What only the former one had is restored.
+    try await eventually("the newest value is stored") {
+      try owner.command("GET", ClusterGroup.namespace + "count").text == "\(result)"
+    }
+  }
+
+  @Test("follows its slot to another node under load")
+  func resharding() async throws {
+    let group = try await ClusterGroup()
+    let stores = try (1...2).map { try group.store("service\($0)") }
+    let others = (0..<20).map { number in stores.map { Shared(wrappedValue: 0, .redis("other\(number)", store: $0)) } }
+    for shares in others {
+      shares[0].withLock { $0 = 1 }
+      try await shares[1].becomes(1)
+    }
+    let load = UpdateLoad(stores)
+    let source = try #require(try group.owner())
+    let target = try #require(group.nodes[..<3].first { $0 !== source })
+    try await load.survives {
+      try group.moveSlot(from: source, to: target)
+      try await group.isReplaced(source)
+    }
+    let result = try await load.result()
+    #expect(load.expected.contains(result))
+    #expect(try target.command("GET", ClusterGroup.namespace + "count").text == "\(result)")
+    for shares in others {
+      shares[1].withLock { $0 = 2 }
+      try await shares[0].becomes(2)
+    }
+  }
+
+  @Test("finds the owner although the first nodes of its list are down")
+  func nodesDown() async throws {
+    let group = try await ClusterGroup()
+    let owner = try #require(try group.owner())
+    let gone = try PrivateRedisServer(kind: .node, security: nil)
+    gone.kill()
+    let store = try group.store("service", group.url([gone, gone, try group.replica(of: owner)]))
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    share.withLock { $0 = 1 }
+    try await share.save()
+    #expect(try owner.command("GET", ClusterGroup.namespace + "count").text == "1")
+  }
+
+  @Test("says at once that a server is no cluster, that a node is no single server, and that a hash tag is missing")
+  func wrongKind() async throws {
+    let group = try await ClusterGroup()
+    let server = try PrivateRedisServer()
+    let wrong: [(String, RedisSharedStateError.Code, String)] = [
+      ("redis+cluster://127.0.0.1:\(server.port)?namespace=%7Ba%7D", .invalidURL, "no node of a cluster"),
+      ("redis://127.0.0.1:\(group.nodes[0].port)", .invalidURL, "redis+cluster"),
+      (group.url(namespace: "shop:"), .invalidName, "'{shop}:'"),
+    ]
+    for (url, code, text) in wrong {
+      let store = try group.store("service", url)
+      let error = await #expect(throws: RedisSharedStateError.self) { try await store.connected(within: .seconds(60)) }
+      #expect(error?.code == code)
+      #expect(error?.description.contains(text) == true, "\(String(describing: error))")
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import SharedState
+import SharedStateRedis
+import SharedStateRedisTesting
+import SharedStateTesting
+import Testing
+
+@Suite("A store that finds its primary by Sentinels", .timeLimit(.minutes(5)), .endsStores)
+struct SentinelTests {
+  /// What happens to a primary.
+  enum Loss: CaseIterable {
+    case killed, paused, replaced
+  }
+
+  @Test("loses no acknowledged update when the primary is lost under load", arguments: Loss.allCases)
+  func failover(loss: Loss) async throws {
+    let group = try await SentinelGroup()
+    let load = UpdateLoad(try (1...2).map { try group.store("service\($0)") })
+    let former = group.servers[0]
+    try await load.survives {
+      switch loss {
+      case .killed: former.kill()
+      case .paused: try former.pause()
+      case .replaced: try group.sentinels[0].command("SENTINEL", "FAILOVER", SentinelGroup.name)
+      }
+      try await group.isReplaced(former)
+      // A primary that resumes goes on as one until a Sentinel tells it otherwise.
+      if loss == .paused { try former.resume() }
+    }
+    let primary = try #require(try group.primary())
+    #expect(primary.port != former.port)
+    let result = try await load.result()
+    #expect(load.expected.contains(result))
+    // What only the former one had is restored.
+    try await eventually("the newest value is stored") { try primary.command("GET", "count").text == "\(result)" }
+  }
+
+  @Test("leaves a paused primary when a Sentinel announces another one")
+  func leavesPaused() async throws {
+    let group = try await SentinelGroup()
+    var configuration = try RedisConfiguration(url: group.url())
+    // A store that only waits would notice nothing for a minute.
+    (configuration.requestTimeout, configuration.connectTimeout) = (.seconds(60), .seconds(60))
+    configuration.label = "service"
+    let store = RedisStore(configuration).endingWithTest
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    share.withLock { $0 = 1 }
+    try await share.save()
+    let former = group.servers[0]
+    try former.pause()
+    share.withLock { $0 = 2 }
+    try await group.isReplaced(former)
+    try await share.save()
+    let primary = try #require(try group.primary())
+    #expect(try primary.command("GET", "count").text == "2")
+    try former.resume()
+    #expect(try former.command("CLIENT", "LIST").text?.contains("name=service:") == false)
+  }
+
+  @Test("needs one Sentinel of three, and hears of a new primary when the first one is down")
+  func sentinelsDown() async throws {
+    let group = try await SentinelGroup()
+    let store = try group.store("service")
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    share.withLock { $0 = 1 }
+    try await share.save()
+    // The one that the store asks first, and listens to.
+    group.sentinels[0].kill()
+    let former = group.servers[0]
+    former.kill()
+    try await eventually("both of the others know another primary") {
+      try group.sentinels[1...].allSatisfy { sentinel in
+        let address = try group.address(at: sentinel)
+        return address != nil && address != "\(former.port)"
+      }
+    }
+    share.withLock { $0 = 2 }
+    try await share.save()
+    group.sentinels[1].kill()
+    let second = try group.store("second")
+    let copy = Shared(wrappedValue: 0, .redis("count", store: second))
+    try await copy.becomes(2)
+  }
+
+  @Test("says at once that the Sentinels do not know the name of the primary")
+  func unknownName() async throws {
+    let group = try await SentinelGroup()
+    let store = try group.store("service", group.url(primary: "other"))
+    let error = await #expect(throws: RedisSharedStateError.self) { try await store.connected(within: .seconds(60)) }
+    #expect(error?.code == .invalidURL)
+    #expect(error?.description.contains("no primary 'other'") == true, "\(String(describing: error))")
+  }
+
+  @Test("says at once that a server is no Sentinel, and that a Sentinel is no server")
+  func wrongKind() async throws {
+    let group = try await SentinelGroup()
+    let wrong = [
+      "redis+sentinel://127.0.0.1:\(group.servers[0].port)?primary=main": "is none",
+      "redis://127.0.0.1:\(group.sentinels[0].port)": "is a Sentinel",
+    ]
+    for (url, text) in wrong {
+      let store = try group.store("service", url)
+      let error = await #expect(throws: RedisSharedStateError.self) { try await store.connected(within: .seconds(60)) }
+      #expect(error?.code == .invalidURL)
+      #expect(error?.description.contains(text) == true, "\(String(describing: error))")
+    }
+  }
+
+  @Test("has one password for the servers and another for the Sentinels, and says which one is wrong")
+  func passwords() async throws {
+    let group = try await SentinelGroup(password: "server-secret", sentinelPassword: "sentinel-secret")
+    let share = Shared(wrappedValue: 0, .redis("count", store: try group.store("service")))
+    share.withLock { $0 = 1 }
+    try await share.save()
+    let urls = [
+      (group.url().replacing("sentinel-secret", with: "wrong"), "Sentinel refuses"),
+      (group.url().replacing("server-secret", with: "wrong"), "Redis refuses"),
+    ]
+    for (url, text) in urls {
+      let store = try group.store("other", url)
+      let error = await #expect(throws: RedisSharedStateError.self) { try await store.connected(within: .seconds(60)) }
+      #expect(error?.code == .authenticationFailed)
+      #expect(error?.description.contains(text) == true, "\(String(describing: error))")
+    }
+  }
+
+  #if TLS
+    @Test("uses TLS for the servers and the Sentinels")
+    func security() async throws {
+      let authority = try await CertificateAuthority()
+      let group = try await SentinelGroup(security: try await authority.security(), ca: authority.certificate)
+      let store = try group.store("service")
+      let share = Shared(wrappedValue: 0, .redis("count", store: store))
+      share.withLock { $0 = 1 }
+      try await share.save()
+      let former = group.servers[0]
+      try group.sentinels[0].command("SENTINEL", "FAILOVER", SentinelGroup.name)
+      try await group.isReplaced(former)
+      share.withLock { $0 = 2 }
+      try await share.save()
+      let primary = try #require(try group.primary())
+      try await eventually("the new primary has the value") { try primary.command("GET", "count").text == "2" }
+    }
+  #endif
+}
