@@ -230,8 +230,12 @@ extension Simulation {
       guard error == nil, losses == self.losses, box.stamp == box.acknowledgedStamp, box.hasShare else { return }
       // A local change has yielded since the waiter was resumed. The version that it yielded to is shown next.
       guard !box.hasGivenUp else { return }
+      let replica = service.link.members[box.id]?.replica
+      // Only the meta of the newest version is left on the server, and another service may still have its document.
+      // Until that is known, the held version is all that there is to show.
+      guard replica?.online?.mending.wait?.grace != .antiEntropy else { return }
       // The same content may have got another revision.
-      let reflected = max(box.revision, service.link.members[box.id]?.replica.shown.baseRevision ?? .none)
+      let reflected = max(box.revision, replica?.shown.baseRevision ?? .none)
       if reflected < revision {
         failed("load() ended with \(box.name) at \(reflected) when \(revision) had been stored")
       }
