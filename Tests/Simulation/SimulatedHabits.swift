@@ -8,7 +8,7 @@ import SharedStateDependencies
 struct SimulatedHabits {
   enum Disturbance: CaseIterable {
     case cut, loseReplies, breakAtCommit, poison, stall, refuseConnections, refuseWrites, refuseTracking
-    case demote, recover
+    case demote, recover, announceMove
     case dropMessage, duplicateMessage, reorderMessages
     case forgeMessage, replayMessage, loseSecret, forgeMeta, forbid, permit
     case outsider, unreadable, foreignSet, foreignDelete, foreignExpire, foreignType, foreignFlush
@@ -44,7 +44,7 @@ struct SimulatedHabits {
       isAboutCommits
       ? [.breakAtCommit, .breakAtCommit, .poison, .cut, .outsider, .evict, .time]
       : isAboutFailovers
-        ? [.failOver, .failOver, .cut, .outsider, .evict, .time, .restartService, .loseReplies]
+        ? [.failOver, .failOver, .announceMove, .cut, .outsider, .evict, .time, .restartService, .loseReplies]
         : Self.mixture(Disturbance.allCases, &random)
     self.disturbances = disturbances.filter {
       switch $0 {

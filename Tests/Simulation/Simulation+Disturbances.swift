@@ -35,6 +35,12 @@ extension Simulation {
     case .demote:
       recorder.record(.refused)
       if server.faults.isReplica { promote() } else { server.faults.isReplica = true }
+    case .announceMove:
+      // Late, early, or wrong: the server may have been replaced long ago, or not at all.
+      guard let service = any(services) else { return }
+      let caller = SimulatedService.Caller([])
+      service.update(&caller.tasks) { $0.moved(now: now) }
+      service.callers.append(caller)
     case .recover, nil:
       recover()
     case .dropMessage:
