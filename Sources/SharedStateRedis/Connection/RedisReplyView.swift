@@ -72,9 +72,10 @@ extension RedisSharedStateError {
     case "ERR" where hasNoRoom:
       self = .unreachable(reason: "max number of clients reached; raise the server's maxclients")
     case "NOPERM":
-      self.init(
-        .permissionDenied(operation: operation, subject: Self.deniedKind(in: errorReply).map { DeniedSubject($0) })
-      )
+      let subject = Self.deniedKind(in: errorReply).map { DeniedSubject($0) }
+      let denied =
+        subject == nil && Self.isOfScript(errorReply) ? Self.denied(inScriptOf: operation, errorReply) : operation
+      self.init(.permissionDenied(operation: denied, subject: subject))
     case "NOAUTH", "WRONGPASS": self = .authenticationFailed
     case "READONLY": self = .notPrimary
     case "MOVED": self = .moved
@@ -103,16 +104,30 @@ extension RedisSharedStateError {
     }.first
   }
 
+  /// The command that a script may not call. 7.0 does not name it.
+  private static func denied(inScriptOf operation: String, _ errorReply: String) -> String {
+    let parts = errorReply.split(separator: "'", omittingEmptySubsequences: false)
+    guard let index = parts.firstIndex(where: { $0.hasSuffix("to run the ") }), index + 1 < parts.count,
+      case let name = parts[index + 1], !name.isEmpty,
+      name.utf8.allSatisfy({ $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "z") || "|-".utf8.contains($0) })
+    else { return "\(operation), or one that its script calls" }
+    return name.uppercased().replacing("|", with: " ")
+  }
+
+  private static func isOfScript(_ errorReply: String) -> Bool { isNested(errorReply) || isDeniedInScript(errorReply) }
+
+  /// A permission error within a script is reported as an ordinary error. The text of 7.0 differs from later releases …
+  private static func isDeniedInScript(_ errorReply: String) -> Bool {
+    errorReply.contains("The user executing the script can't") || errorReply.contains("ACL failure in script")
+  }
+
+  /// … and up to 6.2, every error in a script looks like "ERR Error running script (call to f_…): @user_script:1: -CODE …".
+  private static func isNested(_ errorReply: String) -> Bool { errorReply.hasPrefix("ERR Error running script") }
+
   private static func code(of errorReply: String) -> String {
     let words = errorReply.split(separator: " ")
-    // A permission error within a script is reported as an ordinary error. The text of 7.0 differs from later releases
-    // …
-    if errorReply.contains("The user executing the script can't") || errorReply.contains("ACL failure in script") {
-      return "NOPERM"
-    }
-    // … and up to 6.2, every error in a script looks like "ERR Error running script (call to f_…): @user_script:1:
-    // -CODE …".
-    let isNested = errorReply.hasPrefix("ERR Error running script")
+    if isDeniedInScript(errorReply) { return "NOPERM" }
+    let isNested = isNested(errorReply)
     let code = isNested ? words.first { $0.hasPrefix("-") }?.dropFirst() ?? "ERR" : words.first ?? "ERR"
     let isCode = code.utf8.allSatisfy {
       (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)

@@ -1,3 +1,4 @@
+import Foundation
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
@@ -29,6 +30,26 @@ struct ClusterTests {
     try await small[1].becomes(0)
     try owner.command("SET", ClusterGroup.namespace + "text", "\"edited\"")
     for share in large { try await share.becomes("edited") }
+  }
+
+  @Test("needs no more rights than its rules list")
+  func rights() async throws {
+    let group = try await ClusterGroup()
+    let rules = try RedisAccess.rules(user: "alice", namespace: ClusterGroup.namespace, isCluster: true)
+    for node in group.nodes {
+      let reply = try node.command((rules.split(separator: " ") + [">secret"]).map { Data($0.utf8) })
+      #expect(reply.text == "OK", "\(reply)")
+    }
+    let url = group.url().replacing("redis+cluster://", with: "redis+cluster://alice:secret@")
+    let stores = try (1...2).map { try group.store("service\($0)", url) }
+    let counts = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    counts[0].withLock { $0 = 1 }
+    try await counts[1].becomes(1)
+    let former = try #require(try group.owner())
+    try group.replica(of: former).cluster("FAILOVER")
+    try await group.isReplaced(former)
+    try await counts[1].updateAtomically { $0 += 1 }
+    try await counts[0].becomes(2)
   }
 
   @Test("loses no acknowledged update when the owner of the slot is lost under load", arguments: Loss.allCases)

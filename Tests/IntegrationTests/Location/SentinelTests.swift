@@ -1,3 +1,4 @@
+import Foundation
 import SharedState
 import SharedStateRedis
 import SharedStateRedisTesting
@@ -121,6 +122,27 @@ struct SentinelTests {
       #expect(error?.code == .authenticationFailed)
       #expect(error?.description.contains(text) == true, "\(String(describing: error))")
     }
+  }
+
+  @Test("needs no more rights at the Sentinels than its rules list")
+  func rights() async throws {
+    let group = try await SentinelGroup()
+    let rules = try RedisAccess.sentinelRules(user: "listener").split(separator: " ").map { Data($0.utf8) }
+    for sentinel in group.sentinels {
+      let reply = try sentinel.command(rules + [Data(">secret".utf8)])
+      #expect(reply.text == "OK", "\(reply)")
+    }
+    let store = try group.store("service", group.url(query: "&sentinel-user=listener&sentinel-password=secret"))
+    let share = Shared(wrappedValue: 0, .redis("count", store: store))
+    share.withLock { $0 = 1 }
+    try await share.save()
+    let former = group.servers[0]
+    try group.sentinels[0].command("SENTINEL", "FAILOVER", SentinelGroup.name)
+    try await group.isReplaced(former)
+    share.withLock { $0 = 2 }
+    try await share.save()
+    let primary = try #require(try group.primary())
+    try await eventually("the new primary has the value") { try primary.command("GET", "count").text == "2" }
   }
 
   #if TLS

@@ -18,7 +18,22 @@ struct ErrorReplyTests {
     ("ERR The user executing the script can't publish to the channel mentioned in the command", denied(.channel)),
     ("ERR The user executing the script can't access at least one of the keys mentioned in the command", denied(.key)),
     ("ERR ACL failure in script: No permissions to access a key", denied(.key)),
-    ("ERR ACL failure in script: User bob has no permissions", .permissionDenied(operation: "MGET")),
+    (
+      "ERR The user executing the script can't run this command or subcommand script: 37ae, on @user_script:1.",
+      .permissionDenied(operation: "MGET, or one that its script calls")
+    ),
+    (
+      "ERR ACL failure in script: User bob has no permissions to run the 'client|id' command",
+      .permissionDenied(operation: "CLIENT ID")
+    ),
+    (
+      "ERR ACL failure in script: User bob has no permissions to run the 'Secret' command",
+      .permissionDenied(operation: "MGET, or one that its script calls")
+    ),
+    (
+      "ERR Error running script (call to f_0123): @user_script:1: -NOPERM this user has no permissions to run the 'time' command",
+      .permissionDenied(operation: "TIME")
+    ),
     ("NOAUTH Authentication required.", .authenticationFailed),
     ("WRONGPASS invalid username-password pair", .authenticationFailed),
     ("READONLY You can't write against a read only replica.", .notPrimary),

@@ -1,0 +1,84 @@
+/// What a service does with the values of a namespace, and the rights that its user of the server needs for that.
+public enum RedisAccess: Hashable, Sendable, CaseIterable {
+  /// It reads and changes values.
+  case readWrite
+  /// It only reads values.
+  case readOnly
+
+  /// The command that gives a user of the server exactly the rights that a store needs.
+  ///
+  /// It takes away all other keys, channels and commands, and neither sets nor changes a password: add `>password` to it.
+  /// Run it on every server that the store may connect to.
+  ///
+  /// - Parameters:
+  ///   - user: The name of the user, without spaces.
+  ///   - namespace: See ``RedisConfiguration/namespace``. Without one, the user may access every key.
+  ///   - access: What the service does.
+  ///   - isCluster: Whether the server is a node of a cluster.
+  ///   - database: The number of the database.
+  /// - Returns: One line, for redis-cli. Without `ACL SETUSER` it is a line of an ACL file.
+  /// - Throws: ``RedisSharedStateError/Code/invalidName``: the user has a space, or the namespace cannot be used.
+  public static func rules(
+    user: String,
+    namespace: String,
+    access: RedisAccess = .readWrite,
+    isCluster: Bool = false,
+    database: Int = 0
+  ) throws(RedisSharedStateError) -> String {
+    try RedisName.validate(namespace: namespace)
+    let commands = access.commands(namespace: namespace, isCluster: isCluster) + (database == 0 ? [] : ["select"])
+    let prefix = pattern(of: namespace)
+    let keys = (access == .readOnly ? "%R~" : "~") + prefix + "*"
+    // Without a namespace, the channels still have a prefix of their own.
+    let channels = "&\(prefix)\(namespace.isEmpty ? "changes:" : "")* &\(KeyNames.invalidationChannel)"
+    return try line(user, keys: keys, channels: channels, commands)
+  }
+
+  /// The command that gives a user of a Sentinel exactly the rights that a store needs. See
+  /// ``rules(user:namespace:access:isCluster:database:)``.
+  /// - Throws: ``RedisSharedStateError/Code/invalidName``: the user has a space.
+  public static func sentinelRules(user: String) throws(RedisSharedStateError) -> String {
+    let commands = ["subscribe", "ping", "sentinel|get-master-addr-by-name"]
+    return try line(user, keys: nil, channels: "&+switch-master", commands)
+  }
+
+  /// The commands that a store runs, and those that its scripts call.
+  package func commands(namespace: String, isCluster: Bool) -> [String] {
+    var commands = [
+      "mget", "get", "type", "strlen", "exists", "subscribe", "unsubscribe", "pubsub|numsub", "ping", "role", "info",
+      "client|setname", "client|id", "client|tracking",
+    ]
+    // Without a namespace, keys are tracked one by one.
+    if namespace.isEmpty { commands.append("client|caching") }
+    if isCluster { commands += ["ssubscribe", "sunsubscribe", "pubsub|shardnumsub", "cluster|slots"] }
+    guard self == .readWrite else { return commands }
+    commands += [
+      "evalsha", "eval", "script|load", "set", "msetnx", "unlink", "rename", "pttl", "pexpire", "persist", "time",
+      "publish",
+    ]
+    return commands + (isCluster ? ["spublish"] : [])
+  }
+
+  private static func line(
+    _ user: String,
+    keys: String?,
+    channels: String,
+    _ commands: [String]
+  ) throws(RedisSharedStateError) -> String {
+    guard !user.isEmpty, !user.unicodeScalars.contains(where: { $0.properties.isWhitespace || $0.value < 0x20 }) else {
+      throw .invalidName(reason: "the user is empty, or has a space")
+    }
+    let rights = ["resetkeys", keys, "resetchannels", channels, "-@all"].compactMap(\.self)
+    return (["ACL SETUSER", user, "on"] + rights + commands.map { "+\($0)" }).joined(separator: " ")
+  }
+
+  /// A glob-style pattern that matches a text. A rule cannot contain a space, so any character will do in its place.
+  private static func pattern(of text: String) -> String {
+    String(
+      text.flatMap { character -> [Character] in
+        if character.isWhitespace { return ["?"] }
+        return "*?[]^\\".contains(character) ? ["\\", character] : [character]
+      }
+    )
+  }
+}

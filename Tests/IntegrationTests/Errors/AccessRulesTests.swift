@@ -1,0 +1,139 @@
+import Foundation
+import SharedState
+import SharedStateRedis
+import SharedStateRedisTesting
+import SharedStateTesting
+import Testing
+
+@Suite("The rights of a user", .timeLimit(.minutes(5)), .endsStores)
+struct AccessRulesTests {
+  private static let namespace = "shop:"
+
+  @Test("are as the article shows them")
+  func article() throws {
+    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../Sources/SharedStateRedis/SharedStateRedis.docc/RunningIt.md")
+    let text = try String(contentsOf: path, encoding: .utf8).split(whereSeparator: \.isWhitespace)
+      .joined(separator: " ").replacing(" >password", with: "")
+    let rules = [
+      try RedisAccess.rules(user: "checkout", namespace: Self.namespace),
+      try RedisAccess.rules(user: "display", namespace: Self.namespace, access: .readOnly),
+      try RedisAccess.sentinelRules(user: "listener"),
+    ]
+    for line in rules { #expect(text.contains("\(line) ```"), "\(line)") }
+  }
+
+  @Test("are enough for everything that a store does", arguments: ["", "shop:", "a b*[c]?", "{tag}:"], [0, 3])
+  func enough(namespace: String, database: Int) async throws {
+    let server = try PrivateRedisServer(user: try .rules(user: "alice", namespace: namespace, database: database))
+    let stores = try ["one", "two"].map { try server.store($0, namespace: namespace, database: database) }
+    try await work(stores)
+    for store in stores { #expect(store.status == .connected) }
+  }
+
+  @Test("permit nothing outside the namespace")
+  func bounded() throws {
+    let server = try PrivateRedisServer(user: try .rules(user: "alice", namespace: "a*[b]?"))
+    let alice = try RedisCommandClient(url: server.url.replacing("redis://", with: "redis://alice:secret@"))
+    let keys = [("a*[b]?count", true), ("ax[b]?count", false), ("a*b?count", false), ("a*[b]xcount", false)]
+    for (key, isPermitted) in keys {
+      let reply = try alice.command(["GET", key].map { Data($0.utf8) })
+      if case .error = reply { #expect(!isPermitted, "\(key)") } else { #expect(isPermitted, "\(key)") }
+    }
+    guard case .error = try alice.command(["KEYS", "*"].map { Data($0.utf8) }) else {
+      Issue.record("The user may do more than a store does.")
+      return
+    }
+  }
+
+  /// Without these, something that RunningIt lists gets worse, and no operation fails.
+  private static let dispensable: Set = [
+    "client|tracking", "client|caching", "client|id", "client|setname", "role", "info", "get", "publish",
+    "pubsub|numsub",
+    "script|load", "eval", "unsubscribe", "ping", "msetnx",
+  ]
+
+  @Test(
+    "are all needed: without one of them, the error names the command, or the article says what gets worse",
+    arguments: RedisAccess.readWrite.commands(namespace: namespace, isCluster: false)
+  )
+  func eachIsNeeded(command: String) async throws {
+    var rules = try RedisAccess.rules(user: "alice", namespace: Self.namespace)
+    let isListed = rules.contains(" +\(command)")
+    try #require(isListed)
+    rules = rules.split(separator: " ").filter { $0 != "+\(command)" }.joined(separator: " ")
+    let server = try PrivateRedisServer(user: rules)
+    let stores = try ["one", "two"].map { try server.store($0, namespace: Self.namespace, database: 0) }
+    guard !Self.dispensable.contains(command) else {
+      try await work(stores)
+      try server.command("FLUSHALL")
+      let count = Shared(wrappedValue: 0, .redis("count", store: stores[0]))
+      count.withLock { $0 = 10 }
+      guard command != "get" else {
+        // The script reads what is in its way.
+        let error = await #expect(throws: RedisSharedStateError.self) { try await count.save() }
+        #expect(error?.code == .permissionDenied)
+        return
+      }
+      try await count.save()
+      #expect(try server.command("GET", "shop:count").text == "10")
+      return
+    }
+    let error = await #expect(throws: RedisSharedStateError.self) {
+      try await work(stores)
+    }
+    #expect(error?.code == .permissionDenied, "\(String(describing: error))")
+    let name = command.replacing("|", with: " ").uppercased()
+    // 7.0 does not tell which command of a script it refuses.
+    let isNamed = ["command \(name)", "one that its script calls"].contains { error?.description.contains($0) == true }
+    #expect(isNamed, "\(String(describing: error))")
+  }
+
+  /// Changes, updates and deletes small and large values.
+  private func work(_ stores: [RedisStore]) async throws {
+    let text = String(repeating: "x", count: 100_000)
+    let counts = stores.map { Shared(wrappedValue: 0, .redis("count", store: $0)) }
+    let texts = stores.map { Shared(wrappedValue: "", .redis("text", store: $0)) }
+    for share in counts { try await share.load() }
+    counts[0].withLock { $0 = 1 }
+    try await counts[0].save()
+    try await counts[1].updateAtomically { $0 += 1 }
+    try await counts[0].becomes(2)
+    texts[1].withLock { $0 = text }
+    try await texts[1].save()
+    try await texts[0].becomes(text)
+    try await texts[0].reset()
+    try await texts[1].becomes("")
+    let brief = Shared(wrappedValue: "", .redis("brief", store: stores[0], options: .init(timeToLive: .seconds(600))))
+    brief.withLock { $0 = text }
+    try await brief.save()
+  }
+}
+
+extension String {
+  fileprivate static func rules(user: String, namespace: String, database: Int = 0) throws -> String {
+    try RedisAccess.rules(user: user, namespace: namespace, database: database)
+  }
+}
+
+extension PrivateRedisServer {
+  /// A server whose user `alice` has the password `secret`, and the rights of a command.
+  fileprivate convenience init(user rules: String) throws {
+    try self.init()
+    let arguments = rules.split(separator: " ").map(String.init) + [">secret"]
+    let reply = try command(arguments.map { Data($0.utf8) })
+    try #require(reply.text == "OK", "\(rules): \(reply)")
+  }
+
+  fileprivate func store(_ label: String, namespace: String, database: Int) throws -> RedisStore {
+    var configuration = try RedisConfiguration(
+      host: "127.0.0.1",
+      port: Int(port),
+      credentials: RedisCredentials(user: "alice", password: "secret"),
+      database: database,
+      namespace: namespace
+    )
+    configuration.hurry(label: label)
+    return RedisStore(configuration, logger: quiet).endingWithTest
+  }
+}
