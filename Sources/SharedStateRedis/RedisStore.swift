@@ -19,11 +19,12 @@ public final class RedisStore: Sendable {
   public enum Status: Hashable, Sendable {
     /// The server is the fake inside this process.
     case inProcess
-    /// The first attempt to connect is under way.
+    /// The first attempt to connect is under way, or the first reading of the values.
     case connecting
-    /// Connected.
+    /// Connected, and the values are read: ``RedisStore/health`` is ``RedisStore/Health/live``.
     case connected
-    /// The connection is down, and this many attempts in a row have failed; values may be stale until it is back.
+    /// The connection is down, and this many attempts in a row have failed; or it is back, and not every value has been
+    /// read again. Values may be stale until then.
     case reconnecting(attempt: Int, error: RedisSharedStateError)
     /// The store was shut down.
     case stopped
@@ -137,7 +138,7 @@ public final class RedisStore: Sendable {
       ),
       watch: watch,
       threads: threads,
-      onStatusChange: { session, number in statusBoard.update(session, number: number) }
+      onStatusChange: { session, isLive, number in statusBoard.update(session, isLive: isLive, number: number) }
     )
     // The data of a fake ends with the process anyway.
     if !isInProcess { ExitWatch.shared.add(self) }
@@ -158,25 +159,32 @@ public final class RedisStore: Sendable {
   /// ``Status/stopped``.
   public var statuses: some AsyncSequence<Status, Never> & Sendable { statusBoard.statuses }
 
-  /// Returns once the store is connected.
+  /// Whether the values in memory are those of the server now: for the readiness probe of a service. Cheap enough for
+  /// every probe.
+  public var health: Health { statusBoard.health }
+
+  /// Returns once the store is live: it is connected, and has read every value that had a share by then. See
+  /// ``Health/live``.
   ///
   /// - Parameter timeout: The longest time to wait.
-  /// - Throws: The reason why there is no connection: at once when only a person can fix it, such as a wrong password;
+  /// - Throws: The reason why the store is not live: at once when only a person can fix it, such as a wrong password;
   ///   otherwise after the timeout. ``RedisSharedStateError/Code/stopped``, or `CancellationError`.
   public func connected(within timeout: Duration) async throws {
     link.start()
     try await Deadline.run(within: timeout) {
-      for await status in self.statuses {
-        switch status {
-        case .inProcess, .connected: return
+      for await (health, isOpen) in self.statusBoard.progress {
+        switch health {
+        case .live: return
         case .stopped: throw RedisSharedStateError.stopped
-        case .reconnecting(_, let error) where error.isPermanent: throw error
-        case .connecting, .reconnecting: continue
+        case .stale(_, let error) where error.isPermanent && !isOpen,
+          .neverConnected(let error?) where error.isPermanent && !isOpen:
+          throw error
+        case .stale, .neverConnected: continue
         }
       }
       throw CancellationError()
     } onTimeout: {
-      self.timeoutError(of: "connecting")
+      self.timeoutError(of: self.statusBoard.isOpen ? "reading every value" : "connecting")
     }
   }
 
@@ -215,7 +223,7 @@ public final class RedisStore: Sendable {
     guard !waiters.isEmpty else { return }
     // The link's thread watches the deadline, unless it is busy connecting. A timer would wake two more threads.
     let timer =
-      isInTouch
+      statusBoard.isOpen
       ? nil
       : Task {
         try await Schedules.sleep(for: timeout)
@@ -231,16 +239,9 @@ public final class RedisStore: Sendable {
     }
   }
 
-  private var isInTouch: Bool {
-    switch status {
-    case .inProcess, .connected: true
-    case .connecting, .reconnecting, .stopped: false
-    }
-  }
-
   /// The reason for a missing connection says more than that the time has run out.
   private func timeoutError(of operation: String) -> RedisSharedStateError {
-    if case .reconnecting(_, let error) = status { return error }
+    if !statusBoard.isOpen, case .reconnecting(_, let error) = status { return error }
     return .timedOut(operation: operation)
   }
 

@@ -102,6 +102,7 @@ extension Simulation {
     if service.link.session.phase == .connected, listens != channels {
       failed("\(service.name) listens to \(subscriber.map(\.channels)), not to \(channels)")
     }
+    if service.link.session.phase == .connected, !service.link.isLive { failed("\(service.name) is never live") }
     if service.link.members.ids.count != service.boxes.count { failed("members that never leave") }
   }
 }

@@ -15,10 +15,10 @@ extension LinkState {
     case answer(WaiterID, StoredValue, WaiterCallback)
     /// Wake the thread of this connection: it has something to do.
     case wake(ConnectionPurpose)
-    /// Log the phase of the session.
+    /// Log the phase of the session. One that is connected is live.
     case sessionChanged(Session)
-    /// Publish the phase of the session, unless one with a higher number was published.
-    case statusChanged(Session, number: UInt64)
+    /// Publish the phase of the session, and whether it is live, unless one with a higher number was published.
+    case statusChanged(Session, isLive: Bool, number: UInt64)
     case incident(name: String, Replica.Incident)
     case malformedMessage(channel: String)
     /// A message that the scripts of the namespace have not made, or have made with an unknown secret.
@@ -43,6 +43,8 @@ extension LinkState.Effect {
     case encoded(LinkState.ReplicaID, Replica.Encoded, isQuick: Bool = false)
     /// A closure of the program holds the lock of the value that was to be encoded.
     case locked(LinkState.ReplicaID)
+    /// A closure of the program holds the lock of the value that was to be shown.
+    case keptBack(LinkState.ReplicaID)
   }
 
   /// The owner of the code that an effect may call. Slow code holds up only the effects of its own owner.

@@ -130,6 +130,7 @@ extension LinkState {
       members[id]?.replica.connected(circumstances)
       resumePauses(of: id)
       members[id]?.online = OnlineMember(reading: ReadState(antiEntropyPart: Double.random(in: 0..<1, using: &random)))
+      awaitCatchingUp(of: id)
     }
     if listeners.isEmpty { served(epoch: epoch) }
     tellStatus()

@@ -59,6 +59,7 @@ extension LinkState {
     guard members[id] != nil else { return }
     pauseAfterRefusal(of: id, kind, breaksConnection: breaksConnection, now: now)
     apply(members[id]?.replica.refused(error, isUnread: kind != .commit), to: id)
+    if kind != .commit { caughtUp(id) }
   }
 
   /// Whether a value is not requested for now, because the connection breaks at it.

@@ -60,6 +60,8 @@ package struct LinkState: Sendable {
     var listeners = 1
     /// Whether its document is read alone, because the server has refused it together with others.
     var isReadAlone = false
+    /// Whether code of the program keeps it from being shown.
+    var isKeptBack = false
 
     /// The name of the value, unless it lacks a change that was discarded without anybody's knowledge.
     fileprivate var nameIfWhole: String? { replica.reports.discarded == nil ? replica.name : nil }
@@ -209,6 +211,7 @@ package struct LinkState: Sendable {
     if member.replica.mayTakeEffectYet { hasUndecided = true }
     memories.forget(member.replica.evidence.memory) { members[$0] != nil }
     if member.replica.policy.detectsForeignEdits { detecting -= 1 }
+    if member.online?.isBehind ?? false { endWaitingForOne() }
     online?.agenda.cancelAll(of: id)
     for concern in Setback.Concern.allCases { setbacks[Setback.Key(id, concern: concern)] = nil }
     for kind in Breaks.Kind.allCases { breaks.forget(id, kind) }
@@ -238,7 +241,10 @@ package struct LinkState: Sendable {
     to id: ReplicaID,
     outcome: Replica.DeliveryOutcome
   ) {
+    members[id]?.isKeptBack = false
     apply(members[id]?.replica.delivered(delivery, outcome: outcome), to: id)
+    // Where changes arrive faster than they can be shown, each state is followed by another.
+    if members[id]?.replica.isRead ?? false { caughtUp(id) }
   }
 
   // MARK: -
@@ -280,6 +286,7 @@ package struct LinkState: Sendable {
       }
     }
     if let growth = members[id]?.replica.evidence.memory.takeGrowth() { remembered(growth, by: id) }
+    look(atProgressOf: id)
   }
 
   /// Plans something for a value after this time.
@@ -305,8 +312,9 @@ package struct LinkState: Sendable {
   }
 
   mutating func tellStatus() {
-    emit(.sessionChanged(session))
-    emit(.statusChanged(session, number: nextNumber()))
+    // Connections that are open, but not live, are no news to an operator.
+    if session.phase != .connected || isLive { emit(.sessionChanged(session)) }
+    emit(.statusChanged(session, isLive: isLive, number: nextNumber()))
   }
 
   mutating func tell(_ id: ReplicaID, _ change: Replica.StatusChange) {

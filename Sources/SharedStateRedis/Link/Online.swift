@@ -5,6 +5,8 @@ extension LinkState {
     let openedAt: Instant
     /// Whether the connections have served their purpose at least once.
     var hasServed = false
+    /// How many values the status of the store waits for.
+    var behind = 0
     /// Whether the server permits ROLE.
     var asksForRole = true
 
@@ -41,6 +43,8 @@ extension LinkState {
   /// What a link knows of one replica, and has to do for it, for as long as both connections are open.
   struct OnlineMember: Sendable {
     var reading: ReadState
+    /// Whether the status of the store waits for it.
+    var isBehind = false
     var isCommitQueued = false
     /// The expected size of the document that is being encoded, in bytes; `nil` if none is.
     var encodingSize: Int?

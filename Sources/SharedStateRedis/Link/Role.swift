@@ -128,6 +128,7 @@ package struct Role<Connection> {
     switch outcome {
     case .shown(let id, let delivery, let outcome): link.delivered(delivery, to: id, outcome: outcome)
     case .locked(let id): link.locked(id)
+    case .keptBack(let id): link.keptBack(id)
     case .encoded(let id, let encoded, let isQuick):
       // The request is registered with the connection that is open now.
       if let request = link.encoded(id, encoded, isQuick: isQuick, now: now) { requests.append(request) }

@@ -214,6 +214,9 @@ package struct Replica: Sendable {
     shown.showing != nil || shown.sight == .unknown || isReferenceNews
   }
 
+  /// Whether the stored value was read on the present connection. A value that was found missing is looked at again.
+  var isRead: Bool { phase == .live && online?.mending.absence == nil }
+
   /// Whether a change was announced without its document that is newer than the confirmed state.
   private var isReferenceNews: Bool { online.map { $0.referenced > confirmed.revision } ?? false }
 

@@ -20,7 +20,7 @@ extension Link {
       let outcome = reference.attachment?.show(delivery) { [weak self] outcome in
         self?.update { $0.state.delivered(delivery, to: id, outcome: outcome) }
       }
-      return outcome.map { .shown(id, delivery, $0) }
+      return outcome.map { .shown(id, delivery, $0) } ?? .keptBack(id)
     case .encode(let id, let encoding, let updates, let reference):
       guard let attachment = reference?.attachment else {
         return .encoded(id, Replica.Encoded(stamp: 0, result: .failure(.stopped)))
@@ -36,7 +36,7 @@ extension Link {
       for callback in callbacks { callback(error.map(Result.failure) ?? .success(nil)) }
     case .answer(_, let stored, let callback): callback(.success(stored))
     case .wake(let purpose): wake(purpose)
-    case .statusChanged(let session, let number): onStatusChange(session, number)
+    case .statusChanged(let session, let isLive, let number): onStatusChange(session, isLive, number)
     case .sessionChanged(let session): watch.sessionChanged(session)
     case .incident(let name, let incident): watch.happened(incident, to: name)
     case .losesAgain(let name): watch.losesAgain(name)

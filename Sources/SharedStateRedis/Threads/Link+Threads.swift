@@ -350,6 +350,7 @@ extension Link {
     guard let relieved else { return }
     guarded.lastTurn = turn
     guard let owner = relieved.owner else { return }
+    if case .value(let id) = owner { guarded.state.keptBack(id) }
     if guarded.served == owner {
       // The job was a postponed one.
       guarded.served = nil

@@ -48,7 +48,7 @@ package final class Link: Sendable {
   /// Replaces the thread in a test's world.
   let schedule: (any Schedule)?
   let watch: LinkWatch
-  let onStatusChange: @Sendable (_ session: Session, _ number: UInt64) -> Void
+  let onStatusChange: @Sendable (_ session: Session, _ isLive: Bool, _ number: UInt64) -> Void
 
   /// - Parameter onStatusChange: Called from any thread, and maybe late: of two calls, the one with the higher number
   ///   counts.
@@ -58,7 +58,7 @@ package final class Link: Sendable {
     configuration: LinkState.Configuration,
     watch: LinkWatch,
     threads: ThreadStarter = .system,
-    onStatusChange: @escaping @Sendable (_ session: Session, _ number: UInt64) -> Void
+    onStatusChange: @escaping @Sendable (_ session: Session, _ isLive: Bool, _ number: UInt64) -> Void
   ) {
     self.connector = connector
     self.connectTimeout = connectTimeout
@@ -348,10 +348,10 @@ package final class Link: Sendable {
     while !next.isEmpty {
       var more: [Job] = []
       for job in next {
-        guard case .shown(let id, let delivery, let outcome)? = perform(job) else { continue }
+        guard let outcome = perform(job) else { continue }
         let todo = guarded.withLock { guarded -> Todo in
           var todo = Todo()
-          guarded.state.delivered(delivery, to: id, outcome: outcome)
+          guarded.note(outcome, &todo)
           takeEffects(of: &guarded, into: &todo)
           return todo
         }

@@ -14,10 +14,16 @@ package final class LinkWatch: Sendable {
   private let connection: Logger.Metadata
   private let metrics: (any MetricsFactory)?
   private let budget = Mutex(LogBudget())
-  /// The refusal by the server that was logged last; `nil`: there was none since the last connection.
-  private let refusal = Mutex<RedisSharedStateError?>(nil)
+  /// The outage that was logged; `nil`: there is none.
+  private let outage = Mutex<Outage?>(nil)
   /// When it was last logged that the system refuses threads.
   private let threadsRefused = Mutex<Instant?>(nil)
+
+  /// The time from the end of a connection until the store is live again, however often it connects in between.
+  private struct Outage: Equatable {
+    /// The refusal by the server that was logged last; `nil`: it does not refuse this service.
+    let refusal: RedisSharedStateError?
+  }
 
   /// - Parameters:
   ///   - server: The address of the server; `nil`: it is in this process, or its address is not usable.
@@ -38,10 +44,11 @@ package final class LinkWatch: Sendable {
     self.metrics = metrics
   }
 
+  /// - Parameter session: If it is connected, it is live.
   func sessionChanged(_ session: Session) {
     switch session.phase {
     case .connected:
-      refusal.withLock { $0 = nil }
+      outage.withLock { $0 = nil }
       // A fake is always there, so connecting to it is no news.
       if isInProcess {
         logger.debug("Connected to the fake in this process.", metadata: connection)
@@ -53,18 +60,21 @@ package final class LinkWatch: Sendable {
       var metadata = connection
       metadata["failures"] = "\(session.failures)"
       metadata["error"] = "\(session.lastError?.description ?? "")"
-      let isNews = refusal.withLock { refusal in
-        defer { refusal = session.refusal }
-        return refusal != session.refusal
+      let isNews = outage.withLock { outage in
+        let now = Outage(refusal: session.refusal)
+        defer { outage = now }
+        return outage != now
       }
       // The first failure matters; later ones only repeat it.
       if session.refusal != nil {
         logger.log(level: isNews ? .error : .debug, "No connection to Redis.", metadata: metadata)
       } else {
-        let level: Logger.Level = session.failures == 1 || isNews ? .warning : .debug
-        logger.log(level: level, "No connection to Redis; trying again.", metadata: metadata)
+        logger.log(level: isNews ? .warning : .debug, "No connection to Redis; trying again.", metadata: metadata)
       }
-    case .idle, .connecting, .stopped:
+    case .idle:
+      // What is not needed has no outage.
+      outage.withLock { $0 = nil }
+    case .connecting, .stopped:
       break
     }
   }

@@ -104,7 +104,7 @@ struct AccessTests {
     try await $count.status { share in
       (share.loadError as? RedisSharedStateError)?.code == .permissionDenied
     }
-    #expect(store.status == .connected)
+    try await store.isUp()
     let subject = DeniedSubject(.channel, names: ["changes:{count}"])
     let error = RedisSharedStateError(.permissionDenied(operation: "SUBSCRIBE", subject: subject))
     #expect(error.description.contains("the channel 'changes:{count}'"))

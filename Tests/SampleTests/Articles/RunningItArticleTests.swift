@@ -1,3 +1,4 @@
+import Foundation
 import SharedStateRedis
 import SharedStateTesting
 import Testing
@@ -8,6 +9,27 @@ struct RunningItArticleTests {
   private func makeRequiredStore() throws -> RedisStore {
     let store = try RedisStore.fromEnvironment(requireServer: true)
     return store
+  }
+
+  func readiness(of store: RedisStore) -> (isReady: Bool, text: String) {
+    switch store.health {
+    case .live: (true, "ready")
+    case .stale(let since, let reason): (false, "stale since \(since.ISO8601Format()): \(reason)")
+    case .neverConnected(let reason?): (false, "never connected: \(reason)")
+    case .neverConnected(nil): (false, "connecting")
+    case .stopped: (false, "stopped")
+    }
+  }
+
+  @Test func aProbeTellsWhetherAServiceIsReady() async throws {
+    let store = RedisStore.inProcess()
+    #expect(readiness(of: store) == (false, "connecting"))
+    let config = Shared(wrappedValue: 0, .redis("config", store: store))
+    try await store.connected(within: .seconds(60))
+    #expect(readiness(of: store) == (true, "ready"))
+    #expect(config.isLoading == false)
+    await store.shutdown(within: .seconds(60))
+    #expect(readiness(of: store) == (false, "stopped"))
   }
 
   @Test(.dependencies) func aCallHasItsOwnTime() async throws {

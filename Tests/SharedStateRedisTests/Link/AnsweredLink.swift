@@ -34,6 +34,8 @@ struct AnsweredLink {
   private(set) var saveErrors: [LinkState.ReplicaID: RedisSharedStateError] = [:]
   private(set) var resumed: [RedisSharedStateError?] = []
   private(set) var losses: [String] = []
+  /// How often the log was told of a connection.
+  private(set) var logged = 0
   /// The number of commits that were under way together with one that has to be alone.
   private(set) var companions = 0
 
@@ -139,6 +141,7 @@ struct AnsweredLink {
     case .status(_, .loadError(let error?), _, _): errors.append(error)
     case .resume(_, let error, _, _): resumed.append(error)
     case .losesAgain(let name): losses.append(name)
+    case .sessionChanged(let session) where session.phase == .connected: logged += 1
     default: break
     }
     return nil

@@ -136,7 +136,7 @@ struct RoleTests {
     #expect(threads.next(.writer, after: .opened("w", ServerFacts())) == "exchange on w: ")
     #expect(threads.until == threads.now + .seconds(10))
     let opened = threads.next(.subscriber, after: .opened("s", ServerFacts()))
-    #expect(opened == "perform: vitalsRefused trackingRefused sessionChanged statusChanged wake")
+    #expect(opened == "perform: vitalsRefused trackingRefused statusChanged wake")
     #expect(threads.next(.subscriber, after: .performed([])) == "exchange on s: subscribe")
     #expect(threads.until == threads.now + .seconds(5))
     let arrived = [RedisEvent.reply(id: 1, .subscribed)]

@@ -1,0 +1,234 @@
+import Foundation
+import Logging
+import SharedState
+import SharedStateRedis
+import SharedStateRedisTesting
+import Synchronization
+import Testing
+
+@Suite("The health of a store", .timeLimit(.minutes(5)), .endsStores)
+struct HealthTests {
+  private static let connected = "Connected to Redis."
+
+  /// Waits until the store is stale for a reason, and returns since when.
+  private func stale(_ store: RedisStore) async throws -> Date {
+    try await eventually("the store is stale") { if case .stale = store.health { true } else { false } }
+    guard case .stale(let since, _) = store.health else { throw WaitedInVain(for: "a stale store") }
+    return since
+  }
+
+  @Test("follows a server that comes, goes and comes back; the log says 'connected' once for each outage")
+  func serverGoesAndComesBack() async throws {
+    let backend = try ServerBackend()
+    backend.goDown()
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"))
+    @Shared(.redis("count", store: store)) var count = 0
+    try await eventually("the first attempt has failed") {
+      if case .neverConnected(_?) = store.health { true } else { false }
+    }
+    #expect(journal.entries(Self.connected).isEmpty)
+    try backend.comeBack()
+    try await store.connected(within: patience)
+    #expect(store.health == .live)
+    #expect(store.status == .connected)
+    #expect($count.isLoading == false)
+
+    for outage in 1...3 {
+      let before = Date()
+      backend.goDown()
+      let since = try await stale(store)
+      #expect(since >= before && since <= Date())
+      // Further attempts fail, and it is stale for as long as before.
+      try await store.status("three failures") {
+        if case .reconnecting(let attempt, _) = $0 { attempt >= 3 } else { false }
+      }
+      #expect(try await stale(store) == since)
+      try backend.comeBack()
+      try backend.set("count", "\(outage)")
+      try await store.connected(within: patience)
+      #expect(store.health == .live)
+    }
+    try await $count.becomes(3)
+    #expect(journal.entries(Self.connected).count == 1 + 3)
+    #expect(journal.entries("No connection to Redis").filter { $0.level == .warning }.count == 1 + 3)
+    await store.shutdown(within: patience)
+    #expect(store.health == .stopped)
+  }
+
+  @Test("is live only when every value is read and shown", arguments: BackendKind.allCases)
+  func manyValues(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let names = (0..<3_000).map { "value\($0)" }
+    for name in names { try backend.set(name, "1") }
+    let way = Way()
+    // The values that have a share when the connections are opened are waited for.
+    way.close()
+    let store = try backend.store(way: way)
+    let shares = names.map { Shared(wrappedValue: 0, .redis($0, store: store)) }
+    way.open()
+    try await store.connected(within: patience)
+    #expect(shares.count { $0.wrappedValue != 1 } == 0)
+
+    try await backend.cutOff(store, "service", way)
+    _ = try await stale(store)
+    for name in names { try backend.set(name, "2") }
+    way.open()
+    try await store.connected(within: patience)
+    #expect(shares.count { $0.wrappedValue != 2 } == 0)
+    #expect(shares.count { $0.loadError != nil } == 0)
+  }
+
+  /// Keeps the writer's reads back until they are let go. They are sent together with the next request.
+  private final class Delay: Sendable {
+    let state = Mutex((isOver: false, kept: 0))
+
+    var hasKept: Bool { state.withLock { $0.kept > 0 } }
+    func end() { state.withLock { $0.isOver = true } }
+  }
+
+  private final class DelayedConnection: ForwardingConnection {
+    private let delay: Delay
+    private var kept: [RedisRequest] = []
+
+    init(_ base: any RedisConnection, _ delay: Delay) {
+      self.delay = delay
+      super.init(base)
+    }
+
+    override func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+      let isOver = delay.state.withLock { state in
+        guard !state.isOver else { return true }
+        state.kept += requests.count { $0.isRead }
+        return false
+      }
+      if isOver {
+        defer { kept = [] }
+        try super.send(kept + requests)
+      } else {
+        kept += requests.filter(\.isRead)
+        try super.send(requests.filter { !$0.isRead })
+      }
+    }
+  }
+
+  @Test("a connection whose reads are slow is not live, and not called connected", arguments: BackendKind.allCases)
+  func slowRead(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try backend.set("count", "5")
+    let (delay, journal) = (Delay(), Journal())
+    let store = try backend.store(
+      logger: journal.logger("service"),
+      wrap: { $1 == .writer ? DelayedConnection($0, delay) : $0 }
+    )
+    @Shared(.redis("count", store: store)) var count = 0
+    try await eventually("the first read") { delay.hasKept }
+    #expect(store.health == .neverConnected(reason: nil))
+    #expect(store.status == (backend.isInProcess ? .inProcess : .connecting))
+    #expect(journal.entries("Connected to").isEmpty)
+    let error = RedisSharedStateError.timedOut(operation: "reading every value")
+    await #expect(throws: error) { try await store.connected(within: .milliseconds(1)) }
+    delay.end()
+    // This sends the reads that were kept back.
+    _ = try await store.metadata(for: "other")
+    try await store.connected(within: patience)
+    #expect(count == 5)
+    #expect(store.health == .live)
+    #expect(journal.entries("Connected to").count == 1)
+  }
+
+  @Test(
+    "values with bad data, or without a right, have an error, and the store is live",
+    arguments: BackendKind.allCases
+  )
+  func isolated(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    try backend.set("open:bad", "{")
+    try backend.setList("open:list")
+    try backend.set("open:good", "1")
+    try backend.permit(keys: "open:", channels: nil)
+    let store = try backend.store()
+    @Shared(.redis("open:bad", store: store)) var bad = 0
+    @Shared(.redis("open:list", store: store)) var list = 0
+    @Shared(.redis("open:good", store: store)) var good = 0
+    @Shared(.redis("forbidden", store: store)) var forbidden = 0
+    try await store.connected(within: patience)
+    #expect(store.health == .live)
+    #expect(good == 1)
+    for error in [$bad.loadError, $list.loadError, $forbidden.loadError] { #expect(error is RedisSharedStateError) }
+  }
+
+  @Test("slow code delays only its own value", arguments: BackendKind.allCases)
+  func slowCode(kind: BackendKind) async throws {
+    let name = UUID().uuidString
+    defer { Gated.forget(name) }
+    let backend = try kind.make()
+    try backend.set("slow", "{\"number\":1,\"gates\":\"\(name)\"}")
+    try backend.set("locked", "1")
+    try backend.set("quick", "1")
+    let gate = Gated.closeDecoding(name)
+    defer { gate.open() }
+    let way = Way()
+    let store = try backend.store(way: way)
+    @Shared(.redis("slow", store: store)) var slow = Gated(gates: "none")
+    @Shared(.redis("locked", store: store)) var locked = 0
+    @Shared(.redis("quick", store: store)) var quick = 0
+    let held = HeldLock($locked)
+    try await store.connected(within: patience)
+    #expect(quick == 1)
+    #expect(slow.number == 0)
+    #expect(!held.hasReturned)
+    // A new connection finds the code still running.
+    try await backend.cutOff(store, "service", way)
+    _ = try await stale(store)
+    way.open()
+    try await store.connected(within: patience)
+    gate.open()
+    held.end()
+    try await $slow.value { $0.number == 1 }
+    try await $locked.becomes(1)
+  }
+
+  @Test("values that are shared later end neither health nor connection", arguments: BackendKind.allCases)
+  func later(kind: BackendKind) async throws {
+    let backend = try kind.make()
+    let journal = Journal()
+    let store = try backend.store(logger: journal.logger("service"))
+    try await store.connected(within: patience)
+    var shares: [Shared<Int>] = []
+    for number in 0..<200 {
+      shares.append(Shared(wrappedValue: 0, .redis("value\(number)", store: store)))
+      #expect(store.health == .live)
+    }
+    for share in shares { try await share.load() }
+    #expect(store.health == .live)
+    #expect(journal.entries("Connected to").count == 1)
+  }
+
+  @Test("a refusal that a person has mended does not fail those who wait for the first values")
+  func mended() async throws {
+    let server = try PrivateRedisServer(password: "right")
+    try server.command("SET", "count", "5")
+    let password = Mutex("wrong")
+    var configuration = try RedisConfiguration(url: server.url)
+    configuration.hurry(label: "service")
+    configuration.credentialsProvider = { RedisCredentials(password: password.withLock { $0 }) }
+    let store = RedisStore(configuration, logger: quiet).endingWithTest
+    @Shared(.redis("count", store: store)) var count = 0
+    await #expect(throws: RedisSharedStateError.authenticationFailed) { try await store.connected(within: patience) }
+    #expect(store.health == .neverConnected(reason: .authenticationFailed))
+    password.withLock { $0 = "right" }
+    try await store.isUp()
+    #expect(store.health == .live)
+    #expect(count == 5)
+  }
+}
+
+extension RedisRequest {
+  fileprivate var isRead: Bool {
+    switch command {
+    case .summarize, .read: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,297 @@
+import Foundation
+import RedisConnectionContract
+import Testing
+
+@testable import SharedStateRedis
+
+/// When a link is live, and how often it says so.
+@Suite("The health of a link", .timeLimit(.minutes(5)))
+struct LinkHealthTests {
+  private let start = Instant.now
+  private let stored = StoredValue.document(7, "1")
+
+  /// What a link has told of its status since the last look: to its store, and to its log.
+  private struct Told: Equatable {
+    var lives: [Bool] = []
+    var logged = 0
+  }
+
+  /// Takes the effects, and drops all but those of the status.
+  private func told(by link: inout LinkState) -> Told {
+    link.takeEffects().reduce(into: Told()) { told, effect in
+      switch effect {
+      case .statusChanged(let session, let isLive, _) where session.phase == .connected: told.lives.append(isLive)
+      case .sessionChanged(let session) where session.phase == .connected: told.logged += 1
+      default: break
+      }
+    }
+  }
+
+  /// Takes the deliveries that are to be shown, and drops all other effects.
+  private func deliveries(of link: inout LinkState) -> [(LinkState.ReplicaID, Replica.Delivery)] {
+    link.takeEffects().compactMap { if case .show(let id, let delivery, _) = $0 { (id, delivery) } else { nil } }
+  }
+
+  private func reconnect(_ link: inout LinkState, at now: Instant) {
+    link.failed(epoch: link.session.epoch, error: .disconnected(reason: "cut"), now: now)
+    _ = link.instruction(for: .writer, now: now + .seconds(60))
+    link.connect(at: now + .seconds(60))
+  }
+
+  @Test("it is live once the last value was read and shown, and says so once")
+  func once() throws {
+    var link = LinkState.make()
+    let ids = try ["a", "b", "c"].map { try link.join($0) }
+    link.connect(at: start)
+    #expect(told(by: &link) == Told(lives: [false]))
+    // The subscriptions are confirmed, and the summaries and the documents read.
+    #expect(link.answerOnce(at: start, stored: stored) == ["a", "b", "c"])
+    #expect(!link.isLive)
+    let shows = deliveries(of: &link)
+    #expect(shows.map(\.0) == ids)
+    for (id, delivery) in shows.dropLast() { link.delivered(delivery, to: id, outcome: .shown) }
+    #expect(!link.isLive)
+    #expect(told(by: &link) == Told())
+    let last = try #require(shows.last)
+    link.delivered(last.1, to: last.0, outcome: .shown)
+    #expect(link.isLive)
+    #expect(told(by: &link) == Told(lives: [true], logged: 1))
+    // What changes later ends nothing.
+    link.arrived([link.message(8, "2", of: "a")], on: .subscriber, epoch: link.session.epoch, now: start)
+    #expect(link.isLive)
+    link.showAll()
+    #expect(told(by: &link) == Told())
+  }
+
+  @Test("a channel that is not confirmed keeps it from being live")
+  func unconfirmed() throws {
+    var link = LinkState.make()
+    for number in 0...Subscriptions.channelsInOneRequest { _ = try link.join("name\(number)") }
+    link.connect(at: start)
+    // The last channel waits for others, and the first ones are read meanwhile.
+    link.answerOnce(at: start)
+    #expect(link.members.elements.count { $0.replica.phase != .live } == 1)
+    #expect(!link.isLive)
+    link.answerOnce(at: start + Subscriptions.pause)
+    #expect(link.isLive)
+  }
+
+  @Test("it is live at once where nothing is shared; a value that is shared later does not end that")
+  func later() throws {
+    var link = LinkState.make()
+    link.connect(at: start)
+    #expect(told(by: &link) == Told(lives: [true], logged: 1))
+    let id = try link.join("late")
+    #expect(link.isLive)
+    link.answerOnce(at: start, stored: stored)
+    link.showAll()
+    #expect(link.isLive)
+    link.leave(id)
+    #expect(link.isLive)
+    #expect(told(by: &link) == Told())
+  }
+
+  @Test("a value that is shared, or goes, before it is live neither delays that nor hurries it")
+  func meanwhile() throws {
+    var link = LinkState.make()
+    let first = try link.join("first")
+    let gone = try link.join("gone")
+    link.connect(at: start)
+    let late = try link.join("late")
+    link.leave(late)
+    link.leave(gone)
+    #expect(!link.isLive)
+    _ = try link.join("later")
+    link.leave(first)
+    #expect(link.isLive)
+    #expect(told(by: &link) == Told(lives: [false, true], logged: 1))
+  }
+
+  @Test("each connection reads every value anew")
+  func again() throws {
+    var link = LinkState.make()
+    for name in ["a", "b"] { _ = try link.join(name) }
+    link.connect(at: start)
+    link.answerOnce(at: start)
+    #expect(link.isLive)
+    _ = link.takeEffects()
+    link.failed(epoch: link.session.epoch, error: .disconnected(reason: "cut"), now: start)
+    #expect(!link.isLive)
+    _ = link.instruction(for: .writer, now: start + .seconds(60))
+    link.connect(at: start + .seconds(60))
+    #expect(told(by: &link) == Told(lives: [false]))
+    // It breaks again before everything is read.
+    reconnect(&link, at: start + .seconds(60))
+    #expect(told(by: &link) == Told(lives: [false]))
+    link.answerOnce(at: start + .seconds(120))
+    #expect(told(by: &link) == Told(lives: [true], logged: 1))
+  }
+
+  @Test("a document that cannot be read, and one that is too large, do not keep it from being live")
+  func badData() throws {
+    var link = LinkState.make()
+    for name in ["a", "b"] { _ = try link.join(name) }
+    link.connect(at: start)
+    link.answerOnce(at: start, stored: stored)
+    let unreadable = RedisSharedStateError.wrongType("list", name: "a")
+    for (id, delivery) in deliveries(of: &link) { link.delivered(delivery, to: id, outcome: .unreadable(unreadable)) }
+    #expect(link.isLive)
+
+    var large = LinkState.make()
+    let policy = ReplicaPolicy(maximumBytes: 10, writer: "me")
+    let names = KeyNames(namespace: "", name: "large", database: 0)
+    _ = try large.join(names, name: "large", valueType: "Int", policy: policy)
+    large.connect(at: start)
+    large.answerOnce(at: start, stored: .document(7, String(repeating: "1", count: 11)))
+    for (id, delivery) in deliveries(of: &large) {
+      large.delivered(
+        delivery,
+        to: id,
+        outcome: .unreadable(.valueTooLarge(name: "large", bytes: 11, maximumBytes: 10))
+      )
+    }
+    #expect(large.isLive)
+  }
+
+  @Test(
+    "values, or channels, that the server refuses do not keep it from being live",
+    arguments: ["STRLEN", "SUBSCRIBE"]
+  )
+  func refused(operation: String) throws {
+    var link = LinkState.make()
+    for number in 1...40 { _ = try link.join("value\(number)") }
+    let error = RedisSharedStateError.permissionDenied(operation: operation)
+    var refused: Set<String> = ["value7", "value8"]
+    var service = AnsweredLink(link) { command, _ in
+      switch command {
+      case .summarize(let names, _) where operation == "STRLEN":
+        names.contains { refused.contains($0.value) } ? .failure(error) : nil
+      case .subscribe(let channels) where operation == "SUBSCRIBE":
+        channels.contains { channel in refused.contains { channel == "changes:{\($0)}" } } ? .failure(error) : nil
+      default: nil
+      }
+    }
+    service.run(for: .seconds(1)) { $0.link.isLive }
+    #expect(service.link.isLive)
+    let phases = service.link.members.elements.map(\.replica).filter { $0.phase != .live }.map(\.name).sorted()
+    #expect(phases == ["value7", "value8"])
+    refused = []
+    service.run(for: .seconds(120))
+    #expect(service.link.members.elements.allSatisfy { $0.replica.phase == .live })
+    #expect(service.logged == 1)
+  }
+
+  @Test("a value at which the connection breaks does not keep it from being live for ever")
+  func breaking() throws {
+    let stored = stored
+    var link = LinkState.make()
+    for number in 1...40 { _ = try link.join("value\(number)") }
+    var service = AnsweredLink(link) { command, _ throws(RedisSharedStateError) in
+      switch command {
+      case .summarize(let names, _): return .summaries(names.map { _ in StoredSummary(of: stored) })
+      case .read(let names):
+        if names.contains(where: { $0.value == "value20" }) { throw .disconnected(reason: "too large") }
+        return .values(names.map { _ in stored })
+      default: return nil
+      }
+    }
+    service.run(for: .seconds(60)) { $0.link.isLive }
+    #expect(service.link.isLive)
+    // No connection that broke at it was called live.
+    #expect(service.logged == 1)
+    #expect(service.link.session.epoch > 2)
+  }
+
+  @Test("code of the program that keeps a value from being shown delays only that value")
+  func slowCode() throws {
+    var link = LinkState.make()
+    let (slow, quick) = (try link.join("slow"), try link.join("quick"))
+    link.connect(at: start)
+    link.answerOnce(at: start, stored: stored)
+    let shows = deliveries(of: &link)
+    for (id, delivery) in shows where id == quick { link.delivered(delivery, to: id, outcome: .shown) }
+    #expect(!link.isLive)
+    link.keptBack(slow)
+    #expect(link.isLive)
+    // The code still runs when the connection has broken, and the value is read again.
+    reconnect(&link, at: start)
+    #expect(!link.isLive)
+    link.answerOnce(at: start + .seconds(60), stored: stored)
+    link.showAll()
+    #expect(link.isLive)
+    // It has ended, so the next connection waits for it as for any other.
+    for (id, delivery) in shows where id == slow { link.delivered(delivery, to: id, outcome: .shown) }
+    link.showAll()
+    reconnect(&link, at: start + .seconds(60))
+    link.answerOnce(at: start + .seconds(120), stored: .document(8, "2"))
+    #expect(!link.isLive)
+    link.showAll()
+    #expect(link.isLive)
+  }
+
+  @Test("changes that arrive faster than they are shown do not keep it from being live")
+  func busy() throws {
+    var link = LinkState.make()
+    let id = try link.join("busy")
+    link.connect(at: start)
+    link.answerOnce(at: start, stored: stored)
+    let shows = deliveries(of: &link)
+    #expect(shows.map(\.0) == [id])
+    link.arrived([link.message(8, "2", of: "busy")], on: .subscriber, epoch: link.session.epoch, now: start)
+    #expect(!link.isLive)
+    for (id, delivery) in shows { link.delivered(delivery, to: id, outcome: .shown) }
+    #expect(link.isLive)
+    #expect(deliveries(of: &link).count == 1)
+  }
+
+  @Test("a value that is found missing is not read before the server has told whether it was evicted")
+  func missing() throws {
+    var link = LinkState.make()
+    let id = try link.join("count")
+    func connect(at now: Instant) {
+      for purpose in ConnectionPurpose.allCases {
+        link.connected(purpose, ServerFacts(runID: "1", vitals: .calm), epoch: link.session.epoch, now: now)
+      }
+    }
+    link.start()
+    connect(at: start)
+    link.answerOnce(at: start, stored: stored)
+    link.showAll()
+    #expect(link.isLive)
+    link.failed(epoch: link.session.epoch, error: .disconnected(reason: "cut"), now: start)
+    let later = start + .seconds(60)
+    _ = link.instruction(for: .writer, now: later)
+    connect(at: later)
+    let subscribing = try link.someWork(for: .subscriber, now: later)
+    for request in subscribing.requests {
+      link.arrived([.reply(id: request.id, .subscribed)], on: .subscriber, epoch: link.session.epoch, now: later)
+    }
+    for request in try link.someWork(for: .writer, now: later).requests {
+      guard case .summarize = request.command else { continue }
+      let summaries = RedisReply.summaries([StoredSummary(meta: nil, length: 0)])
+      link.arrived([.reply(id: request.id, summaries)], on: .writer, epoch: link.session.epoch, now: later)
+    }
+    #expect(link.members[id]?.replica.phase == .live)
+    #expect(!link.isLive)
+    link.told(.calm, to: [id], epoch: link.session.epoch, now: later)
+    link.showAll()
+    #expect(link.isLive)
+  }
+
+  @Test("a fake that rests is live again once its values are read")
+  func rests() throws {
+    var link = LinkState.make(restsWhenUnused: true)
+    let id = try link.join("count")
+    link.connect(at: start)
+    link.answerOnce(at: start)
+    #expect(link.isLive)
+    link.leave(id)
+    #expect(!link.isLive)
+    _ = try link.join("count")
+    _ = link.takeEffects()
+    link.connect(at: start)
+    #expect(told(by: &link) == Told(lives: [false]))
+    link.answerOnce(at: start)
+    #expect(told(by: &link) == Told(lives: [true], logged: 1))
+  }
+}
