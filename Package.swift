@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "SharedStateRedis", targets: ["SharedStateRedis"]),
     .library(name: "SharedStateTesting", targets: ["SharedStateTesting"]),
     .library(name: "SharedStateRedisTesting", targets: ["SharedStateRedisTesting"]),
+    .library(name: "SharedStateServiceLifecycle", targets: ["SharedStateServiceLifecycle"]),
     .library(name: "SharedStateStore", targets: ["SharedStateStore"]),
     .library(name: "SharedStateStoreCasePaths", targets: ["SharedStateStoreCasePaths"]),
     .library(name: "SharedStateStoreCombine", targets: ["SharedStateStoreCombine"]),
@@ -28,6 +29,8 @@ let package = Package(
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+    // Only for users of SharedStateServiceLifecycle; others do not fetch it.
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     // Starts the programs that the demo and the tests run. No library uses it.
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
   ],
@@ -75,6 +78,13 @@ let package = Package(
         .product(name: "HeapModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
+      ]
+    ),
+    .target(
+      name: "SharedStateServiceLifecycle",
+      dependencies: [
+        "SharedStateRedis",
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
     ),
     // Shows differences in tests. It is a module of its own, because the library that it uses would make every program
@@ -173,6 +183,19 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/ChaosService"
+    ),
+    // A service for the test of graceful shutdowns.
+    .executableTarget(
+      name: "LifecycleService",
+      dependencies: [
+        "SharedState",
+        "SharedStateRedis",
+        "SharedStateServiceLifecycle",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      path: "Tests/LifecycleService"
     ),
     // What every connection has to do. The tests of the fake run it, and those of a real server.
     .target(
@@ -302,16 +325,20 @@ let package = Package(
       name: "IntegrationTests",
       dependencies: [
         "ChaosService",
+        "LifecycleService",
         "MainThreadProgram",
         "RedisConnectionContract",
         "SharedState",
         "SharedStateDependencies",
         "SharedStateRedis",
         "SharedStateRedisTesting",
+        "SharedStateServiceLifecycle",
         "SharedStateTesting",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
         .product(name: "Subprocess", package: "swift-subprocess"),
       ]
     ),

@@ -68,6 +68,11 @@ public struct RedisConfiguration: Sendable {
   /// A change or a reset is still sent after that. An atomic update is not, unless it was sent before.
   public var operationTimeout: Duration = .seconds(10)
 
+  /// How long a store that runs as a service delivers pending changes when the service is to end. 5 seconds by default.
+  ///
+  /// Choose less than the platform waits before it kills the service.
+  public var shutdownTimeout: Duration = .seconds(5)
+
   /// How long a value may go unchecked before it is compared with the stored one. The comparison finds changes that
   /// were not announced, or whose message was lost. A minute by default.
   ///
@@ -240,6 +245,7 @@ extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConverti
         "requestTimeout": requestTimeout,
         "keepAliveInterval": keepAliveInterval,
         "operationTimeout": operationTimeout,
+        "shutdownTimeout": shutdownTimeout,
         "antiEntropyInterval": antiEntropyInterval,
         "dataLossPolicy": dataLossPolicy,
         "backoff": backoff,

@@ -88,6 +88,9 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     ///
     /// The `saveError` of each share, and the log, say why. A value that is changed again is sent again.
     public static let changesGivenUp = Code("changesGivenUp")
+    /// A service ended while so many values had a change that was not delivered: it was still pending, or it was given up
+    /// and no flush had reported that. The log says why.
+    public static let undelivered = Code("undelivered")
     /// It is unknown whether an atomic update took effect: after it had been sent, the server was replaced, or did not
     /// answer for too long. Check the value before you try again.
     public static let outcomeUnknown = Code("outcomeUnknown")
@@ -123,6 +126,7 @@ public struct RedisSharedStateError: Error, Hashable, Sendable {
     case rejected(name: String, reason: String, writer: String?)
     case conflict(name: String, local: Data?, stored: Data?)
     case changesGivenUp(names: [String], further: Int)
+    case undelivered(values: Int)
     case outcomeUnknown(name: String)
     case valueTypeMismatch(name: String, existing: String, requested: String, declaredAt: String?)
     case notStored(name: String)
@@ -174,6 +178,7 @@ extension RedisSharedStateError {
     case .rejected: .rejected
     case .conflict: .conflict
     case .changesGivenUp: .changesGivenUp
+    case .undelivered: .undelivered
     case .outcomeUnknown: .outcomeUnknown
     case .valueTypeMismatch: .valueTypeMismatch
     case .notStored: .notStored
@@ -328,6 +333,11 @@ extension RedisSharedStateError {
     Self(.changesGivenUp(names: names, further: further))
   }
 
+  /// An error with the code ``Code/undelivered``.
+  public static func undelivered(values: Int) -> Self {
+    Self(.undelivered(values: values))
+  }
+
   /// An error with the code ``Code/outcomeUnknown``.
   public static func outcomeUnknown(name: String) -> Self {
     Self(.outcomeUnknown(name: name))
@@ -409,6 +419,8 @@ extension RedisSharedStateError: LocalizedError, CustomStringConvertible, Custom
     case .changesGivenUp(let names, let further):
       "Changes were given up, and are not in Redis: \(names.map { "'\(RedisName.printable($0))'" }.joined(separator: ", "))"
         + (further > 0 ? " and \(further) more. " : ". ") + "The saveError of each share says why."
+    case .undelivered(let values):
+      "The service ended with \(values) \(values == 1 ? "value" : "values") whose last change is not in Redis."
     case .outcomeUnknown(let name):
       "Whether the atomic update of '\(name)' took effect is unknown. Check the value before you try again."
     case .valueTypeMismatch(let name, let existing, let requested, let place):
@@ -515,7 +527,7 @@ extension RedisSharedStateError: StoreError {
     case .permissionDenied(_, let subject): subject == nil
     case .invalidURL, .serverRequired, .unreachable, .disconnected, .timedOut, .tlsFailed, .unsupported,
       .authenticationFailed, .sentinelAuthenticationFailed, .notPrimary, .moved, .outOfThreads, .serverError,
-      .protocolViolation, .changesGivenUp, .outcomeUnknown, .notStored, .stopped:
+      .protocolViolation, .changesGivenUp, .undelivered, .outcomeUnknown, .notStored, .stopped:
       true
     case .invalidName, .valueTooLarge, .encodingFailed, .undecodable, .rejected, .conflict, .valueTypeMismatch:
       false

@@ -42,6 +42,8 @@ public final class RedisStore: Sendable {
   let writer: String
   let dataLoss: DataLossPolicy
   let inlineLimit: Int
+  /// How long the store delivers pending changes when it ends as a service.
+  package let shutdownTimeout: Duration
   private let namespace: String
   private let database: Int
   private let statusBoard: StatusBoard
@@ -102,6 +104,7 @@ public final class RedisStore: Sendable {
     self.writer = writer
     dataLoss = configuration.dataLossPolicy
     inlineLimit = configuration.maximumInlineBytes
+    shutdownTimeout = configuration.shutdownTimeout
     self.statusBoard = statusBoard
     delivery = DeliveryThreads(threads: threads)
     self.logger = logger
@@ -170,7 +173,7 @@ public final class RedisStore: Sendable {
   /// - Throws: The reason why the store is not live: at once when only a person can fix it, such as a wrong password;
   ///   otherwise after the timeout. ``RedisSharedStateError/Code/stopped``, or `CancellationError`.
   public func connected(within timeout: Duration) async throws {
-    link.start()
+    connect()
     try await Deadline.run(within: timeout) {
       for await (health, isOpen) in self.statusBoard.progress {
         switch health {
@@ -187,6 +190,9 @@ public final class RedisStore: Sendable {
       self.timeoutError(of: self.statusBoard.isOpen ? "reading every value" : "connecting")
     }
   }
+
+  /// Connects in the background, unless that was done before.
+  package func connect() { link.start() }
 
   // MARK: Changes
 

@@ -28,6 +28,13 @@ struct RedisSharedStateErrorTests {
     #expect(error.description.contains("'maximumBytes'"))
   }
 
+  @Test("tells how many values were not delivered")
+  func undelivered() {
+    #expect(RedisSharedStateError.undelivered(values: 3).code == .undelivered)
+    #expect(RedisSharedStateError.undelivered(values: 3).description.contains("3 values"))
+    #expect(RedisSharedStateError.undelivered(values: 1).description.contains("1 value "))
+  }
+
   @Test("is caught by its code")
   func pattern() {
     func caught(_ error: any Error) -> Bool {

@@ -1,0 +1,86 @@
+import Foundation
+import SharedStateRedisTesting
+import Subprocess
+import Synchronization
+import Testing
+
+/// A service in a process of its own, which gets SIGTERM while it changes values.
+@Suite("A service that is asked to end", .timeLimit(.minutes(5)))
+struct LifecycleProcessTests {
+  /// What a process has reported.
+  private struct Reported {
+    var acknowledged: [String: Int] = [:]
+    var last: [String: Int] = [:]
+    var acknowledgements = 0
+
+    mutating func take(_ line: String) {
+      let words = line.split(separator: " ").map(String.init)
+      guard words.count == 3, let number = Int(words[2]) else { return }
+      if words[0] == "last" {
+        last[words[1]] = number
+      } else {
+        acknowledged[words[1]] = number
+        acknowledgements += 1
+      }
+    }
+  }
+
+  /// How often the test with a server is repeated: a hundred times takes a minute.
+  private static let rounds = ProcessInfo.processInfo.environment["SHUTDOWN_ROUNDS"].flatMap { Int($0) } ?? 12
+
+  /// Runs the service until it ends, with SIGTERM after so many acknowledgements.
+  ///
+  /// - Parameter prepare: Called before the signal.
+  private func run(
+    on server: PrivateRedisServer,
+    within timeout: Duration,
+    endingAfter acknowledgements: Int,
+    prepare: @escaping @Sendable () throws -> Void = {}
+  ) async throws -> (Reported, TerminationStatus) {
+    try await inTime("the service to end") {
+      let result = try await Subprocess.run(
+        .name("LifecycleService"),
+        arguments: [server.url, "\(Int(timeout / .milliseconds(1)))"],
+        environment: .ofThisPackage,
+        input: .none,
+        output: .sequence,
+        error: .discarded
+      ) { execution in
+        var (reported, isEnding) = (Reported(), false)
+        for try await line in execution.standardOutput.strings(bufferingPolicy: .unbounded) {
+          reported.take(line)
+          guard !isEnding, reported.acknowledgements >= acknowledgements else { continue }
+          isEnding = true
+          try prepare()
+          try execution.send(signal: .terminate)
+        }
+        return reported
+      }
+      return (result.closureResult, result.terminationStatus)
+    }
+  }
+
+  @Test("delivers everything that is pending, and ends with success")
+  func delivers() async throws {
+    let server = try PrivateRedisServer()
+    for round in 0..<Self.rounds {
+      try server.command("FLUSHALL")
+      let (reported, status) = try await run(on: server, within: .seconds(30), endingAfter: 8 + round)
+      #expect(status == .exited(0))
+      #expect(reported.last.count == 8)
+      for (name, number) in reported.last {
+        let stored = try server.command("GET", name).text.flatMap { Int($0) }
+        #expect(stored == number, "\(name) in round \(round)")
+        #expect(reported.acknowledged[name] ?? 0 <= number)
+      }
+    }
+  }
+
+  @Test("ends without success when the server is gone")
+  func serverIsGone() async throws {
+    let server = try PrivateRedisServer()
+    let (reported, status) = try await run(on: server, within: .milliseconds(200), endingAfter: 8) { server.kill() }
+    #expect(status == .exited(1))
+    #expect(reported.last.count == 8)
+  }
+}
