@@ -29,7 +29,7 @@ let package = Package(
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
-    // Only for users of SharedStateServiceLifecycle; others do not fetch it.
+    // Only SharedStateServiceLifecycle links it.
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     // Starts the programs that the demo and the tests run. No library uses it.
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
