@@ -79,19 +79,21 @@ struct HealthTests {
     #expect(shares.count { $0.loadError != nil } == 0)
   }
 
-  /// Keeps the writer's reads back until they are let go. They are sent together with the next request.
-  private final class Delay: Sendable {
+  /// What is wrong with connections until it is over.
+  private final class Disturbance: Sendable {
     let state = Mutex((isOver: false, kept: 0))
 
+    var isOver: Bool { state.withLock { $0.isOver } }
     var hasKept: Bool { state.withLock { $0.kept > 0 } }
     func end() { state.withLock { $0.isOver = true } }
   }
 
+  /// Keeps reads back. Once the disturbance is over, they are sent together with the next request.
   private final class DelayedConnection: ForwardingConnection {
-    private let delay: Delay
+    private let delay: Disturbance
     private var kept: [RedisRequest] = []
 
-    init(_ base: any RedisConnection, _ delay: Delay) {
+    init(_ base: any RedisConnection, _ delay: Disturbance) {
       self.delay = delay
       super.init(base)
     }
@@ -116,7 +118,7 @@ struct HealthTests {
   func slowRead(kind: BackendKind) async throws {
     let backend = try kind.make()
     try backend.set("count", "5")
-    let (delay, journal) = (Delay(), Journal())
+    let (delay, journal) = (Disturbance(), Journal())
     let store = try backend.store(
       logger: journal.logger("service"),
       wrap: { $1 == .writer ? DelayedConnection($0, delay) : $0 }
@@ -135,6 +137,46 @@ struct HealthTests {
     #expect(count == 5)
     #expect(store.health == .live)
     #expect(journal.entries("Connected to").count == 1)
+  }
+
+  /// Breaks at the second subscription to values, when the first ones are read already.
+  private final class BreakingConnection: ForwardingConnection {
+    private let disturbance: Disturbance
+    private var subscriptions = 0
+
+    init(_ base: any RedisConnection, _ disturbance: Disturbance) {
+      self.disturbance = disturbance
+      super.init(base)
+    }
+
+    override func send(_ requests: [RedisRequest]) throws(RedisSharedStateError) {
+      subscriptions += requests.count { if case .subscribe = $0.command { true } else { false } }
+      // The first one is that of the server's reports.
+      if subscriptions > 2, !disturbance.isOver { throw .disconnected(reason: "broken") }
+      try super.send(requests)
+    }
+  }
+
+  @Test("connections that break before every value is read are one outage in the log")
+  func brokenPasses() async throws {
+    let backend = FakeBackend()
+    let (journal, disturbance) = (Journal(), Disturbance())
+    let way = Way()
+    way.close()
+    let store = try backend.store(
+      logger: journal.logger("service"),
+      way: way,
+      wrap: { $1 == .subscriber ? BreakingConnection($0, disturbance) : $0 }
+    )
+    let shares = (0..<1_100).map { Shared(wrappedValue: 0, .redis("value\($0)", store: store)) }
+    way.open()
+    try await eventually("five failures") { journal.entries("No connection to Redis").count >= 5 }
+    #expect(journal.entries("Connected to").isEmpty)
+    disturbance.end()
+    try await store.connected(within: patience)
+    #expect(journal.entries("No connection to Redis").filter { $0.level == .warning }.count == 1)
+    #expect(journal.entries("Connected to").count == 1)
+    #expect(shares.allSatisfy { !$0.isLoading })
   }
 
   @Test(
